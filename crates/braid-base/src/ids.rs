@@ -1,0 +1,62 @@
+//! Newtypes for identities. An id is never an index: positions in a `Vec` are plain `usize`.
+
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $inner);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+id!(
+    /// A table, for as long as its data directory lives: an id is not given out twice.
+    TableId(u32), "t"
+);
+id!(
+    /// A horizontal piece of one table, at most [`crate::CHUNK_ROWS`] rows. Allocated upward per table and not
+    /// reused, so that scans of different table versions agree on what a chunk is.
+    ChunkId(u32), "k"
+);
+id!(
+    /// A column's ordinal in its table's definition, from 0.
+    ColumnId(u16), "c"
+);
+id!(
+    /// One registered scan of the Active Buffer Manager.
+    ScanId(u64), "s"
+);
+id!(
+    /// One query of one session.
+    QueryId(u64), "q"
+);
+
+/// One column of one chunk of one table: the unit of disk I/O and of buffering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId {
+    /// The table.
+    pub table: TableId,
+    /// The chunk within the table.
+    pub chunk: ChunkId,
+    /// The column within the chunk.
+    pub column: ColumnId,
+}
+
+impl fmt::Display for SegmentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.table, self.chunk, self.column)
+    }
+}

@@ -1,0 +1,1 @@
+//! Workloads, drivers and the benchmarks that print the papers' figures.

@@ -1,0 +1,1 @@
+//! The wall to DataFusion: table providers, scan operators, planning.

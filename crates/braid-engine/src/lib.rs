@@ -1,0 +1,1 @@
+//! The database: catalog, sessions, statements, loading. Embeddable.

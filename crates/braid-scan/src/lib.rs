@@ -1,0 +1,1 @@
+//! Cooperative scans: chunks in any order, late decoding, predicates on encoded data.

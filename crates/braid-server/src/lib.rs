@@ -1,0 +1,1 @@
+//! PostgreSQL's wire protocol and the braid command.

@@ -1,0 +1,112 @@
+//! Table definitions and the immutable versions that scans read.
+//!
+//! A [`TableVersion`] never changes: a load or INSERT makes a new one that shares the unchanged chunks. A scan keeps
+//! its version (and through it the [`DataFile`]s) alive for as long as it reads; a file that the newest manifest no
+//! longer names is deleted when its last version goes.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
+use braid_io::FileHandle;
+
+use crate::{ColumnType, ZoneMap};
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnDef {
+    /// Name as stored: folded to lower case unless it was quoted.
+    pub name: String,
+    /// Type.
+    pub column_type: ColumnType,
+    /// Whether nulls are allowed.
+    pub nullable: bool,
+    /// `DEFAULT` as SQL text, evaluated at each INSERT that leaves the column out.
+    pub default: Option<String>,
+}
+
+/// A table: name, columns, primary key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableDef {
+    /// Identity, not given out twice.
+    pub id: TableId,
+    /// Name as stored.
+    pub name: String,
+    /// Columns in order; `ColumnId(i)` is the i-th.
+    pub columns: Vec<ColumnDef>,
+    /// Columns declared PRIMARY KEY (informational: it implies NOT NULL, uniqueness is not checked yet).
+    pub primary_key: Vec<ColumnId>,
+}
+
+impl TableDef {
+    /// The Arrow schema of the table's rows.
+    pub fn arrow_schema(&self) -> SchemaRef {
+        let fields = self.columns.iter().map(|c| Field::new(&c.name, c.column_type.arrow(), c.nullable));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// The column called `name`, with its id.
+    pub fn column(&self, name: &str) -> Option<(ColumnId, &ColumnDef)> {
+        let at = self.columns.iter().position(|c| c.name == name)?;
+        Some((ColumnId(at as u16), &self.columns[at]))
+    }
+}
+
+/// A file of segments that is deleted with its last reference once no manifest names it.
+pub type DataFile = crate::store::DataFile;
+
+/// Where a segment lies and what is known of it without reading it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentMeta {
+    /// Offset in the file, in bytes; a multiple of [`braid_base::SEGMENT_ALIGN_BYTES`].
+    pub offset: u64,
+    /// Bytes on disk, padding included; a multiple of [`braid_base::SEGMENT_ALIGN_BYTES`].
+    pub stored_bytes: u32,
+    /// Bytes of the segment itself, without padding.
+    pub segment_bytes: u32,
+    /// XXH3-64 of the segment's bytes (without padding).
+    pub checksum: u64,
+    /// Bounds and null count.
+    pub zone_map: ZoneMap,
+}
+
+/// A chunk: rows, and a segment for each column.
+#[derive(Clone, Debug)]
+pub struct ChunkMeta {
+    /// Identity within the table.
+    pub id: ChunkId,
+    /// Rows, `1..=CHUNK_ROWS`.
+    pub row_count: u32,
+    /// The file that holds all segments of this chunk.
+    pub file: Arc<DataFile>,
+    /// One for each column, in column order.
+    pub segments: Vec<SegmentMeta>,
+}
+
+/// A table as one snapshot sees it.
+#[derive(Clone, Debug)]
+pub struct TableVersion {
+    /// Definition.
+    pub def: Arc<TableDef>,
+    /// Chunks in row order.
+    pub chunks: Arc<[Arc<ChunkMeta>]>,
+    /// The manifest sequence number that made this version.
+    pub sequence: u64,
+}
+
+impl TableVersion {
+    /// Rows in all chunks.
+    pub fn row_count(&self) -> u64 {
+        self.chunks.iter().map(|c| u64::from(c.row_count)).sum()
+    }
+
+    /// The identity of a segment of this table.
+    pub fn segment_id(&self, chunk: ChunkId, column: ColumnId) -> SegmentId {
+        SegmentId { table: self.def.id, chunk, column }
+    }
+}
+
+/// The open file behind a chunk, for the buffer's reads.
+pub fn file_of(chunk: &ChunkMeta) -> &FileHandle {
+    chunk.file.handle()
+}

@@ -1,0 +1,150 @@
+//! The SQL types of columns, each with its Arrow form (what operators see) and its physical form (what codecs see).
+//!
+//! | SQL | Arrow | physical |
+//! |---|---|---|
+//! | boolean | Boolean | Bool |
+//! | smallint, integer, bigint | Int16, Int32, Int64 | Int |
+//! | real, double precision | Float32, Float64 | Float |
+//! | numeric(p, s), p <= 18 | Decimal128(p, s) | Int (unscaled) |
+//! | numeric(p, s), p <= 38 | Decimal128(p, s) | Int128 (unscaled) |
+//! | text, varchar(n), char(n) | Utf8View | Bytes |
+//! | date | Date32 | Int (days since 1970-01-01) |
+//! | timestamp | Timestamp(us) | Int (microseconds since 1970-01-01) |
+//! | timestamptz | Timestamp(us, UTC) | Int |
+//! | interval | Interval(MonthDayNano) | Interval |
+//! | bytea | BinaryView | Bytes |
+//! | uuid | FixedSizeBinary(16) | Bytes |
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+
+/// Precision up to which a numeric is stored and computed as a 64-bit integer: 10^18 - 1 < 2^63.
+pub const NUMERIC_64_PRECISION_MAX: u8 = 18;
+
+/// Largest precision of a numeric: 10^38 - 1 < 2^127.
+pub const NUMERIC_PRECISION_MAX: u8 = 38;
+
+/// A column's SQL type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnType {
+    /// `boolean`
+    Boolean,
+    /// `smallint`: 16-bit
+    SmallInt,
+    /// `integer`: 32-bit
+    Integer,
+    /// `bigint`: 64-bit
+    BigInt,
+    /// `real`: 32-bit IEEE 754
+    Real,
+    /// `double precision`: 64-bit IEEE 754
+    Double,
+    /// `numeric(precision, scale)`: `1 <= precision <= 38`, `0 <= scale <= precision`
+    Numeric {
+        /// Decimal digits in all.
+        precision: u8,
+        /// Decimal digits after the point.
+        scale: u8,
+    },
+    /// `text`
+    Text,
+    /// `varchar(n)`, n in characters; without a limit it is `text`
+    Varchar(u32),
+    /// `char(n)`, n in characters; stored without trailing blanks
+    Char(u32),
+    /// `date`
+    Date,
+    /// `timestamp` without time zone, microseconds
+    Timestamp,
+    /// `timestamp with time zone`, microseconds UTC
+    TimestampTz,
+    /// `interval`: months, days and nanoseconds
+    Interval,
+    /// `bytea`
+    Bytea,
+    /// `uuid`
+    Uuid,
+}
+
+/// How values lie in a segment, whatever their SQL type. Codecs, zone maps and predicates know only this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PhysicalType {
+    /// one bit
+    Bool,
+    /// signed integer of at most 64 bits
+    Int,
+    /// signed integer of at most 128 bits
+    Int128,
+    /// 32-bit float
+    Float32,
+    /// 64-bit float
+    Float64,
+    /// a string of bytes
+    Bytes,
+    /// months i32, days i32, nanoseconds i64; equality only
+    Interval,
+}
+
+impl ColumnType {
+    /// The Arrow type that scans of such a column produce.
+    pub fn arrow(self) -> DataType {
+        match self {
+            Self::Boolean => DataType::Boolean,
+            Self::SmallInt => DataType::Int16,
+            Self::Integer => DataType::Int32,
+            Self::BigInt => DataType::Int64,
+            Self::Real => DataType::Float32,
+            Self::Double => DataType::Float64,
+            Self::Numeric { precision, scale } => DataType::Decimal128(precision, scale as i8),
+            Self::Text | Self::Varchar(_) | Self::Char(_) => DataType::Utf8View,
+            Self::Date => DataType::Date32,
+            Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+            Self::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC"))),
+            Self::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+            Self::Bytea => DataType::BinaryView,
+            Self::Uuid => DataType::FixedSizeBinary(16),
+        }
+    }
+
+    /// How values of this type lie in segments.
+    pub fn physical(self) -> PhysicalType {
+        match self {
+            Self::Boolean => PhysicalType::Bool,
+            Self::SmallInt | Self::Integer | Self::BigInt | Self::Date | Self::Timestamp | Self::TimestampTz => {
+                PhysicalType::Int
+            }
+            Self::Numeric { precision, .. } if precision <= NUMERIC_64_PRECISION_MAX => PhysicalType::Int,
+            Self::Numeric { .. } => PhysicalType::Int128,
+            Self::Real => PhysicalType::Float32,
+            Self::Double => PhysicalType::Float64,
+            Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Uuid => PhysicalType::Bytes,
+            Self::Interval => PhysicalType::Interval,
+        }
+    }
+}
+
+impl fmt::Display for ColumnType {
+    /// PostgreSQL's name of the type.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean => f.write_str("boolean"),
+            Self::SmallInt => f.write_str("smallint"),
+            Self::Integer => f.write_str("integer"),
+            Self::BigInt => f.write_str("bigint"),
+            Self::Real => f.write_str("real"),
+            Self::Double => f.write_str("double precision"),
+            Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
+            Self::Text => f.write_str("text"),
+            Self::Varchar(n) => write!(f, "character varying({n})"),
+            Self::Char(n) => write!(f, "character({n})"),
+            Self::Date => f.write_str("date"),
+            Self::Timestamp => f.write_str("timestamp without time zone"),
+            Self::TimestampTz => f.write_str("timestamp with time zone"),
+            Self::Interval => f.write_str("interval"),
+            Self::Bytea => f.write_str("bytea"),
+            Self::Uuid => f.write_str("uuid"),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Crash, differential and SQL logic tests over the whole engine.
