@@ -1,0 +1,75 @@
+//! The crates import in one direction. This test reads `cargo metadata` and fails on an edge that ARCHITECTURE.md
+//! does not have; a new edge is a decision, made there and here together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Every crate of the workspace in layer order, with the Braid crates it may import.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("braid-base", &[]),
+    ("braid-io", &["braid-base"]),
+    ("braid-storage", &["braid-base", "braid-io"]),
+    ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
+    ("braid-scan", &["braid-base", "braid-io", "braid-storage", "braid-buffer"]),
+    ("braid-df", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),
+    ("braid-engine", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-df"]),
+    (
+        "braid-bench",
+        &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-df", "braid-engine"],
+    ),
+    ("braid-server", &["braid-base", "braid-io", "braid-engine", "braid-bench"]),
+    ("braid-testkit", &["braid-base", "braid-io", "braid-df", "braid-engine", "braid-bench"]),
+];
+
+/// Crates that may name DataFusion at all; the rooms below the wall rebuild in a second because they do not.
+const MAY_IMPORT_DATAFUSION: &[&str] = &["braid-df", "braid-engine", "braid-bench", "braid-server", "braid-testkit"];
+
+fn dependencies_by_package() -> BTreeMap<String, BTreeSet<String>> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs where tests run");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("cargo metadata lists packages");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("a package lists its dependencies");
+            let names = dependencies.iter().filter_map(|d| d["name"].as_str().map(str::to_owned));
+            (package["name"].as_str().expect("a package has a name").to_owned(), names.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn crates_import_in_one_direction() {
+    let packages = dependencies_by_package();
+    let known: BTreeSet<&str> = MAY_IMPORT.iter().map(|(name, _)| *name).collect();
+    let found: BTreeSet<&str> = packages.keys().map(String::as_str).collect();
+    assert_eq!(found, known, "the workspace and the table of crates differ");
+    for (name, allowed) in MAY_IMPORT {
+        for dependency in packages[*name].iter().filter(|d| d.starts_with("braid-")) {
+            assert!(allowed.contains(&dependency.as_str()), "{name} must not import {dependency}");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_crates_is_itself_a_direction() {
+    for (at, (name, allowed)) in MAY_IMPORT.iter().enumerate() {
+        let lower: Vec<&str> = MAY_IMPORT[..at].iter().map(|(lower, _)| *lower).collect();
+        assert!(allowed.iter().all(|a| lower.contains(a)), "{name} may import something that is not below it");
+    }
+}
+
+#[test]
+fn datafusion_stays_behind_its_wall() {
+    for (name, dependencies) in dependencies_by_package() {
+        if dependencies.iter().any(|d| d.starts_with("datafusion")) {
+            assert!(MAY_IMPORT_DATAFUSION.contains(&name.as_str()), "{name} must not know DataFusion");
+        }
+    }
+}
