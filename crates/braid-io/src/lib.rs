@@ -1,1 +1,49 @@
 //! Asynchronous, aligned, direct disk I/O behind one trait, with gauges and a trace.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`device`] | the [`Device`] trait: what every room above sees of a disk |
+//! | [`aligned_buffer`] | [`AlignedBuffer`]: owned memory that direct I/O accepts |
+//! | [`file_handle`] | [`FileHandle`]: an open file, with the id under which traces name it |
+//! | [`open`] | [`open_device`]: probes io_uring and `O_DIRECT`, chooses a backend and says why in the log |
+//! | [`error`] | [`IoError`]: path, operation, offset and length with every failure |
+//! | [`statistics`] | [`IoStats`]: counters by reason and the queue-depth gauge |
+//! | [`trace`] | [`IoTrace`]: a bounded record of requests that one can switch on |
+//! | [`durable`] | directories and small files that survive a power cut |
+//! | [`fault_device`] | [`FaultDevice`]: any device, failing on command, for tests of the rooms above |
+//!
+//! A request travels `queued_device` (waits for a place in the queue) -> `submission_queue` -> `ring` (io_uring) or
+//! `thread_pool` (pread, pwrite) -> `request` and `transfer` (short transfers, interruptions, the reply).
+//! Only `aligned_memory`, `aligned_buffer`, `request`, `syscalls` and `kernel_requests` contain `unsafe`.
+//!
+//! This crate knows files, offsets and bytes; it does not know tables, segments or checksums, and it caches nothing.
+
+pub mod aligned_buffer;
+pub mod device;
+pub mod durable;
+pub mod error;
+pub mod fault_device;
+pub mod file_handle;
+pub mod open;
+pub mod statistics;
+pub mod trace;
+
+mod aligned_memory;
+mod fault_plan;
+mod kernel_requests;
+mod queued_device;
+mod request;
+mod ring;
+mod submission_queue;
+mod syscalls;
+mod thread_pool;
+mod transfer;
+
+pub use aligned_buffer::AlignedBuffer;
+pub use device::{Device, IoFuture, IoReason};
+pub use error::{IoError, IoOperation};
+pub use fault_device::{Fault, FaultDevice, OperationCounts, ReadLatency};
+pub use file_handle::{FileHandle, FileId, OpenMode};
+pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
+pub use statistics::{IoStats, ReasonStats};
+pub use trace::{IoTrace, TraceEvent, TraceKind};

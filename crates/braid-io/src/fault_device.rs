@@ -1,0 +1,190 @@
+//! Any device, failing on command: how the rooms above test what they do when the disk is full, damaged, slow or gone.
+//!
+//! A fault applies to an operation when its future is first polled, in that order; see [`Fault`]. Failed operations do
+//! not reach the device beneath. Not simulated: writes that a power cut loses because nobody synced them, and torn
+//! writes; what was written before a crash stays.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::aligned_buffer::AlignedBuffer;
+use crate::device::{Device, IoFuture, IoReason};
+use crate::error::{IoError, IoOperation};
+use crate::fault_plan::{Attempt, FaultPlan, Outcome, Verdict};
+pub use crate::fault_plan::{Fault, OperationCounts, ReadLatency};
+use crate::file_handle::{FileHandle, OpenMode};
+use crate::statistics::IoStats;
+use crate::trace::IoTrace;
+
+/// A device that fails on command; see the module.
+pub struct FaultDevice {
+    inner: Arc<dyn Device>,
+    core: Arc<Core>,
+}
+
+struct Core {
+    plan: Mutex<FaultPlan>,
+    /// Virtual time in microseconds.
+    now_us: watch::Sender<u64>,
+}
+
+impl FaultDevice {
+    /// Wraps `inner`, without faults.
+    pub fn new(inner: Arc<dyn Device>) -> Arc<Self> {
+        let core = Core { plan: Mutex::default(), now_us: watch::Sender::new(0) };
+        Arc::new(Self { inner, core: Arc::new(core) })
+    }
+
+    /// Arms a fault, in addition to those that are armed. Panics on a fault that can never happen.
+    pub fn inject(&self, fault: Fault) {
+        self.core.plan.lock().inject(fault);
+    }
+
+    /// Disarms every fault and ends a crash. Operations that already wait go on waiting.
+    pub fn clear(&self) {
+        self.core.plan.lock().clear();
+    }
+
+    /// How many operations were started, failed ones included.
+    pub fn counts(&self) -> OperationCounts {
+        self.core.plan.lock().counts()
+    }
+
+    /// Whether a [`Fault::Crash`] has come to pass.
+    pub fn is_crashed(&self) -> bool {
+        self.core.plan.lock().is_crashed()
+    }
+
+    /// Moves the virtual time on; reads whose latency is over go on.
+    pub fn advance_us(&self, delta_us: u64) {
+        self.core.now_us.send_modify(|now_us| *now_us += delta_us);
+    }
+
+    /// Judges an operation on a whole file.
+    fn judge_file(&self, operation: IoOperation, path: &Path) -> Result<(), IoError> {
+        let verdict = self.core.judge(operation, path, 0, 0);
+        match verdict.outcome {
+            Outcome::Proceed => Ok(()),
+            Outcome::Fail(error) => Err(IoError::file(operation, path, error)),
+            Outcome::Crashed => Err(crashed(operation, path)),
+        }
+    }
+}
+
+impl Core {
+    fn judge(&self, operation: IoOperation, path: &Path, offset: u64, len: usize) -> Verdict {
+        let range = offset..offset.saturating_add(len as u64);
+        self.plan.lock().judge(&Attempt { operation, path, range })
+    }
+
+    async fn delay(&self, latency: ReadLatency) {
+        match latency {
+            ReadLatency::Real(duration) => tokio::time::sleep(duration).await,
+            ReadLatency::Virtual { us } => {
+                let mut now_us = self.now_us.subscribe();
+                let until_us = now_us.borrow().saturating_add(us);
+                now_us.wait_for(|&now_us| now_us >= until_us).await.map(drop).expect("the sender is in self");
+            }
+        }
+    }
+}
+
+impl Device for FaultDevice {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<FileHandle, IoError> {
+        self.judge_file(IoOperation::Open, path)?;
+        self.inner.open(path, mode)
+    }
+
+    fn read(&self, file: &FileHandle, offset: u64, len: usize, reason: IoReason) -> IoFuture<AlignedBuffer> {
+        let read = self.inner.read(file, offset, len, reason);
+        let (core, file) = (Arc::clone(&self.core), file.clone());
+        async move {
+            let verdict = core.judge(IoOperation::Read, file.path(), offset, len);
+            for latency in verdict.delays {
+                core.delay(latency).await;
+            }
+            if let Some(error) = transfer_error(verdict.outcome, IoOperation::Read, &file, offset, len, reason) {
+                return Err(error);
+            }
+            let mut buffer = read.await?;
+            for (index, mask) in verdict.flips {
+                buffer.as_mut_slice()[index] ^= mask;
+            }
+            Ok(buffer)
+        }
+        .boxed()
+    }
+
+    fn write(&self, file: &FileHandle, offset: u64, buffer: AlignedBuffer, reason: IoReason) -> IoFuture<()> {
+        let len = buffer.len();
+        let write = self.inner.write(file, offset, buffer, reason);
+        let (core, file) = (Arc::clone(&self.core), file.clone());
+        async move {
+            let verdict = core.judge(IoOperation::Write, file.path(), offset, len);
+            match transfer_error(verdict.outcome, IoOperation::Write, &file, offset, len, reason) {
+                Some(error) => Err(error),
+                None => write.await,
+            }
+        }
+        .boxed()
+    }
+
+    fn sync(&self, file: &FileHandle) -> IoFuture<()> {
+        let sync = self.inner.sync(file);
+        let (core, file) = (Arc::clone(&self.core), file.clone());
+        async move {
+            match core.judge(IoOperation::Sync, file.path(), 0, 0).outcome {
+                Outcome::Proceed => sync.await,
+                Outcome::Fail(error) => Err(IoError::file(IoOperation::Sync, file.path(), error)),
+                Outcome::Crashed => Err(crashed(IoOperation::Sync, file.path())),
+            }
+        }
+        .boxed()
+    }
+
+    fn name(&self) -> &'static str {
+        "faults"
+    }
+
+    /// Those of the device beneath: failed operations do not show.
+    fn stats(&self) -> IoStats {
+        self.inner.stats()
+    }
+
+    fn trace(&self) -> &IoTrace {
+        self.inner.trace()
+    }
+
+    fn replace_file(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), IoError> {
+        self.judge_file(IoOperation::Rename, &dir.join(name))?;
+        self.inner.replace_file(dir, name, bytes)
+    }
+}
+
+fn transfer_error(
+    outcome: Outcome,
+    operation: IoOperation,
+    file: &FileHandle,
+    offset: u64,
+    len: usize,
+    reason: IoReason,
+) -> Option<IoError> {
+    let error = |source: io::Error| {
+        let path = file.path().to_owned();
+        IoError::Transfer { operation, path, offset, len, reason, source: Arc::new(source) }
+    };
+    match outcome {
+        Outcome::Proceed => None,
+        Outcome::Fail(source) => Some(error(source)),
+        Outcome::Crashed => Some(crashed(operation, file.path())),
+    }
+}
+
+fn crashed(operation: IoOperation, path: &Path) -> IoError {
+    IoError::Closed { operation, path: path.to_owned(), device: "crashed" }
+}

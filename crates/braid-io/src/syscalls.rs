@@ -1,0 +1,48 @@
+//! The system calls that the standard library does not offer, each behind a safe function.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::aligned_memory::AlignedMemory;
+
+/// Makes all further transfers of `file` bypass the page cache; fails with `EINVAL` where the filesystem cannot.
+pub(crate) fn set_direct(file: &File) -> io::Result<()> {
+    // SAFETY: F_GETFL takes no pointer and the descriptor is open as long as `file` is borrowed.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: F_SETFL takes an integer and the descriptor is open as long as `file` is borrowed.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags | libc::O_DIRECT) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Reads up to `len` bytes at `offset` of the file into `memory`, from byte `start` of it on; the bytes read are
+/// initialised afterwards. `std` has no read into uninitialised memory at an offset.
+pub(crate) fn read_at(
+    file: &File,
+    offset: u64,
+    memory: &mut AlignedMemory,
+    start: usize,
+    len: usize,
+) -> io::Result<usize> {
+    assert!(start.checked_add(len).is_some_and(|end| end <= memory.capacity()), "a read past the end of its buffer");
+    let offset = libc::off_t::try_from(offset).map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
+    // SAFETY: `start..start + len` lies inside `memory`, which is borrowed mutably for the length of the call.
+    let read = unsafe { libc::pread(file.as_raw_fd(), memory.address_mut(start).cast(), len, offset) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// A counter that the kernel keeps: a write to it ends a pending read of it.
+pub(crate) fn eventfd() -> io::Result<File> {
+    // SAFETY: takes two integers.
+    let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just opened, and owned by nobody else.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+}
