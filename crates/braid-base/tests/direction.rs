@@ -7,11 +7,12 @@ use std::process::Command;
 /// Every crate of the workspace in layer order, with the Braid crates it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-base", &[]),
+    ("braid-features", &[]),
     ("braid-io", &["braid-base"]),
     ("braid-storage", &["braid-base", "braid-io"]),
     ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
     ("braid-scan", &["braid-base", "braid-io", "braid-storage", "braid-buffer"]),
-    ("braid-df", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),
+    ("braid-df", &["braid-features", "braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),
     ("braid-engine", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-df"]),
     (
         "braid-bench",
@@ -22,7 +23,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that may name DataFusion at all; the rooms below the wall rebuild in a second because they do not.
-const MAY_IMPORT_DATAFUSION: &[&str] = &["braid-df", "braid-engine", "braid-bench", "braid-server", "braid-testkit"];
+const MAY_IMPORT_DATAFUSION: &[&str] =
+    &["braid-features", "braid-df", "braid-engine", "braid-bench", "braid-server", "braid-testkit"];
 
 fn dependencies_by_package() -> BTreeMap<String, BTreeSet<String>> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
@@ -62,6 +64,32 @@ fn the_table_of_crates_is_itself_a_direction() {
     for (at, (name, allowed)) in MAY_IMPORT.iter().enumerate() {
         let lower: Vec<&str> = MAY_IMPORT[..at].iter().map(|(lower, _)| *lower).collect();
         assert!(allowed.iter().all(|a| lower.contains(a)), "{name} may import something that is not below it");
+    }
+}
+
+/// Third-party packages with their features, as a build of these packages would have them.
+fn features_by_package(selection: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p} {f}"])
+        .args(selection)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .expect("cargo runs where tests run");
+    assert!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("cargo prints UTF-8");
+    let lines = text.lines().map(|line| line.trim_end_matches(" (*)").trim_end());
+    lines.filter(|line| !line.starts_with("braid-")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_crate_above_the_wall_shares_one_build_of_datafusion() {
+    let whole = features_by_package(&["--workspace"]);
+    for name in MAY_IMPORT_DATAFUSION {
+        let own = features_by_package(&["-p", name]);
+        // What no other package can be built differently for: it is not below DataFusion.
+        let differing: Vec<&String> = own.difference(&whole).filter(|p| !p.starts_with("getrandom v0.2")).collect();
+        assert!(differing.is_empty(), "{name} alone would build these with other features: {differing:?}");
     }
 }
 
