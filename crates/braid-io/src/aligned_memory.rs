@@ -1,7 +1,7 @@
 //! The one allocation behind every buffer: memory at a multiple of [`SEGMENT_ALIGN_BYTES`], possibly not yet written.
 //!
-//! Reads want memory that nobody has zeroed first: at 1.3 GB/s from the disk, zeroing costs a tenth of a core. So
-//! memory has two states in two types: [`AlignedMemory`] may be uninitialised and gives out only raw addresses;
+//! Reads want memory that nobody has zeroed first: that would touch every byte once more than the disk does. So memory
+//! has two states in two types: [`AlignedMemory`] may be uninitialised and gives out only raw addresses;
 //! [`crate::AlignedBuffer`] is memory whose first `len` bytes are initialised and gives out slices.
 //!
 //! Invariants: the address is a multiple of `SEGMENT_ALIGN_BYTES`; the capacity is a positive multiple of it.

@@ -1,8 +1,8 @@
 //! One request on its way: the file, the memory, the place in the queue, and whom to tell.
 //!
 //! Whoever executes requests (the ring, the thread pool) asks [`Request::ask`] what to do next and reports the kernel's
-//! answer to [`Request::advance`]. The request owns its memory throughout, so a caller who gives up (drops the receiving
-//! side) frees nothing that the kernel still uses.
+//! answer to [`Request::advance`]. The request owns its memory throughout, so a caller who gives up (drops the
+//! receiving side) frees nothing that the kernel still uses.
 
 use std::io;
 use std::mem;

@@ -4,7 +4,7 @@
 //! semaphore of `queued_device`), so a full queue is a bug, not a condition.
 //!
 //! Two kinds of consumer: pool threads block in [`SubmissionQueue::pop`]; a ring thread blocks in the kernel and must
-//! be woken through a descriptor, but only if it is really asleep, since a wake-up costs two system calls.
+//! be woken through a descriptor, but only if it is really asleep: a wake-up costs a system call and a completion.
 //! [`SubmissionQueue::fall_asleep`] and [`SubmissionQueue::push`] agree on that under the lock, so no request is
 //! missed and none wakes a thread that is up.
 

@@ -14,8 +14,10 @@ use parking_lot::Mutex;
 use crate::device::IoReason;
 use crate::file_handle::{FileHandle, FileId};
 
-/// Requests that a device's trace keeps: 65 536 events of 64 bytes are 4 MiB.
+/// Requests that a device's trace keeps: 65 536 events of at most 64 bytes are 4 MiB.
 pub const TRACE_EVENTS_MAX: usize = 1 << 16;
+
+const _: () = assert!(size_of::<TraceEvent>() <= 64);
 
 /// Which way the bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
