@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
-use crate::{BenchError, ServerStarter};
+use crate::benchmarks::{cold_scan, load, scan_sharing, tpch_check, tpch_mix, tpch_power};
+use crate::report::{Figure, Report, machine};
+use crate::{BenchError, ServerStarter, tpch};
 
 /// Options of all benchmarks; `clap` derives the command line from them.
 #[derive(Clone, Debug, clap::Args)]
@@ -30,6 +32,9 @@ pub struct BenchOptions {
     pub json: Option<PathBuf>,
 }
 
+/// What a benchmark gives back.
+pub type BenchResult = Result<Vec<Figure>, BenchError>;
+
 /// One benchmark.
 pub struct Benchmark {
     /// Its name on the command line.
@@ -37,20 +42,69 @@ pub struct Benchmark {
     /// One sentence: what it compares.
     pub about: &'static str,
     /// Runs it, printing tables as it goes; returns its figures.
-    pub run: for<'a> fn(&'a BenchOptions, &'a ServerStarter) -> BoxFuture<'a, Result<(), BenchError>>,
+    pub run: for<'a> fn(&'a BenchOptions, &'a ServerStarter) -> BoxFuture<'a, BenchResult>,
 }
 
 /// All benchmarks.
 pub fn benchmarks() -> &'static [Benchmark] {
-    &[]
+    &[
+        Benchmark {
+            name: "load",
+            about: "loads TPC-H from Parquet: time and size on disk, beside DuckDB where it is installed",
+            run: |options, _| Box::pin(load::run(options)),
+        },
+        Benchmark {
+            name: "cold-scan",
+            about: "scans one column with an empty buffer: bytes read, beside the disk's sequential bandwidth",
+            run: |options, _| Box::pin(cold_scan::run(options)),
+        },
+        Benchmark {
+            name: "scan-sharing",
+            about: "staggered scans of different speed and range under the four scan policies: bytes read, latency",
+            run: |options, _| Box::pin(scan_sharing::run(options)),
+        },
+        Benchmark {
+            name: "tpch-power",
+            about: "the 22 TPC-H queries, hot, beside DataFusion on Parquet: geometric means",
+            run: |options, _| Box::pin(tpch_power::run(options)),
+        },
+        Benchmark {
+            name: "tpch-mix",
+            about: "QPipe's eight-query mix over the wire, closed loop: queries per second and latencies",
+            run: |options, starter| Box::pin(tpch_mix::run(options, starter)),
+        },
+        Benchmark {
+            name: "tpch-check",
+            about: "the 22 TPC-H queries against the answers that DuckDB and PostgreSQL agree on",
+            run: |options, _| Box::pin(tpch_check::run(options)),
+        },
+    ]
 }
 
 /// Runs the benchmark called `name`, prints its figures and writes the JSON form where asked.
-pub async fn run_benchmark(name: &str, options: &BenchOptions, starter: &ServerStarter) -> Result<(), BenchError> {
-    let known = benchmarks().iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-    let benchmark = benchmarks()
-        .iter()
-        .find(|b| b.name == name)
-        .ok_or_else(|| BenchError::UnknownBenchmark { name: name.to_owned(), known })?;
-    (benchmark.run)(options, starter).await
+pub async fn run_benchmark(name: &str, options: &BenchOptions, starter: &ServerStarter) -> Result<Report, BenchError> {
+    let benchmark = benchmarks().iter().find(|b| b.name == name).ok_or_else(|| BenchError::UnknownBenchmark {
+        name: name.to_owned(),
+        known: benchmarks().iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
+    })?;
+    check_options(options)?;
+    let figures = (benchmark.run)(options, starter).await?;
+    let report = Report { bench: benchmark.name, machine: machine(), figures };
+    println!("{}: {}\n{}\n{}", report.bench, benchmark.about, report.machine, report.table());
+    if let Some(path) = &options.json {
+        report.write_json(path)?;
+    }
+    Ok(report)
+}
+
+fn check_options(options: &BenchOptions) -> Result<(), BenchError> {
+    let bad = |option, value, reason: &str| Err(BenchError::BadOption { option, value, reason: reason.to_owned() });
+    tpch::check_scale(options.scale)?;
+    if !(options.seconds > 0.0 && options.seconds <= 3600.0) {
+        return bad("seconds", options.seconds.to_string(), "a measurement lasts more than 0 and at most 3600 s");
+    }
+    match options.clients.iter().find(|&&c| c == 0 || c > 10_000) {
+        Some(clients) => bad("clients", clients.to_string(), "between 1 and 10000"),
+        None => Ok(()),
+    }
 }

@@ -29,6 +29,27 @@ pub enum BenchError {
         /// What is allowed.
         reason: String,
     },
+    /// A table to be loaded is already there.
+    #[error("table \"{table}\" already exists (drop it first, or use another data directory)")]
+    TableExists {
+        /// Which.
+        table: &'static str,
+    },
+    /// The data directory holds the data of another scale.
+    #[error(
+        "table \"{table}\" has {found} rows where scale {scale} has {expected}: the directory holds other data (use \
+         another data directory, or the scale it was made with)"
+    )]
+    OtherScale {
+        /// Which table.
+        table: &'static str,
+        /// Rows it has.
+        found: u64,
+        /// Rows it should have.
+        expected: u64,
+        /// The scale asked for.
+        scale: f64,
+    },
     /// The database said no.
     #[error(transparent)]
     Engine(#[from] EngineError),

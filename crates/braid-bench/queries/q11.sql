@@ -1,0 +1,16 @@
+-- TPC-H Q11, important stock identification. NATION = GERMANY, FRACTION = 0.0001 / scale factor: the constant
+-- below is for scale 1, and whoever runs the query at another scale replaces it.
+select ps_partkey, sum(ps_supplycost * ps_availqty) as value
+from partsupp, supplier, nation
+where ps_suppkey = s_suppkey
+    and s_nationkey = n_nationkey
+    and n_name = 'GERMANY'
+group by ps_partkey
+having sum(ps_supplycost * ps_availqty) > (
+    select sum(ps_supplycost * ps_availqty) * 0.0001000000
+    from partsupp, supplier, nation
+    where ps_suppkey = s_suppkey
+        and s_nationkey = n_nationkey
+        and n_name = 'GERMANY'
+)
+order by value desc

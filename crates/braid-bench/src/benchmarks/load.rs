@@ -1,0 +1,122 @@
+//! `load`: TPC-H from Parquet files into an empty data directory, beside DuckDB doing the same.
+//!
+//! DuckDB runs where `bench/peers` has installed it; without it the figures stand alone, without goals. The Parquet
+//! files are written before and not timed. The answers that are checked: the number of rows of every table, and the
+//! stored answers where the scale has some.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use braid_engine::{Config, Database};
+use serde::Deserialize;
+
+use crate::benchmark::BenchResult;
+use crate::client::SessionClient;
+use crate::data_directory::{directory_bytes, parquet_file, tpch_parquet};
+use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::tpch::{STORED_SCALES, TpchTable, check_query};
+use crate::{BenchError, BenchOptions};
+
+/// The script that loads the same files into DuckDB.
+const DUCKDB_SCRIPT: &str = include_str!("../../../../bench/peers/duckdb_load.py");
+
+/// A Python that has DuckDB, for when it is elsewhere than `bench/peers/run.sh` puts it.
+const PEERS_PYTHON: &str = "BRAID_PEERS_PYTHON";
+
+/// What DuckDB's script prints.
+#[derive(Deserialize)]
+struct DuckDb {
+    seconds: f64,
+    bytes: f64,
+    version: String,
+}
+
+/// Runs it.
+pub async fn run(options: &BenchOptions) -> BenchResult {
+    let parquet = tpch_parquet(options).await?;
+    let scratch = options.data.join("load-scratch");
+    remove(&scratch)?;
+    let result = measure(options, &parquet, &scratch).await;
+    remove(&scratch)?;
+    result
+}
+
+async fn measure(options: &BenchOptions, parquet: &Path, scratch: &Path) -> BenchResult {
+    let directory = scratch.join("braid");
+    std::fs::create_dir_all(&directory).map_err(|source| BenchError::File { path: directory.clone(), source })?;
+    let database = Database::open(Config::new(&directory)).await?;
+    let mut table_times = plain_table(&["table", "rows", "s"]);
+    let mut seconds = 0.0;
+    for table in TpchTable::ALL {
+        let start = Instant::now();
+        let rows = database.load_file(&parquet_file(parquet, table), table.name()).await?;
+        let elapsed = start.elapsed().as_secs_f64();
+        seconds += elapsed;
+        table_times.add_row([left(table.name()), right(rows.to_string()), right(number(elapsed))]);
+        check_rows(table, rows, options.scale)?;
+    }
+    println!("{table_times}");
+    let bytes = directory_bytes(&directory)? as f64;
+    if STORED_SCALES.contains(&options.scale) {
+        let mut client = SessionClient::new(&database);
+        for number in 1..=22 {
+            check_query(&mut client, number, options.scale).await?;
+        }
+    }
+    database.close().await;
+    drop(database);
+
+    let time = Figure::new("time to load", seconds, "s");
+    let size = Figure::new("bytes on disk", bytes / 1e6, "MB");
+    let Some(duckdb) = duckdb(parquet, &scratch.join("duckdb")).await? else {
+        println!("no DuckDB to compare with: run bench/peers/run.sh once, or set {PEERS_PYTHON}");
+        return Ok(vec![time, size]);
+    };
+    let version = duckdb.version;
+    Ok(vec![
+        time.with_goal(Goal::AtMost(3.0 * duckdb.seconds)),
+        Figure::new(format!("time to load, DuckDB {version}"), duckdb.seconds, "s"),
+        size.with_goal(Goal::AtMost(duckdb.bytes / 1e6)),
+        Figure::new(format!("bytes on disk, DuckDB {version}"), duckdb.bytes / 1e6, "MB"),
+    ])
+}
+
+fn check_rows(table: TpchTable, rows: u64, scale: f64) -> Result<(), BenchError> {
+    let expected = table.row_count(scale);
+    if rows == expected || (table == TpchTable::Lineitem && rows.abs_diff(expected) <= expected / 10 + 100) {
+        return Ok(());
+    }
+    let difference = format!("{expected} rows expected, {rows} loaded");
+    Err(BenchError::WrongAnswer { query: format!("loading {table}"), difference })
+}
+
+/// Loads the same files into DuckDB; `None` where it is not installed.
+async fn duckdb(parquet: &Path, directory: &Path) -> Result<Option<DuckDb>, BenchError> {
+    let installed = std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache/braid/peers/venv/bin/python"));
+    let Some(python) = std::env::var_os(PEERS_PYTHON).map(PathBuf::from).or(installed).filter(|p| p.exists()) else {
+        return Ok(None);
+    };
+    let mut command = Command::new(&python);
+    command.arg("-c").arg(DUCKDB_SCRIPT).args([parquet, directory]).stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || command.output())
+        .await
+        .map_err(|e| BenchError::other("waiting for DuckDB", e))?
+        .map_err(|source| BenchError::File { path: python.clone(), source })?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(BenchError::other(format!("DuckDB with {}", python.display()), message));
+    }
+    let figures =
+        serde_json::from_slice(&output.stdout).map_err(|e| BenchError::other("reading DuckDB's figures", e))?;
+    Ok(Some(figures))
+}
+
+fn remove(directory: &Path) -> Result<(), BenchError> {
+    match std::fs::remove_dir_all(directory) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(BenchError::File { path: directory.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,8 @@
+//! The benchmarks, one file each, named as on the command line.
+
+pub mod cold_scan;
+pub mod load;
+pub mod scan_sharing;
+pub mod tpch_check;
+pub mod tpch_mix;
+pub mod tpch_power;

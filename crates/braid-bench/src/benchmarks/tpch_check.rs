@@ -1,0 +1,31 @@
+//! `tpch-check`: every query of TPC-H answers what DuckDB and PostgreSQL agree it answers.
+//!
+//! Unlike the other benchmarks it goes on after a wrong answer: how many are right is its figure.
+
+use crate::benchmark::BenchResult;
+use crate::client::SessionClient;
+use crate::data_directory::open_tpch;
+use crate::report::{Figure, Goal, left, plain_table};
+use crate::tpch::check_query;
+use crate::{BenchError, BenchOptions};
+
+/// Runs it.
+pub async fn run(options: &BenchOptions) -> BenchResult {
+    let database = open_tpch(options, None).await?;
+    let mut client = SessionClient::new(&database);
+    let mut wrong = plain_table(&["query", "what is wrong"]);
+    let mut right = 0;
+    for number in 1..=22 {
+        match check_query(&mut client, number, options.scale).await {
+            Ok(()) => right += 1,
+            Err(bad_option @ BenchError::BadOption { .. }) => return Err(bad_option),
+            Err(error) => {
+                wrong.add_row([left(&format!("q{number:02}")), left(&error.to_string())]);
+            }
+        }
+    }
+    if right < 22 {
+        println!("{wrong}");
+    }
+    Ok(vec![Figure::new("queries with the right answer", f64::from(right), "").with_goal(Goal::AtLeast(22.0))])
+}

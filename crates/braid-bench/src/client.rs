@@ -1,0 +1,125 @@
+//! What can be asked a query: a session in this process, or a connection over the wire.
+//!
+//! Drivers and checks know only this, so the same closed loop measures both.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use braid_engine::{Database, EngineError, Outcome, Session};
+use futures::TryStreamExt;
+use futures::future::BoxFuture;
+use tokio_postgres::SimpleQueryMessage;
+use tokio_util::sync::CancellationToken;
+
+use crate::BenchError;
+use crate::answer::Answer;
+
+/// One client: asks one query at a time.
+pub trait Client: Send {
+    /// Runs a statement, takes all its rows and throws them away; answers their number.
+    fn run<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<u64, BenchError>>;
+
+    /// Runs a statement and keeps its rows.
+    fn answer<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<Answer, BenchError>>;
+}
+
+/// A session of a database in this process.
+pub struct SessionClient {
+    session: Session,
+}
+
+impl SessionClient {
+    /// A new session.
+    pub fn new(database: &Arc<Database>) -> Self {
+        Self { session: database.session("braid") }
+    }
+
+    /// Runs one or several statements until `cancel`; answers the rows of the last.
+    pub async fn batches(&self, sql: &str, cancel: CancellationToken) -> Result<Vec<RecordBatch>, BenchError> {
+        let mut batches = Vec::new();
+        for statement in self.session.parse(sql)? {
+            batches = match self.session.execute(&statement, Vec::new(), cancel.clone()).await? {
+                Outcome::Rows { stream, .. } => {
+                    stream.try_collect().await.map_err(|e| EngineError::from_datafusion(&e))?
+                }
+                _ => Vec::new(),
+            };
+        }
+        Ok(batches)
+    }
+}
+
+impl Client for SessionClient {
+    fn run<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<u64, BenchError>> {
+        Box::pin(async move {
+            let mut rows = 0;
+            for statement in self.session.parse(sql)? {
+                let outcome = self.session.execute(&statement, Vec::new(), CancellationToken::new()).await?;
+                if let Outcome::Rows { mut stream, .. } = outcome {
+                    while let Some(batch) = stream.try_next().await.map_err(|e| EngineError::from_datafusion(&e))? {
+                        rows += batch.num_rows() as u64;
+                    }
+                }
+            }
+            Ok(rows)
+        })
+    }
+
+    fn answer<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<Answer, BenchError>> {
+        Box::pin(async move {
+            let batches = self.batches(sql, CancellationToken::new()).await?;
+            Answer::from_batches(&batches).map_err(|e| BenchError::other("reading an answer", e))
+        })
+    }
+}
+
+/// A connection over PostgreSQL's protocol.
+pub struct WireClient {
+    client: tokio_postgres::Client,
+    connection: tokio::task::JoinHandle<()>,
+}
+
+impl WireClient {
+    /// Connects to a server on `address`.
+    pub async fn connect(address: SocketAddr) -> Result<Self, BenchError> {
+        let config = format!("host={} port={} user=braid dbname=braid", address.ip(), address.port());
+        let (client, connection) = tokio_postgres::connect(&config, tokio_postgres::NoTls)
+            .await
+            .map_err(|source| BenchError::Wire { what: format!("connecting to {address}"), source })?;
+        // An error of the connection reaches the client as an error of its next query.
+        let connection = tokio::spawn(async move { drop(connection.await) });
+        Ok(Self { client, connection })
+    }
+
+    async fn simple_query(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, BenchError> {
+        let what = || sql.chars().take(80).collect::<String>();
+        self.client.simple_query(sql).await.map_err(|source| BenchError::Wire { what: what(), source })
+    }
+}
+
+impl Drop for WireClient {
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}
+
+impl Client for WireClient {
+    fn run<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<u64, BenchError>> {
+        Box::pin(async move {
+            let messages = self.simple_query(sql).await?;
+            Ok(messages.iter().filter(|m| matches!(m, SimpleQueryMessage::Row(_))).count() as u64)
+        })
+    }
+
+    fn answer<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<Answer, BenchError>> {
+        Box::pin(async move {
+            let messages = self.simple_query(sql).await?;
+            let rows = messages.iter().filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|at| row.get(at)).collect()),
+                _ => None,
+            });
+            Ok(Answer::from_wire(rows))
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! Where benchmarks keep their data: `ROOT/tpch-SCALE` a database, `ROOT/parquet-SCALE` the same rows as Parquet files
+//! for what Braid is compared with. Both are made when missing and reused when present.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use braid_base::ByteSize;
+use braid_engine::{Config, Database};
+use futures::TryStreamExt;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+
+use crate::tpch::{self, Progress, TpchTable, generator};
+use crate::{BenchError, BenchOptions};
+
+/// `ROOT/tpch-SCALE`.
+pub fn database_directory(root: &Path, scale: f64) -> PathBuf {
+    root.join(format!("tpch-{scale}"))
+}
+
+/// Opens the TPC-H database of the options' scale, loading what is missing. A `None` buffer is the default one, a
+/// quarter of the machine's memory.
+pub async fn open_tpch(options: &BenchOptions, buffer: Option<ByteSize>) -> Result<Arc<Database>, BenchError> {
+    let directory = database_directory(&options.data, options.scale);
+    let mut config = Config::new(directory);
+    if let Some(buffer) = options.buffer.or(buffer) {
+        config.buffer = buffer;
+    }
+    let database = Database::open(config).await?;
+    tpch::ensure(&database, options.scale, Progress::Bar).await?;
+    Ok(database)
+}
+
+/// `ROOT/parquet-SCALE` with a file `TABLE.parquet` for each table: Snappy, row groups and pages as the Parquet
+/// library's defaults have them, which is what DataFusion and DuckDB usually meet.
+pub async fn tpch_parquet(options: &BenchOptions) -> Result<PathBuf, BenchError> {
+    let directory = options.data.join(format!("parquet-{}", options.scale));
+    fs::create_dir_all(&directory).map_err(|source| BenchError::File { path: directory.clone(), source })?;
+    for table in TpchTable::ALL {
+        let path = parquet_file(&directory, table);
+        if !path.exists() {
+            write_parquet(table, options.scale, &path).await?;
+        }
+    }
+    Ok(directory)
+}
+
+/// A table's file in a directory of [`tpch_parquet`].
+pub fn parquet_file(directory: &Path, table: TpchTable) -> PathBuf {
+    directory.join(format!("{table}.parquet"))
+}
+
+async fn write_parquet(table: TpchTable, scale: f64, path: &Path) -> Result<(), BenchError> {
+    let file_error = |source| BenchError::File { path: path.to_owned(), source };
+    let parquet_error = |e| BenchError::other(format!("writing {}", path.display()), e);
+    // Renamed when whole: a file that is there is complete.
+    let unfinished = path.with_extension("unfinished");
+    let file = File::create(&unfinished).map_err(file_error)?;
+    let mut batches = generator::batches(table, scale);
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut writer: Option<ArrowWriter<File>> = None;
+    let mut file = Some(file);
+    while let Some(batch) = batches.try_next().await? {
+        if let Some(file) = file.take() {
+            let created = ArrowWriter::try_new(file, batch.schema(), Some(properties.clone()));
+            writer = Some(created.map_err(parquet_error)?);
+        }
+        if let Some(writer) = &mut writer {
+            writer.write(&batch).map_err(parquet_error)?;
+        }
+    }
+    if let Some(writer) = writer {
+        writer.close().map_err(parquet_error)?;
+    }
+    fs::rename(&unfinished, path).map_err(file_error)
+}
+
+/// Bytes of all files below a directory.
+pub fn directory_bytes(directory: &Path) -> Result<u64, BenchError> {
+    let error = |source| BenchError::File { path: directory.to_owned(), source };
+    let mut bytes = 0;
+    for entry in fs::read_dir(directory).map_err(error)? {
+        let entry = entry.map_err(error)?;
+        let metadata = entry.metadata().map_err(error)?;
+        bytes += if metadata.is_dir() { directory_bytes(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
+
+/// Bytes of all segments of all tables, padding included.
+pub fn stored_bytes(database: &Database) -> u64 {
+    let catalog = database.store().snapshot();
+    let chunks = catalog.tables().flat_map(|table| table.chunks.iter());
+    chunks.flat_map(|chunk| &chunk.segments).map(|segment| u64::from(segment.stored_bytes)).sum()
+}

@@ -1,0 +1,127 @@
+//! From the generator into a database: one commit for each table, so that what a killed load leaves is whole tables.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use braid_base::ColumnId;
+use braid_engine::{Database, EngineError};
+use braid_storage::NewTable;
+use futures::future::BoxFuture;
+use futures::stream::{StreamExt, TryStreamExt};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{TpchTable, generator};
+use crate::BenchError;
+
+/// What a load did.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    /// Tables with their rows, in load order; tables that were already there are left out.
+    pub tables: Vec<(&'static str, u64)>,
+    /// Wall time, generating included.
+    pub elapsed: Duration,
+}
+
+/// Whether a load shows how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A bar on standard error, when it is a terminal.
+    Bar,
+    /// Nothing.
+    Silent,
+}
+
+/// Generates TPC-H at `scale` and loads all eight tables. Fails without loading anything if one of them exists.
+pub fn load(database: &Arc<Database>, scale: f64, progress: Progress) -> BoxFuture<'_, Result<LoadReport, BenchError>> {
+    Box::pin(async move {
+        check_scale(scale)?;
+        let catalog = database.store().snapshot();
+        match TpchTable::ALL.iter().find(|t| catalog.table(t.name()).is_some()) {
+            Some(table) => Err(BenchError::TableExists { table: table.name() }),
+            None => load_tables(database, &TpchTable::ALL, scale, progress).await,
+        }
+    })
+}
+
+/// Loads those of the eight tables that are missing; what is there from before is used as it is. Fails if it is there
+/// at another scale.
+pub fn ensure(
+    database: &Arc<Database>,
+    scale: f64,
+    progress: Progress,
+) -> BoxFuture<'_, Result<LoadReport, BenchError>> {
+    Box::pin(async move {
+        check_scale(scale)?;
+        let catalog = database.store().snapshot();
+        let mut missing = Vec::new();
+        for table in TpchTable::ALL {
+            let Some(version) = catalog.table(table.name()) else {
+                missing.push(table);
+                continue;
+            };
+            let (found, expected) = (version.row_count(), table.row_count(scale));
+            if found.abs_diff(expected) > row_count_slack(table, expected) {
+                return Err(BenchError::OtherScale { table: table.name(), found, expected, scale });
+            }
+        }
+        load_tables(database, &missing, scale, progress).await
+    })
+}
+
+/// How far a table may be from [`TpchTable::row_count`]: lineitem's is an estimate.
+fn row_count_slack(table: TpchTable, expected: u64) -> u64 {
+    if table == TpchTable::Lineitem { expected / 10 + 100 } else { 0 }
+}
+
+/// Refuses a scale factor that the generator was not made for.
+pub fn check_scale(scale: f64) -> Result<(), BenchError> {
+    if (0.001..=100_000.0).contains(&scale) {
+        return Ok(());
+    }
+    let reason = "a TPC-H scale factor lies between 0.001 and 100000".to_owned();
+    Err(BenchError::BadOption { option: "scale", value: scale.to_string(), reason })
+}
+
+async fn load_tables(
+    database: &Arc<Database>,
+    tables: &[TpchTable],
+    scale: f64,
+    progress: Progress,
+) -> Result<LoadReport, BenchError> {
+    let start = Instant::now();
+    let row_count = tables.iter().map(|t| t.row_count(scale)).sum();
+    let bar = match progress {
+        Progress::Bar if row_count > 0 => progress_bar(row_count),
+        _ => ProgressBar::hidden(),
+    };
+    let mut loaded = Vec::with_capacity(tables.len());
+    for &table in tables {
+        bar.set_message(table.name());
+        let counted = bar.clone();
+        let batches = generator::batches(table, scale)
+            .map_err(|error| EngineError::internal(error.to_string()))
+            .inspect_ok(move |batch| counted.inc(batch.num_rows() as u64))
+            .boxed();
+        loaded.push((table.name(), database.load_batches(new_table(table), batches).await?));
+    }
+    bar.finish_and_clear();
+    Ok(LoadReport { tables: loaded, elapsed: start.elapsed() })
+}
+
+/// The table as CREATE TABLE would ask for it.
+pub fn new_table(table: TpchTable) -> NewTable {
+    let columns = table.columns();
+    let position = |key: &&str| columns.iter().position(|c| c.name == **key).expect("keys are columns of the table");
+    let primary_key = table.primary_key().iter().map(|key| ColumnId(position(key) as u16)).collect();
+    NewTable { name: table.name().to_owned(), columns, primary_key }
+}
+
+fn progress_bar(row_count: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("loading TPC-H {bar:30} {percent:>3} %  {msg:<9} {per_sec}, {eta} left")
+        .expect("the template is a constant")
+        .with_key("per_sec", |state: &indicatif::ProgressState, w: &mut dyn std::fmt::Write| {
+            // A failed write to the terminal's buffer shows nothing, which is what a progress bar may do.
+            let _ = write!(w, "{:.1} M rows/s", state.per_sec() / 1e6);
+        });
+    ProgressBar::new(row_count).with_style(style)
+}

@@ -1,0 +1,185 @@
+//! The eight tables of TPC-H: names, columns, keys, sizes (TPC-H specification 3.0, section 1.4).
+//!
+//! Identifiers are 64-bit: at scale 1000 order keys pass 2^31. Money is `numeric(15,2)`, which Braid keeps in 64 bits.
+//! Every column is NOT NULL, as the specification has it. The Arrow form of these types is exactly what `tpchgen-arrow`
+//! produces, so batches go into the store as they are.
+
+use std::fmt;
+
+use braid_storage::{ColumnDef, ColumnType};
+use tpchgen::generators::{CustomerGenerator, OrderGenerator, PartGenerator, PartSuppGenerator, SupplierGenerator};
+
+use ColumnType::{BigInt, Char, Date, Integer, Varchar};
+
+const MONEY: ColumnType = ColumnType::Numeric { precision: 15, scale: 2 };
+
+/// One of the eight tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TpchTable {
+    /// 5 rows
+    Region,
+    /// 25 rows
+    Nation,
+    /// 10 000 rows at scale 1
+    Supplier,
+    /// 200 000 rows at scale 1
+    Part,
+    /// 800 000 rows at scale 1
+    Partsupp,
+    /// 150 000 rows at scale 1
+    Customer,
+    /// 1 500 000 rows at scale 1
+    Orders,
+    /// about 6 000 000 rows at scale 1
+    Lineitem,
+}
+
+impl TpchTable {
+    /// All tables, the smallest first: the order in which they are loaded.
+    pub const ALL: [Self; 8] = [
+        Self::Region,
+        Self::Nation,
+        Self::Supplier,
+        Self::Part,
+        Self::Partsupp,
+        Self::Customer,
+        Self::Orders,
+        Self::Lineitem,
+    ];
+
+    /// The table's name in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Region => "region",
+            Self::Nation => "nation",
+            Self::Supplier => "supplier",
+            Self::Part => "part",
+            Self::Partsupp => "partsupp",
+            Self::Customer => "customer",
+            Self::Orders => "orders",
+            Self::Lineitem => "lineitem",
+        }
+    }
+
+    /// The columns, all NOT NULL and without defaults.
+    pub fn columns(self) -> Vec<ColumnDef> {
+        let column = |&(name, column_type): &(&str, ColumnType)| ColumnDef {
+            name: name.to_owned(),
+            column_type,
+            nullable: false,
+            default: None,
+        };
+        self.column_types().iter().map(column).collect()
+    }
+
+    /// The columns of the primary key.
+    pub fn primary_key(self) -> &'static [&'static str] {
+        match self {
+            Self::Region => &["r_regionkey"],
+            Self::Nation => &["n_nationkey"],
+            Self::Supplier => &["s_suppkey"],
+            Self::Part => &["p_partkey"],
+            Self::Partsupp => &["ps_partkey", "ps_suppkey"],
+            Self::Customer => &["c_custkey"],
+            Self::Orders => &["o_orderkey"],
+            Self::Lineitem => &["l_orderkey", "l_linenumber"],
+        }
+    }
+
+    /// Rows at a scale. Exact, except for lineitem: there it is four for each order, within 0.1 % at scale 1.
+    pub fn row_count(self, scale: f64) -> u64 {
+        let count = match self {
+            Self::Region => 5,
+            Self::Nation => 25,
+            Self::Supplier => SupplierGenerator::calculate_row_count(scale, 1, 1),
+            Self::Part => PartGenerator::calculate_row_count(scale, 1, 1),
+            // Partsupp's generator counts parts: each has four suppliers.
+            Self::Partsupp => 4 * PartSuppGenerator::calculate_row_count(scale, 1, 1),
+            Self::Customer => CustomerGenerator::calculate_row_count(scale, 1, 1),
+            Self::Orders => OrderGenerator::calculate_row_count(scale, 1, 1),
+            Self::Lineitem => 4 * OrderGenerator::calculate_row_count(scale, 1, 1),
+        };
+        u64::try_from(count).expect("the generator counts rows upward from zero")
+    }
+
+    fn column_types(self) -> &'static [(&'static str, ColumnType)] {
+        match self {
+            Self::Region => &[("r_regionkey", BigInt), ("r_name", Char(25)), ("r_comment", Varchar(152))],
+            Self::Nation => {
+                &[("n_nationkey", BigInt), ("n_name", Char(25)), ("n_regionkey", BigInt), ("n_comment", Varchar(152))]
+            }
+            Self::Supplier => &[
+                ("s_suppkey", BigInt),
+                ("s_name", Char(25)),
+                ("s_address", Varchar(40)),
+                ("s_nationkey", BigInt),
+                ("s_phone", Char(15)),
+                ("s_acctbal", MONEY),
+                ("s_comment", Varchar(101)),
+            ],
+            Self::Part => &[
+                ("p_partkey", BigInt),
+                ("p_name", Varchar(55)),
+                ("p_mfgr", Char(25)),
+                ("p_brand", Char(10)),
+                ("p_type", Varchar(25)),
+                ("p_size", Integer),
+                ("p_container", Char(10)),
+                ("p_retailprice", MONEY),
+                ("p_comment", Varchar(23)),
+            ],
+            Self::Partsupp => &[
+                ("ps_partkey", BigInt),
+                ("ps_suppkey", BigInt),
+                ("ps_availqty", Integer),
+                ("ps_supplycost", MONEY),
+                ("ps_comment", Varchar(199)),
+            ],
+            Self::Customer => &[
+                ("c_custkey", BigInt),
+                ("c_name", Varchar(25)),
+                ("c_address", Varchar(40)),
+                ("c_nationkey", BigInt),
+                ("c_phone", Char(15)),
+                ("c_acctbal", MONEY),
+                ("c_mktsegment", Char(10)),
+                ("c_comment", Varchar(117)),
+            ],
+            Self::Orders => &[
+                ("o_orderkey", BigInt),
+                ("o_custkey", BigInt),
+                ("o_orderstatus", Char(1)),
+                ("o_totalprice", MONEY),
+                ("o_orderdate", Date),
+                ("o_orderpriority", Char(15)),
+                ("o_clerk", Char(15)),
+                ("o_shippriority", Integer),
+                ("o_comment", Varchar(79)),
+            ],
+            Self::Lineitem => &[
+                ("l_orderkey", BigInt),
+                ("l_partkey", BigInt),
+                ("l_suppkey", BigInt),
+                ("l_linenumber", Integer),
+                ("l_quantity", MONEY),
+                ("l_extendedprice", MONEY),
+                ("l_discount", MONEY),
+                ("l_tax", MONEY),
+                ("l_returnflag", Char(1)),
+                ("l_linestatus", Char(1)),
+                ("l_shipdate", Date),
+                ("l_commitdate", Date),
+                ("l_receiptdate", Date),
+                ("l_shipinstruct", Char(25)),
+                ("l_shipmode", Char(10)),
+                ("l_comment", Varchar(44)),
+            ],
+        }
+    }
+}
+
+impl fmt::Display for TpchTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

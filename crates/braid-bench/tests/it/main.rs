@@ -1,0 +1,125 @@
+//! Every benchmark at a tiny scale: that it runs, that its own checks of answers pass, that its figures make sense.
+//!
+//! What needs a server (`tpch-mix`, the demo) is run by the server's tests, which have one; here the closed loop runs over
+//! sessions in this process.
+
+#![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use braid_bench::client::{Client, SessionClient};
+use braid_bench::closed_loop::closed_loop;
+use braid_bench::data_directory::open_tpch;
+use braid_bench::report::Report;
+use braid_bench::tpch::{self, Progress, TpchTable};
+use braid_bench::{BenchError, BenchOptions, ServerStarter, benchmarks, run_benchmark};
+use braid_engine::{Config, Database};
+
+/// The smallest scale with stored answers.
+const SCALE: f64 = 0.01;
+
+/// One data directory for a test: the database is made once and its lock is held by one test at a time.
+fn options(directory: &Path) -> BenchOptions {
+    BenchOptions {
+        data: directory.to_owned(),
+        scale: SCALE,
+        clients: vec![1, 2],
+        seconds: 0.2,
+        buffer: None,
+        json: Some(directory.join("figures.json")),
+    }
+}
+
+/// For benchmarks that need none.
+fn no_server() -> Box<ServerStarter> {
+    Box::new(|_| Box::pin(async { Err("there is no server in this test".into()) }))
+}
+
+async fn run(name: &str, options: &BenchOptions) -> Report {
+    let report = run_benchmark(name, options, no_server().as_ref()).await.unwrap();
+    let json: PathBuf = options.json.clone().unwrap();
+    let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(written["bench"], name);
+    assert_eq!(written["figures"].as_array().unwrap().len(), report.figures.len());
+    assert!(report.figures.iter().all(|f| f.value.is_finite() && f.value >= 0.0), "{report:?}");
+    report
+}
+
+fn value(report: &Report, figure: &str) -> f64 {
+    report.figures.iter().find(|f| f.figure == figure).unwrap_or_else(|| panic!("{figure} in {report:?}")).value
+}
+
+/// The benchmarks that need no server, one after the other on one data directory.
+#[tokio::test(flavor = "multi_thread")]
+async fn benchmarks_run_tiny_and_check_their_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(directory.path());
+
+    let check = run("tpch-check", &options).await;
+    assert_eq!(value(&check, "queries with the right answer"), 22.0);
+
+    let load = run("load", &options).await;
+    assert!(value(&load, "bytes on disk") > 0.5, "{load:?}");
+    assert!(!directory.path().join("load-scratch").exists(), "the benchmark cleans up behind itself");
+
+    let scan = run("cold-scan", &options).await;
+    assert_eq!(value(&scan, "bytes read beyond the column's segments"), 0.0);
+
+    let sharing = run("scan-sharing", &options).await;
+    let read = |policy: &str| value(&sharing, &format!("bytes read, {policy}"));
+    assert!(read("relevance") > 0.0 && read("relevance") <= read("normal"), "{sharing:?}");
+
+    let power = run("tpch-power", &options).await;
+    assert!(value(&power, "Braid / DataFusion") > 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_closed_loop_runs_the_mix_without_failures() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open_tpch(&options(directory.path()), None).await.unwrap();
+    let clients = (0..3).map(|_| Box::new(SessionClient::new(&database)) as Box<dyn Client>).collect();
+    let figures = closed_loop(clients, 1, Duration::from_millis(500)).await.unwrap();
+    assert_eq!(figures.errors, (0, None), "{figures:?}");
+    assert!(figures.queries >= 3 && figures.throughput() > 0.0, "{figures:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_is_reused_completed_and_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(Config::new(directory.path().join("data"))).await.unwrap();
+    let report = tpch::load(&database, 0.001, Progress::Silent).await.unwrap();
+    assert_eq!(report.tables.len(), 8);
+    assert_eq!(report.tables[7], ("lineitem", 6005));
+    let exists = tpch::load(&database, 0.001, Progress::Silent).await.unwrap_err();
+    assert!(matches!(exists, BenchError::TableExists { table: "region" }), "{exists}");
+
+    assert!(tpch::ensure(&database, 0.001, Progress::Silent).await.unwrap().tables.is_empty());
+    let other = tpch::ensure(&database, 0.01, Progress::Silent).await.unwrap_err();
+    assert!(matches!(other, BenchError::OtherScale { table: "supplier", found: 10, expected: 100, .. }), "{other}");
+
+    database.store().drop_table("orders").await.unwrap();
+    let again = tpch::ensure(&database, 0.001, Progress::Silent).await.unwrap();
+    assert_eq!(again.tables, [("orders", 1500)]);
+    let catalog = database.store().snapshot();
+    for table in TpchTable::ALL {
+        let version = catalog.table(table.name()).unwrap();
+        assert_eq!(version.def.primary_key.len(), table.primary_key().len(), "{table}");
+    }
+}
+
+#[tokio::test]
+async fn bad_names_and_options_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = options(directory.path());
+    let server = no_server();
+    let unknown = run_benchmark("fastest", &options, server.as_ref()).await.unwrap_err().to_string();
+    assert!(benchmarks().iter().all(|b| unknown.contains(b.name)), "{unknown}");
+    options.clients = vec![0];
+    let clients = run_benchmark("tpch-mix", &options, server.as_ref()).await.unwrap_err();
+    assert!(matches!(clients, BenchError::BadOption { option: "clients", .. }), "{clients}");
+    options.clients = vec![1];
+    options.scale = 0.0;
+    let scale = run_benchmark("tpch-check", &options, server.as_ref()).await.unwrap_err();
+    assert!(matches!(scale, BenchError::BadOption { option: "scale", .. }), "{scale}");
+}
