@@ -1,1 +1,52 @@
 //! The database: catalog, sessions, statements, loading. Embeddable.
+//!
+//! ```text
+//! text --Statement::parse--> Statement --Session::execute--> Outcome
+//! ```
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`config`] | what a database is opened with |
+//! | [`database`] | one open data directory: device, store, buffer, memory |
+//! | [`session`] | one client: user, settings, transaction block; dispatch of statements |
+//! | [`statement`] | SQL text into statements |
+//! | [`outcome`] | what a statement answers |
+//! | [`error`], [`sql_state`] | errors as PostgreSQL reports them |
+//! | [`copy`] | rows in and out as CSV, text and Parquet |
+//!
+//! Rule: DataFusion is handed only what it plans right (queries). Everything else is dispatched on the syntax tree.
+
+pub mod config;
+pub mod copy;
+pub mod database;
+pub mod error;
+pub mod memory;
+pub mod outcome;
+pub mod session;
+pub mod sql_state;
+pub mod statement;
+pub mod transaction;
+
+mod catalog;
+mod conversion;
+mod dml;
+mod error_mapping;
+mod input;
+mod load;
+mod names;
+mod output;
+mod query;
+mod semantics;
+mod settings;
+mod sql_types;
+mod table;
+
+pub use config::Config;
+pub use copy::{CopyIn, CopyOut};
+pub use database::Database;
+pub use error::EngineError;
+pub use outcome::{Outcome, Prepared};
+pub use session::Session;
+pub use sql_state::SqlState;
+pub use statement::{Statement, StatementKind};
+pub use transaction::TransactionStatus;

@@ -1,0 +1,83 @@
+//! The session state that every statement's planner starts from: functions, types, rules, system tables.
+//!
+//! Made once for a database. What differs between statements (snapshot, time zone, partitions) is set on a copy.
+
+use std::sync::Arc;
+
+use arrow::datatypes::FieldRef;
+use braid_buffer::BufferManager;
+use braid_df::SessionSettings;
+use braid_df::session::session_state_builder;
+use braid_storage::Store;
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::context::{SessionContext, SessionState};
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::planner::TypePlanner;
+use datafusion::sql::sqlparser::ast::DataType as SqlType;
+use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
+use datafusion_pg_catalog::pg_catalog::oid_type_planner::PgOidTypePlanner;
+use datafusion_pg_catalog::setup_pg_catalog;
+
+use super::snapshot_catalog::{CatalogList, DatabaseCatalog, SYSTEM_SCHEMA, Tables};
+use crate::names::DATABASE_NAME;
+use crate::query::cooperation::Cooperation;
+use crate::semantics::analyzer_rules;
+use crate::sql_types::{column_type, field_of};
+use crate::{EngineError, SqlState};
+
+/// A template, and the system tables it was made with.
+pub(crate) struct Template {
+    /// The state to copy.
+    pub state: SessionState,
+    /// Schema `pg_catalog`.
+    pub system: Arc<dyn SchemaProvider>,
+}
+
+impl Template {
+    /// The template of a database.
+    pub fn new(
+        settings: &SessionSettings,
+        store: &Arc<Store>,
+        buffer: &Arc<BufferManager>,
+    ) -> Result<Self, EngineError> {
+        let tables = Tables::Newest(store.clone());
+        let live = CatalogList::new(DatabaseCatalog::new(tables, buffer.clone(), None));
+        let mut state = session_state_builder(settings).with_catalog_list(live.clone()).build();
+        let options = state.config_mut().options_mut();
+        // Errors point into the text.
+        options.sql_parser.collect_spans = true;
+        let context = SessionContext::new_with_state(state);
+        setup_pg_catalog(&context, DATABASE_NAME, EmptyContextProvider).map_err(|error| *error)?;
+        let system = context
+            .catalog(DATABASE_NAME)
+            .and_then(|catalog| catalog.schema(SYSTEM_SCHEMA))
+            .ok_or_else(|| EngineError::internal("the system tables were not registered"))?;
+        let state = SessionStateBuilder::new_from_existing(context.state())
+            .with_type_planner(Arc::new(TypeNames))
+            .with_analyzer_rules(analyzer_rules())
+            .with_physical_optimizer_rule(Arc::new(Cooperation))
+            .build();
+        live.hold_system_weakly();
+        Ok(Self { state, system })
+    }
+}
+
+/// PostgreSQL's type names in casts.
+#[derive(Debug)]
+struct TypeNames;
+
+impl TypePlanner for TypeNames {
+    fn plan_type_field(&self, sql_type: &SqlType) -> Result<Option<FieldRef>> {
+        let error = match column_type(sql_type) {
+            Ok(column_type) => return Ok(Some(field_of("", column_type, true))),
+            Err(error) => error,
+        };
+        match PgOidTypePlanner.plan_type_field(sql_type)? {
+            Some(field) => Ok(Some(field)),
+            // Arrays and times are not for columns, but DataFusion computes with them.
+            None if error.state() == SqlState::FeatureNotSupported => Ok(None),
+            None => Err(DataFusionError::from(error)),
+        }
+    }
+}

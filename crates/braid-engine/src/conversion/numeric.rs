@@ -1,0 +1,216 @@
+//! To integers, floats and numerics: PostgreSQL rounds, and what does not fit is an error.
+//!
+//! A numeric rounds half away from zero, a float half to even. A float becomes a numeric through its 15 significant
+//! decimal digits (6 for real), as PostgreSQL does: 0.1 is 0.1, not 0.1000000000000000055.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray, downcast_integer_array,
+};
+use arrow::datatypes::{
+    ArrowNativeType, DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+};
+use braid_storage::ColumnType;
+
+use super::strict_cast;
+use crate::input::numbers::{numeric_overflow, parse_numeric};
+use crate::{EngineError, SqlState};
+
+/// To smallint, integer or bigint.
+pub(crate) fn to_integer(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef, EngineError> {
+    match target {
+        ColumnType::SmallInt => to_integer_type::<Int16Type>(array, "smallint"),
+        ColumnType::Integer => to_integer_type::<Int32Type>(array, "integer"),
+        _ => to_integer_type::<Int64Type>(array, "bigint"),
+    }
+}
+
+fn to_integer_type<T>(array: &ArrayRef, type_name: &'static str) -> Result<ArrayRef, EngineError>
+where
+    T: ArrowPrimitiveType,
+    T::Native: TryFrom<i128>,
+{
+    let out_of_range = || EngineError::new(SqlState::NumericOutOfRange, format!("{type_name} out of range"));
+    let fit = |value: i128| T::Native::try_from(value).map_err(|_| out_of_range());
+    let integers: PrimitiveArray<T> = match array.data_type() {
+        DataType::Float16 | DataType::Float32 => {
+            let floats = strict_cast(array, &DataType::Float64)?;
+            try_map(floats.as_primitive::<Float64Type>(), |value| fit(round_even(value).ok_or_else(out_of_range)?))?
+        }
+        DataType::Float64 => {
+            try_map(array.as_primitive::<Float64Type>(), |value| fit(round_even(value).ok_or_else(out_of_range)?))?
+        }
+        DataType::Decimal128(_, scale) => {
+            let scale = *scale;
+            try_map(array.as_primitive::<Decimal128Type>(), |value| fit(round_scale(value, scale)))?
+        }
+        data_type if data_type.is_decimal() => {
+            let wide =
+                strict_cast(array, &DataType::Decimal128(38, decimal_scale(data_type))).map_err(|_| out_of_range())?;
+            return to_integer_type::<T>(&wide, type_name);
+        }
+        _ => downcast_integer_array!(
+            array => try_map(array, |value| fit(value.to_i128_lossless()))?,
+            other => return Err(EngineError::internal(format!("{other} is no number")))
+        ),
+    };
+    Ok(Arc::new(integers))
+}
+
+/// Arrow's integers, as the widest.
+trait Widen {
+    fn to_i128_lossless(self) -> i128;
+}
+
+macro_rules! widen {
+    ($($type:ty),*) => {
+        $(impl Widen for $type {
+            fn to_i128_lossless(self) -> i128 {
+                i128::from(self)
+            }
+        })*
+    };
+}
+widen!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// The integer nearest to `value`, the even one of two; `None` if there is none of 128 bits.
+fn round_even(value: f64) -> Option<i128> {
+    let rounded = value.round_ties_even();
+    // 2^126 is exact in a double and far outside every integer type's range.
+    (rounded.abs() < 2_f64.powi(126)).then_some(rounded as i128)
+}
+
+/// An unscaled numeric as an integer, half away from zero.
+fn round_scale(unscaled: i128, scale: i8) -> i128 {
+    if scale <= 0 {
+        return unscaled.saturating_mul(10_i128.saturating_pow(u32::from(scale.unsigned_abs())));
+    }
+    let divisor = 10_i128.pow(u32::from(scale.unsigned_abs()));
+    let half_away = if unscaled < 0 { -(divisor / 2) } else { divisor / 2 };
+    unscaled.saturating_add(half_away) / divisor
+}
+
+/// To `numeric(precision, scale)`.
+pub(crate) fn to_numeric(array: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef, EngineError> {
+    let target = DataType::Decimal128(precision, scale as i8);
+    match array.data_type() {
+        DataType::Float64 => {
+            let texts = |value: f64| format!("{value:.14e}");
+            floats_to_numeric(array.as_primitive::<Float64Type>(), texts, precision, scale)
+        }
+        DataType::Float32 => {
+            let texts = |value: f32| format!("{value:.5e}");
+            floats_to_numeric(array.as_primitive::<Float32Type>(), texts, precision, scale)
+        }
+        _ => strict_cast(array, &target).map_err(|_| numeric_overflow(precision, scale)),
+    }
+}
+
+fn floats_to_numeric<T: ArrowPrimitiveType>(
+    floats: &PrimitiveArray<T>,
+    digits: impl Fn(T::Native) -> String,
+    precision: u8,
+    scale: u8,
+) -> Result<ArrayRef, EngineError> {
+    let numerics: Decimal128Array = try_map(floats, |value| parse_numeric(&digits(value), precision, scale))?;
+    Ok(Arc::new(numerics.with_data_type(DataType::Decimal128(precision, scale as i8))))
+}
+
+/// To real or double precision. A double that is finite and no real is an error.
+pub(crate) fn to_float(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef, EngineError> {
+    let floats = strict_cast(array, &target.arrow())?;
+    if *array.data_type() == DataType::Float64 && target == ColumnType::Real {
+        let (doubles, reals) = (array.as_primitive::<Float64Type>(), floats.as_primitive::<Float32Type>());
+        let lost = |(wide, narrow): (Option<f64>, Option<f32>)| {
+            wide.is_some_and(f64::is_finite) && narrow.is_some_and(f32::is_infinite)
+        };
+        if doubles.iter().zip(reals.iter()).any(lost) {
+            return Err(EngineError::new(SqlState::NumericOutOfRange, "value out of range: overflow"));
+        }
+    }
+    Ok(floats)
+}
+
+fn decimal_scale(data_type: &DataType) -> i8 {
+    match data_type {
+        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal256(_, scale) => *scale,
+        _ => 0,
+    }
+}
+
+/// `map` on every value that is not null.
+fn try_map<S, T>(
+    array: &PrimitiveArray<S>,
+    map: impl Fn(S::Native) -> Result<T::Native, EngineError>,
+) -> Result<PrimitiveArray<T>, EngineError>
+where
+    S: ArrowPrimitiveType,
+    T: ArrowPrimitiveType,
+{
+    let mut values = vec![T::Native::usize_as(0); array.len()];
+    match array.nulls() {
+        None => {
+            for (value, slot) in array.values().iter().zip(&mut values) {
+                *slot = map(*value)?;
+            }
+        }
+        Some(nulls) => {
+            for row in nulls.valid_indices() {
+                values[row] = map(array.value(row))?;
+            }
+        }
+    }
+    Ok(PrimitiveArray::new(values.into(), array.nulls().cloned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Float64Array, Int64Array, UInt64Array};
+
+    use super::*;
+
+    fn decimal(values: Vec<i128>, scale: i8) -> ArrayRef {
+        Arc::new(Decimal128Array::from(values).with_precision_and_scale(38, scale).unwrap())
+    }
+
+    #[test]
+    fn numerics_round_away_and_floats_to_even() {
+        let integers = to_integer(&decimal(vec![250, -250, 249, 350], 2), ColumnType::Integer).unwrap();
+        assert_eq!(integers.as_primitive::<Int32Type>().values(), &[3, -3, 2, 4]);
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![2.5, -2.5, 3.5, 0.4]));
+        let integers = to_integer(&floats, ColumnType::Integer).unwrap();
+        assert_eq!(integers.as_primitive::<Int32Type>().values(), &[2, -2, 4, 0]);
+    }
+
+    #[test]
+    fn ranges_are_checked_and_nulls_are_not() {
+        let longs: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(40_000)]));
+        let error = to_integer(&longs, ColumnType::SmallInt).unwrap_err();
+        assert_eq!((error.sqlstate(), error.message()), ("22003", "smallint out of range"));
+        assert_eq!(to_integer(&longs, ColumnType::Integer).unwrap().null_count(), 1);
+        let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
+        assert_eq!(to_integer(&unsigned, ColumnType::BigInt).unwrap_err().sqlstate(), "22003");
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN]));
+        assert_eq!(to_integer(&floats, ColumnType::BigInt).unwrap_err().sqlstate(), "22003");
+    }
+
+    #[test]
+    fn floats_become_numerics_by_their_digits() {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.1, 1.005, -2.675, 1e10]));
+        let numerics = to_numeric(&floats, 18, 2).unwrap();
+        assert_eq!(numerics.as_primitive::<Decimal128Type>().values(), &[10, 101, -268, 1_000_000_000_000]);
+        assert_eq!(to_numeric(&floats, 5, 2).unwrap_err().sqlstate(), "22003");
+        let rescaled = to_numeric(&decimal(vec![12345, -12355], 3), 5, 2).unwrap();
+        assert_eq!(rescaled.as_primitive::<Decimal128Type>().values(), &[1235, -1236]);
+        assert_eq!(to_numeric(&decimal(vec![100_000], 2), 4, 2).unwrap_err().sqlstate(), "22003");
+    }
+
+    #[test]
+    fn doubles_overflow_real() {
+        let doubles: ArrayRef = Arc::new(Float64Array::from(vec![1e39]));
+        assert_eq!(to_float(&doubles, ColumnType::Real).unwrap_err().sqlstate(), "22003");
+        let infinite: ArrayRef = Arc::new(Float64Array::from(vec![f64::INFINITY]));
+        assert!(to_float(&infinite, ColumnType::Real).is_ok());
+    }
+}

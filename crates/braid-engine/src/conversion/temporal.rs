@@ -1,0 +1,103 @@
+//! Between dates and timestamps, local and universal.
+//!
+//! A timestamp with time zone is an instant; as a date or a plain timestamp it is what a clock in the session's time
+//! zone shows at that instant, and the other way round.
+
+use std::sync::Arc;
+
+use arrow::array::timezone::Tz;
+use arrow::array::{ArrayRef, AsArray, Date32Array, TimestampMicrosecondArray};
+use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
+use arrow::temporal_conversions::as_datetime_with_timezone;
+use braid_storage::ColumnType;
+
+use super::strict_cast;
+use crate::input::datetime::parse_timestamptz;
+use crate::output::datetime::write_timestamp;
+use crate::{EngineError, SqlState};
+
+const DAY_US: i64 = 86_400_000_000;
+
+/// A date, timestamp or timestamptz as another of the three.
+pub(crate) fn to_instant(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
+    let zoned = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
+    let naive = to_microseconds(array)?;
+    let micros = naive.as_primitive::<TimestampMicrosecondType>();
+    match (zoned, target) {
+        (true, ColumnType::TimestampTz) | (false, ColumnType::Timestamp) => {
+            Ok(Arc::new(micros.clone().with_data_type(target.arrow())))
+        }
+        (true, ColumnType::Timestamp) => {
+            Ok(Arc::new(micros.try_unary::<_, TimestampMicrosecondType, _>(|us| local_of(us, zone))?))
+        }
+        (false, ColumnType::TimestampTz) => {
+            let instants: TimestampMicrosecondArray = micros.try_unary(|local| instant_of(local, zone))?;
+            Ok(Arc::new(instants.with_data_type(target.arrow())))
+        }
+        (zoned, _) => {
+            let dates: Date32Array = micros.try_unary(|us| {
+                let local = if zoned { local_of(us, zone)? } else { us };
+                i32::try_from(local.div_euclid(DAY_US)).map_err(|_| out_of_range())
+            })?;
+            Ok(Arc::new(dates))
+        }
+    }
+}
+
+/// Any date or timestamp as plain microseconds, rounded down.
+fn to_microseconds(array: &ArrayRef) -> Result<ArrayRef, EngineError> {
+    let zone = match array.data_type() {
+        DataType::Timestamp(_, zone) => zone.clone(),
+        _ => None,
+    };
+    let micros = strict_cast(array, &DataType::Timestamp(TimeUnit::Microsecond, zone)).map_err(|_| out_of_range())?;
+    let plain = micros.as_primitive::<TimestampMicrosecondType>().clone();
+    Ok(Arc::new(plain.with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None))))
+}
+
+/// What a clock in `zone` shows.
+fn local_of(us: i64, zone: &Tz) -> Result<i64, EngineError> {
+    as_datetime_with_timezone::<TimestampMicrosecondType>(us, *zone)
+        .map(|datetime| datetime.naive_local().and_utc().timestamp_micros())
+        .ok_or_else(out_of_range)
+}
+
+/// When a clock in `zone` shows it.
+fn instant_of(local: i64, zone: &Tz) -> Result<i64, EngineError> {
+    let mut text = String::new();
+    write_timestamp(local, &mut text);
+    parse_timestamptz(&text, zone)
+}
+
+fn out_of_range() -> EngineError {
+    EngineError::new(SqlState::DatetimeOverflow, "date/time value out of range")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversion::{Strength, convert};
+
+    #[test]
+    fn clocks_and_instants_convert_in_the_sessions_zone() {
+        let hour = 3_600_000_000;
+        let berlin: Tz = "Europe/Berlin".parse().unwrap();
+        let instants: ArrayRef =
+            Arc::new(TimestampMicrosecondArray::from(vec![Some(-hour), None]).with_timezone("UTC"));
+        let to = |array: &ArrayRef, target| convert(array, target, Strength::Assignment, &berlin).unwrap();
+        let local = to(&instants, ColumnType::Timestamp);
+        assert_eq!(local.as_primitive::<TimestampMicrosecondType>().value(0), 0);
+        assert_eq!(local.null_count(), 1);
+        assert_eq!(&to(&local, ColumnType::TimestampTz), &instants);
+        let dates = to(&instants, ColumnType::Date);
+        assert_eq!(dates.as_primitive::<arrow::datatypes::Date32Type>().value(0), 0);
+        assert_eq!(&to(&dates, ColumnType::TimestampTz), &instants);
+    }
+
+    #[test]
+    fn days_before_1970_round_down() {
+        let local: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1]));
+        let dates = convert(&local, ColumnType::Date, Strength::Assignment, &"UTC".parse().unwrap()).unwrap();
+        assert_eq!(dates.as_primitive::<arrow::datatypes::Date32Type>().value(0), -1);
+    }
+}

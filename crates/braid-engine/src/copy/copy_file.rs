@@ -1,0 +1,120 @@
+//! COPY from a file of the server. Files are read as the server's user: whoever may connect may load what it may read.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use tokio::sync::mpsc;
+
+use super::CopyTarget;
+use super::copy_statement::{CopyFormat, CopyOptions};
+use super::parquet_file::{ParquetFile, column_sources};
+use super::record_rows::RecordRows;
+use super::record_splitter::RecordSplitter;
+use crate::{EngineError, SqlState};
+
+/// Bytes of a read.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Blocks that may wait to be parsed.
+const BLOCKS_WAITING_MAX: usize = 4;
+
+/// A text file, and what errors call it.
+pub(crate) struct TextSource<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// How it is written.
+    pub options: &'a CopyOptions,
+}
+
+/// Loads a file into its target and commits; answers the number of rows.
+pub(crate) async fn load(target: CopyTarget, path: &str, options: &CopyOptions) -> Result<u64, EngineError> {
+    let path = Path::new(path);
+    match options.format {
+        CopyFormat::Parquet => load_parquet(target, path).await,
+        _ => load_records(target, &TextSource { path, options }).await,
+    }
+}
+
+/// Loads a CSV or text file.
+pub(crate) async fn load_records(mut target: CopyTarget, source: &TextSource<'_>) -> Result<u64, EngineError> {
+    let name = source.path.display().to_string();
+    let mut blocks = read_blocks(source.path)?;
+    let mut splitter = RecordSplitter::new(source.options);
+    let mut rows = RecordRows::new(&target.assignment, &target.columns, source.options, Some(&name));
+    let in_file = |error: EngineError| match error.context() {
+        Some(_) => error,
+        None => error.with_context(format!("COPY {}, file {name}", target.assignment.def().name)),
+    };
+    while let Some(block) = blocks.recv().await {
+        splitter.push(&block?);
+        while let Some(record) = splitter.next_record().map_err(in_file)? {
+            rows.push(record)?;
+            if rows.is_full()
+                && let Some(batch) = rows.finish(&target.assignment)?
+            {
+                target.appender.append(batch).await?;
+            }
+        }
+        if splitter.has_ended() {
+            break;
+        }
+    }
+    if let Some(record) = splitter.last_record().map_err(in_file)? {
+        rows.push(record)?;
+    }
+    if let Some(batch) = rows.finish(&target.assignment)? {
+        target.appender.append(batch).await?;
+    }
+    let (_, row_count) = target.appender.commit().await?;
+    Ok(row_count)
+}
+
+async fn load_parquet(mut target: CopyTarget, path: &Path) -> Result<u64, EngineError> {
+    let file = ParquetFile::open(path)?;
+    let sources = column_sources(&target, &file)?;
+    let mut batches = file.read(sources.file_columns);
+    while let Some(batch) = batches.next().await {
+        target.appender.append(target.assignment.convert(&batch?, &sources.batch_columns)?).await?;
+    }
+    let (_, row_count) = target.appender.commit().await?;
+    Ok(row_count)
+}
+
+/// The file's bytes, read ahead by a thread; dropping the receiver stops it.
+fn read_blocks(path: &Path) -> Result<mpsc::Receiver<Result<Bytes, EngineError>>, EngineError> {
+    let mut file = File::open(path).map_err(|error| cannot_open(path, &error))?;
+    let (sender, receiver) = mpsc::channel(BLOCKS_WAITING_MAX);
+    let path = path.to_owned();
+    tokio::task::spawn_blocking(move || {
+        loop {
+            let mut block = Vec::with_capacity(BLOCK_BYTES);
+            let read = file.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut block);
+            let block = match read {
+                Ok(0) => return,
+                Ok(_) => Ok(Bytes::from(block)),
+                Err(error) => {
+                    let message = format!("could not read file \"{}\": {error}", path.display());
+                    Err(EngineError::new(SqlState::IoError, message))
+                }
+            };
+            let failed = block.is_err();
+            if sender.blocking_send(block).is_err() || failed {
+                return;
+            }
+        }
+    });
+    Ok(receiver)
+}
+
+/// PostgreSQL's errors for a file that does not open.
+pub(crate) fn cannot_open(path: &Path, error: &std::io::Error) -> EngineError {
+    let state = match error.kind() {
+        ErrorKind::NotFound => SqlState::UndefinedFile,
+        ErrorKind::PermissionDenied => SqlState::InsufficientPrivilege,
+        _ => SqlState::IoError,
+    };
+    EngineError::new(state, format!("could not open file \"{}\" for reading: {error}", path.display()))
+}

@@ -1,0 +1,102 @@
+//! COPY FROM STDIN: bytes from a client into rows of a table, in one atomic commit.
+
+use std::fmt;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::CopyTarget;
+use super::copy_statement::CopyOptions;
+use super::record_rows::RecordRows;
+use super::record_splitter::RecordSplitter;
+use crate::EngineError;
+use crate::query::interrupt::Interrupt;
+use crate::query::result_stream::OnFailure;
+
+/// A COPY FROM STDIN that waits for data. Dropping it keeps nothing of the load.
+pub struct CopyIn {
+    load: Box<Load>,
+    interrupt: Interrupt,
+    on_failure: OnFailure,
+    _running: TaskTrackerToken,
+}
+
+/// What the data goes through.
+struct Load {
+    target: CopyTarget,
+    splitter: RecordSplitter,
+    rows: RecordRows,
+}
+
+impl CopyIn {
+    pub(crate) fn new(
+        target: CopyTarget,
+        options: &CopyOptions,
+        interrupt: Interrupt,
+        on_failure: OnFailure,
+        running: TaskTrackerToken,
+    ) -> Self {
+        let rows = RecordRows::new(&target.assignment, &target.columns, options, None);
+        let load = Box::new(Load { splitter: RecordSplitter::new(options), rows, target });
+        Self { load, interrupt, on_failure, _running: running }
+    }
+
+    /// Columns of a record.
+    pub fn column_count(&self) -> usize {
+        self.load.target.columns.len()
+    }
+
+    /// Whether the data is binary: never, so far.
+    pub fn is_binary(&self) -> bool {
+        false
+    }
+
+    /// Takes the next piece of data, cut anywhere. After an error only dropping is left.
+    pub fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
+        Box::pin(async move {
+            let taken = self.interrupt.run(self.load.take(&bytes)).await;
+            taken.inspect_err(|_| (self.on_failure)())
+        })
+    }
+
+    /// The data is complete: commits, and answers the number of rows.
+    pub fn finish(self) -> BoxFuture<'static, Result<u64, EngineError>> {
+        Box::pin(async move {
+            let Self { load, interrupt, on_failure, _running } = self;
+            interrupt.run(load.complete()).await.inspect_err(|_| on_failure())
+        })
+    }
+}
+
+impl Load {
+    async fn take(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
+        self.splitter.push(bytes);
+        while let Some(record) = self.splitter.next_record()? {
+            self.rows.push(record)?;
+            if self.rows.is_full()
+                && let Some(batch) = self.rows.finish(&self.target.assignment)?
+            {
+                self.target.appender.append(batch).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn complete(mut self) -> Result<u64, EngineError> {
+        if let Some(record) = self.splitter.last_record()? {
+            self.rows.push(record)?;
+        }
+        if let Some(batch) = self.rows.finish(&self.target.assignment)? {
+            self.target.appender.append(batch).await?;
+        }
+        let (_, row_count) = self.target.appender.commit().await?;
+        Ok(row_count)
+    }
+}
+
+impl fmt::Debug for CopyIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopyIn").field("column_count", &self.column_count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,188 @@
+//! COPY TO STDOUT: rows of a query as records of text, as they are produced.
+
+use std::fmt;
+
+use arrow::array::timezone::Tz;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use bytes::Bytes;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::sql::sqlparser::ast::Query;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+
+use super::copy_statement::{CopyOptions, CopyStatement, CopySubject, Header};
+use super::is_csv;
+use crate::output::{BooleanStyle, ColumnOutput};
+use crate::query::interrupt::Interrupt;
+use crate::{EngineError, Outcome, Session, Statement};
+
+/// A COPY TO STDOUT under way. Dropping it stops the query.
+pub struct CopyOut {
+    schema: SchemaRef,
+    rows: SendableRecordBatchStream,
+    options: CopyOptions,
+    zone: Tz,
+    header_pending: bool,
+    row_count: u64,
+}
+
+/// Starts the query of a COPY TO.
+pub(crate) async fn start(
+    session: &Session,
+    statement: &Statement,
+    copy: &CopyStatement,
+    options: CopyOptions,
+    interrupt: &Interrupt,
+) -> Result<Outcome, EngineError> {
+    let query = query_of(&copy.subject)?;
+    let outcome = crate::query::execute(session, statement, &query, &[], interrupt).await?;
+    let Outcome::Rows { schema, stream, .. } = outcome else {
+        return Err(EngineError::internal("a query answered no rows"));
+    };
+    let header_pending = options.header != Header::None;
+    let zone = session.settings().zone();
+    Ok(Outcome::CopyOut(CopyOut { schema, rows: stream, options, zone, header_pending, row_count: 0 }))
+}
+
+/// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`.
+fn query_of(subject: &CopySubject) -> Result<Query, EngineError> {
+    match subject {
+        CopySubject::Query(query) => Ok((**query).clone()),
+        CopySubject::Table { name, columns } => {
+            let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+            let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+            Parser::new(&PostgreSqlDialect {})
+                .try_with_sql(&format!("SELECT {columns} FROM {name}"))
+                .and_then(|mut parser| parser.parse_query())
+                .map(|query| *query)
+                .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
+        }
+    }
+}
+
+impl CopyOut {
+    /// Columns of a record.
+    pub fn column_count(&self) -> usize {
+        self.schema.fields().len()
+    }
+
+    /// Whether the data is binary: never, so far.
+    pub fn is_binary(&self) -> bool {
+        false
+    }
+
+    /// The next piece of data: whole records, about a batch of them. `None` at the end.
+    #[expect(clippy::should_implement_trait, reason = "it is a stream's next, not an iterator's")]
+    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<Bytes, EngineError>>> {
+        Box::pin(async move {
+            if std::mem::take(&mut self.header_pending) {
+                return Some(Ok(Bytes::from(self.header())));
+            }
+            match self.rows.next().await? {
+                Ok(batch) => Some(self.encode(&batch)),
+                Err(error) => Some(Err(EngineError::from_datafusion(&error))),
+            }
+        })
+    }
+
+    /// Rows handed out so far; the tag at the end is `COPY rows`.
+    pub fn rows(&self) -> u64 {
+        self.row_count
+    }
+
+    fn header(&self) -> String {
+        let mut out = String::new();
+        for (at, field) in self.schema.fields().iter().enumerate() {
+            if at > 0 {
+                out.push(char::from(self.options.delimiter));
+            }
+            self.write_field(field.name(), false, &mut out);
+        }
+        out.push('\n');
+        out
+    }
+
+    fn encode(&mut self, batch: &RecordBatch) -> Result<Bytes, EngineError> {
+        let columns: Result<Vec<ColumnOutput>, EngineError> =
+            batch.columns().iter().map(|array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter)).collect();
+        let columns = columns?;
+        let forced: Vec<bool> = batch
+            .schema_ref()
+            .fields()
+            .iter()
+            .map(|field| self.options.force_quote.as_ref().is_none_or(|names| names.contains(field.name())))
+            .collect();
+        let mut out = String::new();
+        let mut text = String::new();
+        for row in 0..batch.num_rows() {
+            for (at, column) in columns.iter().enumerate() {
+                if at > 0 {
+                    out.push(char::from(self.options.delimiter));
+                }
+                if column.is_null(row) {
+                    out.push_str(&self.options.null);
+                } else {
+                    text.clear();
+                    column.write(row, &mut text)?;
+                    self.write_field(&text, forced[at], &mut out);
+                }
+            }
+            out.push('\n');
+        }
+        self.row_count += batch.num_rows() as u64;
+        Ok(Bytes::from(out))
+    }
+
+    fn write_field(&self, text: &str, forced: bool, out: &mut String) {
+        if is_csv(&self.options) { self.write_csv(text, forced, out) } else { self.write_text(text, out) }
+    }
+
+    /// In quotes where it could be misread: as a null, as several fields, or as the end of the data.
+    fn write_csv(&self, text: &str, forced: bool, out: &mut String) {
+        let (quote, escape) = (char::from(self.options.quote), char::from(self.options.escape));
+        let special = [quote, char::from(self.options.delimiter), '\n', '\r'];
+        let sole_end_mark = self.column_count() == 1 && text == "\\.";
+        if !forced && text != self.options.null && !text.contains(special) && !sole_end_mark {
+            out.push_str(text);
+            return;
+        }
+        out.push(quote);
+        for c in text.chars() {
+            if c == quote || c == escape {
+                out.push(escape);
+            }
+            out.push(c);
+        }
+        out.push(quote);
+    }
+
+    fn write_text(&self, text: &str, out: &mut String) {
+        let delimiter = char::from(self.options.delimiter);
+        for c in text.chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\r' => out.push_str("\\r"),
+                '\t' => out.push_str("\\t"),
+                '\u{8}' => out.push_str("\\b"),
+                '\u{b}' => out.push_str("\\v"),
+                '\u{c}' => out.push_str("\\f"),
+                c => {
+                    if c == delimiter {
+                        out.push('\\');
+                    }
+                    out.push(c);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for CopyOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopyOut").field("schema", &self.schema).field("rows", &self.row_count).finish_non_exhaustive()
+    }
+}

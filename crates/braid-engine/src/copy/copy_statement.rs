@@ -1,0 +1,463 @@
+//! The syntax of COPY, as PostgreSQL 15 has it, plus `FORMAT parquet`.
+//!
+//! Both the option list in parentheses and the spelling from before 9.0 (`COPY t FROM stdin CSV HEADER`), which
+//! clients still send. What is not done (PROGRAM, FREEZE, WHERE, `FORMAT binary`) is refused here, by name.
+
+use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use crate::{EngineError, SqlState};
+
+/// A COPY statement as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CopyStatement {
+    /// What is copied.
+    pub subject: CopySubject,
+    /// Into the table, or out of it.
+    pub direction: CopyDirection,
+    /// The other end.
+    pub place: CopyPlace,
+    /// Options in the order given, names in lower case.
+    pub options: Vec<(String, OptionValue)>,
+}
+
+/// The table or query of a COPY.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CopySubject {
+    /// `COPY t (a, b)`; no columns means all.
+    Table {
+        /// The table.
+        name: ast::ObjectName,
+        /// The columns.
+        columns: Vec<ast::Ident>,
+    },
+    /// `COPY (SELECT …)`.
+    Query(Box<ast::Query>),
+}
+
+/// FROM or TO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyDirection {
+    /// Into the table.
+    From,
+    /// Out of it.
+    To,
+}
+
+/// Where the data comes from or goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CopyPlace {
+    /// STDIN or STDOUT: the client.
+    Client,
+    /// A file of the server.
+    File(String),
+    /// A program of the server.
+    Program,
+}
+
+/// An option's argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OptionValue {
+    /// None given.
+    Absent,
+    /// A word, in lower case: `csv`, `true`, `match`.
+    Word(String),
+    /// A string.
+    Text(String),
+    /// Column names, or `*`.
+    Columns(Vec<String>),
+}
+
+/// The format of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyFormat {
+    /// PostgreSQL's own: tabs, `\N`, backslash escapes.
+    Text,
+    /// Comma-separated values, as RFC 4180.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// What to do with a first line of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// There is none.
+    None,
+    /// Skip it, or write it.
+    Present,
+    /// It must name the columns.
+    Match,
+}
+
+/// The options with their defaults filled in, checked against each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CopyOptions {
+    /// FORMAT.
+    pub format: CopyFormat,
+    /// DELIMITER: one byte.
+    pub delimiter: u8,
+    /// NULL: how a null is written.
+    pub null: String,
+    /// HEADER.
+    pub header: Header,
+    /// QUOTE: one byte.
+    pub quote: u8,
+    /// ESCAPE: one byte.
+    pub escape: u8,
+    /// FORCE_QUOTE: `None` for `*`.
+    pub force_quote: Option<Vec<String>>,
+}
+
+impl CopyStatement {
+    /// Reads the statement after its first word.
+    pub fn parse(parser: &mut Parser<'_>) -> Result<Self, ParserError> {
+        let subject = if parser.consume_token(&Token::LParen) {
+            let query = parser.parse_query()?;
+            parser.expect_token(&Token::RParen)?;
+            CopySubject::Query(query)
+        } else {
+            let name = parser.parse_object_name(false)?;
+            let columns = parser.parse_parenthesized_column_list(IsOptional::Optional, false)?;
+            CopySubject::Table { name, columns }
+        };
+        let direction = match parser.expect_one_of_keywords(&[Keyword::FROM, Keyword::TO])? {
+            Keyword::FROM => CopyDirection::From,
+            _ => CopyDirection::To,
+        };
+        let place = match parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT, Keyword::PROGRAM]) {
+            Some(Keyword::PROGRAM) => {
+                parser.parse_literal_string()?;
+                CopyPlace::Program
+            }
+            Some(_) => CopyPlace::Client,
+            None => CopyPlace::File(parser.parse_literal_string()?),
+        };
+        let _ = parser.parse_keyword(Keyword::WITH);
+        let options =
+            if parser.consume_token(&Token::LParen) { parse_option_list(parser)? } else { parse_old_options(parser)? };
+        Ok(Self { subject, direction, place, options })
+    }
+
+    /// Whether it writes into a table.
+    pub fn is_from(&self) -> bool {
+        self.direction == CopyDirection::From
+    }
+
+    /// The options, with defaults; errors as PostgreSQL reports them.
+    pub fn resolve_options(&self) -> Result<CopyOptions, EngineError> {
+        let mut given = GivenOptions::default();
+        for (name, value) in &self.options {
+            given.take(name, value)?;
+        }
+        given.resolve(self.direction)
+    }
+}
+
+fn parse_option_list(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue)>, ParserError> {
+    let mut options = Vec::new();
+    loop {
+        let name = parser.parse_identifier()?.value.to_ascii_lowercase();
+        options.push((name, parse_option_value(parser)?));
+        if !parser.consume_token(&Token::Comma) {
+            break;
+        }
+    }
+    parser.expect_token(&Token::RParen)?;
+    Ok(options)
+}
+
+fn parse_option_value(parser: &mut Parser<'_>) -> Result<OptionValue, ParserError> {
+    let next = parser.peek_token();
+    Ok(match next.token {
+        Token::Comma | Token::RParen => OptionValue::Absent,
+        Token::LParen => {
+            let columns = parser.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
+            OptionValue::Columns(columns.iter().map(folded).collect())
+        }
+        Token::Mul => {
+            parser.next_token();
+            OptionValue::Columns(vec!["*".to_owned()])
+        }
+        Token::Word(word) if word.quote_style.is_none() => {
+            parser.next_token();
+            OptionValue::Word(word.value.to_ascii_lowercase())
+        }
+        Token::Number(number, _) => {
+            parser.next_token();
+            OptionValue::Word(number)
+        }
+        _ => OptionValue::Text(parser.parse_literal_string()?),
+    })
+}
+
+/// `[BINARY] [DELIMITER [AS] 'c'] [NULL [AS] 's'] [CSV [HEADER] [QUOTE [AS] 'c'] [ESCAPE [AS] 'c'] …]`
+fn parse_old_options(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue)>, ParserError> {
+    const WORDS: [Keyword; 7] = [
+        Keyword::BINARY,
+        Keyword::DELIMITER,
+        Keyword::NULL,
+        Keyword::CSV,
+        Keyword::HEADER,
+        Keyword::QUOTE,
+        Keyword::ESCAPE,
+    ];
+    let mut options = Vec::new();
+    while let Some(word) = parser.parse_one_of_keywords(&WORDS) {
+        let option = match word {
+            Keyword::BINARY => ("format", OptionValue::Word("binary".to_owned())),
+            Keyword::CSV => ("format", OptionValue::Word("csv".to_owned())),
+            Keyword::HEADER => ("header", OptionValue::Absent),
+            _ => {
+                let _ = parser.parse_keyword(Keyword::AS);
+                let name = match word {
+                    Keyword::DELIMITER => "delimiter",
+                    Keyword::NULL => "null",
+                    Keyword::QUOTE => "quote",
+                    _ => "escape",
+                };
+                (name, OptionValue::Text(parser.parse_literal_string()?))
+            }
+        };
+        options.push((option.0.to_owned(), option.1));
+    }
+    Ok(options)
+}
+
+/// An identifier as PostgreSQL folds it.
+fn folded(ident: &ast::Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+}
+
+#[derive(Default)]
+struct GivenOptions {
+    format: Option<CopyFormat>,
+    delimiter: Option<u8>,
+    null: Option<String>,
+    header: Option<Header>,
+    quote: Option<u8>,
+    escape: Option<u8>,
+    force_quote: Option<Option<Vec<String>>>,
+}
+
+impl GivenOptions {
+    fn take(&mut self, name: &str, value: &OptionValue) -> Result<(), EngineError> {
+        match name {
+            "format" => set_once(&mut self.format, name, format_of(value)?),
+            "delimiter" => set_once(&mut self.delimiter, name, one_byte(name, value)?),
+            "null" => set_once(&mut self.null, name, text(name, value)?.to_owned()),
+            "header" => set_once(&mut self.header, name, header_of(value)?),
+            "quote" => set_once(&mut self.quote, name, one_byte(name, value)?),
+            "escape" => set_once(&mut self.escape, name, one_byte(name, value)?),
+            "force_quote" => set_once(&mut self.force_quote, name, columns_of(name, value)?),
+            "encoding" if is_utf8(text(name, value)?) => Ok(()),
+            "encoding" => {
+                Err(EngineError::unsupported(format!("COPY reads and writes UTF-8 only, not {}", text(name, value)?)))
+            }
+            "freeze" | "force_not_null" | "force_null" => {
+                Err(EngineError::unsupported(format!("COPY option {} is not supported", name.to_uppercase())))
+            }
+            _ => Err(EngineError::new(SqlState::SyntaxError, format!("option \"{name}\" not recognized"))),
+        }
+    }
+
+    fn resolve(self, direction: CopyDirection) -> Result<CopyOptions, EngineError> {
+        let format = self.format.unwrap_or(CopyFormat::Text);
+        let needs_csv = |given: bool, what: &str| {
+            if given && format != CopyFormat::Csv {
+                return Err(EngineError::unsupported(format!("COPY {what} available only in CSV mode")));
+            }
+            Ok(())
+        };
+        needs_csv(self.quote.is_some(), "quote")?;
+        needs_csv(self.escape.is_some(), "escape")?;
+        needs_csv(self.force_quote.is_some(), "force quote")?;
+        if format == CopyFormat::Parquet {
+            let others = self.delimiter.is_some() || self.null.is_some() || self.header.is_some();
+            if others {
+                return Err(EngineError::new(
+                    SqlState::SyntaxError,
+                    "COPY FORMAT parquet takes no DELIMITER, NULL or HEADER",
+                ));
+            }
+            if direction == CopyDirection::To {
+                return Err(EngineError::unsupported("COPY TO writes FORMAT text and csv, not parquet"));
+            }
+        }
+        if self.force_quote.is_some() && direction == CopyDirection::From {
+            return Err(EngineError::unsupported("COPY force quote only available using COPY TO"));
+        }
+        let csv = format == CopyFormat::Csv;
+        let quote = self.quote.unwrap_or(b'"');
+        let options = CopyOptions {
+            format,
+            delimiter: self.delimiter.unwrap_or(if csv { b',' } else { b'\t' }),
+            null: self.null.unwrap_or_else(|| if csv { String::new() } else { "\\N".to_owned() }),
+            header: self.header.unwrap_or(Header::None),
+            quote,
+            escape: self.escape.unwrap_or(quote),
+            force_quote: self.force_quote.unwrap_or(Some(Vec::new())),
+        };
+        options.check()?;
+        Ok(options)
+    }
+}
+
+impl CopyOptions {
+    fn check(&self) -> Result<(), EngineError> {
+        let fail = |message: &str| Err(EngineError::new(SqlState::InvalidParameterValue, message));
+        if matches!(self.delimiter, b'\n' | b'\r') {
+            return fail("COPY delimiter cannot be newline or carriage return");
+        }
+        if self.null.contains(['\n', '\r']) {
+            return fail("COPY null representation cannot use newline or carriage return");
+        }
+        if self.format == CopyFormat::Csv && self.delimiter == self.quote {
+            return fail("COPY delimiter and quote must be different");
+        }
+        if self.format == CopyFormat::Text
+            && (self.delimiter.is_ascii_lowercase()
+                || self.delimiter.is_ascii_digit()
+                || b"\\.".contains(&self.delimiter))
+        {
+            return fail("COPY delimiter cannot be a lower-case letter, a digit, a dot or a backslash");
+        }
+        if self.null.as_bytes().contains(&self.delimiter) && self.format != CopyFormat::Parquet {
+            return fail("COPY delimiter must not appear in the NULL specification");
+        }
+        if self.format == CopyFormat::Csv && self.null.as_bytes().contains(&self.quote) {
+            return fail("CSV quote character must not appear in the NULL specification");
+        }
+        Ok(())
+    }
+}
+
+fn set_once<T>(slot: &mut Option<T>, name: &str, value: T) -> Result<(), EngineError> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("conflicting or redundant options: {name} is given twice");
+            Err(EngineError::new(SqlState::SyntaxError, message))
+        }
+    }
+}
+
+fn text<'a>(name: &str, value: &'a OptionValue) -> Result<&'a str, EngineError> {
+    match value {
+        OptionValue::Text(text) | OptionValue::Word(text) => Ok(text),
+        _ => Err(EngineError::new(SqlState::SyntaxError, format!("COPY option {name} requires a string"))),
+    }
+}
+
+fn one_byte(name: &str, value: &OptionValue) -> Result<u8, EngineError> {
+    match text(name, value)?.as_bytes() {
+        [byte] => Ok(*byte),
+        _ => {
+            let message = format!("COPY {name} must be a single one-byte character");
+            Err(EngineError::new(SqlState::FeatureNotSupported, message))
+        }
+    }
+}
+
+fn format_of(value: &OptionValue) -> Result<CopyFormat, EngineError> {
+    match text("format", value)? {
+        "text" => Ok(CopyFormat::Text),
+        "csv" => Ok(CopyFormat::Csv),
+        "parquet" => Ok(CopyFormat::Parquet),
+        "binary" => Err(EngineError::unsupported("COPY FORMAT binary is not supported; use text, csv or parquet")),
+        other => {
+            let message = format!("COPY format \"{other}\" not recognized");
+            Err(EngineError::new(SqlState::InvalidParameterValue, message))
+        }
+    }
+}
+
+fn header_of(value: &OptionValue) -> Result<Header, EngineError> {
+    match value {
+        OptionValue::Absent => Ok(Header::Present),
+        OptionValue::Word(word) | OptionValue::Text(word) => match word.to_ascii_lowercase().as_str() {
+            "true" | "on" | "1" => Ok(Header::Present),
+            "false" | "off" | "0" => Ok(Header::None),
+            "match" => Ok(Header::Match),
+            _ => Err(EngineError::new(SqlState::SyntaxError, "header requires a Boolean value or \"match\"")),
+        },
+        OptionValue::Columns(_) => {
+            Err(EngineError::new(SqlState::SyntaxError, "header requires a Boolean value or \"match\""))
+        }
+    }
+}
+
+fn columns_of(name: &str, value: &OptionValue) -> Result<Option<Vec<String>>, EngineError> {
+    match value {
+        OptionValue::Columns(columns) if columns.iter().any(|column| column == "*") => Ok(None),
+        OptionValue::Columns(columns) => Ok(Some(columns.clone())),
+        _ => Err(EngineError::new(
+            SqlState::InvalidParameterValue,
+            format!("argument to option \"{name}\" must be a list of column names"),
+        )),
+    }
+}
+
+fn is_utf8(encoding: &str) -> bool {
+    matches!(encoding.to_ascii_lowercase().as_str(), "utf8" | "utf-8" | "unicode" | "sql_ascii")
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+
+    use super::*;
+
+    fn parse(sql: &str) -> CopyStatement {
+        let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap();
+        parser.expect_keyword(Keyword::COPY).unwrap();
+        let statement = CopyStatement::parse(&mut parser).unwrap();
+        assert_eq!(parser.peek_token().token, Token::EOF, "{sql}");
+        statement
+    }
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        let new = parse("COPY t (a, \"B\") FROM STDIN WITH (FORMAT csv, HEADER, DELIMITER ';', NULL 'x', QUOTE '''')");
+        let old = parse("copy t (a, \"B\") from stdin with csv header delimiter as ';' null as 'x' quote ''''");
+        assert_eq!(new.resolve_options().unwrap(), old.resolve_options().unwrap());
+        let options = new.resolve_options().unwrap();
+        assert_eq!((options.format, options.delimiter, options.header), (CopyFormat::Csv, b';', Header::Present));
+        assert_eq!((options.null.as_str(), options.quote, options.escape), ("x", b'\'', b'\''));
+        assert!(matches!(&new.subject, CopySubject::Table { columns, .. } if columns.len() == 2));
+    }
+
+    #[test]
+    fn defaults_follow_the_format() {
+        let text = parse("COPY t FROM 'f'").resolve_options().unwrap();
+        assert_eq!((text.format, text.delimiter, text.null.as_str()), (CopyFormat::Text, b'\t', "\\N"));
+        let csv = parse("COPY (select 1) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").resolve_options().unwrap();
+        assert_eq!((csv.delimiter, csv.null.as_str(), csv.force_quote), (b',', "", None));
+        assert_eq!(parse("COPY t FROM 'f.parquet' (FORMAT parquet)").place, CopyPlace::File("f.parquet".to_owned()));
+        assert_eq!(parse("COPY t FROM PROGRAM 'cat'").place, CopyPlace::Program);
+    }
+
+    #[test]
+    fn options_that_do_not_fit_are_refused() {
+        for (options, sqlstate) in [
+            ("(FORMAT xml)", "22023"),
+            ("(FORMAT binary)", "0A000"),
+            ("(QUOTE 'x')", "0A000"),
+            ("(FORMAT csv, DELIMITER '\"')", "22023"),
+            ("(FORMAT csv, DELIMITER ',,')", "0A000"),
+            ("(FORMAT csv, FORMAT csv)", "42601"),
+            ("(FORMAT csv, COLOUR 'red')", "42601"),
+            ("(FORMAT csv, HEADER maybe)", "42601"),
+            ("(FORMAT csv, NULL ',')", "22023"),
+            ("(DELIMITER 'a')", "22023"),
+            ("(FORMAT csv, FREEZE)", "0A000"),
+            ("(FORMAT csv, ENCODING 'LATIN1')", "0A000"),
+            ("(FORMAT parquet, HEADER)", "42601"),
+        ] {
+            let error = parse(&format!("COPY t FROM STDIN {options}")).resolve_options().unwrap_err();
+            assert_eq!(error.sqlstate(), sqlstate, "{options}: {error:?}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! COPY: rows in and out as CSV, as PostgreSQL's text format, or from Parquet files.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`copy_statement`] | the syntax, and which options fit together |
+//! | [`record_splitter`] | bytes into records: where a line ends when quotes may hold newlines |
+//! | [`record_fields`] | a record into fields, for both text formats |
+//! | [`record_rows`] | records into batches of a table, with the place of every error |
+//! | [`copy_in`] | COPY FROM STDIN |
+//! | [`copy_file`] | COPY from a file of the server |
+//! | [`parquet_file`] | Parquet files, columns by name |
+//! | [`copy_out`] | COPY TO STDOUT |
+//!
+//! A COPY FROM is one atomic commit: an error in its last line keeps nothing of it.
+
+mod copy_file;
+mod copy_in;
+mod copy_out;
+pub(crate) mod copy_statement;
+pub(crate) mod parquet_file;
+pub(crate) mod record_fields;
+pub(crate) mod record_rows;
+pub(crate) mod record_splitter;
+
+pub(crate) use copy_file::{TextSource, cannot_open, load_records};
+pub use copy_in::CopyIn;
+pub use copy_out::CopyOut;
+pub(crate) use copy_statement::CopyStatement;
+
+use std::sync::Arc;
+
+use braid_storage::{TableAppender, TableDef};
+
+use crate::dml::assignment::Assignment;
+use crate::names::table_name;
+use crate::query::interrupt::Interrupt;
+use crate::table::definition::columns_named;
+use crate::{EngineError, Outcome, Session, SqlState, Statement};
+use copy_statement::{CopyFormat, CopyOptions, CopyPlace, CopySubject};
+
+/// The table of a COPY FROM, and everything its rows go through.
+pub(crate) struct CopyTarget {
+    /// Takes the rows.
+    pub appender: TableAppender,
+    /// Converts them.
+    pub assignment: Assignment,
+    /// The table's columns that the data has, in the data's order.
+    pub columns: Vec<usize>,
+    /// Whether the statement named them.
+    pub columns_given: bool,
+}
+
+/// Runs a COPY.
+pub(crate) async fn execute(
+    session: &Session,
+    statement: &Statement,
+    copy: &CopyStatement,
+    interrupt: &Interrupt,
+) -> Result<Outcome, EngineError> {
+    let options = copy.resolve_options()?;
+    if !copy.is_from() {
+        return match &copy.place {
+            CopyPlace::Client => copy_out::start(session, statement, copy, options, interrupt).await,
+            _ => Err(EngineError::unsupported("COPY TO a file or program is not supported")
+                .with_hint("Use COPY TO STDOUT, or psql's \\copy.")),
+        };
+    }
+    let target = CopyTarget::of(session, copy)?;
+    match &copy.place {
+        CopyPlace::Program => Err(EngineError::unsupported("COPY FROM PROGRAM is not supported")),
+        CopyPlace::Client if options.format == CopyFormat::Parquet => {
+            Err(EngineError::unsupported("COPY FROM STDIN takes text or csv; Parquet is read from files of the server"))
+        }
+        CopyPlace::Client => {
+            let running = session.database().statements().token();
+            Ok(Outcome::CopyIn(CopyIn::new(target, &options, interrupt.clone(), session.on_failure(), running)))
+        }
+        CopyPlace::File(path) => {
+            let row_count = copy_file::load(target, path, &options).await?;
+            Ok(Outcome::Done { tag: format!("COPY {row_count}") })
+        }
+    }
+}
+
+impl CopyTarget {
+    fn of(session: &Session, copy: &CopyStatement) -> Result<Self, EngineError> {
+        let CopySubject::Table { name, columns } = &copy.subject else {
+            return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
+        };
+        let table = table_name(name)?;
+        let appender = session.database().store().append(&table)?;
+        let given = if columns.is_empty() {
+            (0..appender.def().columns.len()).collect()
+        } else {
+            columns_named(&table, &appender.def().columns, columns)?
+        };
+        let assignment = Assignment::with_defaults(session, appender.def(), &given)?;
+        Ok(Self { appender, assignment, columns: given, columns_given: !columns.is_empty() })
+    }
+
+    fn def(&self) -> &Arc<TableDef> {
+        self.appender.def()
+    }
+
+    /// The names of the data's columns.
+    fn column_names(&self) -> Vec<String> {
+        self.columns.iter().map(|at| self.def().columns[*at].name.clone()).collect()
+    }
+}
+
+/// What a text format's reader needs of the options.
+pub(crate) fn is_csv(options: &CopyOptions) -> bool {
+    options.format == CopyFormat::Csv
+}

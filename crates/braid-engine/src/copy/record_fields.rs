@@ -1,0 +1,238 @@
+//! A record into fields, for both text formats.
+//!
+//! The fields of one record lie in one buffer that is used again for the next: no allocation per value.
+
+use std::ops::Range;
+
+use super::copy_statement::CopyOptions;
+use super::is_csv;
+use crate::{EngineError, SqlState};
+
+/// The fields of one record.
+#[derive(Debug, Default)]
+pub(crate) struct RecordFields {
+    /// Unquoted, unescaped bytes, one field after the other.
+    bytes: Vec<u8>,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug)]
+struct Field {
+    range: Range<usize>,
+    is_null: bool,
+}
+
+impl RecordFields {
+    /// Reads a record, replacing the one before.
+    pub fn read(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
+        self.bytes.clear();
+        self.fields.clear();
+        if is_csv(options) { self.read_csv(record, options) } else { self.read_text(record, options) }
+    }
+
+    /// How many fields there are.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// The field's text, `None` for a null.
+    pub fn get(&self, at: usize) -> Result<Option<&str>, EngineError> {
+        let field = &self.fields[at];
+        if field.is_null {
+            return Ok(None);
+        }
+        std::str::from_utf8(&self.bytes[field.range.clone()]).map(Some).map_err(|error| {
+            let bad = self.bytes[field.range.start + error.valid_up_to()];
+            let message = format!("invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}");
+            EngineError::new(SqlState::CharacterNotInRepertoire, message)
+        })
+    }
+
+    fn read_csv(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
+        let (mut start, mut was_quoted, mut in_quotes) = (0, false, false);
+        let mut at = 0;
+        while let Some(&byte) = record.get(at) {
+            at += 1;
+            if in_quotes {
+                let next = record.get(at).copied();
+                if byte == options.escape && (next == Some(options.quote) || next == Some(options.escape)) {
+                    self.bytes.extend(next);
+                    at += 1;
+                } else if byte == options.quote {
+                    in_quotes = false;
+                } else {
+                    self.bytes.push(byte);
+                }
+            } else if byte == options.delimiter {
+                self.end_csv_field(start, was_quoted, options);
+                (start, was_quoted) = (self.bytes.len(), false);
+            } else if byte == options.quote {
+                (in_quotes, was_quoted) = (true, true);
+            } else {
+                self.bytes.push(byte);
+            }
+        }
+        if in_quotes {
+            return Err(EngineError::new(SqlState::BadCopyFileFormat, "unterminated CSV quoted field"));
+        }
+        self.end_csv_field(start, was_quoted, options);
+        Ok(())
+    }
+
+    /// Only what was not quoted can be a null.
+    fn end_csv_field(&mut self, start: usize, was_quoted: bool, options: &CopyOptions) {
+        let range = start..self.bytes.len();
+        let is_null = !was_quoted && self.bytes[range.clone()] == *options.null.as_bytes();
+        self.fields.push(Field { range, is_null });
+    }
+
+    fn read_text(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
+        let mut rest = record;
+        loop {
+            let end = end_of_text_field(rest, options.delimiter);
+            let start = self.bytes.len();
+            let raw = &rest[..end];
+            let is_null = raw == options.null.as_bytes();
+            if !is_null {
+                self.unescape(raw);
+            }
+            self.fields.push(Field { range: start..self.bytes.len(), is_null });
+            match rest.get(end + 1..) {
+                Some(after) => rest = after,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// `\b \f \n \r \t \v`, `\ooo`, `\xhh`; before anything else a backslash means that itself.
+    fn unescape(&mut self, raw: &[u8]) {
+        let mut at = 0;
+        while let Some(&byte) = raw.get(at) {
+            at += 1;
+            if byte != b'\\' {
+                self.bytes.push(byte);
+                continue;
+            }
+            let Some(&escaped) = raw.get(at) else {
+                self.bytes.push(byte);
+                return;
+            };
+            at += 1;
+            let (value, length) = match escaped {
+                b'b' => (0x08, 0),
+                b'f' => (0x0C, 0),
+                b'n' => (b'\n', 0),
+                b'r' => (b'\r', 0),
+                b't' => (b'\t', 0),
+                b'v' => (0x0B, 0),
+                b'0'..=b'7' => {
+                    let (value, length) = digits(&raw[at - 1..], 8, 3);
+                    (value, length - 1)
+                }
+                b'x' => match digits(&raw[at..], 16, 2) {
+                    (_, 0) => (b'x', 0),
+                    found => found,
+                },
+                other => (other, 0),
+            };
+            self.bytes.push(value);
+            at += length;
+        }
+    }
+}
+
+/// Position of the delimiter that ends the first field, or the end of the record. A delimiter after a backslash is data.
+fn end_of_text_field(record: &[u8], delimiter: u8) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = record.get(at) {
+        if byte == delimiter {
+            return at;
+        }
+        at += if byte == b'\\' { 2 } else { 1 };
+    }
+    record.len()
+}
+
+/// A number of up to `length_max` digits, as a byte, and how many digits it has.
+fn digits(text: &[u8], radix: u32, length_max: usize) -> (u8, usize) {
+    let mut value = 0_u32;
+    let mut length = 0;
+    for byte in text.iter().take(length_max) {
+        let Some(digit) = char::from(*byte).to_digit(radix) else { break };
+        value = value * radix + digit;
+        length += 1;
+    }
+    // \777 is above a byte; PostgreSQL keeps its low eight bits.
+    (value as u8, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::copy_statement::{CopyFormat, Header};
+    use super::*;
+
+    fn options(format: CopyFormat, null: &str) -> CopyOptions {
+        CopyOptions {
+            format,
+            delimiter: if format == CopyFormat::Csv { b',' } else { b'\t' },
+            null: null.to_owned(),
+            header: Header::None,
+            quote: b'"',
+            escape: b'"',
+            force_quote: Some(Vec::new()),
+        }
+    }
+
+    fn fields(record: &str, options: &CopyOptions) -> Vec<Option<String>> {
+        let mut fields = RecordFields::default();
+        fields.read(record.as_bytes(), options).unwrap();
+        (0..fields.len()).map(|at| fields.get(at).unwrap().map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn csv_quotes_protect_and_distinguish() {
+        let csv = options(CopyFormat::Csv, "");
+        for (record, expected) in [
+            ("a,b", vec![Some("a"), Some("b")]),
+            ("", vec![None]),
+            (",", vec![None, None]),
+            ("\"\",", vec![Some(""), None]),
+            ("\"a,b\",\"c\"\"d\"", vec![Some("a,b"), Some("c\"d")]),
+            ("\"x\ny\", z ", vec![Some("x\ny"), Some(" z ")]),
+            ("pre\"fix\"ed", vec![Some("prefixed")]),
+        ] {
+            let expected: Vec<_> = expected.into_iter().map(|field| field.map(str::to_owned)).collect();
+            assert_eq!(fields(record, &csv), expected, "{record:?}");
+        }
+        assert_eq!(fields("NULL,\"NULL\"", &options(CopyFormat::Csv, "NULL")), [None, Some("NULL".to_owned())]);
+        let mut backslash = options(CopyFormat::Csv, "");
+        backslash.escape = b'\\';
+        assert_eq!(fields("\"a\\\"b\\\\c\"", &backslash), [Some("a\"b\\c".to_owned())]);
+        let error = RecordFields::default().read(b"\"a", &csv).unwrap_err();
+        assert_eq!(error.sqlstate(), "22P04");
+    }
+
+    #[test]
+    fn text_escapes_are_undone_after_nulls_are_found() {
+        let text = options(CopyFormat::Text, "\\N");
+        for (record, expected) in [
+            ("a\tb", vec![Some("a"), Some("b")]),
+            ("\\N\t\\\\N", vec![None, Some("\\N")]),
+            ("a\\tb\\n\\\\", vec![Some("a\tb\n\\")]),
+            ("\\101\\x42\\x\\q", vec![Some("ABxq")]),
+            ("a\\\tb", vec![Some("a\tb")]),
+            ("\t", vec![Some(""), Some("")]),
+        ] {
+            let expected: Vec<_> = expected.into_iter().map(|field| field.map(str::to_owned)).collect();
+            assert_eq!(fields(record, &text), expected, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_named() {
+        let mut fields = RecordFields::default();
+        fields.read(b"a\xFFb", &options(CopyFormat::Csv, "")).unwrap();
+        let error = fields.get(0).unwrap_err();
+        assert_eq!((error.sqlstate(), error.message()), ("22021", "invalid byte sequence for encoding \"UTF8\": 0xff"));
+    }
+}

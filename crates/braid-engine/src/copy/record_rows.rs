@@ -1,0 +1,151 @@
+//! Records into batches of a table, with the place of every error: file, line, column, value.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::record_batch::RecordBatch;
+use braid_storage::TableDef;
+
+use super::copy_statement::{CopyOptions, Header};
+use super::record_fields::RecordFields;
+use super::record_splitter::Record;
+use crate::dml::assignment::Assignment;
+use crate::input::ColumnInput;
+use crate::{EngineError, SqlState};
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 8192;
+
+/// Most characters of a bad value that an error shows.
+const SHOWN_CHARACTERS_MAX: usize = 100;
+
+/// Collects rows for a table.
+pub(crate) struct RecordRows {
+    def: Arc<TableDef>,
+    columns: Vec<usize>,
+    options: CopyOptions,
+    /// What errors call the data: `COPY t` or `COPY t, file x.csv`.
+    source: String,
+    inputs: Vec<ColumnInput>,
+    fields: RecordFields,
+    row_count: usize,
+    header_pending: bool,
+}
+
+impl RecordRows {
+    /// For records with `columns` of the table that `assignment` is for.
+    pub fn new(assignment: &Assignment, columns: &[usize], options: &CopyOptions, file: Option<&str>) -> Self {
+        let def = assignment.def().clone();
+        let inputs = columns.iter().map(|at| ColumnInput::new(def.columns[*at].column_type, *assignment.zone()));
+        let source = match file {
+            Some(file) => format!("COPY {}, file {file}", def.name),
+            None => format!("COPY {}", def.name),
+        };
+        Self {
+            inputs: inputs.collect(),
+            columns: columns.to_vec(),
+            options: options.clone(),
+            source,
+            fields: RecordFields::default(),
+            row_count: 0,
+            header_pending: options.header != Header::None,
+            def,
+        }
+    }
+
+    /// Takes one record.
+    pub fn push(&mut self, record: Record<'_>) -> Result<(), EngineError> {
+        let at_line = |error: EngineError| error.with_context(format!("{}, line {}", self.source, record.line));
+        self.fields.read(record.bytes, &self.options).map_err(at_line)?;
+        if std::mem::take(&mut self.header_pending) {
+            return match self.options.header {
+                Header::Match => self.check_header().map_err(at_line),
+                _ => Ok(()),
+            };
+        }
+        self.check_width().map_err(at_line)?;
+        for (at, input) in self.inputs.iter_mut().enumerate() {
+            let value = self.fields.get(at);
+            let appended = match value {
+                Ok(Some(text)) => input.append(text),
+                Ok(None) => {
+                    input.append_null();
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = appended {
+                let column = &self.def.columns[self.columns[at]].name;
+                let shown = match self.fields.get(at) {
+                    Ok(Some(text)) => format!(": \"{}\"", shorten(text)),
+                    _ => String::new(),
+                };
+                let context = format!("{}, line {}, column {column}{shown}", self.source, record.line);
+                return Err(error.with_context(context));
+            }
+        }
+        for (at, input) in self.columns.iter().zip(0..) {
+            let column = &self.def.columns[*at];
+            if !column.nullable && self.fields.get(input)?.is_none() {
+                let context = format!("{}, line {}, column {}", self.source, record.line, column.name);
+                return Err(crate::error_mapping::null_violation(&self.def.name, &column.name).with_context(context));
+            }
+        }
+        self.row_count += 1;
+        Ok(())
+    }
+
+    /// Whether there are enough rows for a batch.
+    pub fn is_full(&self) -> bool {
+        self.row_count >= BATCH_ROWS
+    }
+
+    /// The rows so far as a batch of the table; `None` if there are none.
+    pub fn finish(&mut self, assignment: &Assignment) -> Result<Option<RecordBatch>, EngineError> {
+        if self.row_count == 0 {
+            return Ok(None);
+        }
+        let row_count = std::mem::take(&mut self.row_count);
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.def.columns.len()];
+        for (at, input) in self.columns.iter().zip(&mut self.inputs) {
+            arrays[*at] = Some(input.finish());
+        }
+        assignment.assemble(arrays, row_count).map(Some)
+    }
+
+    fn check_width(&self) -> Result<(), EngineError> {
+        let (found, wanted) = (self.fields.len(), self.columns.len());
+        if found < wanted {
+            let column = &self.def.columns[self.columns[found]].name;
+            let message = format!("missing data for column \"{column}\"");
+            return Err(EngineError::new(SqlState::BadCopyFileFormat, message));
+        }
+        if found > wanted {
+            return Err(EngineError::new(SqlState::BadCopyFileFormat, "extra data after last expected column"));
+        }
+        Ok(())
+    }
+
+    fn check_header(&self) -> Result<(), EngineError> {
+        self.check_width()?;
+        for (at, column) in self.columns.iter().enumerate() {
+            let (found, wanted) = (self.fields.get(at)?.unwrap_or_default(), &self.def.columns[*column].name);
+            if found != wanted {
+                let message = format!(
+                    "column name mismatch in header line field {}: got \"{found}\", expected \"{wanted}\"",
+                    at + 1
+                );
+                return Err(EngineError::new(SqlState::BadCopyFileFormat, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value as errors show it.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

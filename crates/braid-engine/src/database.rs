@@ -1,0 +1,211 @@
+//! The open database: one data directory, its device, its buffer, its store, its memory.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use arrow::record_batch::RecordBatch;
+use braid_base::{ByteSize, SystemClock};
+use braid_buffer::{BufferManager, BufferOptions};
+use braid_df::SessionSettings;
+use braid_io::{Device, open_device};
+use braid_storage::{Catalog, NewTable, Store, StoreOptions};
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
+use crate::catalog::template::Template;
+use crate::load;
+use crate::memory::{QueryMemory, TotalMemory};
+use crate::query::interrupt::shutting_down;
+use crate::query::planner::Planner;
+use crate::settings::SettingValues;
+use crate::{Config, EngineError, Session, SqlState};
+
+/// Where operators that outgrow their memory write, within the data directory. Emptied when the database opens.
+const SPILL_DIRECTORY: &str = "spill";
+
+/// How long [`Database::close`] waits for statements to notice that they are to stop.
+const CLOSE_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// An open data directory. One process has it at a time.
+pub struct Database {
+    config: Config,
+    device: Arc<dyn Device>,
+    store: Arc<Store>,
+    buffer: Arc<BufferManager>,
+    memory: Arc<TotalMemory>,
+    runtime: Arc<RuntimeEnv>,
+    template: Template,
+    /// Cancelled by [`Database::close`].
+    shutdown: CancellationToken,
+    /// The statements under way.
+    statements: TaskTracker,
+    next_session_id: AtomicI32,
+}
+
+impl Database {
+    /// Opens the data directory, creating it if it is missing. Call inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for what the disk says.
+    pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
+        Box::pin(async move {
+            std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
+            let device = open_device(&config.data_dir, &config.device)?;
+            let options = StoreOptions { device: device.clone(), encode_threads: config.target_partitions.max(1) };
+            let store = Store::open(&config.data_dir, options)?;
+            let buffer = BufferManager::new(
+                device.clone(),
+                Arc::new(SystemClock::new()),
+                BufferOptions {
+                    capacity: config.buffer,
+                    policy: config.policy,
+                    loads_in_flight_max: config.loads_in_flight_max,
+                },
+            );
+            let memory = TotalMemory::new(config.total_memory);
+            let runtime = runtime(&config, &memory)?;
+            let settings = SessionSettings::new(config.target_partitions.max(1), runtime.clone());
+            let template = Template::new(&settings, &store, &buffer)?;
+            Ok(Arc::new(Self {
+                config,
+                device,
+                store,
+                buffer,
+                memory,
+                runtime,
+                template,
+                shutdown: CancellationToken::new(),
+                statements: TaskTracker::new(),
+                next_session_id: AtomicI32::new(1),
+            }))
+        })
+    }
+
+    /// A session for `user`.
+    pub fn session(self: &Arc<Self>, user: &str) -> Session {
+        let id = self.next_session_id.fetch_add(1, Ordering::Relaxed);
+        Session::new(self.clone(), user, id)
+    }
+
+    /// What it was opened with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The tables on disk.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The buffer all scans share.
+    pub fn buffer(&self) -> &Arc<BufferManager> {
+        &self.buffer
+    }
+
+    /// The disk.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
+    /// What the operators of all queries hold, and may hold.
+    pub fn memory(&self) -> &Arc<TotalMemory> {
+        &self.memory
+    }
+
+    /// Creates a table with the rows of `batches`, in one atomic commit; answers the number of rows. The batches'
+    /// columns are matched by position and converted to the table's types, as INSERT converts them.
+    pub fn load_batches<'a>(
+        &'a self,
+        table: NewTable,
+        batches: BoxStream<'a, Result<RecordBatch, EngineError>>,
+    ) -> BoxFuture<'a, Result<u64, EngineError>> {
+        Box::pin(load::load_batches(self, table, batches))
+    }
+
+    /// Creates `table` from a Parquet or CSV file (by its extension; CSV with a header line, types inferred from all
+    /// of it), in one atomic commit; answers the number of rows.
+    pub fn load_file<'a>(&'a self, path: &'a Path, table: &'a str) -> BoxFuture<'a, Result<u64, EngineError>> {
+        Box::pin(load::load_file(self, path, table))
+    }
+
+    /// Refuses new statements, stops the running ones and waits for them, up to five seconds.
+    pub fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.shutdown.cancel();
+            self.statements.close();
+            if tokio::time::timeout(CLOSE_WAIT_MAX, self.statements.wait()).await.is_err() {
+                tracing::warn!(statements = self.statements.len(), "statements did not stop in time");
+            }
+        })
+    }
+
+    /// Fails once the database is closing.
+    pub(crate) fn check_open(&self) -> Result<(), EngineError> {
+        if self.shutdown.is_cancelled() { Err(shutting_down()) } else { Ok(()) }
+    }
+
+    /// Cancelled when the database closes.
+    pub(crate) fn shutdown_token(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    /// The statements under way.
+    pub(crate) fn statements(&self) -> &TaskTracker {
+        &self.statements
+    }
+
+    /// A planner for one statement on `snapshot`.
+    pub(crate) fn planner(&self, snapshot: &Arc<Catalog>, settings: &SettingValues) -> Planner {
+        let mut state = self.template.state.clone();
+        let tables = Tables::Of(snapshot.clone());
+        let system = self.template.system.clone();
+        state.register_catalog_list(CatalogList::new(DatabaseCatalog::new(tables, self.buffer.clone(), Some(system))));
+        let options = state.config_mut().options_mut();
+        options.execution.time_zone = Some(settings.get("TimeZone").unwrap_or("UTC").to_owned());
+        if let Some(partitions) = settings.get("braid.target_partitions").and_then(|count| count.parse().ok()) {
+            options.execution.target_partitions = partitions;
+        }
+        Planner::new(state, self.query_runtime(settings))
+    }
+
+    /// The shared runtime with memory for one query.
+    fn query_runtime(&self, settings: &SettingValues) -> Arc<RuntimeEnv> {
+        let budget = settings.get("braid.query_memory").and_then(|size| size.parse().ok());
+        let budget: ByteSize = budget.unwrap_or(self.config.query_memory);
+        let mut runtime = (*self.runtime).clone();
+        runtime.memory_pool = QueryMemory::new(budget, self.memory.clone());
+        Arc::new(runtime)
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("data_dir", &self.config.data_dir).finish_non_exhaustive()
+    }
+}
+
+/// What queries share: the directory for spills. Memory is each query's own.
+fn runtime(config: &Config, memory: &Arc<TotalMemory>) -> Result<Arc<RuntimeEnv>, EngineError> {
+    let spill = config.data_dir.join(SPILL_DIRECTORY);
+    if spill.exists() {
+        std::fs::remove_dir_all(&spill).map_err(|error| cannot_create(&spill, error))?;
+    }
+    std::fs::create_dir_all(&spill).map_err(|error| cannot_create(&spill, error))?;
+    let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![spill]));
+    Ok(RuntimeEnvBuilder::new()
+        .with_disk_manager_builder(disk)
+        .with_memory_pool(QueryMemory::new(config.query_memory, memory.clone()))
+        .build_arc()?)
+}
+
+fn cannot_create(path: &Path, error: std::io::Error) -> EngineError {
+    EngineError::new(SqlState::IoError, format!("cannot create directory \"{}\": {error}", path.display()))
+}

@@ -1,0 +1,106 @@
+//! Rows for a table: PostgreSQL's assignment casts column by column, and defaults for the columns nobody gives.
+
+use std::sync::Arc;
+
+use arrow::array::timezone::Tz;
+use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use braid_storage::TableDef;
+
+use super::defaults::Default;
+use crate::conversion::{Strength, convert};
+use crate::error_mapping::null_violation;
+use crate::query::planner::Planner;
+use crate::settings::SettingValues;
+use crate::{EngineError, Session};
+
+/// Makes batches for one table.
+pub(crate) struct Assignment {
+    def: Arc<TableDef>,
+    schema: SchemaRef,
+    zone: Tz,
+    /// One for each column; `None` stands for null.
+    defaults: Vec<Option<Default>>,
+}
+
+impl Assignment {
+    /// For rows that have every column of `def`, with the session's time zone.
+    pub fn new(def: &Arc<TableDef>, settings: &SettingValues) -> Self {
+        let defaults = def.columns.iter().map(|_| None).collect();
+        Self { def: def.clone(), schema: def.arrow_schema(), zone: settings.zone(), defaults }
+    }
+
+    /// For rows that have the columns `given`; the others get their defaults.
+    pub fn with_defaults(session: &Session, def: &Arc<TableDef>, given: &[usize]) -> Result<Self, EngineError> {
+        let mut assignment = Self::new(def, &session.settings());
+        let wanted: Vec<usize> =
+            (0..def.columns.len()).filter(|at| def.columns[*at].default.is_some() && !given.contains(at)).collect();
+        if !wanted.is_empty() {
+            let (planner, _) = session.planner();
+            assignment.plan_defaults(session, &planner, &wanted)?;
+        }
+        Ok(assignment)
+    }
+
+    /// Plans the defaults of the columns `wanted`.
+    fn plan_defaults(&mut self, session: &Session, planner: &Planner, wanted: &[usize]) -> Result<(), EngineError> {
+        for at in wanted {
+            self.defaults[*at] = Default::plan(session, planner, &self.def.columns[*at])?;
+        }
+        Ok(())
+    }
+
+    /// A batch from one with a column for each column of the table, in its order.
+    pub fn convert_all(&self, batch: &RecordBatch) -> Result<RecordBatch, EngineError> {
+        let sources: Vec<Option<usize>> = (0..self.def.columns.len()).map(Some).collect();
+        self.convert(batch, &sources)
+    }
+
+    /// A batch whose column for the table's i-th is `sources[i]`; the default where it is `None`.
+    pub fn convert(&self, batch: &RecordBatch, sources: &[Option<usize>]) -> Result<RecordBatch, EngineError> {
+        let arrays = sources.iter().enumerate().map(|(at, source)| match source {
+            Some(source) => self.convert_column(at, batch.column(*source)).map(Some),
+            None => Ok(None),
+        });
+        self.assemble(arrays.collect::<Result<Vec<_>, _>>()?, batch.num_rows())
+    }
+
+    /// A batch of converted arrays; the default where there is none.
+    pub fn assemble(&self, arrays: Vec<Option<ArrayRef>>, row_count: usize) -> Result<RecordBatch, EngineError> {
+        let columns = arrays.into_iter().enumerate().map(|(at, array)| match (array, &self.defaults[at]) {
+            (Some(array), _) => self.check_nulls(at, array),
+            (None, Some(default)) => self.convert_column(at, &default.values(row_count)?),
+            (None, None) => self.check_nulls(at, new_null_array(&self.def.columns[at].column_type.arrow(), row_count)),
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)
+    }
+
+    /// One array for the table's column `at`.
+    pub fn convert_column(&self, at: usize, array: &ArrayRef) -> Result<ArrayRef, EngineError> {
+        let column = &self.def.columns[at];
+        let converted = convert(array, column.column_type, Strength::Assignment, &self.zone)
+            .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
+        self.check_nulls(at, converted)
+    }
+
+    fn check_nulls(&self, at: usize, array: ArrayRef) -> Result<ArrayRef, EngineError> {
+        let column = &self.def.columns[at];
+        if !column.nullable && array.null_count() > 0 {
+            return Err(null_violation(&self.def.name, &column.name));
+        }
+        Ok(array)
+    }
+
+    /// The table.
+    pub fn def(&self) -> &Arc<TableDef> {
+        &self.def
+    }
+
+    /// The session's time zone.
+    pub fn zone(&self) -> &Tz {
+        &self.zone
+    }
+}

@@ -1,0 +1,59 @@
+//! DEFAULT: what a column gets when nothing is said.
+//!
+//! A default is kept as SQL text and planned at each statement, as an expression without columns, and evaluated for
+//! each batch; so `now()` is the statement's time, and `random()` differs from row to row.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::Schema;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use braid_storage::ColumnDef;
+use datafusion::physical_plan::PhysicalExpr;
+use datafusion::sql::sqlparser::ast::Expr as SqlExpr;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+use crate::query::planner::Planner;
+use crate::query::rewrite::{Parameters, rewrite};
+use crate::{EngineError, Session};
+
+/// A column's default, ready to be evaluated.
+pub(crate) struct Default(Arc<dyn PhysicalExpr>);
+
+impl Default {
+    /// Plans the default of `column`; `None` if it has none.
+    pub fn plan(session: &Session, planner: &Planner, column: &ColumnDef) -> Result<Option<Self>, EngineError> {
+        let Some(mut syntax) = default_syntax(column)? else { return Ok(None) };
+        rewrite(&mut syntax, Parameters::Values(&[]), session)?;
+        planner.constant(&syntax).map(|expr| Some(Self(expr)))
+    }
+
+    /// Its value for each of some rows.
+    pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
+        Ok(self.0.evaluate(&rows)?.into_array(row_count)?)
+    }
+}
+
+/// The syntax of a column's default; `None` if it has none.
+pub(crate) fn default_syntax(column: &ColumnDef) -> Result<Option<SqlExpr>, EngineError> {
+    let Some(text) = &column.default else { return Ok(None) };
+    let parsed = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
+    parsed.map(Some).map_err(|error| {
+        EngineError::internal(format!("the default of column \"{}\" does not parse: {error}", column.name))
+    })
+}
+
+/// Fails on the first default that makes no sense.
+pub(crate) fn check_defaults(session: &Session, columns: &[ColumnDef]) -> Result<(), EngineError> {
+    if columns.iter().all(|column| column.default.is_none()) {
+        return Ok(());
+    }
+    let (planner, _) = session.planner();
+    for column in columns {
+        Default::plan(session, &planner, column)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! INSERT.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use arrow::record_batch::RecordBatch;
+use braid_storage::TableDef;
+use datafusion::common::ScalarValue;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::sql::sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject};
+use futures::StreamExt;
+
+use super::assignment::Assignment;
+use super::values::{ValueRows, parameter_types, spell_out_default};
+use crate::names::table_name;
+use crate::query::planner::values_of;
+use crate::query::rewrite::Parameters;
+use crate::table::definition::columns_named;
+use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
+
+/// An INSERT with its names resolved.
+struct Target<'a> {
+    def: Arc<TableDef>,
+    /// The table's columns that the rows give, in the rows' order.
+    columns: Vec<usize>,
+    /// `None` for DEFAULT VALUES.
+    source: Option<&'a Query>,
+}
+
+/// Runs an INSERT; commits before it answers.
+pub(crate) async fn execute(
+    session: &Session,
+    statement: &Statement,
+    insert: &Insert,
+    params: &[ScalarValue],
+) -> Result<Outcome, EngineError> {
+    let target = Target::of(session, insert)?;
+    let mut appender = session.database().store().append(&target.def.name)?;
+    if let Some(batch) = target.plain_rows(session, params)? {
+        appender.append(batch).await?;
+    } else {
+        let (mut rows, width) = target.start(session, statement, params).await?;
+        let given = &target.columns[..width];
+        let assignment = Assignment::with_defaults(session, &target.def, given)?;
+        let sources = sources_of(given, target.def.columns.len());
+        while let Some(batch) = rows.next().await {
+            appender.append(assignment.convert(&batch?, &sources)?).await?;
+        }
+    }
+    let (_, row_count) = appender.commit().await?;
+    Ok(Outcome::Done { tag: format!("INSERT 0 {row_count}") })
+}
+
+/// The types of an INSERT's parameters: those of the columns they are for.
+pub(crate) async fn prepare(
+    session: &Session,
+    statement: &Statement,
+    insert: &Insert,
+    given: &[Option<DataType>],
+) -> Result<Prepared, EngineError> {
+    let target = Target::of(session, insert)?;
+    let parameter_types = match target.source {
+        None => Vec::new(),
+        Some(query) => {
+            let mut known = match values_of(query) {
+                Some(values) => parameter_types(values, &target.columns, &target.def)?,
+                None => Vec::new(),
+            };
+            if known.len() < given.len() {
+                known.resize(given.len(), None);
+            }
+            for (data_type, given) in known.iter_mut().zip(given) {
+                if given.is_some() {
+                    data_type.clone_from(given);
+                }
+            }
+            if !known.is_empty() && known.iter().all(Option::is_some) {
+                known.into_iter().flatten().collect()
+            } else {
+                let (planner, _) = session.planner();
+                planner.parameter_types(statement, query, &known, session).await?
+            }
+        }
+    };
+    Ok(Prepared { parameter_types, schema: None })
+}
+
+impl<'a> Target<'a> {
+    fn of(session: &Session, insert: &'a Insert) -> Result<Self, EngineError> {
+        check_clauses(insert)?;
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
+        };
+        let table = table_name(name)?;
+        let snapshot = session.database().store().snapshot();
+        let Some(version) = snapshot.table(&table) else {
+            let message = format!("relation \"{table}\" does not exist");
+            return Err(EngineError::new(SqlState::UndefinedTable, message));
+        };
+        let def = version.def.clone();
+        let columns = if insert.columns.is_empty() {
+            (0..def.columns.len()).collect()
+        } else {
+            let names = insert.columns.iter().map(plain_name).collect::<Result<Vec<_>, _>>()?;
+            columns_named(&table, &def.columns, names)?
+        };
+        Ok(Self { def, columns, source: insert.source.as_deref() })
+    }
+
+    /// The rows, if they are a list of literals and parameters.
+    fn plain_rows(&self, session: &Session, params: &[ScalarValue]) -> Result<Option<RecordBatch>, EngineError> {
+        let Some(values) = self.source.and_then(values_of) else { return Ok(None) };
+        let assignment = Assignment::with_defaults(session, &self.def, &self.columns)?;
+        ValueRows { values, columns: &self.columns, params }.batch(&assignment)
+    }
+
+    /// Starts the query that makes the rows; also says how many columns it gives.
+    async fn start(
+        &self,
+        session: &Session,
+        statement: &Statement,
+        params: &[ScalarValue],
+    ) -> Result<(SendableRecordBatchStream, usize), EngineError> {
+        let (planner, _) = session.planner();
+        let (plan, width) = match self.source {
+            None => (LogicalPlanBuilder::empty(true).build()?, 0),
+            Some(query) => {
+                let query = self.with_defaults_spelt_out(query)?;
+                let plan = planner.plan(statement, &query, Parameters::Values(params), session).await?.logical;
+                let width = plan.schema().fields().len();
+                self.check_width(width)?;
+                (plan, width)
+            }
+        };
+        Ok((planner.start(planner.physical(&plan).await?)?, width))
+    }
+
+    /// PostgreSQL lets a query give fewer columns than a table has, when no column list says otherwise.
+    fn check_width(&self, width: usize) -> Result<(), EngineError> {
+        if width > self.columns.len() {
+            return Err(EngineError::new(SqlState::SyntaxError, "INSERT has more expressions than target columns"));
+        }
+        if width < self.columns.len() && self.columns.len() != self.def.columns.len() {
+            return Err(EngineError::new(SqlState::SyntaxError, "INSERT has more target columns than expressions"));
+        }
+        Ok(())
+    }
+
+    /// `DEFAULT` within VALUES becomes the column's default expression.
+    fn with_defaults_spelt_out(&self, query: &Query) -> Result<Query, EngineError> {
+        let mut query = query.clone();
+        if let SetExpr::Values(values) = &mut *query.body {
+            for row in &mut values.rows {
+                for (expr, at) in row.content.iter_mut().zip(&self.columns) {
+                    spell_out_default(expr, &self.def.columns[*at])?;
+                }
+            }
+        }
+        Ok(query)
+    }
+}
+
+/// Which column of the rows is for which of the table's.
+fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
+    let mut sources = vec![None; column_count];
+    for (source, at) in given.iter().enumerate() {
+        sources[*at] = Some(source);
+    }
+    sources
+}
+
+fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => Ok(ident),
+        _ => Err(EngineError::new(SqlState::SyntaxError, format!("{name} is no column name"))),
+    }
+}
+
+/// Refuses what INSERT may say and Braid would not do.
+fn check_clauses(insert: &Insert) -> Result<(), EngineError> {
+    let refused = [
+        (insert.returning.is_some(), "INSERT … RETURNING"),
+        (insert.on.is_some(), "INSERT … ON CONFLICT"),
+        (insert.or.is_some() || insert.ignore || insert.replace_into, "INSERT OR REPLACE"),
+        (insert.overwrite || insert.partitioned.is_some(), "INSERT OVERWRITE"),
+        (!insert.assignments.is_empty(), "INSERT … SET"),
+        (insert.output.is_some() || insert.settings.is_some() || insert.format_clause.is_some(), "this form of INSERT"),
+        (insert.multi_table_insert_type.is_some(), "INSERT into several tables"),
+    ];
+    match refused.iter().find(|(given, _)| *given) {
+        Some((_, what)) => Err(EngineError::unsupported(format!("{what} is not supported"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,194 @@
+//! `VALUES (…), (…)` of literals and parameters, read column by column without a plan.
+//!
+//! This is how drivers insert, and it is where PostgreSQL's typing of literals matters: each literal is read by the
+//! input function of its own column, so `('1'), (2)` fits an integer column and `'2024-01-01'` a date. Rows with
+//! anything else in them are planned as a query.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::concat;
+use arrow::datatypes::DataType;
+use arrow::record_batch::RecordBatch;
+use braid_storage::{ColumnDef, ColumnType, TableDef};
+use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value, Values};
+
+use super::assignment::Assignment;
+use super::defaults::default_syntax;
+use crate::input::ColumnInput;
+use crate::input::numbers::parse_numeric;
+use crate::query::rewrite::parameter_index;
+use crate::{EngineError, SqlState};
+
+/// The rows of an INSERT.
+pub(crate) struct ValueRows<'a> {
+    /// As written.
+    pub values: &'a Values,
+    /// The table's columns they are for.
+    pub columns: &'a [usize],
+    /// The values of `$n`.
+    pub params: &'a [ScalarValue],
+}
+
+/// A value that needs no plan.
+enum Cell<'a> {
+    Null,
+    Text(&'a str),
+    Number(String),
+    Boolean(bool),
+    Parameter(&'a ScalarValue),
+}
+
+impl ValueRows<'_> {
+    /// The rows as a batch of the table; `None` if they need a plan: an expression, the word DEFAULT, a row too short.
+    pub fn batch(&self, assignment: &Assignment) -> Result<Option<RecordBatch>, EngineError> {
+        let def = assignment.def();
+        let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
+        for row in &self.values.rows {
+            if row.content.len() != self.columns.len() {
+                return Ok(None);
+            }
+            for (column, expr) in cells.iter_mut().zip(&row.content) {
+                match self.cell(expr)? {
+                    Some(cell) => column.push(cell),
+                    None => return Ok(None),
+                }
+            }
+        }
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; def.columns.len()];
+        for (at, cells) in self.columns.iter().zip(&cells) {
+            arrays[*at] = Some(column_array(assignment, *at, cells)?);
+        }
+        assignment.assemble(arrays, self.values.rows.len()).map(Some)
+    }
+
+    fn cell<'a>(&'a self, expr: &'a Expr) -> Result<Option<Cell<'a>>, EngineError> {
+        Ok(match expr {
+            Expr::Nested(expr) => self.cell(expr)?,
+            Expr::Value(value) => match &value.value {
+                Value::Null => Some(Cell::Null),
+                Value::SingleQuotedString(text) => Some(Cell::Text(text)),
+                Value::Number(number, _) => Some(Cell::Number(number.clone())),
+                Value::Boolean(value) => Some(Cell::Boolean(*value)),
+                Value::Placeholder(name) => match self.params.get(parameter_index(name)?) {
+                    Some(value) => Some(Cell::Parameter(value)),
+                    None => {
+                        let message = format!("there is no value for parameter {name}");
+                        return Err(EngineError::new(SqlState::UndefinedParameter, message));
+                    }
+                },
+                _ => None,
+            },
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match self.cell(expr)? {
+                Some(Cell::Number(number)) => Some(Cell::Number(format!("-{number}"))),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+}
+
+/// The cells of one column: runs of parameters are converted together, literals are read one by one.
+fn column_array(assignment: &Assignment, at: usize, cells: &[Cell<'_>]) -> Result<ArrayRef, EngineError> {
+    let column = &assignment.def().columns[at];
+    let mut pieces: Vec<ArrayRef> = Vec::new();
+    let mut literals = ColumnInput::new(column.column_type, *assignment.zone());
+    let mut literal_count = 0;
+    for cell in cells {
+        if let Cell::Parameter(value) = cell {
+            if literal_count > 0 {
+                pieces.push(literals.finish());
+                literal_count = 0;
+            }
+            pieces.push(value.to_array()?);
+        } else {
+            append_literal(&mut literals, column, cell)
+                .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
+            literal_count += 1;
+        }
+    }
+    if literal_count > 0 || pieces.is_empty() {
+        pieces.push(literals.finish());
+    }
+    let converted: Result<Vec<ArrayRef>, EngineError> =
+        pieces.iter().map(|piece| assignment.convert_column(at, piece)).collect();
+    let converted = converted?;
+    let pieces: Vec<&dyn Array> = converted.iter().map(|piece| piece.as_ref()).collect();
+    Ok(concat(&pieces)?)
+}
+
+fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_>) -> Result<(), EngineError> {
+    let mismatch = |what: &str| {
+        let message =
+            format!("column \"{}\" is of type {} but expression is of type {what}", column.name, column.column_type);
+        Err(EngineError::new(SqlState::DatatypeMismatch, message)
+            .with_hint("You will need to rewrite or cast the expression."))
+    };
+    match cell {
+        Cell::Null => {
+            literals.append_null();
+            Ok(())
+        }
+        Cell::Text(text) => literals.append(text),
+        Cell::Number(number) => match column.column_type {
+            ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => {
+                let is_whole = number.bytes().all(|c| c.is_ascii_digit() || c == b'-');
+                if is_whole { literals.append(number) } else { literals.append(&rounded(number)?) }
+            }
+            ColumnType::Boolean
+            | ColumnType::Date
+            | ColumnType::Timestamp
+            | ColumnType::TimestampTz
+            | ColumnType::Interval
+            | ColumnType::Bytea
+            | ColumnType::Uuid => mismatch(if number.contains(['.', 'e', 'E']) { "numeric" } else { "integer" }),
+            _ => literals.append(number),
+        },
+        Cell::Boolean(value) => match column.column_type {
+            ColumnType::Boolean | ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
+                literals.append(if *value { "true" } else { "false" })
+            }
+            _ => mismatch("boolean"),
+        },
+        Cell::Parameter(_) => Err(EngineError::internal("a parameter is no literal")),
+    }
+}
+
+/// A numeric literal for an integer column: rounded half away from zero.
+fn rounded(number: &str) -> Result<String, EngineError> {
+    Ok(parse_numeric(number, 38, 0)?.to_string())
+}
+
+/// The types that a list of values gives its parameters: those of the columns where they stand.
+pub(crate) fn parameter_types(
+    values: &Values,
+    columns: &[usize],
+    def: &TableDef,
+) -> Result<Vec<Option<DataType>>, EngineError> {
+    let mut types: Vec<Option<DataType>> = Vec::new();
+    for row in &values.rows {
+        for (expr, at) in row.content.iter().zip(columns) {
+            let Expr::Value(value) = expr else { continue };
+            let Value::Placeholder(name) = &value.value else { continue };
+            let index = parameter_index(name)?;
+            if types.len() <= index {
+                types.resize(index + 1, None);
+            }
+            types[index].get_or_insert(def.columns[*at].column_type.arrow());
+        }
+    }
+    Ok(types)
+}
+
+/// Replaces the word DEFAULT by the column's default, or NULL.
+pub(crate) fn spell_out_default(expr: &mut Expr, column: &ColumnDef) -> Result<(), EngineError> {
+    if let Expr::Identifier(word) = expr
+        && word.quote_style.is_none()
+        && word.value.eq_ignore_ascii_case("default")
+    {
+        *expr = match default_syntax(column)? {
+            Some(syntax) => Expr::Nested(Box::new(syntax)),
+            None => Expr::Value(Value::Null.with_empty_span()),
+        };
+    }
+    Ok(())
+}

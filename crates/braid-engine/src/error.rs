@@ -1,0 +1,180 @@
+//! The one error of the engine: a SQLSTATE for programs, sentences for people.
+//!
+//! Like PostgreSQL's `ereport`: a primary message, and optionally a detail, a hint and a position in the statement.
+//! It is a report and not an enum of causes because its readers are a wire protocol and a terminal; what a program
+//! may branch on is [`SqlState`]. What errors of the crates below become is told in `error_mapping`.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::SqlState;
+
+/// A failed statement, as PostgreSQL would report it. Cheap to clone and to carry in a `Result`.
+#[derive(Clone)]
+pub struct EngineError(Box<Report>);
+
+#[derive(Clone)]
+struct Report {
+    state: SqlState,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+    /// Where a load failed: file, line, column. PostgreSQL's CONTEXT.
+    context: Option<String>,
+    /// In characters, from 1.
+    position: Option<usize>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl EngineError {
+    /// An error with its primary message: one sentence, lower case, no full stop, as PostgreSQL writes them.
+    pub fn new(state: SqlState, message: impl Into<String>) -> Self {
+        Self(Box::new(Report {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            context: None,
+            position: None,
+            source: None,
+        }))
+    }
+
+    /// What Braid does not do (yet), in a sentence.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(SqlState::FeatureNotSupported, message)
+    }
+
+    /// A bug of ours.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(SqlState::InternalError, message)
+    }
+
+    /// The statement was cancelled by its client.
+    pub fn cancelled() -> Self {
+        Self::new(SqlState::QueryCanceled, "canceling statement due to user request")
+    }
+
+    /// Adds a second sentence with particulars.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.0.detail = Some(detail.into());
+        self
+    }
+
+    /// Adds advice.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds where in the input it happened.
+    #[must_use]
+    pub fn with_context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
+        self
+    }
+
+    /// Adds the place in the statement, in characters from 1.
+    #[must_use]
+    pub fn with_position(mut self, position: usize) -> Self {
+        self.0.position = Some(position);
+        self
+    }
+
+    /// Keeps the error below for the log.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// The SQLSTATE's five characters.
+    pub fn sqlstate(&self) -> &'static str {
+        self.0.state.code()
+    }
+
+    /// The SQLSTATE.
+    pub fn state(&self) -> SqlState {
+        self.0.state
+    }
+
+    /// The primary message.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Particulars, if any.
+    pub fn detail(&self) -> Option<String> {
+        self.0.detail.clone()
+    }
+
+    /// Advice, if any.
+    pub fn hint(&self) -> Option<String> {
+        self.0.hint.clone()
+    }
+
+    /// Where in the input it happened, if known: `COPY t, file x.csv, line 3, column a: "x"`.
+    pub fn context(&self) -> Option<String> {
+        self.0.context.clone()
+    }
+
+    /// Place in the statement's text in characters from 1, if known.
+    pub fn position(&self) -> Option<usize> {
+        self.0.position
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { state, message, detail, hint, context, position, source } = &*self.0;
+        write!(f, "{state}: {message}")?;
+        for (label, text) in [("detail", detail), ("hint", hint), ("context", context)] {
+            if let Some(text) = text {
+                write!(f, "; {label}: {text}")?;
+            }
+        }
+        if let Some(position) = position {
+            write!(f, "; position {position}")?;
+        }
+        match source {
+            Some(source) => write!(f, "; source: {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for EngineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_keeps_what_it_was_given() {
+        let error = EngineError::new(SqlState::UndefinedTable, "relation \"t\" does not exist")
+            .with_detail("d")
+            .with_hint("h")
+            .with_context("c")
+            .with_position(15);
+        assert_eq!(error.sqlstate(), "42P01");
+        assert_eq!(error.to_string(), "relation \"t\" does not exist");
+        assert_eq!((error.detail(), error.hint(), error.position()), (Some("d".into()), Some("h".into()), Some(15)));
+        assert_eq!(
+            format!("{error:?}"),
+            "42P01: relation \"t\" does not exist; detail: d; hint: h; context: c; position 15"
+        );
+    }
+}

@@ -1,0 +1,363 @@
+//! What the errors of the crates below become: a SQLSTATE and PostgreSQL's words.
+//!
+//! DataFusion's variants are taken apart as far as they are structured (schema errors, diagnostics with their place in
+//! the text, Arrow's arithmetic errors, wrapped errors of ours). Names of tables, functions and types are resolved
+//! before DataFusion sees them (`name_check`), so that the texts matched below are the last resort, not the rule.
+
+use std::error::Error;
+use std::io::ErrorKind;
+
+use arrow::error::ArrowError;
+use braid_buffer::BufferError;
+use braid_io::IoError;
+use braid_scan::ScanError;
+use braid_storage::StoreError;
+use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use crate::{EngineError, SqlState};
+
+impl EngineError {
+    /// The engine's error for one of DataFusion's, such as the streams of [`crate::Outcome::Rows`] yield.
+    pub fn from_datafusion(error: &DataFusionError) -> Self {
+        match error {
+            DataFusionError::Context(_, inner) => Self::from_datafusion(inner),
+            DataFusionError::Diagnostic(_, inner) => Self::from_datafusion(inner),
+            DataFusionError::Shared(inner) => Self::from_datafusion(inner),
+            DataFusionError::Collection(errors) => match errors.first() {
+                Some(first) => Self::from_datafusion(first),
+                None => Self::internal("an empty collection of errors"),
+            },
+            DataFusionError::External(source) => from_external(source.as_ref()),
+            DataFusionError::ArrowError(error, _) => from_arrow(error),
+            DataFusionError::SchemaError(error, _) => from_schema_error(error),
+            DataFusionError::SQL(error, _) => match &**error {
+                ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
+                    Self::new(SqlState::SyntaxError, format!("syntax error: {text}"))
+                }
+                ParserError::RecursionLimitExceeded => {
+                    Self::new(SqlState::ProgramLimitExceeded, "the statement is nested too deeply")
+                }
+            },
+            DataFusionError::NotImplemented(text) if text.contains("Unsupported CAST") => {
+                Self::new(SqlState::CannotCoerce, first_line(text))
+            }
+            DataFusionError::NotImplemented(text) => Self::unsupported(first_line(text)),
+            DataFusionError::Plan(text) => from_plan_text(text),
+            DataFusionError::Execution(text) => from_execution_text(text),
+            DataFusionError::ResourcesExhausted(text) => out_of_memory(text),
+            DataFusionError::IoError(error) => from_io(error.kind(), &error.to_string()),
+            DataFusionError::Configuration(text) => Self::new(SqlState::InvalidParameterValue, first_line(text)),
+            DataFusionError::ParquetError(error) => Self::new(SqlState::IoError, format!("Parquet: {error}")),
+            DataFusionError::ObjectStore(error) => Self::new(SqlState::IoError, error.to_string()),
+            DataFusionError::ExecutionJoin(error) if error.is_cancelled() => Self::cancelled(),
+            DataFusionError::ExecutionJoin(error) => Self::internal(format!("a worker of the query failed: {error}")),
+            DataFusionError::Internal(text) | DataFusionError::Substrait(text) | DataFusionError::Ffi(text) => {
+                Self::internal(first_line(text))
+            }
+        }
+    }
+}
+
+impl From<DataFusionError> for EngineError {
+    fn from(error: DataFusionError) -> Self {
+        Self::from_datafusion(&error)
+    }
+}
+
+impl From<EngineError> for DataFusionError {
+    fn from(error: EngineError) -> Self {
+        Self::External(Box::new(error))
+    }
+}
+
+impl From<ArrowError> for EngineError {
+    fn from(error: ArrowError) -> Self {
+        from_arrow(&error)
+    }
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        from_store(&error)
+    }
+}
+
+impl From<IoError> for EngineError {
+    fn from(error: IoError) -> Self {
+        from_device(&error)
+    }
+}
+
+/// An error somebody boxed: ours, or one of the crates below, or DataFusion's again.
+fn from_external(error: &(dyn Error + 'static)) -> EngineError {
+    if let Some(error) = error.downcast_ref::<EngineError>() {
+        error.clone()
+    } else if let Some(error) = error.downcast_ref::<DataFusionError>() {
+        EngineError::from_datafusion(error)
+    } else if let Some(error) = error.downcast_ref::<ArrowError>() {
+        from_arrow(error)
+    } else if let Some(error) = error.downcast_ref::<ScanError>() {
+        match error {
+            ScanError::Buffer(error) => from_buffer(error),
+            other => EngineError::internal(other.to_string()),
+        }
+    } else if let Some(error) = error.downcast_ref::<BufferError>() {
+        from_buffer(error)
+    } else if let Some(error) = error.downcast_ref::<StoreError>() {
+        from_store(error)
+    } else if let Some(error) = error.downcast_ref::<IoError>() {
+        from_device(error)
+    } else if let Some(error) = error.downcast_ref::<std::io::Error>() {
+        from_io(error.kind(), &error.to_string())
+    } else {
+        match error.source() {
+            Some(source) => from_external(source),
+            None => EngineError::internal(error.to_string()),
+        }
+    }
+}
+
+fn from_buffer(error: &BufferError) -> EngineError {
+    match error {
+        BufferError::Corrupt { .. } | BufferError::Segment { .. } => corrupt(error),
+        BufferError::Io(error) => from_device(error),
+        BufferError::TooLarge { .. } => EngineError::new(SqlState::OutOfMemory, error.to_string())
+            .with_hint("Restart the server with a larger buffer."),
+        other => EngineError::internal(other.to_string()),
+    }
+}
+
+fn from_store(error: &StoreError) -> EngineError {
+    let state = match error {
+        StoreError::InUse { .. } => SqlState::ObjectInUse,
+        StoreError::TableExists { table } => {
+            return EngineError::new(SqlState::DuplicateTable, format!("relation \"{table}\" already exists"));
+        }
+        StoreError::UnknownTable { table } => {
+            return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
+        }
+        StoreError::NullViolation { table, column } => return null_violation(table, column),
+        StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
+        StoreError::SchemaMismatch { .. } => SqlState::DatatypeMismatch,
+        StoreError::TooLong { .. } => SqlState::StringRightTruncation,
+        StoreError::NumericOverflow { .. } => SqlState::NumericOutOfRange,
+        StoreError::Corrupt { .. } | StoreError::Malformed { .. } => return corrupt(error),
+        StoreError::Manifest { .. } | StoreError::ManifestMissing { .. } => SqlState::DataCorrupted,
+        StoreError::DiskFull { .. } => {
+            return EngineError::new(SqlState::DiskFull, error.to_string())
+                .with_hint("What the statement wrote has been removed again.");
+        }
+        StoreError::Io(error) => return from_device(error),
+        StoreError::Directory { .. } => SqlState::IoError,
+        StoreError::Stopped { .. } => SqlState::AdminShutdown,
+        _ => SqlState::InternalError,
+    };
+    EngineError::new(state, error.to_string())
+}
+
+/// PostgreSQL's error for a null where none may be.
+pub(crate) fn null_violation(table: &str, column: &str) -> EngineError {
+    let message = format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
+    EngineError::new(SqlState::NotNullViolation, message)
+}
+
+fn corrupt(error: &dyn Error) -> EngineError {
+    EngineError::new(SqlState::DataCorrupted, error.to_string())
+        .with_hint("Run \"braid check\" on the data directory: it lists every damaged segment.")
+}
+
+fn from_device(error: &IoError) -> EngineError {
+    let state = if error.is_disk_full() { SqlState::DiskFull } else { SqlState::IoError };
+    EngineError::new(state, error.to_string())
+}
+
+fn from_io(kind: ErrorKind, text: &str) -> EngineError {
+    let state = match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SqlState::DiskFull,
+        ErrorKind::NotFound => SqlState::UndefinedFile,
+        _ => SqlState::IoError,
+    };
+    EngineError::new(state, text.to_owned())
+}
+
+fn out_of_memory(text: &str) -> EngineError {
+    EngineError::new(SqlState::OutOfMemory, "the query went over its memory budget")
+        .with_detail(first_line(text))
+        .with_hint("Raise it with SET braid.query_memory, or ask for less at once.")
+}
+
+fn from_arrow(error: &ArrowError) -> EngineError {
+    let new = EngineError::new;
+    match error {
+        ArrowError::DivideByZero => division_by_zero(),
+        ArrowError::ArithmeticOverflow(text) => {
+            new(SqlState::NumericOutOfRange, "numeric value out of range").with_detail(text.clone())
+        }
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => {
+            let state =
+                if is_range_text(text) { SqlState::NumericOutOfRange } else { SqlState::InvalidTextRepresentation };
+            EngineError::new(state, text.clone())
+        }
+        ArrowError::ComputeError(text) => from_execution_text(text),
+        ArrowError::InvalidArgumentError(text) if is_range_text(text) => {
+            new(SqlState::NumericOutOfRange, "numeric field overflow").with_detail(text.clone())
+        }
+        ArrowError::ExternalError(source) => from_external(source.as_ref()),
+        ArrowError::NotYetImplemented(text) => EngineError::unsupported(text.clone()),
+        ArrowError::MemoryError(text) => out_of_memory(text),
+        ArrowError::IoError(text, error) => from_io(error.kind(), text),
+        other => EngineError::internal(other.to_string()),
+    }
+}
+
+/// PostgreSQL's error for a division by zero.
+pub(crate) fn division_by_zero() -> EngineError {
+    EngineError::new(SqlState::DivisionByZero, "division by zero")
+}
+
+/// Arrow tells a number that does not fit from a text that is none only in words.
+fn is_range_text(text: &str) -> bool {
+    text.contains("overflow")
+        || text.contains("too large to store")
+        || text.contains("too small to store")
+        || text.starts_with("Can't cast value")
+        || text.contains("out of range")
+}
+
+fn from_schema_error(error: &SchemaError) -> EngineError {
+    match error {
+        SchemaError::FieldNotFound { field, .. } => {
+            let name = match &field.relation {
+                Some(relation) => format!("{}.{}", relation.table(), field.name),
+                None => format!("\"{}\"", field.name),
+            };
+            EngineError::new(SqlState::UndefinedColumn, format!("column {name} does not exist"))
+        }
+        SchemaError::AmbiguousReference { field } => {
+            let message = format!("column reference \"{}\" is ambiguous", field.name);
+            EngineError::new(SqlState::AmbiguousColumn, message)
+        }
+        SchemaError::DuplicateQualifiedField { qualifier, name } => {
+            let message = format!("table name \"{}\" specified more than once", qualifier.table());
+            EngineError::new(SqlState::DuplicateAlias, message)
+                .with_detail(format!("Both have a column \"{name}\"."))
+                .with_hint("Give the tables different aliases (AS), or the columns different names.")
+        }
+        SchemaError::DuplicateUnqualifiedField { name } => {
+            EngineError::new(SqlState::DuplicateColumn, format!("column \"{name}\" appears more than once"))
+                .with_hint("Give the columns different names (AS).")
+        }
+    }
+}
+
+/// Planning errors come as plain text; the ones a client may want to tell apart are told apart by their fixed words.
+fn from_plan_text(text: &str) -> EngineError {
+    const STATES: [(&str, SqlState); 13] = [
+        ("No function matches", SqlState::UndefinedFunction),
+        ("Invalid function", SqlState::UndefinedFunction),
+        ("failed to match any signature", SqlState::UndefinedFunction),
+        ("Cannot coerce arithmetic expression", SqlState::UndefinedFunction),
+        ("Cannot infer common argument type", SqlState::UndefinedFunction),
+        ("must be in GROUP BY", SqlState::GroupingError),
+        ("must appear in the GROUP BY", SqlState::GroupingError),
+        ("Projections require unique expression names", SqlState::DuplicateColumn),
+        ("LIMIT must be >= 0", SqlState::InvalidLimit),
+        ("OFFSET must be >=0", SqlState::InvalidOffset),
+        ("non-boolean predicate", SqlState::DatatypeMismatch),
+        ("table '", SqlState::UndefinedTable),
+        ("laceholder", SqlState::IndeterminateDatatype),
+    ];
+    let state = STATES.iter().find(|(words, _)| text.contains(words)).map_or(SqlState::InvalidStatement, |s| s.1);
+    EngineError::new(state, first_line(text))
+}
+
+fn from_execution_text(text: &str) -> EngineError {
+    const STATES: [(&str, SqlState); 7] = [
+        ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
+        ("ivide by zero", SqlState::DivisionByZero),
+        ("square root of a negative number", SqlState::InvalidPowerArgument),
+        ("logarithm", SqlState::InvalidLogarithmArgument),
+        ("egular expression", SqlState::InvalidRegularExpression),
+        ("regex parse error", SqlState::InvalidRegularExpression),
+        ("overflow", SqlState::NumericOutOfRange),
+    ];
+    match STATES.iter().find(|(words, _)| text.contains(words)) {
+        Some((_, SqlState::DivisionByZero)) => division_by_zero(),
+        Some((_, SqlState::CardinalityViolation)) => EngineError::new(
+            SqlState::CardinalityViolation,
+            "more than one row returned by a subquery used as an expression",
+        ),
+        Some((_, state)) => EngineError::new(*state, first_line(text)),
+        None => EngineError::new(SqlState::DataException, first_line(text)),
+    }
+}
+
+/// DataFusion's texts carry candidates, advice and backtraces on further lines, and prefixes of its own making.
+fn first_line(text: &str) -> String {
+    const PREFIXES: [&str; 4] =
+        ["Error during planning: ", "Execution error: ", "Internal error: ", "This feature is not implemented: "];
+    let mut line = text.lines().next().unwrap_or_default();
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| line.strip_prefix(prefix)) {
+        line = rest;
+    }
+    line.trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::common::{Column, TableReference};
+
+    use super::*;
+
+    #[test]
+    fn wrapped_errors_come_out_again() {
+        let ours = EngineError::new(SqlState::NumericOutOfRange, "integer out of range");
+        let wrapped = DataFusionError::Context(
+            "rule".to_owned(),
+            Box::new(DataFusionError::Shared(std::sync::Arc::new(DataFusionError::ArrowError(
+                Box::new(ArrowError::ExternalError(Box::new(DataFusionError::from(ours)))),
+                None,
+            )))),
+        );
+        let error = EngineError::from_datafusion(&wrapped);
+        assert_eq!((error.sqlstate(), error.message()), ("22003", "integer out of range"));
+    }
+
+    #[test]
+    fn structured_errors_keep_their_names() {
+        let schema = |error| DataFusionError::SchemaError(Box::new(error), Box::new(None));
+        let column = Column::new(Some(TableReference::full("braid", "public", "t")), "x");
+        let missing = schema(SchemaError::FieldNotFound { field: Box::new(column), valid_fields: vec![] });
+        let error = EngineError::from(missing);
+        assert_eq!((error.sqlstate(), error.message()), ("42703", "column t.x does not exist"));
+        let twice = schema(SchemaError::AmbiguousReference { field: Box::new(Column::new_unqualified("x")) });
+        assert_eq!(EngineError::from(twice).message(), "column reference \"x\" is ambiguous");
+    }
+
+    #[test]
+    fn variants_have_their_states() {
+        let io = |kind| DataFusionError::IoError(std::io::Error::from(kind));
+        for (error, sqlstate) in [
+            (DataFusionError::ResourcesExhausted("x".to_owned()), "53200"),
+            (DataFusionError::NotImplemented("x".to_owned()), "0A000"),
+            (DataFusionError::Internal("x".to_owned()), "XX000"),
+            (DataFusionError::Execution("whatever".to_owned()), "22000"),
+            (DataFusionError::Plan("whatever".to_owned()), "42000"),
+            (io(ErrorKind::StorageFull), "53100"),
+            (io(ErrorKind::Other), "58030"),
+            (ArrowError::DivideByZero.into(), "22012"),
+            (ArrowError::ArithmeticOverflow("x".to_owned()).into(), "22003"),
+            (ArrowError::CastError("Cannot cast string 'a' to value of Int32 type".to_owned()).into(), "22P02"),
+            (ArrowError::CastError("Can't cast value 99999999999 to type Int32".to_owned()).into(), "22003"),
+        ] {
+            assert_eq!(EngineError::from_datafusion(&error).sqlstate(), sqlstate, "{error}");
+        }
+    }
+
+    #[test]
+    fn texts_lose_what_is_not_for_users() {
+        let text = "Error during planning: Internal error: Function 'f' failed to match any signature.\nThis issue";
+        assert_eq!(first_line(text), "Function 'f' failed to match any signature");
+    }
+}

@@ -1,0 +1,176 @@
+//! A column of texts into an Arrow array of the column's type.
+
+use std::sync::Arc;
+
+use arrow::array::timezone::Tz;
+use arrow::array::{
+    ArrayRef, BinaryViewBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, FixedSizeBinaryBuilder,
+    Float32Builder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, IntervalMonthDayNanoBuilder,
+    StringViewBuilder, TimestampMicrosecondBuilder,
+};
+use braid_storage::ColumnType;
+
+use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
+use super::datetime::{parse_date, parse_interval, parse_timestamp, parse_timestamptz};
+use super::numbers::{parse_double, parse_integer, parse_numeric, parse_real};
+use crate::EngineError;
+
+/// Collects the texts of one column.
+pub(crate) struct ColumnInput {
+    column_type: ColumnType,
+    zone: Tz,
+    builder: Builder,
+}
+
+enum Builder {
+    Boolean(BooleanBuilder),
+    SmallInt(Int16Builder),
+    Integer(Int32Builder),
+    BigInt(Int64Builder),
+    Real(Float32Builder),
+    Double(Float64Builder),
+    Numeric(Decimal128Builder),
+    Text(StringViewBuilder),
+    Date(Date32Builder),
+    Timestamp(TimestampMicrosecondBuilder),
+    Interval(IntervalMonthDayNanoBuilder),
+    Bytea(BinaryViewBuilder),
+    Uuid(FixedSizeBinaryBuilder),
+}
+
+/// Runs `$body` with `$b` bound to whichever builder there is.
+macro_rules! each_builder {
+    ($builder:expr, $b:ident => $body:expr) => {
+        match $builder {
+            Builder::Boolean($b) => $body,
+            Builder::SmallInt($b) => $body,
+            Builder::Integer($b) => $body,
+            Builder::BigInt($b) => $body,
+            Builder::Real($b) => $body,
+            Builder::Double($b) => $body,
+            Builder::Numeric($b) => $body,
+            Builder::Text($b) => $body,
+            Builder::Date($b) => $body,
+            Builder::Timestamp($b) => $body,
+            Builder::Interval($b) => $body,
+            Builder::Bytea($b) => $body,
+            Builder::Uuid($b) => $body,
+        }
+    };
+}
+
+impl ColumnInput {
+    /// An empty column. Timestamps with time zone that carry no offset are read as local time in `zone`.
+    pub fn new(column_type: ColumnType, zone: Tz) -> Self {
+        let builder = match column_type {
+            ColumnType::Boolean => Builder::Boolean(BooleanBuilder::new()),
+            ColumnType::SmallInt => Builder::SmallInt(Int16Builder::new()),
+            ColumnType::Integer => Builder::Integer(Int32Builder::new()),
+            ColumnType::BigInt => Builder::BigInt(Int64Builder::new()),
+            ColumnType::Real => Builder::Real(Float32Builder::new()),
+            ColumnType::Double => Builder::Double(Float64Builder::new()),
+            ColumnType::Numeric { .. } => {
+                Builder::Numeric(Decimal128Builder::new().with_data_type(column_type.arrow()))
+            }
+            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => Builder::Text(StringViewBuilder::new()),
+            ColumnType::Date => Builder::Date(Date32Builder::new()),
+            ColumnType::Timestamp | ColumnType::TimestampTz => {
+                Builder::Timestamp(TimestampMicrosecondBuilder::new().with_data_type(column_type.arrow()))
+            }
+            ColumnType::Interval => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
+            ColumnType::Bytea => Builder::Bytea(BinaryViewBuilder::new()),
+            ColumnType::Uuid => Builder::Uuid(FixedSizeBinaryBuilder::new(16)),
+        };
+        Self { column_type, zone, builder }
+    }
+
+    /// Reads one value.
+    pub fn append(&mut self, text: &str) -> Result<(), EngineError> {
+        match &mut self.builder {
+            Builder::Boolean(b) => b.append_value(parse_boolean(text)?),
+            Builder::SmallInt(b) => b.append_value(parse_integer(text, "smallint")?),
+            Builder::Integer(b) => b.append_value(parse_integer(text, "integer")?),
+            Builder::BigInt(b) => b.append_value(parse_integer(text, "bigint")?),
+            Builder::Real(b) => b.append_value(parse_real(text)?),
+            Builder::Double(b) => b.append_value(parse_double(text)?),
+            Builder::Numeric(b) => {
+                let ColumnType::Numeric { precision, scale } = self.column_type else {
+                    unreachable!("a numeric builder belongs to a numeric column");
+                };
+                b.append_value(parse_numeric(text, precision, scale)?);
+            }
+            Builder::Text(b) => b.append_value(match self.column_type {
+                ColumnType::Varchar(length_max) => fit_varchar(text, length_max)?,
+                ColumnType::Char(length_max) => fit_char(text, length_max)?,
+                _ => text,
+            }),
+            Builder::Date(b) => b.append_value(parse_date(text)?),
+            Builder::Timestamp(b) => b.append_value(match self.column_type {
+                ColumnType::TimestampTz => parse_timestamptz(text, &self.zone)?,
+                _ => parse_timestamp(text)?,
+            }),
+            Builder::Interval(b) => b.append_value(parse_interval(text)?),
+            Builder::Bytea(b) => b.append_value(parse_bytea(text)?),
+            Builder::Uuid(b) => b.append_value(parse_uuid(text)?).expect("a uuid has 16 bytes"),
+        }
+        Ok(())
+    }
+
+    /// Adds a null.
+    pub fn append_null(&mut self) {
+        each_builder!(&mut self.builder, b => b.append_null());
+    }
+
+    /// The array so far; the column is empty afterwards.
+    pub fn finish(&mut self) -> ArrayRef {
+        each_builder!(&mut self.builder, b => Arc::new(b.finish()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Array, AsArray};
+    use arrow::datatypes::Decimal128Type;
+
+    use super::*;
+    use crate::input::datetime::utc;
+
+    #[test]
+    fn every_type_makes_its_own_arrow_type() {
+        for (column_type, text) in [
+            (ColumnType::Boolean, "t"),
+            (ColumnType::SmallInt, "1"),
+            (ColumnType::Integer, "1"),
+            (ColumnType::BigInt, "1"),
+            (ColumnType::Real, "1.5"),
+            (ColumnType::Double, "1.5"),
+            (ColumnType::Numeric { precision: 12, scale: 2 }, "1.5"),
+            (ColumnType::Numeric { precision: 38, scale: 10 }, "1.5"),
+            (ColumnType::Text, "x"),
+            (ColumnType::Varchar(3), "abc"),
+            (ColumnType::Char(3), "ab"),
+            (ColumnType::Date, "2024-01-01"),
+            (ColumnType::Timestamp, "2024-01-01 10:00:00"),
+            (ColumnType::TimestampTz, "2024-01-01 10:00:00+00"),
+            (ColumnType::Interval, "1 day"),
+            (ColumnType::Bytea, "\\x00"),
+            (ColumnType::Uuid, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        ] {
+            let mut column = ColumnInput::new(column_type, utc());
+            column.append(text).unwrap();
+            column.append_null();
+            let array = column.finish();
+            assert_eq!(array.data_type(), &column_type.arrow(), "{column_type}");
+            assert_eq!((array.len(), array.is_valid(0), array.is_null(1)), (2, true, true), "{column_type}");
+            assert_eq!(column.finish().len(), 0, "{column_type}");
+        }
+    }
+
+    #[test]
+    fn numerics_take_the_scale_of_their_column() {
+        let mut column = ColumnInput::new(ColumnType::Numeric { precision: 4, scale: 1 }, utc());
+        column.append("12.35").unwrap();
+        assert!(column.append("1000").is_err());
+        assert_eq!(column.finish().as_primitive::<Decimal128Type>().value(0), 124);
+    }
+}

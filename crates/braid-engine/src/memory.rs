@@ -1,0 +1,155 @@
+//! Memory for queries: a budget for each, a total for all.
+//!
+//! DataFusion's operators ask a pool before they grow. A query's pool is a [`FairSpillPool`] of its own budget, so that
+//! operators that can spill share it fairly and spill before they fail; whatever it grants is also charged to the
+//! database's total, which is simply first come, first served. So a query over its budget fails (SQLSTATE 53200), and
+//! the others do not notice; only when the total is spent does a query fail below its own budget.
+//!
+//! Not counted: the buffer (it has its own bound), batches on their way between operators, plans.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use braid_base::ByteSize;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+
+/// What all queries of a database may hold together.
+#[derive(Debug)]
+pub struct TotalMemory {
+    limit: ByteSize,
+    used: AtomicU64,
+}
+
+impl TotalMemory {
+    /// An unused total of `limit`.
+    pub fn new(limit: ByteSize) -> Arc<Self> {
+        Arc::new(Self { limit, used: AtomicU64::new(0) })
+    }
+
+    /// Bytes that queries hold now.
+    pub fn used(&self) -> ByteSize {
+        ByteSize(self.used.load(Ordering::Relaxed))
+    }
+
+    /// Bytes that queries may hold.
+    pub fn limit(&self) -> ByteSize {
+        self.limit
+    }
+
+    fn charge(&self, bytes: u64) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn try_charge(&self, bytes: u64) -> Result<(), u64> {
+        let charge = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit.0);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge) {
+            Ok(_) => Ok(()),
+            Err(used) => Err(self.limit.0.saturating_sub(used)),
+        }
+    }
+
+    fn release(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The pool of one query.
+#[derive(Debug)]
+pub(crate) struct QueryMemory {
+    budget: FairSpillPool,
+    total: Arc<TotalMemory>,
+}
+
+impl QueryMemory {
+    /// A pool of at most `budget`, charged to `total`.
+    pub fn new(budget: ByteSize, total: Arc<TotalMemory>) -> Arc<Self> {
+        let bytes = usize::try_from(budget.0).unwrap_or(usize::MAX);
+        Arc::new(Self { budget: FairSpillPool::new(bytes), total })
+    }
+}
+
+impl MemoryPool for QueryMemory {
+    fn name(&self) -> &str {
+        "query"
+    }
+
+    fn register(&self, consumer: &MemoryConsumer) {
+        self.budget.register(consumer);
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        self.budget.unregister(consumer);
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        self.budget.grow(reservation, additional);
+        self.total.charge(additional as u64);
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        self.budget.shrink(reservation, shrink);
+        self.total.release(shrink as u64);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        self.total.try_charge(additional as u64).map_err(|left| {
+            DataFusionError::ResourcesExhausted(format!(
+                "{} asks for {}; {} are left of the {} for all queries",
+                reservation.consumer().name(),
+                ByteSize(additional as u64).rounded(),
+                ByteSize(left).rounded(),
+                self.total.limit
+            ))
+        })?;
+        let granted = self.budget.try_grow(reservation, additional);
+        if granted.is_err() {
+            self.total.release(additional as u64);
+        }
+        granted
+    }
+
+    fn reserved(&self) -> usize {
+        self.budget.reserved()
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        self.budget.memory_limit()
+    }
+}
+
+impl fmt::Display for QueryMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (all queries: {} of {})", self.budget, self.total.used(), self.total.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reservation(pool: &Arc<QueryMemory>) -> MemoryReservation {
+        let pool: Arc<dyn MemoryPool> = pool.clone();
+        MemoryConsumer::new("test").register(&pool)
+    }
+
+    #[test]
+    fn a_query_fails_at_its_budget_and_leaves_the_others_theirs() {
+        let total = TotalMemory::new(ByteSize::kib(10));
+        let (first, second) =
+            (QueryMemory::new(ByteSize::kib(4), total.clone()), QueryMemory::new(ByteSize::kib(8), total.clone()));
+        let (a, b) = (reservation(&first), reservation(&second));
+        a.try_grow(4096).unwrap();
+        let error = a.try_grow(1).unwrap_err();
+        assert_eq!(crate::EngineError::from(error).sqlstate(), "53200");
+        b.try_grow(6144).unwrap();
+        assert_eq!(total.used(), ByteSize::kib(10));
+        // Below its own budget, but the total is spent.
+        assert!(b.try_grow(1).is_err());
+        drop(a);
+        b.try_grow(2048).unwrap();
+        drop(b);
+        assert_eq!(total.used(), ByteSize(0));
+    }
+}

@@ -1,0 +1,83 @@
+//! Names as PostgreSQL reads them: folded to lower case unless quoted, tables in schema `public` of the one database.
+
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+use crate::{EngineError, SqlState};
+
+/// The one database of a data directory, as clients see it.
+pub(crate) const DATABASE_NAME: &str = "braid";
+
+/// The schema of all tables.
+pub(crate) const SCHEMA_NAME: &str = "public";
+
+/// Longest name of a table or column, in bytes: PostgreSQL's NAMEDATALEN - 1. Longer ones are cut there as well.
+pub(crate) const NAME_BYTES_MAX: usize = 63;
+
+/// An identifier, folded and cut to length.
+pub(crate) fn fold(ident: &Ident) -> String {
+    let mut name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
+    if name.len() > NAME_BYTES_MAX {
+        let end = (0..=NAME_BYTES_MAX).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+        name.truncate(end);
+    }
+    name
+}
+
+/// The parts of a dotted name, folded.
+pub(crate) fn fold_parts(name: &ObjectName) -> Result<Vec<String>, EngineError> {
+    let parts = name.0.iter().map(|part| match part {
+        ObjectNamePart::Identifier(ident) => Ok(fold(ident)),
+        ObjectNamePart::Function(_) => {
+            Err(EngineError::new(SqlState::SyntaxError, format!("\"{name}\" is no name of a table")))
+        }
+    });
+    parts.collect()
+}
+
+/// The table that `name` means, for statements that change tables: only those of schema `public` can be changed.
+pub(crate) fn table_name(name: &ObjectName) -> Result<String, EngineError> {
+    let parts = fold_parts(name)?;
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match parts[..] {
+        [table] | [SCHEMA_NAME, table] | [DATABASE_NAME, SCHEMA_NAME, table] => Ok(table.to_owned()),
+        ["pg_catalog" | "information_schema", table] => Err(EngineError::new(
+            SqlState::WrongObjectType,
+            format!("\"{table}\" is a system catalog, it cannot be changed"),
+        )),
+        [schema, _] | [DATABASE_NAME, schema, _] => {
+            Err(EngineError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist")))
+        }
+        [database, _, _] => Err(EngineError::unsupported(format!(
+            "cross-database references are not implemented: \"{database}\" is not this database"
+        ))),
+        _ => Err(EngineError::new(SqlState::SyntaxError, format!("improper qualified name: {name}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fold_unless_quoted() {
+        assert_eq!(fold(&Ident::new("LineItem")), "lineitem");
+        assert_eq!(fold(&Ident::with_quote('"', "LineItem")), "LineItem");
+        assert_eq!(fold(&Ident::new("ä".repeat(40))), "ä".repeat(31));
+    }
+
+    #[test]
+    fn tables_live_in_public() {
+        let name = |parts: &[&str]| ObjectName::from(parts.iter().map(|part| Ident::new(*part)).collect::<Vec<_>>());
+        for parts in [&["T"][..], &["public", "t"], &["Braid", "PUBLIC", "t"]] {
+            assert_eq!(table_name(&name(parts)).unwrap(), "t");
+        }
+        for (parts, sqlstate) in [
+            (&["pg_catalog", "pg_class"][..], "42809"),
+            (&["other", "t"], "3F000"),
+            (&["other", "public", "t"], "0A000"),
+            (&["a", "b", "c", "d"], "42601"),
+        ] {
+            assert_eq!(table_name(&name(parts)).unwrap_err().sqlstate(), sqlstate, "{parts:?}");
+        }
+    }
+}

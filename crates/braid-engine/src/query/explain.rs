@@ -1,0 +1,150 @@
+//! EXPLAIN: the physical plan as text, and with ANALYZE what it did.
+//!
+//! One column, `QUERY PLAN`, one line a row, as in PostgreSQL; the lines are DataFusion's operators. VERBOSE adds the
+//! logical plan and the metrics of each partition. ANALYZE runs the query to its end before it answers, and drops the
+//! rows.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::array::StringArray;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::ScalarValue;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::sql::sqlparser::ast::{self, Expr, Query, UtilityOption, Value};
+use futures::StreamExt;
+
+use super::interrupt::Interrupt;
+use super::rewrite::Parameters;
+use crate::settings::statements::rows;
+use crate::statement::Command;
+use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
+
+/// What was asked for.
+struct Request<'a> {
+    query: &'a Query,
+    analyze: bool,
+    verbose: bool,
+}
+
+/// EXPLAIN.
+pub(crate) async fn execute(
+    session: &Session,
+    statement: &Statement,
+    params: &[ScalarValue],
+    interrupt: &Interrupt,
+) -> Result<Outcome, EngineError> {
+    let request = request(statement)?;
+    let (planner, _) = session.planner();
+    let planning = Instant::now();
+    let plan = planner.plan(statement, request.query, Parameters::Values(params), session).await?;
+    let physical = planner.physical(&plan.logical).await?;
+    let planning = planning.elapsed();
+    let mut lines = Vec::new();
+    if request.verbose {
+        let optimized = planner.state().optimize(&plan.logical)?;
+        lines.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
+        lines.push(String::new());
+    }
+    if request.analyze {
+        let execution = Instant::now();
+        let mut stream = planner.start(physical.clone())?;
+        let mut row_count = 0;
+        while let Some(batch) = interrupt.run(async { Ok(stream.next().await) }).await? {
+            row_count += batch?.num_rows();
+        }
+        let execution = execution.elapsed();
+        lines.extend(lines_of(&physical, true, request.verbose));
+        lines.push(format!("Rows: {row_count}"));
+        lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1000.0));
+        lines.push(format!("Execution Time: {:.3} ms", execution.as_secs_f64() * 1000.0));
+    } else {
+        lines.extend(lines_of(&physical, false, request.verbose));
+    }
+    rows(schema(), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
+}
+
+/// The types of the explained query's parameters.
+pub(crate) async fn prepare(
+    session: &Session,
+    statement: &Statement,
+    given: &[Option<DataType>],
+) -> Result<Prepared, EngineError> {
+    let request = request(statement)?;
+    let (planner, _) = session.planner();
+    let parameter_types = planner.parameter_types(statement, request.query, given, session).await?;
+    Ok(Prepared { parameter_types, schema: Some(schema()) })
+}
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]))
+}
+
+fn lines_of(plan: &Arc<dyn ExecutionPlan>, metrics: bool, verbose: bool) -> Vec<String> {
+    let display = match (metrics, verbose) {
+        (false, _) => DisplayableExecutionPlan::new(plan.as_ref()),
+        (true, false) => DisplayableExecutionPlan::with_metrics(plan.as_ref()),
+        (true, true) => DisplayableExecutionPlan::with_full_metrics(plan.as_ref()),
+    };
+    display.indent(verbose).to_string().lines().map(str::to_owned).collect()
+}
+
+fn request(statement: &Statement) -> Result<Request<'_>, EngineError> {
+    let Command::Sql(ast::Statement::Explain {
+        analyze,
+        verbose,
+        query_plan,
+        estimate,
+        statement,
+        format,
+        options,
+        ..
+    }) = statement.command()
+    else {
+        return Err(EngineError::unsupported("DESCRIBE is not supported; ask information_schema.columns"));
+    };
+    if *query_plan || *estimate || format.is_some() {
+        return Err(EngineError::unsupported("EXPLAIN answers text; other formats are not supported"));
+    }
+    let ast::Statement::Query(query) = &**statement else {
+        return Err(EngineError::unsupported("EXPLAIN explains queries; other statements have no plan to show"));
+    };
+    let mut request = Request { query, analyze: *analyze, verbose: *verbose };
+    for option in options.iter().flatten() {
+        take_option(&mut request, option)?;
+    }
+    Ok(request)
+}
+
+fn take_option(request: &mut Request<'_>, option: &UtilityOption) -> Result<(), EngineError> {
+    match option.name.value.to_lowercase().as_str() {
+        "analyze" => request.analyze = is_on(option)?,
+        "verbose" => request.verbose = is_on(option)?,
+        // How much is printed, of what is always or never measured here.
+        "costs" | "timing" | "summary" | "buffers" => {
+            is_on(option)?;
+        }
+        "format" if option.arg.as_ref().is_some_and(|arg| arg.to_string().eq_ignore_ascii_case("text")) => {}
+        other => {
+            return Err(EngineError::unsupported(format!("EXPLAIN option {} is not supported", other.to_uppercase())));
+        }
+    }
+    Ok(())
+}
+
+fn is_on(option: &UtilityOption) -> Result<bool, EngineError> {
+    let word = match &option.arg {
+        None => return Ok(true),
+        Some(Expr::Value(value)) => match &value.value {
+            Value::Boolean(on) => return Ok(*on),
+            other => other.to_string(),
+        },
+        Some(other) => other.to_string(),
+    };
+    match word.trim_matches('\'').to_lowercase().as_str() {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err(EngineError::new(SqlState::SyntaxError, format!("{} requires a Boolean value", option.name))),
+    }
+}

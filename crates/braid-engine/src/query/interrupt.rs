@@ -1,0 +1,82 @@
+//! What may stop a statement from outside: its client, its time limit, the database's end.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{EngineError, SqlState};
+
+/// The reasons for which a statement must stop. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupt {
+    cancel: CancellationToken,
+    shutdown: CancellationToken,
+    deadline: Option<Instant>,
+}
+
+impl Interrupt {
+    /// Stops with `cancel`, with `shutdown`, and `timeout_ms` from now.
+    pub fn new(cancel: CancellationToken, shutdown: CancellationToken, timeout_ms: Option<u64>) -> Self {
+        let deadline = timeout_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
+        Self { cancel, shutdown, deadline }
+    }
+
+    /// Runs `work` until it ends or must stop; then it is dropped.
+    pub async fn run<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+        tokio::select! {
+            biased;
+            error = self.wait() => Err(error),
+            result = work => result,
+        }
+    }
+
+    /// Ends with the error to report when the statement must stop.
+    pub fn wait(&self) -> BoxFuture<'static, EngineError> {
+        let Self { cancel, shutdown, deadline } = self.clone();
+        async move {
+            let timeout = async {
+                match deadline {
+                    Some(deadline) => tokio::time::sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => EngineError::cancelled(),
+                () = shutdown.cancelled() => shutting_down(),
+                () = timeout => {
+                    EngineError::new(SqlState::QueryCanceled, "canceling statement due to statement timeout")
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// PostgreSQL's error for a statement that a shutdown stops.
+pub(crate) fn shutting_down() -> EngineError {
+    EngineError::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whatever_comes_first_stops_the_work() {
+        let (cancel, shutdown) = (CancellationToken::new(), CancellationToken::new());
+        let interrupt = Interrupt::new(cancel.clone(), shutdown.clone(), None);
+        assert_eq!(interrupt.run(async { Ok(5) }).await.unwrap(), 5);
+        let endless = || std::future::pending::<Result<(), EngineError>>();
+        let timed = Interrupt::new(cancel.clone(), shutdown.clone(), Some(1));
+        assert_eq!(timed.run(endless()).await.unwrap_err().sqlstate(), "57014");
+        shutdown.cancel();
+        assert_eq!(interrupt.run(endless()).await.unwrap_err().sqlstate(), "57P01");
+        cancel.cancel();
+        assert_eq!(interrupt.run(endless()).await.unwrap_err().sqlstate(), "57014");
+    }
+}

@@ -1,0 +1,27 @@
+//! Queries: what is done to their syntax before DataFusion plans them, and to their rows after it runs them.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`rewrite`] | the syntax tree: what is refused, what is replaced (parameters, `current_user`, `FETCH FIRST`) |
+//! | [`name_check`] | tables and functions that do not exist, with their place in the text |
+//! | [`parameters`] | values of `$n` as literals |
+//! | [`column_names`] | result columns named as PostgreSQL names them |
+//! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
+//! | [`interrupt`] | cancel, statement timeout and shutdown, for everything that waits |
+//! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
+//! | [`execution`] | a query from its syntax to its rows |
+//! | [`cooperation`] | joins that can be interrupted |
+//! | [`explain`] | EXPLAIN |
+
+pub(crate) mod column_names;
+pub(crate) mod cooperation;
+mod execution;
+pub(crate) mod explain;
+pub(crate) mod interrupt;
+pub(crate) mod name_check;
+pub(crate) mod parameters;
+pub(crate) mod planner;
+pub(crate) mod result_stream;
+pub(crate) mod rewrite;
+
+pub(crate) use execution::{execute, prepare};

@@ -1,0 +1,382 @@
+//! A query's syntax tree, made fit for DataFusion.
+//!
+//! Refused, because DataFusion would silently ignore it: row locks, TABLESAMPLE, WITH ORDINALITY, other dialects'
+//! clauses. Refused by name, because the error would be obscure: data-modifying WITH, SELECT INTO. Replaced, because
+//! DataFusion spells it differently or does not have it: parameters by their values, what only the session knows
+//! (`current_user`), `FETCH FIRST` by LIMIT, `TABLE t` by its SELECT, `pg_catalog.` before functions, byte-order
+//! COLLATE.
+
+use std::ops::ControlFlow;
+
+use arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, SetExpr, TableFactor, Value,
+    VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+use super::parameters::{literal, placeholder_as};
+use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
+use crate::settings::definition::SERVER_VERSION;
+use crate::{EngineError, SqlState};
+
+/// What a query may ask about its session.
+pub(crate) trait SessionFacts: Sync {
+    /// Who is connected.
+    fn user(&self) -> &str;
+    /// A number for the session.
+    fn session_id(&self) -> i32;
+    /// A setting's value.
+    fn setting(&self, name: &str) -> Option<String>;
+}
+
+/// Most parameters of a statement: what the protocol can count.
+pub(crate) const PARAMETERS_MAX: usize = 65_535;
+
+/// How parameters are treated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Parameters<'a> {
+    /// Replaced by these values.
+    Values(&'a [ScalarValue]),
+    /// Left as they are, to have their types inferred; those that are known are cast to their type.
+    Infer(&'a [Option<DataType>]),
+}
+
+/// Rewrites a statement's tree in place.
+pub(crate) fn rewrite<T: VisitMut>(
+    tree: &mut T,
+    parameters: Parameters<'_>,
+    session: &dyn SessionFacts,
+) -> Result<(), EngineError> {
+    let mut rewrite = Rewrite { parameters, session };
+    match tree.visit(&mut rewrite) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(*error),
+    }
+}
+
+struct Rewrite<'a> {
+    parameters: Parameters<'a>,
+    session: &'a dyn SessionFacts,
+}
+
+type Step = ControlFlow<Box<EngineError>>;
+
+fn stop(error: EngineError) -> Step {
+    ControlFlow::Break(Box::new(error))
+}
+
+fn unsupported(message: impl Into<String>) -> Step {
+    stop(EngineError::unsupported(message))
+}
+
+impl VisitorMut for Rewrite<'_> {
+    type Break = Box<EngineError>;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> Step {
+        if let Some(lock) = query.locks.first() {
+            return unsupported(format!("{lock} is not supported: Braid has no row locks, readers never block"));
+        }
+        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
+            return unsupported("clauses of other SQL dialects after a query are not supported");
+        }
+        if let Err(error) = spell_fetch_as_limit(query) {
+            return stop(error);
+        }
+        self.check_body(&mut query.body)
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> Step {
+        match factor {
+            TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+                unsupported("TABLESAMPLE is not supported")
+            }
+            TableFactor::Table { with_ordinality: true, .. }
+            | TableFactor::Function { with_ordinality: true, .. }
+            | TableFactor::UNNEST { with_ordinality: true, .. } => unsupported("WITH ORDINALITY is not supported"),
+            TableFactor::Table { name, with_hints, version, partitions, json_path, index_hints, args, .. } => {
+                let others = !with_hints.is_empty()
+                    || version.is_some()
+                    || !partitions.is_empty()
+                    || json_path.is_some()
+                    || !index_hints.is_empty();
+                if others {
+                    return unsupported(format!("the clauses after table {name} are not supported"));
+                }
+                if args.is_some() {
+                    strip_catalog(name);
+                }
+                Step::Continue(())
+            }
+            TableFactor::Function { name, .. } => {
+                strip_catalog(name);
+                Step::Continue(())
+            }
+            _ => Step::Continue(()),
+        }
+    }
+
+    /// After its children, so that what it puts in is not visited again.
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> Step {
+        let replacement = match expr {
+            Expr::Value(value) => match &value.value {
+                Value::Placeholder(name) => self.parameter(name),
+                _ => Ok(None),
+            },
+            Expr::Function(function) => {
+                strip_catalog(&mut function.name);
+                self.session_function(function)
+            }
+            Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident))),
+            Expr::Collate { expr: inner, collation } => collated(inner, collation).map(Some),
+            _ => Ok(None),
+        };
+        match replacement {
+            Ok(None) => Step::Continue(()),
+            Ok(Some(new)) => {
+                *expr = new;
+                Step::Continue(())
+            }
+            Err(error) => stop(error),
+        }
+    }
+}
+
+impl Rewrite<'_> {
+    fn check_body(&self, body: &mut Box<SetExpr>) -> Step {
+        match &mut **body {
+            SetExpr::Select(select) => {
+                if select.into.is_some() {
+                    return unsupported("SELECT INTO is not supported; use CREATE TABLE AS");
+                }
+                if select.select_modifiers.is_some() || select.value_table_mode.is_some() || select.prewhere.is_some() {
+                    return unsupported("clauses of other SQL dialects in SELECT are not supported");
+                }
+                Step::Continue(())
+            }
+            SetExpr::SetOperation { left, right, .. } => {
+                self.check_body(left)?;
+                self.check_body(right)
+            }
+            SetExpr::Table(table) => {
+                let text = format!("SELECT * FROM {table}").replace("TABLE ", "");
+                match parse_query(&text) {
+                    Ok(query) => {
+                        *body = query.body;
+                        Step::Continue(())
+                    }
+                    Err(error) => stop(error),
+                }
+            }
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                unsupported("statements that change data are not supported within queries")
+            }
+            SetExpr::Query(_) | SetExpr::Values(_) => Step::Continue(()),
+        }
+    }
+
+    /// The value of `$n`.
+    fn parameter(&self, name: &str) -> Result<Option<Expr>, EngineError> {
+        let at = parameter_index(name)?;
+        match self.parameters {
+            Parameters::Values(values) => match values.get(at) {
+                Some(value) => literal(value).map(Some),
+                None => {
+                    let message = format!("there is no value for parameter {name}");
+                    Err(EngineError::new(SqlState::UndefinedParameter, message))
+                }
+            },
+            Parameters::Infer(types) => match types.get(at) {
+                Some(Some(data_type)) => placeholder_as(name, data_type).map(Some),
+                _ => Ok(None),
+            },
+        }
+    }
+
+    /// Functions whose answer the session knows.
+    fn session_function(&self, function: &Function) -> Result<Option<Expr>, EngineError> {
+        let name = match fold_parts(&function.name) {
+            Ok(parts) if parts.len() == 1 => parts[0].clone(),
+            _ => return Ok(None),
+        };
+        match name.as_str() {
+            "current_setting" => self.current_setting(function).map(Some),
+            "pg_backend_pid" => Ok(Some(number(self.session.session_id()))),
+            "version" | "current_database" | "current_catalog" | "current_schema" | "current_user" | "session_user"
+            | "current_role" | "user" => Ok(self.session_word(&name).or_else(|| self.session_call(&name))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Words that are functions without parentheses.
+    fn session_word(&self, word: &str) -> Option<Expr> {
+        match word {
+            "current_user" | "session_user" | "current_role" | "user" => Some(string(self.session.user())),
+            "current_catalog" => Some(string(DATABASE_NAME)),
+            "current_schema" => Some(string(SCHEMA_NAME)),
+            _ => None,
+        }
+    }
+
+    /// The same that need them.
+    fn session_call(&self, name: &str) -> Option<Expr> {
+        match name {
+            "version" => Some(string(&format!("PostgreSQL {SERVER_VERSION}"))),
+            "current_database" => Some(string(DATABASE_NAME)),
+            _ => None,
+        }
+    }
+
+    /// `current_setting(name [, missing_ok])`
+    fn current_setting(&self, function: &Function) -> Result<Expr, EngineError> {
+        let arguments: Vec<String> = match &function.args {
+            FunctionArguments::List(list) => list.args.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let name = arguments.first().map(|name| name.trim_matches('\'').to_owned());
+        let missing_ok = arguments.get(1).is_some_and(|ok| ok.eq_ignore_ascii_case("true"));
+        match name.as_deref().map(|name| (name, self.session.setting(name))) {
+            Some((_, Some(value))) => Ok(string(&value)),
+            Some(_) if missing_ok => Ok(Expr::Value(Value::Null.with_empty_span())),
+            Some((name, None)) => Err(EngineError::new(
+                SqlState::UndefinedObject,
+                format!("unrecognized configuration parameter \"{name}\""),
+            )),
+            None => Err(EngineError::new(SqlState::UndefinedFunction, "current_setting needs the name of a setting")),
+        }
+    }
+}
+
+/// The position of `$n` among the parameters, from 0.
+pub(crate) fn parameter_index(name: &str) -> Result<usize, EngineError> {
+    let number: Option<usize> = name.strip_prefix('$').and_then(|digits| digits.parse().ok());
+    match number.filter(|number| (1..=PARAMETERS_MAX).contains(number)) {
+        Some(number) => Ok(number - 1),
+        None => Err(EngineError::new(SqlState::UndefinedParameter, format!("there is no parameter {name}"))),
+    }
+}
+
+/// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
+fn spell_fetch_as_limit(query: &mut Query) -> Result<(), EngineError> {
+    let Some(fetch) = query.fetch.take() else { return Ok(()) };
+    if fetch.with_ties || fetch.percent {
+        return Err(EngineError::unsupported("FETCH FIRST with PERCENT or WITH TIES is not supported"));
+    }
+    let count = fetch.quantity.unwrap_or_else(|| number(1));
+    match &mut query.limit_clause {
+        None => {
+            query.limit_clause =
+                Some(LimitClause::LimitOffset { limit: Some(count), offset: None, limit_by: Vec::new() });
+            Ok(())
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => {
+            *limit = Some(count);
+            Ok(())
+        }
+        Some(_) => Err(EngineError::new(SqlState::SyntaxError, "multiple LIMIT clauses not allowed")),
+    }
+}
+
+/// Functions are not in schemas here: `pg_catalog.lower(x)` is `lower(x)`.
+fn strip_catalog(name: &mut ObjectName) {
+    let qualified =
+        name.0.len() == 2 && matches!(&name.0[0], ObjectNamePart::Identifier(schema) if fold(schema) == "pg_catalog");
+    if qualified {
+        name.0.remove(0);
+    }
+}
+
+/// Strings are compared by bytes, so collations that say so change nothing, and others cannot be had.
+fn collated(inner: &mut Expr, collation: &ObjectName) -> Result<Expr, EngineError> {
+    let name = fold_parts(collation)?.pop().unwrap_or_default();
+    if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "C.UTF-8") {
+        Ok(std::mem::replace(inner, Expr::Value(Value::Null.with_empty_span())))
+    } else {
+        Err(EngineError::unsupported(format!("collation {collation} is not supported: strings compare by bytes")))
+    }
+}
+
+fn string(text: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.to_owned()).with_empty_span())
+}
+
+fn number(value: i32) -> Expr {
+    Expr::Value(Value::Number(value.to_string(), false).with_empty_span())
+}
+
+fn parse_query(text: &str) -> Result<Box<Query>, EngineError> {
+    Parser::new(&PostgreSqlDialect {})
+        .try_with_sql(text)
+        .and_then(|mut parser| parser.parse_query())
+        .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Alice;
+
+    impl SessionFacts for Alice {
+        fn user(&self) -> &str {
+            "alice"
+        }
+
+        fn session_id(&self) -> i32 {
+            7
+        }
+
+        fn setting(&self, name: &str) -> Option<String> {
+            (name == "TimeZone").then(|| "UTC".to_owned())
+        }
+    }
+
+    fn rewritten(sql: &str, parameters: &[ScalarValue]) -> Result<String, EngineError> {
+        let mut query = parse_query(sql).unwrap();
+        rewrite(&mut *query, Parameters::Values(parameters), &Alice)?;
+        Ok(query.to_string())
+    }
+
+    #[test]
+    fn what_the_session_knows_is_replaced() {
+        for (sql, expected) in [
+            ("SELECT current_user, \"user\"", "SELECT 'alice', \"user\""),
+            ("SELECT current_database(), current_schema()", "SELECT 'braid', 'public'"),
+            ("SELECT pg_catalog.pg_backend_pid()", "SELECT 7"),
+            ("SELECT current_setting('TimeZone')", "SELECT 'UTC'"),
+            ("SELECT current_setting('x', true)", "SELECT NULL"),
+            ("SELECT pg_catalog.lower(a) FROM t", "SELECT lower(a) FROM t"),
+            ("SELECT a COLLATE \"C\" FROM t", "SELECT a FROM t"),
+            ("SELECT a FROM t FETCH FIRST 3 ROWS ONLY", "SELECT a FROM t LIMIT 3"),
+            ("SELECT a FROM t OFFSET 1 FETCH NEXT ROW ONLY", "SELECT a FROM t LIMIT 1 OFFSET 1"),
+        ] {
+            assert_eq!(rewritten(sql, &[]).unwrap(), expected);
+        }
+        assert!(rewritten("SELECT version()", &[]).unwrap().contains("PostgreSQL 15"));
+    }
+
+    #[test]
+    fn parameters_become_literals() {
+        let values = [ScalarValue::Int32(Some(5)), ScalarValue::from("it's")];
+        let sql = rewritten("SELECT $1, (SELECT $2) LIMIT $1", &values).unwrap();
+        assert_eq!(sql, "SELECT CAST('5' AS INTEGER), (SELECT 'it''s') LIMIT CAST('5' AS INTEGER)");
+        assert_eq!(rewritten("SELECT $3", &values).unwrap_err().sqlstate(), "42P02");
+    }
+
+    #[test]
+    fn what_would_be_ignored_is_refused() {
+        for sql in [
+            "SELECT * FROM t FOR UPDATE",
+            "SELECT * FROM (SELECT * FROM t FOR SHARE) s",
+            "SELECT * FROM t TABLESAMPLE BERNOULLI (10)",
+            "SELECT * FROM generate_series(1, 3) WITH ORDINALITY",
+            "SELECT a INTO b FROM t",
+            "SELECT a COLLATE \"de_DE\" FROM t",
+            "SELECT a FROM t FETCH FIRST 3 ROWS WITH TIES",
+        ] {
+            assert_eq!(rewritten(sql, &[]).unwrap_err().sqlstate(), "0A000", "{sql}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The functions that checked arithmetic becomes.
+//!
+//! Integers are computed with wrap-around, which vectorises, and one bit for each row says whether it wrapped; the bits
+//! are only looked at row by row when one of them is set, since a row that is null may wrap without harm.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::buffer::NullBuffer;
+use arrow::compute::kernels::numeric::{div, rem};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+
+use crate::error_mapping::division_by_zero;
+use crate::{EngineError, SqlState};
+
+/// An operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+/// An operator on two values of one type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct ArithmeticFunction {
+    operator: Arithmetic,
+    data_type: DataType,
+    signature: Signature,
+}
+
+impl ArithmeticFunction {
+    pub fn new(operator: Arithmetic, data_type: DataType) -> Self {
+        let signature = Signature::exact(vec![data_type.clone(), data_type.clone()], Volatility::Immutable);
+        Self { operator, data_type, signature }
+    }
+
+    fn symbol(&self) -> &'static str {
+        match self.operator {
+            Arithmetic::Add => "+",
+            Arithmetic::Subtract => "-",
+            Arithmetic::Multiply => "*",
+            Arithmetic::Divide => "/",
+            Arithmetic::Remainder => "%",
+        }
+    }
+}
+
+impl ScalarUDFImpl for ArithmeticFunction {
+    fn name(&self) -> &str {
+        match self.operator {
+            Arithmetic::Add => "checked_add",
+            Arithmetic::Subtract => "checked_subtract",
+            Arithmetic::Multiply => "checked_multiply",
+            Arithmetic::Divide => "checked_divide",
+            Arithmetic::Remainder => "checked_remainder",
+        }
+    }
+
+    /// As the operator's, so that columns keep their names.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let names: Vec<String> = args.iter().map(|arg| arg.schema_name().to_string()).collect();
+        Ok(names.join(&format!(" {} ", self.symbol())))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.data_type.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [left, right] = &args.args[..] else {
+            return Err(EngineError::internal("an operator has two sides").into());
+        };
+        let all_scalar = matches!((left, right), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
+        let row_count = if all_scalar { 1 } else { args.number_rows };
+        let (left, right) = (Side::of(left)?, Side::of(right)?);
+        let result = match self.data_type {
+            DataType::Int16 => integers::<Int16Type>(self.operator, &left, &right, row_count, "smallint"),
+            DataType::Int32 => integers::<Int32Type>(self.operator, &left, &right, row_count, "integer"),
+            DataType::Int64 => integers::<Int64Type>(self.operator, &left, &right, row_count, "bigint"),
+            DataType::Float32 => floats::<Float32Type>(self.operator, &left, &right, row_count),
+            _ => floats::<Float64Type>(self.operator, &left, &right, row_count),
+        }?;
+        if all_scalar {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
+        }
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
+/// One side of an operator: a column, or one value for all rows.
+struct Side {
+    array: ArrayRef,
+    is_scalar: bool,
+}
+
+impl Side {
+    fn of(value: &ColumnarValue) -> Result<Self> {
+        Ok(match value {
+            ColumnarValue::Array(array) => Self { array: array.clone(), is_scalar: false },
+            ColumnarValue::Scalar(scalar) => Self { array: scalar.to_array()?, is_scalar: true },
+        })
+    }
+
+    /// Nulls of `row_count` rows.
+    fn nulls(&self, row_count: usize) -> Option<NullBuffer> {
+        match (self.is_scalar, self.array.nulls()) {
+            (true, Some(nulls)) if nulls.is_null(0) => Some(NullBuffer::new_null(row_count)),
+            (true, _) => None,
+            (false, nulls) => nulls.cloned(),
+        }
+    }
+}
+
+/// Integers that say whether they overflow.
+trait Overflowing: Copy {
+    fn compute(self, operator: Arithmetic, other: Self) -> (Self, bool);
+}
+
+macro_rules! overflowing {
+    ($($type:ty),*) => {
+        $(impl Overflowing for $type {
+            #[inline(always)]
+            fn compute(self, operator: Arithmetic, other: Self) -> (Self, bool) {
+                match operator {
+                    Arithmetic::Add => self.overflowing_add(other),
+                    Arithmetic::Subtract => self.overflowing_sub(other),
+                    _ => self.overflowing_mul(other),
+                }
+            }
+        })*
+    };
+}
+overflowing!(i16, i32, i64);
+
+fn integers<T>(
+    operator: Arithmetic,
+    left: &Side,
+    right: &Side,
+    row_count: usize,
+    type_name: &str,
+) -> Result<ArrayRef, EngineError>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Overflowing,
+{
+    // The operator is chosen outside of the loops, so that each of them is straight arithmetic.
+    match operator {
+        Arithmetic::Add => integer_rows::<T>(left, right, row_count, type_name, |a, b| a.compute(Arithmetic::Add, b)),
+        Arithmetic::Subtract => {
+            integer_rows::<T>(left, right, row_count, type_name, |a, b| a.compute(Arithmetic::Subtract, b))
+        }
+        _ => integer_rows::<T>(left, right, row_count, type_name, |a, b| a.compute(Arithmetic::Multiply, b)),
+    }
+}
+
+fn integer_rows<T: ArrowPrimitiveType>(
+    left: &Side,
+    right: &Side,
+    row_count: usize,
+    type_name: &str,
+    compute: impl Fn(T::Native, T::Native) -> (T::Native, bool),
+) -> Result<ArrayRef, EngineError> {
+    let (lefts, rights) = (left.array.as_primitive::<T>().values(), right.array.as_primitive::<T>().values());
+    let mut any_wrapped = false;
+    let mut note = |(value, wrapped): (T::Native, bool)| {
+        any_wrapped |= wrapped;
+        value
+    };
+    let values: Vec<T::Native> = match (left.is_scalar, right.is_scalar) {
+        (false, false) => lefts.iter().zip(rights).map(|(a, b)| note(compute(*a, *b))).collect(),
+        (false, true) => lefts.iter().map(|a| note(compute(*a, rights[0]))).collect(),
+        (true, false) => rights.iter().map(|b| note(compute(lefts[0], *b))).collect(),
+        (true, true) => (0..row_count).map(|_| note(compute(lefts[0], rights[0]))).collect(),
+    };
+    let nulls = NullBuffer::union(left.nulls(row_count).as_ref(), right.nulls(row_count).as_ref());
+    if any_wrapped {
+        let at = |side: &Side, row: usize| if side.is_scalar { 0 } else { row };
+        let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+        let wrapped = |row: usize| compute(lefts[at(left, row)], rights[at(right, row)]).1;
+        if (0..row_count).filter(is_valid).any(wrapped) {
+            return Err(EngineError::new(SqlState::NumericOutOfRange, format!("{type_name} out of range")));
+        }
+    }
+    Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), nulls)))
+}
+
+/// Floats are only checked for a zero below the line; what becomes infinite by its size stays infinite.
+fn floats<T>(operator: Arithmetic, left: &Side, right: &Side, row_count: usize) -> Result<ArrayRef, EngineError>
+where
+    T: ArrowPrimitiveType,
+    T::Native: num_zero::IsZero,
+{
+    use num_zero::IsZero;
+    let divisors = right.array.as_primitive::<T>();
+    if divisors.values().iter().any(|divisor| divisor.is_zero()) {
+        let nulls = NullBuffer::union(left.nulls(row_count).as_ref(), right.nulls(row_count).as_ref());
+        let at = |row: usize| if right.is_scalar { 0 } else { row };
+        let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+        if (0..row_count).filter(is_valid).any(|row| divisors.values()[at(row)].is_zero()) {
+            return Err(division_by_zero());
+        }
+    }
+    let scalars = (
+        left.is_scalar.then(|| arrow::array::Scalar::new(&left.array)),
+        right.is_scalar.then(|| arrow::array::Scalar::new(&right.array)),
+    );
+    let kernel = if operator == Arithmetic::Divide { div } else { rem };
+    Ok(match scalars {
+        (None, None) => kernel(&left.array, &right.array)?,
+        (Some(left), None) => kernel(&left, &right.array)?,
+        (None, Some(right)) => kernel(&left.array, &right)?,
+        (Some(left), Some(right)) => kernel(&left, &right)?,
+    })
+}
+
+/// Whether a float is zero, of either sign.
+mod num_zero {
+    pub(super) trait IsZero: Copy {
+        fn is_zero(self) -> bool;
+    }
+
+    impl IsZero for f32 {
+        fn is_zero(self) -> bool {
+            self == 0.0
+        }
+    }
+
+    impl IsZero for f64 {
+        fn is_zero(self) -> bool {
+            self == 0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Float64Array, Int32Array};
+    use arrow::datatypes::Field;
+    use datafusion::common::config::ConfigOptions;
+
+    use super::*;
+
+    fn compute(operator: Arithmetic, left: ColumnarValue, right: ColumnarValue) -> Result<ArrayRef, EngineError> {
+        let data_type = left.data_type();
+        let number_rows = match (&left, &right) {
+            (ColumnarValue::Array(array), _) | (_, ColumnarValue::Array(array)) => array.len(),
+            _ => 1,
+        };
+        let field = Arc::new(Field::new("x", data_type.clone(), true));
+        let args = ScalarFunctionArgs {
+            args: vec![left, right],
+            arg_fields: vec![field.clone(), field.clone()],
+            number_rows,
+            return_field: field,
+            config_options: Arc::new(ConfigOptions::new()),
+        };
+        Ok(ArithmeticFunction::new(operator, data_type).invoke_with_args(args)?.into_array(number_rows)?)
+    }
+
+    fn ints(values: &[Option<i32>]) -> ColumnarValue {
+        ColumnarValue::Array(Arc::new(Int32Array::from(values.to_vec())))
+    }
+
+    fn int(value: Option<i32>) -> ColumnarValue {
+        ColumnarValue::Scalar(ScalarValue::Int32(value))
+    }
+
+    #[test]
+    fn integers_overflow_unless_they_are_null() {
+        let max = i32::MAX;
+        let sum = compute(Arithmetic::Add, ints(&[Some(1), None]), int(Some(2))).unwrap();
+        assert_eq!(sum.as_primitive::<Int32Type>().iter().collect::<Vec<_>>(), [Some(3), None]);
+        let error = compute(Arithmetic::Add, ints(&[Some(1), Some(max)]), int(Some(1))).unwrap_err();
+        assert_eq!((error.sqlstate(), error.message()), ("22003", "integer out of range"));
+        // The slot under a null holds whatever it holds.
+        let masked = Int32Array::new(vec![max, 1].into(), Some(NullBuffer::from(vec![false, true])));
+        let masked = ColumnarValue::Array(Arc::new(masked));
+        assert_eq!(compute(Arithmetic::Multiply, masked, int(Some(2))).unwrap().null_count(), 1);
+        assert_eq!(compute(Arithmetic::Subtract, int(None), ints(&[Some(1)])).unwrap().null_count(), 1);
+        assert!(compute(Arithmetic::Subtract, int(Some(i32::MIN)), int(Some(1))).is_err());
+    }
+
+    #[test]
+    fn floats_are_not_divided_by_zero() {
+        let floats = |values: Vec<Option<f64>>| ColumnarValue::Array(Arc::new(Float64Array::from(values)) as ArrayRef);
+        let float = |value| ColumnarValue::Scalar(ScalarValue::Float64(value));
+        let quotient = compute(Arithmetic::Divide, floats(vec![Some(1.0), None]), float(Some(4.0))).unwrap();
+        assert_eq!(quotient.as_primitive::<Float64Type>().value(0), 0.25);
+        let zeros = floats(vec![Some(2.0), Some(-0.0)]);
+        assert_eq!(compute(Arithmetic::Remainder, float(Some(1.0)), zeros).unwrap_err().sqlstate(), "22012");
+        assert_eq!(compute(Arithmetic::Divide, floats(vec![None]), float(Some(0.0))).unwrap().null_count(), 1);
+    }
+}

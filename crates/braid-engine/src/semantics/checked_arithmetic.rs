@@ -1,0 +1,59 @@
+//! Integers that overflow and floats that are divided by zero are errors: DataFusion's wrap around and become infinite.
+//!
+//! Integer division and everything on decimals is checked by Arrow already, and stays.
+
+use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
+use datafusion::optimizer::analyzer::AnalyzerRule;
+
+use super::arithmetic_function::{Arithmetic, ArithmeticFunction};
+use super::rewrite_expressions;
+
+#[derive(Debug)]
+pub(super) struct CheckedArithmetic;
+
+impl AnalyzerRule for CheckedArithmetic {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, |expr, schema| {
+            expr.transform_up(|expr| match expr {
+                Expr::BinaryExpr(binary) => match function(&binary, schema) {
+                    Some(function) => {
+                        let arguments = vec![*binary.left, *binary.right];
+                        Ok(Transformed::yes(ScalarUDF::from(function).call(arguments)))
+                    }
+                    None => Ok(Transformed::no(Expr::BinaryExpr(binary))),
+                },
+                expr => Ok(Transformed::no(expr)),
+            })
+        })
+    }
+
+    fn name(&self) -> &str {
+        "checked_arithmetic"
+    }
+}
+
+fn function(binary: &BinaryExpr, schema: &DFSchema) -> Option<ArithmeticFunction> {
+    let operator = match binary.op {
+        Operator::Plus => Arithmetic::Add,
+        Operator::Minus => Arithmetic::Subtract,
+        Operator::Multiply => Arithmetic::Multiply,
+        Operator::Divide => Arithmetic::Divide,
+        Operator::Modulo => Arithmetic::Remainder,
+        _ => return None,
+    };
+    let left = binary.left.get_type(schema).ok()?;
+    if binary.right.get_type(schema).ok()? != left {
+        return None;
+    }
+    let checked = match (operator, &left) {
+        (Arithmetic::Divide | Arithmetic::Remainder, DataType::Float32 | DataType::Float64) => true,
+        (Arithmetic::Divide | Arithmetic::Remainder, _) => false,
+        (_, DataType::Int16 | DataType::Int32 | DataType::Int64) => true,
+        _ => false,
+    };
+    checked.then(|| ArithmeticFunction::new(operator, left))
+}

@@ -1,0 +1,89 @@
+//! Casts that round, parse and print as PostgreSQL's.
+//!
+//! A cast that Arrow does like PostgreSQL stays what it is, so that DataFusion can reason about it (integer to wider
+//! integer, date to timestamp). The others become calls of [`CastFunction`]; of a literal, its result.
+
+use std::sync::Arc;
+
+use arrow::array::timezone::Tz;
+use arrow::datatypes::{DataType, Field};
+use braid_storage::ColumnType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
+use datafusion::optimizer::analyzer::AnalyzerRule;
+
+use super::rewrite_expressions;
+use crate::conversion::cast_function::CastFunction;
+use crate::conversion::{Strength, convert, is_string};
+use crate::input::datetime::utc;
+use crate::sql_types::column_type_of;
+
+#[derive(Debug)]
+pub(super) struct ExplicitCasts;
+
+impl AnalyzerRule for ExplicitCasts {
+    fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
+        let zone_name = config.execution.time_zone.clone().unwrap_or_else(|| "UTC".to_owned());
+        let zone = zone_name.parse().unwrap_or_else(|_| utc());
+        rewrite_expressions(plan, |expr, schema| {
+            expr.transform_up(|expr| match expr {
+                Expr::Cast(cast) => replace(cast, schema, &zone_name, &zone).map(Transformed::yes),
+                expr => Ok(Transformed::no(expr)),
+            })
+        })
+    }
+
+    fn name(&self) -> &str {
+        "explicit_casts"
+    }
+}
+
+fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<Expr> {
+    let target = match (column_type_of(&cast.field), cast.expr.get_type(schema)) {
+        (Some(target), Ok(source)) if is_ours(&source, target) => target,
+        _ => return Ok(without_metadata(cast)),
+    };
+    if let Expr::Literal(value, _) = &*cast.expr {
+        let array = value.to_array()?;
+        let converted = convert(&array, target, Strength::Explicit, zone)?;
+        return Ok(Expr::Literal(ScalarValue::try_from_array(&converted, 0)?, None));
+    }
+    let function = ScalarUDF::from(CastFunction::new(target, zone_name));
+    Ok(function.call(vec![*cast.expr]))
+}
+
+/// The type planner's notes on lengths have been read; left in place, they would make the logical and the physical
+/// type of the cast differ.
+fn without_metadata(cast: Cast) -> Expr {
+    let Cast { expr, field } = cast;
+    if field.metadata().is_empty() {
+        return Expr::Cast(Cast { expr, field });
+    }
+    let plain = Field::new(field.name(), field.data_type().clone(), field.is_nullable());
+    Expr::Cast(Cast { expr, field: Arc::new(plain) })
+}
+
+/// Whether PostgreSQL's cast differs from Arrow's.
+fn is_ours(source: &DataType, target: ColumnType) -> bool {
+    let is_zoned = matches!(source, DataType::Timestamp(_, Some(_)));
+    let is_plain = matches!(source, DataType::Timestamp(_, None) | DataType::Date32 | DataType::Date64);
+    match target {
+        _ if *source == DataType::Null => false,
+        ColumnType::Text => !is_string(source) && !prints_alike(source),
+        ColumnType::Varchar(_) | ColumnType::Char(_) => true,
+        _ if is_string(source) => true,
+        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => source.is_floating() || source.is_decimal(),
+        ColumnType::Numeric { .. } => source.is_floating(),
+        ColumnType::Timestamp | ColumnType::Date => is_zoned,
+        ColumnType::TimestampTz => is_plain,
+        _ => false,
+    }
+}
+
+/// Whether Arrow writes such values as PostgreSQL does.
+fn prints_alike(source: &DataType) -> bool {
+    source.is_integer() || source.is_decimal() || matches!(source, DataType::Boolean | DataType::Date32)
+}

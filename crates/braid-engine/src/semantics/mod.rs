@@ -1,0 +1,75 @@
+//! Where PostgreSQL's answers differ from DataFusion's, and the rules that make them PostgreSQL's.
+//!
+//! | module | what it changes |
+//! |---|---|
+//! | [`integer_literals`] | `1` is an integer, not a bigint |
+//! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
+//! | [`mixed_numbers`] | a float and a numeric are computed as floats |
+//! | [`exact_sums`] | `sum(bigint)` is numeric, and cannot wrap |
+//! | [`checked_arithmetic`] | integers that overflow, floats divided by zero: errors |
+//! | [`arithmetic_function`] | the functions the arithmetic becomes |
+//!
+//! They are analyzer rules: they see the plan as it was written, before anything is optimised away. The first four run
+//! before DataFusion's type coercion, which then sees the types PostgreSQL would; the last runs after it, when both
+//! sides of an operator have one type.
+
+mod arithmetic_function;
+mod checked_arithmetic;
+mod exact_sums;
+mod explicit_casts;
+mod integer_literals;
+mod mixed_numbers;
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::analyzer::{Analyzer, AnalyzerRule};
+
+/// DataFusion's analyzer rules with ours around them.
+pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![
+        Arc::new(integer_literals::IntegerLiterals),
+        Arc::new(explicit_casts::ExplicitCasts),
+        Arc::new(mixed_numbers::MixedNumbers),
+        Arc::new(exact_sums::ExactSums),
+    ];
+    rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(checked_arithmetic::CheckedArithmetic));
+    rules
+}
+
+/// Rewrites the expressions of a plan and of its subqueries, from the leaves up. `rewrite` gets an expression with the
+/// columns it may refer to, and does its own walk through it. Columns keep their names. Limits are not expressions of
+/// SQL's types and stay.
+fn rewrite_expressions(
+    plan: LogicalPlan,
+    rewrite: impl FnMut(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<LogicalPlan> {
+    rewrite_expressions_unless(plan, |_| false, rewrite)
+}
+
+/// [`rewrite_expressions`], of nodes that `is_left_alone` does not hold for.
+fn rewrite_expressions_unless(
+    plan: LogicalPlan,
+    is_left_alone: impl Fn(&LogicalPlan) -> bool,
+    mut rewrite: impl FnMut(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<LogicalPlan> {
+    let rewritten = plan.transform_up_with_subqueries(|plan| {
+        if matches!(plan, LogicalPlan::Limit(_)) || is_left_alone(&plan) {
+            return Ok(Transformed::yes(plan.recompute_schema()?));
+        }
+        let schema = merge_schema(&plan.inputs());
+        let names = NamePreserver::new(&plan);
+        let plan = plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
+        })?;
+        // The types of columns may have changed even where the node's own expressions have not.
+        plan.map_data(LogicalPlan::recompute_schema)
+    })?;
+    Ok(rewritten.data)
+}

@@ -1,0 +1,349 @@
+//! The list of settings: name, default, what values are allowed.
+
+use arrow::array::timezone::Tz;
+use braid_base::ByteSize;
+use braid_buffer::ScanPolicy;
+
+use crate::{EngineError, SqlState};
+
+/// The version of PostgreSQL whose behaviour is followed, and whose number is shown to clients.
+pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Braid ", env!("CARGO_PKG_VERSION"), ")");
+
+/// One setting.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    /// Name as SHOW prints it; compared without case.
+    pub name: &'static str,
+    /// Value before anybody sets it. Some are told by the database or the session instead.
+    pub default: &'static str,
+    /// What may be set.
+    pub domain: Domain,
+    /// Whether clients are told of changes (ParameterStatus).
+    pub reported: bool,
+    /// What SHOW ALL says.
+    pub description: &'static str,
+}
+
+/// The values a setting takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Domain {
+    /// Cannot be set.
+    Fixed,
+    /// Anything.
+    Text,
+    /// `on` or `off`.
+    Boolean,
+    /// One of these.
+    OneOf(&'static [&'static str]),
+    /// A whole number between these.
+    Integer(i64, i64),
+    /// A time in milliseconds, with optional unit; 0 is none.
+    Milliseconds,
+    /// A size in bytes, with optional unit.
+    Bytes,
+    /// A time zone.
+    Zone,
+    /// `ISO`, with any order of day and month.
+    DateStyle,
+    /// A scan policy; for the whole server.
+    ScanPolicy,
+}
+
+const ISOLATION_LEVELS: [&str; 4] = ["read uncommitted", "read committed", "repeatable read", "serializable"];
+
+const fn setting(
+    name: &'static str,
+    default: &'static str,
+    domain: Domain,
+    reported: bool,
+    description: &'static str,
+) -> Definition {
+    Definition { name, default, domain, reported, description }
+}
+
+const REPORTED: bool = true;
+const SILENT: bool = false;
+
+/// All settings, by name.
+pub(crate) const DEFINITIONS: &[Definition] = &[
+    setting("application_name", "", Domain::Text, REPORTED, "The application's name, for logs."),
+    setting(
+        "braid.query_memory",
+        "",
+        Domain::Bytes,
+        SILENT,
+        "Most memory that the operators of one query of this session may hold.",
+    ),
+    setting(
+        "braid.scan_policy",
+        "",
+        Domain::ScanPolicy,
+        SILENT,
+        "How scans share the disk: normal, attach, elevator or relevance. For the whole server.",
+    ),
+    setting(
+        "braid.target_partitions",
+        "",
+        Domain::Integer(1, 1024),
+        SILENT,
+        "Partitions of a plan: how many cores one query of this session may use.",
+    ),
+    setting("bytea_output", "hex", Domain::OneOf(&["hex"]), SILENT, "Output format of bytea."),
+    setting(
+        "client_encoding",
+        "UTF8",
+        Domain::OneOf(&["UTF8", "unicode", "utf-8"]),
+        REPORTED,
+        "The client's encoding.",
+    ),
+    setting(
+        "client_min_messages",
+        "notice",
+        Domain::OneOf(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]),
+        SILENT,
+        "Least severity of messages to the client.",
+    ),
+    setting("DateStyle", "ISO, MDY", Domain::DateStyle, REPORTED, "Format of dates."),
+    setting(
+        "default_transaction_isolation",
+        "read committed",
+        Domain::OneOf(&ISOLATION_LEVELS),
+        SILENT,
+        "Isolation level of new transactions. All levels read one snapshot.",
+    ),
+    setting(
+        "default_transaction_read_only",
+        "off",
+        Domain::Boolean,
+        REPORTED,
+        "Whether new transactions may only read.",
+    ),
+    setting(
+        "extra_float_digits",
+        "1",
+        Domain::Integer(1, 3),
+        SILENT,
+        "Digits of floats: always the shortest text that reads back as the same value.",
+    ),
+    setting(
+        "idle_in_transaction_session_timeout",
+        "0",
+        Domain::Milliseconds,
+        SILENT,
+        "How long a session may idle in a transaction block.",
+    ),
+    setting("in_hot_standby", "off", Domain::Fixed, REPORTED, "Whether the server is a standby."),
+    setting("integer_datetimes", "on", Domain::Fixed, REPORTED, "Timestamps are integers."),
+    setting("IntervalStyle", "postgres", Domain::OneOf(&["postgres"]), REPORTED, "Format of intervals."),
+    setting("is_superuser", "on", Domain::Fixed, REPORTED, "Every user may do everything."),
+    setting("lc_collate", "C", Domain::Fixed, SILENT, "Order of strings: by bytes."),
+    setting("lc_ctype", "C.UTF-8", Domain::Fixed, SILENT, "Character classes."),
+    setting("lock_timeout", "0", Domain::Milliseconds, SILENT, "How long to wait for locks. There are none."),
+    setting("max_identifier_length", "63", Domain::Fixed, SILENT, "Longest name, in bytes."),
+    setting("row_security", "on", Domain::Boolean, SILENT, "Row security. There are no policies."),
+    setting("search_path", "\"$user\", public", Domain::Text, SILENT, "Where tables are looked for: always public."),
+    setting("server_encoding", "UTF8", Domain::Fixed, REPORTED, "The server's encoding."),
+    setting("server_version", SERVER_VERSION, Domain::Fixed, REPORTED, "The version of PostgreSQL that is followed."),
+    setting("server_version_num", "150000", Domain::Fixed, SILENT, "The same as a number."),
+    setting("session_authorization", "", Domain::Fixed, REPORTED, "Who is connected."),
+    setting(
+        "standard_conforming_strings",
+        "on",
+        Domain::OneOf(&["on"]),
+        REPORTED,
+        "Backslashes in strings are plain characters.",
+    ),
+    setting("statement_timeout", "0", Domain::Milliseconds, SILENT, "How long a statement may run; 0 is for ever."),
+    setting("synchronous_commit", "on", Domain::OneOf(&["on"]), SILENT, "Commits are durable when they return."),
+    setting("TimeZone", "UTC", Domain::Zone, REPORTED, "The session's time zone."),
+    setting(
+        "transaction_isolation",
+        "read committed",
+        Domain::OneOf(&ISOLATION_LEVELS),
+        SILENT,
+        "Isolation level of this transaction. All levels read one snapshot.",
+    ),
+    setting("transaction_read_only", "off", Domain::Boolean, SILENT, "Whether this transaction may only read."),
+];
+
+/// The setting called `name`, in any case.
+pub(crate) fn definition(name: &str) -> Result<&'static Definition, EngineError> {
+    let name = match name.to_ascii_lowercase().as_str() {
+        "time zone" | "time.zone" => "timezone".to_owned(),
+        "transaction isolation level" => "transaction_isolation".to_owned(),
+        "session authorization" => "session_authorization".to_owned(),
+        "names" => "client_encoding".to_owned(),
+        _ => name.to_owned(),
+    };
+    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(&name)).ok_or_else(|| {
+        let message = format!("unrecognized configuration parameter \"{name}\"");
+        EngineError::new(SqlState::UndefinedObject, message)
+    })
+}
+
+impl Definition {
+    /// `value` in the form in which it is kept and shown.
+    pub fn canonical(&self, value: &str) -> Result<String, EngineError> {
+        let trimmed = value.trim();
+        let invalid = || {
+            let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
+            EngineError::new(SqlState::InvalidParameterValue, message)
+        };
+        match self.domain {
+            Domain::Fixed => {
+                let message = format!("parameter \"{}\" cannot be changed", self.name);
+                Err(EngineError::new(SqlState::CannotChangeNow, message))
+            }
+            Domain::Text => Ok(value.to_owned()),
+            Domain::Boolean => match trimmed.to_ascii_lowercase().as_str() {
+                "on" | "true" | "yes" | "1" | "t" => Ok("on".to_owned()),
+                "off" | "false" | "no" | "0" | "f" => Ok("off".to_owned()),
+                _ => Err(invalid()),
+            },
+            Domain::OneOf(values) => {
+                let on = if trimmed.eq_ignore_ascii_case("true") { "on" } else { trimmed };
+                match values.iter().position(|allowed| allowed.eq_ignore_ascii_case(on)) {
+                    // Other spellings of the first value.
+                    Some(_) if self.name == "client_encoding" => Ok(values[0].to_owned()),
+                    Some(at) => Ok(values[at].to_owned()),
+                    None => Err(invalid().with_hint(format!("Available values: {}.", values.join(", ")))),
+                }
+            }
+            Domain::Integer(least, most) => match trimmed.parse::<i64>() {
+                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
+                // Drivers ask for 0 or less to shorten floats; the shortest exact text is what they get.
+                Ok(number) if self.name == "extra_float_digits" && (-15..least).contains(&number) => {
+                    Err(EngineError::unsupported("extra_float_digits below 1 is not supported: floats are exact"))
+                }
+                Ok(_) => Err(invalid().with_detail(format!("It must be between {least} and {most}."))),
+                Err(_) => Err(invalid()),
+            },
+            Domain::Milliseconds => milliseconds(trimmed).map(canonical_milliseconds).ok_or_else(invalid),
+            Domain::Bytes => match trimmed.parse::<ByteSize>() {
+                Ok(size) if size.0 > 0 => Ok(size.to_string()),
+                Ok(_) => Err(invalid()),
+                Err(error) => Err(invalid().with_detail(error.to_string())),
+            },
+            Domain::Zone => canonical_zone(trimmed).ok_or_else(invalid),
+            Domain::DateStyle => {
+                canonical_date_style(trimmed).ok_or_else(|| invalid().with_hint("Dates are written in ISO style."))
+            }
+            Domain::ScanPolicy => trimmed
+                .to_ascii_lowercase()
+                .parse::<ScanPolicy>()
+                .map(|policy| policy.to_string())
+                .map_err(|_| invalid().with_hint("Available values: normal, attach, elevator, relevance.")),
+        }
+    }
+}
+
+/// `5`, `5ms`, `5 s`, `1min`: in milliseconds.
+pub(crate) fn milliseconds(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = (text[..end].parse::<u64>().ok()?, text[end..].trim());
+    let factor = match unit {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    // PostgreSQL's limit: an int.
+    number.checked_mul(factor).filter(|ms| *ms <= i32::MAX as u64)
+}
+
+/// With the largest unit that divides it, as PostgreSQL shows it.
+fn canonical_milliseconds(ms: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")];
+    match units.iter().find(|(factor, _)| ms != 0 && ms.is_multiple_of(*factor)) {
+        Some((factor, unit)) => format!("{}{unit}", ms / factor),
+        None if ms == 0 => "0".to_owned(),
+        None => format!("{ms}ms"),
+    }
+}
+
+/// Names and offsets that Arrow knows; PostgreSQL's `GMT` and `Z` are `UTC`, and `SET TIME ZONE 2` is `+02:00`.
+fn canonical_zone(zone: &str) -> Option<String> {
+    if let Ok(hours) = zone.parse::<i8>()
+        && (-15..=15).contains(&hours)
+    {
+        let sign = if hours < 0 { '-' } else { '+' };
+        return Some(format!("{sign}{:02}:00", hours.unsigned_abs()));
+    }
+    match zone.to_ascii_lowercase().as_str() {
+        "utc" | "gmt" | "z" | "etc/utc" | "default" | "local" => Some("UTC".to_owned()),
+        _ => zone.parse::<Tz>().is_ok().then(|| zone.to_owned()),
+    }
+}
+
+/// `ISO` with `DMY`, `MDY` or `YMD`, in any order and case.
+fn canonical_date_style(style: &str) -> Option<String> {
+    let mut order = "MDY";
+    for word in style.split(',').map(str::trim) {
+        match word.to_ascii_uppercase().as_str() {
+            "ISO" => {}
+            "MDY" | "US" | "NONEUROPEAN" => order = "MDY",
+            "DMY" | "EURO" | "EUROPEAN" => order = "DMY",
+            "YMD" => order = "YMD",
+            _ => return None,
+        }
+    }
+    Some(format!("ISO, {order}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_brought_into_one_form() {
+        for (name, value, canonical) in [
+            ("timezone", "Europe/Berlin", "Europe/Berlin"),
+            ("TIME ZONE", "2", "+02:00"),
+            ("TimeZone", "gmt", "UTC"),
+            ("statement_timeout", "90s", "90s"),
+            ("statement_timeout", "60000", "1min"),
+            ("statement_timeout", "1500", "1500ms"),
+            ("datestyle", "iso, dmy", "ISO, DMY"),
+            ("client_encoding", "utf-8", "UTF8"),
+            ("standard_conforming_strings", "true", "on"),
+            ("braid.query_memory", "1024kB", "1MB"),
+            ("BRAID.SCAN_POLICY", "Relevance", "relevance"),
+            ("default_transaction_read_only", "true", "on"),
+            ("extra_float_digits", "3", "3"),
+            ("application_name", " psql ", " psql "),
+        ] {
+            assert_eq!(definition(name).unwrap().canonical(value).unwrap(), canonical, "{name} = {value}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused() {
+        for (name, value, sqlstate) in [
+            ("client_encoding", "LATIN1", "22023"),
+            ("DateStyle", "German", "22023"),
+            ("TimeZone", "Mars/Base", "22023"),
+            ("statement_timeout", "-1", "22023"),
+            ("statement_timeout", "1 fortnight", "22023"),
+            ("braid.query_memory", "much", "22023"),
+            ("braid.target_partitions", "0", "22023"),
+            ("braid.scan_policy", "best", "22023"),
+            ("server_version", "16", "55P02"),
+            ("standard_conforming_strings", "off", "22023"),
+        ] {
+            assert_eq!(definition(name).unwrap().canonical(value).unwrap_err().sqlstate(), sqlstate, "{name}");
+        }
+        assert_eq!(definition("braid.nosuch").unwrap_err().sqlstate(), "42704");
+    }
+
+    #[test]
+    fn the_list_is_sorted_and_its_defaults_are_canonical() {
+        assert!(DEFINITIONS.is_sorted_by_key(|definition| definition.name.to_ascii_lowercase()));
+        for definition in DEFINITIONS {
+            if !matches!(definition.domain, Domain::Fixed) && !definition.default.is_empty() {
+                assert_eq!(definition.canonical(definition.default).unwrap(), definition.default);
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A session's values, and what a transaction block does to them.
+//!
+//! Rules, as in PostgreSQL: SET within a block is undone by ROLLBACK; SET LOCAL is undone at the block's end either way.
+
+use std::collections::BTreeMap;
+
+use arrow::array::timezone::Tz;
+
+use super::definition::milliseconds;
+use crate::input::datetime::utc;
+
+/// The values that differ from the defaults, by the setting's name.
+type Overrides = BTreeMap<&'static str, String>;
+
+/// How long a SET lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Until the session ends.
+    Session,
+    /// Until the transaction block ends.
+    Local,
+}
+
+/// A session's settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SettingValues {
+    current: Overrides,
+    block: Option<Block>,
+}
+
+/// What to go back to at the end of a transaction block.
+#[derive(Clone, Debug)]
+struct Block {
+    if_rolled_back: Overrides,
+    if_committed: Overrides,
+}
+
+impl SettingValues {
+    /// The value somebody set, if anybody did. `name` is the definition's.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.current.get(name).map(String::as_str)
+    }
+
+    /// Sets a value in its canonical form.
+    pub fn set(&mut self, name: &'static str, value: String, scope: Scope) {
+        match (&mut self.block, scope) {
+            (Some(block), Scope::Session) => {
+                block.if_committed.insert(name, value.clone());
+                self.current.insert(name, value);
+            }
+            (None, Scope::Local) => {}
+            _ => {
+                self.current.insert(name, value);
+            }
+        }
+    }
+
+    /// Back to the default.
+    pub fn reset(&mut self, name: &str) {
+        self.current.remove(name);
+        if let Some(block) = &mut self.block {
+            block.if_committed.remove(name);
+        }
+    }
+
+    /// Everything back to its default.
+    pub fn reset_all(&mut self) {
+        self.current.clear();
+        if let Some(block) = &mut self.block {
+            block.if_committed.clear();
+        }
+    }
+
+    /// A transaction block begins.
+    pub fn begin(&mut self) {
+        let now = self.current.clone();
+        self.block = Some(Block { if_rolled_back: now.clone(), if_committed: now });
+    }
+
+    /// The block ends.
+    pub fn commit(&mut self) {
+        if let Some(block) = self.block.take() {
+            self.current = block.if_committed;
+        }
+    }
+
+    /// The block ends, and what was set in it is undone.
+    pub fn roll_back(&mut self) {
+        if let Some(block) = self.block.take() {
+            self.current = block.if_rolled_back;
+        }
+    }
+
+    /// The session's time zone.
+    pub fn zone(&self) -> Tz {
+        self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
+    }
+
+    /// How long a statement may run, in milliseconds.
+    pub fn statement_timeout_ms(&self) -> Option<u64> {
+        self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(values: &mut SettingValues, value: &str, scope: Scope) {
+        values.set("application_name", value.to_owned(), scope);
+    }
+
+    fn shown(values: &SettingValues) -> Option<&str> {
+        values.get("application_name")
+    }
+
+    #[test]
+    fn a_block_keeps_or_undoes_what_was_set_in_it() {
+        let mut values = SettingValues::default();
+        set(&mut values, "a", Scope::Session);
+        values.begin();
+        set(&mut values, "b", Scope::Session);
+        assert_eq!(shown(&values), Some("b"));
+        values.roll_back();
+        assert_eq!(shown(&values), Some("a"));
+        values.begin();
+        set(&mut values, "c", Scope::Session);
+        set(&mut values, "d", Scope::Local);
+        assert_eq!(shown(&values), Some("d"));
+        values.commit();
+        assert_eq!(shown(&values), Some("c"));
+    }
+
+    #[test]
+    fn local_outside_a_block_does_nothing() {
+        let mut values = SettingValues::default();
+        set(&mut values, "x", Scope::Local);
+        assert_eq!(shown(&values), None);
+        set(&mut values, "y", Scope::Session);
+        values.reset("application_name");
+        assert_eq!(shown(&values), None);
+    }
+
+    #[test]
+    fn typed_values_come_from_texts() {
+        let mut values = SettingValues::default();
+        assert_eq!(values.statement_timeout_ms(), None);
+        values.set("statement_timeout", "2s".to_owned(), Scope::Session);
+        assert_eq!(values.statement_timeout_ms(), Some(2000));
+        values.set("TimeZone", "+02:00".to_owned(), Scope::Session);
+        assert_eq!(format!("{:?}", values.zone()), "Tz(Offset(+02:00))");
+    }
+}

@@ -1,0 +1,103 @@
+//! CREATE TABLE and CREATE TABLE AS.
+
+use arrow::datatypes::Field;
+use braid_storage::{ColumnDef, NewTable, StoreError};
+use datafusion::sql::sqlparser::ast::{CreateTable, Ident};
+use futures::StreamExt;
+
+use super::definition::{check_clauses, columns_named, new_table};
+use crate::dml::assignment::Assignment;
+use crate::dml::defaults::check_defaults;
+use crate::names::table_name;
+use crate::query::rewrite::Parameters;
+use crate::session::done;
+use crate::sql_types::column_type_of;
+use crate::{EngineError, Outcome, Session, SqlState, Statement};
+
+/// Whether CREATE TABLE AS takes the query's rows or only its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// WITH DATA, the default.
+    All,
+    /// WITH NO DATA.
+    None,
+}
+
+/// CREATE TABLE with columns.
+pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Result<Outcome, EngineError> {
+    let table = new_table(create)?;
+    if table.columns.is_empty() {
+        return Err(EngineError::unsupported("a table without columns is not supported"));
+    }
+    if create.if_not_exists && exists(session, &table.name) {
+        return done("CREATE TABLE");
+    }
+    check_defaults(session, &table.columns)?;
+    match session.database().store().create_table(table).await {
+        Err(StoreError::TableExists { .. }) if create.if_not_exists => {}
+        created => {
+            created?;
+        }
+    }
+    done("CREATE TABLE")
+}
+
+/// CREATE TABLE AS. The table appears with its rows, or not at all.
+pub(crate) async fn create_table_as(
+    session: &Session,
+    statement: &Statement,
+    create: &CreateTable,
+    wanted: Rows,
+) -> Result<Outcome, EngineError> {
+    check_clauses(create)?;
+    let name = table_name(&create.name)?;
+    if exists(session, &name) {
+        if create.if_not_exists {
+            return done("CREATE TABLE AS");
+        }
+        let message = format!("relation \"{name}\" already exists");
+        return Err(EngineError::new(SqlState::DuplicateTable, message));
+    }
+    let Some(query) = &create.query else {
+        return Err(EngineError::internal("CREATE TABLE AS without a query"));
+    };
+    if !create.columns.is_empty() || !create.constraints.is_empty() {
+        return Err(EngineError::unsupported(
+            "CREATE TABLE AS with a column list is not supported; name columns with AS",
+        ));
+    }
+    let (planner, _) = session.planner();
+    let plan = planner.plan(statement, query, Parameters::Values(&[]), session).await?;
+    let physical = planner.physical(&plan.logical).await?;
+    let schema = plan.rename(&physical.schema());
+    let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
+    let table = NewTable { name, columns, primary_key: Vec::new() };
+    let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();
+    // Finds names that occur twice.
+    columns_named(&table.name, &table.columns, &names)?;
+    let store = session.database().store();
+    if wanted == Rows::None {
+        store.create_table(table).await?;
+        return done("CREATE TABLE AS");
+    }
+    let mut appender = store.create_and_append(table)?;
+    let assignment = Assignment::new(appender.def(), &session.settings());
+    let mut rows = planner.start(physical)?;
+    while let Some(batch) = rows.next().await {
+        appender.append(assignment.convert_all(&batch?)?).await?;
+    }
+    let (_, row_count) = appender.commit().await?;
+    Ok(Outcome::Done { tag: format!("SELECT {row_count}") })
+}
+
+fn column_of(field: &Field) -> Result<ColumnDef, EngineError> {
+    let column_type = column_type_of(field).ok_or_else(|| {
+        let message = format!("column \"{}\": type {} is not supported for columns", field.name(), field.data_type());
+        EngineError::unsupported(message)
+    })?;
+    Ok(ColumnDef { name: field.name().clone(), column_type, nullable: true, default: None })
+}
+
+fn exists(session: &Session, table: &str) -> bool {
+    session.database().store().snapshot().table(table).is_some()
+}

@@ -1,0 +1,14 @@
+//! Tables: CREATE TABLE, CREATE TABLE AS, DROP TABLE.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
+//! | [`create`] | CREATE TABLE and CREATE TABLE AS |
+//! | [`drop`] | DROP TABLE |
+
+mod create;
+pub(crate) mod definition;
+mod drop;
+
+pub(crate) use create::{Rows, create_table, create_table_as};
+pub(crate) use drop::drop_tables;

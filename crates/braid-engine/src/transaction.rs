@@ -1,0 +1,176 @@
+//! Transaction blocks: what BEGIN, COMMIT and ROLLBACK mean while a transaction is one statement.
+//!
+//! A statement is atomic and durable on its own. A block is a promise about several, and Braid keeps the part of it
+//! that it can: all statements of a block read **one snapshot**, the one of its first query, which is more than READ
+//! COMMITTED promises and all that REPEATABLE READ and SERIALIZABLE promise to readers. A statement that writes is
+//! refused in a block (0A000), never committed early: a ROLLBACK after it could not be kept.
+//!
+//! After an error a block has failed: until it ends, every statement is refused (25P02), and COMMIT rolls back.
+
+use std::sync::Arc;
+
+use braid_storage::Catalog;
+
+use crate::{EngineError, SqlState};
+
+/// Where a session stands between BEGIN and COMMIT: the letter of the protocol's ReadyForQuery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// No transaction block: `I`.
+    Idle,
+    /// In a block: `T`.
+    InBlock,
+    /// In a block in which a statement failed: `E`.
+    Failed,
+}
+
+/// A session's transaction block, or that there is none.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    block: Option<Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    /// Taken at the first query.
+    snapshot: Option<Arc<Catalog>>,
+    read_only: bool,
+    failed: bool,
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockEnd {
+    /// There was none.
+    NoBlock,
+    /// By COMMIT.
+    Committed,
+    /// By ROLLBACK, or by COMMIT after a failure.
+    RolledBack,
+}
+
+impl Transaction {
+    /// Where it stands.
+    pub fn status(&self) -> TransactionStatus {
+        match &self.block {
+            None => TransactionStatus::Idle,
+            Some(block) if block.failed => TransactionStatus::Failed,
+            Some(_) => TransactionStatus::InBlock,
+        }
+    }
+
+    /// BEGIN. Within a block it changes nothing but what it says of writes, as in PostgreSQL, which warns.
+    pub fn begin(&mut self, read_only: bool) {
+        match &mut self.block {
+            Some(block) => block.read_only |= read_only,
+            None => self.block = Some(Block { snapshot: None, read_only, failed: false }),
+        }
+    }
+
+    /// SET TRANSACTION READ ONLY. Without a block it does nothing.
+    pub fn restrict_to_reads(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.read_only = true;
+        }
+    }
+
+    /// COMMIT.
+    pub fn commit(&mut self) -> BlockEnd {
+        match self.block.take() {
+            None => BlockEnd::NoBlock,
+            Some(block) if block.failed => BlockEnd::RolledBack,
+            Some(_) => BlockEnd::Committed,
+        }
+    }
+
+    /// ROLLBACK.
+    pub fn roll_back(&mut self) -> BlockEnd {
+        match self.block.take() {
+            None => BlockEnd::NoBlock,
+            Some(_) => BlockEnd::RolledBack,
+        }
+    }
+
+    /// A statement failed.
+    pub fn fail(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.failed = true;
+            block.snapshot = None;
+        }
+    }
+
+    /// The snapshot to read: the block's, or `newest`.
+    pub fn snapshot(&mut self, newest: impl FnOnce() -> Arc<Catalog>) -> Arc<Catalog> {
+        match &mut self.block {
+            None => newest(),
+            Some(block) => block.snapshot.get_or_insert_with(newest).clone(),
+        }
+    }
+
+    /// Whether a statement may run at all.
+    pub fn check_not_failed(&self) -> Result<(), EngineError> {
+        if self.status() == TransactionStatus::Failed {
+            return Err(EngineError::new(
+                SqlState::InFailedTransaction,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a statement called `what` may write. `read_only` is what new transactions are by default.
+    pub fn check_may_write(&self, what: &str, read_only: bool) -> Result<(), EngineError> {
+        if self.block.as_ref().map_or(read_only, |block| block.read_only) {
+            let message = format!("cannot execute {what} in a read-only transaction");
+            return Err(EngineError::new(SqlState::ReadOnlyTransaction, message));
+        }
+        if self.block.is_some() {
+            return Err(EngineError::unsupported(format!(
+                "{what} within a transaction block is not supported: a statement that writes is its own transaction"
+            ))
+            .with_hint("Turn autocommit on, or send the statement without BEGIN."));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_goes_from_begin_to_its_end() {
+        let mut transaction = Transaction::default();
+        assert_eq!(transaction.status(), TransactionStatus::Idle);
+        assert_eq!(transaction.commit(), BlockEnd::NoBlock);
+        transaction.begin(false);
+        assert_eq!(transaction.status(), TransactionStatus::InBlock);
+        assert_eq!(transaction.commit(), BlockEnd::Committed);
+        transaction.begin(false);
+        assert_eq!(transaction.roll_back(), BlockEnd::RolledBack);
+        assert_eq!(transaction.roll_back(), BlockEnd::NoBlock);
+    }
+
+    #[test]
+    fn a_failed_block_only_ends() {
+        let mut transaction = Transaction::default();
+        transaction.fail();
+        assert!(transaction.check_not_failed().is_ok(), "there is no block to fail");
+        transaction.begin(false);
+        transaction.fail();
+        assert_eq!(transaction.check_not_failed().unwrap_err().sqlstate(), "25P02");
+        assert_eq!(transaction.commit(), BlockEnd::RolledBack);
+        assert!(transaction.check_not_failed().is_ok());
+    }
+
+    #[test]
+    fn writes_need_autocommit() {
+        let mut transaction = Transaction::default();
+        assert!(transaction.check_may_write("INSERT", false).is_ok());
+        assert_eq!(transaction.check_may_write("INSERT", true).unwrap_err().sqlstate(), "25006");
+        transaction.begin(false);
+        assert_eq!(transaction.check_may_write("INSERT", false).unwrap_err().sqlstate(), "0A000");
+        transaction.begin(true);
+        assert_eq!(transaction.check_may_write("INSERT", false).unwrap_err().sqlstate(), "25006");
+    }
+}

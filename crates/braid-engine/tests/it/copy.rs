@@ -1,0 +1,135 @@
+//! COPY, and loading without SQL.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+
+use crate::test_db::{TestDb, copy_in};
+
+fn write_parquet(path: &std::path::Path, rows: i64) {
+    let batch = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from_iter_values(0..rows)) as _),
+        ("Name", Arc::new(StringArray::from_iter_values((0..rows).map(|row| format!("name {row}")))) as _),
+        ("price", Arc::new(Float64Array::from_iter_values((0..rows).map(|row| row as f64 / 4.0))) as _),
+    ])
+    .unwrap();
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[tokio::test]
+async fn csv_from_a_client_in_any_pieces() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text default 'none', c numeric(6,2))").await;
+    let csv = "a,b,c\n1,\"x, \"\"y\"\"\nz\",1.005\r\n2,,\n3,\"\",-7";
+    for piece in [1, 7, 1000] {
+        let copied = copy_in(&db.session, "copy t from stdin (format csv, header)", csv, piece).await.unwrap();
+        assert_eq!(copied, 3);
+    }
+    db.check(&[
+        ("select count(*), sum(c) from t", "9|-17.97"),
+        ("select distinct a, b, c from t order by a", "1|x, \"y\"\nz|1.01\n2|NULL|NULL\n3||-7.00"),
+    ])
+    .await;
+    assert_eq!(copy_in(&db.session, "copy t (c, a) from stdin csv", "5,4\n", 3).await.unwrap(), 1);
+    db.check(&[("select a, b, c from t where a = 4", "4|none|5.00")]).await;
+}
+
+#[tokio::test]
+async fn the_text_format_reads_what_it_writes() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text, c timestamp, d bool)").await;
+    let text = "1\ta\\tb\\\\c\\nd\t2024-01-01 10:00:00.5\tt\n2\t\\N\t\\N\tf\n\\.\nignored";
+    assert_eq!(copy_in(&db.session, "copy t from stdin", text, 5).await.unwrap(), 2);
+    let written = db.run("copy (select * from t order by a) to stdout").await;
+    assert_eq!(written, "1\ta\\tb\\\\c\\nd\t2024-01-01 10:00:00.5\tt\n2\t\\N\t\\N\tf\n");
+    db.run("create table u as select * from t with no data").await;
+    assert_eq!(copy_in(&db.session, "copy u from stdin", &written, 1000).await.unwrap(), 2);
+    db.check(&[
+        ("select count(*) from (select * from t except select * from u) s", "0"),
+        (
+            "copy (select a, b from t order by a) to stdout (format csv, header, force_quote (a), null '-')",
+            "a,b\n\"1\",\"a\tb\\c\nd\"\n\"2\",-\n",
+        ),
+        ("copy t (a) to stdout csv", "1\n2\n"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_malformed_row_keeps_nothing_and_says_where() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int not null, b date)").await;
+    let path = db.dir.path().join("bad.csv");
+    for (csv, sqlstate, context) in [
+        ("1,2024-01-01\nx,2024-01-01\n", "22P02", "line 2, column a: \"x\""),
+        ("1,2024-01-01\n2,never\n", "22007", "line 2, column b: \"never\""),
+        ("1,2024-01-01\n2\n", "22P04", "line 2"),
+        ("1,2024-01-01,3\n", "22P04", "line 1"),
+        ("1,\"2024-01-01\n", "22P04", "file"),
+        ("1,2024-01-01\n,2024-01-01\n", "23502", "line 2, column a"),
+        ("1,2024-01-01\n99999999999,\n", "22003", "line 2, column a: \"99999999999\""),
+    ] {
+        std::fs::write(&path, csv).unwrap();
+        let error = db.fail(&format!("copy t from '{}' (format csv)", path.display())).await;
+        assert_eq!(error.sqlstate(), sqlstate, "{csv}: {error:?}");
+        let found = error.context().unwrap_or_default();
+        assert!(found.contains(context) && found.contains("bad.csv"), "{csv}: {error:?}");
+        let error = copy_in(&db.session, "copy t from stdin csv", csv, 4).await.unwrap_err();
+        assert_eq!(error.sqlstate(), sqlstate, "{csv}: {error:?}");
+    }
+    db.check(&[("select count(*) from t", "0")]).await;
+    db.check_states(&[
+        ("copy t from '/nosuch/file.csv' csv", "58P01"),
+        ("copy nosuch from stdin", "42P01"),
+        ("copy t (nosuch) from stdin", "42703"),
+        ("copy t from program 'cat'", "0A000"),
+        ("copy t to '/tmp/x'", "0A000"),
+        ("copy (select 1 / 0) to stdout", "22012"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn parquet_columns_find_their_names() {
+    let db = TestDb::new().await;
+    let path = db.dir.path().join("x.parquet");
+    write_parquet(&path, 10_000);
+    let copy = |what: &str| format!("copy {what} from '{}' (format parquet)", path.display());
+    db.run("create table t (price numeric(10,1), id int, name varchar(20))").await;
+    db.check(&[
+        (&copy("t"), "COPY 10000"),
+        ("select count(*), sum(id), min(name), max(price) from t", "10000|49995000|name 0|2499.8"),
+        (&copy("t (id)"), "COPY 10000"),
+        ("select count(*) from t where name is null", "10000"),
+        ("create table narrow (id smallint)", "CREATE TABLE"),
+    ])
+    .await;
+    db.check_states(&[(&copy("narrow"), "42703"), ("copy t from '/dev/null' (format parquet)", "22P04")]).await;
+    db.run("create table other (id bigint, missing int)").await;
+    assert_eq!(db.state(&copy("other")).await, "42703");
+}
+
+#[tokio::test]
+async fn files_load_without_a_definition() {
+    let db = TestDb::new().await;
+    let parquet = db.dir.path().join("x.parquet");
+    write_parquet(&parquet, 1000);
+    assert_eq!(db.database.load_file(&parquet, "p").await.unwrap(), 1000);
+    db.check(&[("select count(*), max(name), sum(price) from p", "1000|name 999|124875.0")]).await;
+    let csv = db.dir.path().join("x.csv");
+    std::fs::write(&csv, "Id,when,what,price\n1,2024-01-01,\"a\nb\",1.5\n2,2024-01-02,,2\n").unwrap();
+    assert_eq!(db.database.load_file(&csv, "c").await.unwrap(), 2);
+    db.check(&[(
+        "select id, \"when\", what, price from c order by id",
+        "1|2024-01-01|a\nb|1.5\n2|2024-01-02|NULL|2.0",
+    )])
+    .await;
+    assert_eq!(db.database.load_file(&csv, "c").await.unwrap_err().sqlstate(), "42P07");
+    std::fs::write(&csv, "a\n1\n\"x\n").unwrap();
+    assert_eq!(db.database.load_file(&csv, "bad").await.unwrap_err().sqlstate(), "22P04");
+    assert_eq!(db.state("select * from bad").await, "42P01");
+}

@@ -1,0 +1,11 @@
+//! Scenarios over the whole engine, each on a data directory of its own.
+#![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
+
+mod copy;
+mod dml;
+mod errors;
+mod queries;
+mod sessions;
+mod system_tables;
+mod tables;
+mod test_db;

@@ -1,0 +1,221 @@
+//! Queries: prepared, explained, cancelled, over budget; and the PostgreSQL in them.
+
+use braid_engine::{EngineError, Outcome};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::test_db::{TestDb, column_names, run, run_one};
+
+#[tokio::test]
+async fn columns_are_named_as_in_postgresql() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text)").await;
+    for (sql, names) in [
+        ("select 1, 1, 'x', a + 1 from t", "?column? ?column? ?column? ?column?"),
+        ("select count(*), sum(a), a::text as x from t group by a", "count sum x"),
+        ("select a, a, a::text, b from t", "a a a b"),
+        ("select *, b from t", "a b b"),
+        ("select t.* from t", "a b"),
+        ("table t", "a b"),
+        ("values (1, 'a')", "column1 column2"),
+        ("show timezone", "TimeZone"),
+        ("select version()", "version"),
+        ("select case when a = 1 then 2 end, coalesce(a, 1), current_date from t", "case coalesce current_date"),
+    ] {
+        assert_eq!(column_names(&db.session, sql).await, names, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_behave_as_in_postgresql() {
+    let db = TestDb::new().await;
+    db.run("create table t (i int, l bigint, n numeric(10,2), f float8)").await;
+    db.run("insert into t values (2147483647, 9223372036854775807, 12345678.99, 1.5), (1, 1, 0.01, 0)").await;
+    db.check(&[
+        ("select 7 / 2, -7 / 2, 7 % 3, -7 % 3, 7 / 2.0 > 3.49", "3|-3|1|-1|true"),
+        ("select 2.5::int, -2.5::int, 3.5::int, 2.5::float8::int, '7'::int", "3|-3|4|2|7"),
+        ("select sum(l) from t", "9223372036854775808"),
+        ("select sum(i) from t", "2147483648"),
+        ("select 'a' || null, 'a' || 1", "NULL|a1"),
+        ("select 1.005::numeric(5,2), 'abc'::varchar(2), 1.0::float8::text", "1.01|ab|1"),
+        ("select '0.1'::float8 + 0.2 > 0.3", "true"),
+        ("select timestamp '2024-01-01 10:00:00'::text", "2024-01-01 10:00:00"),
+        ("select true::text, 'yes'::bool, 1::bool, false::int", "true|true|true|0"),
+    ])
+    .await;
+    db.check_states(&[
+        ("select 1 / 0", "22012"),
+        ("select n / 0 from t", "22012"),
+        ("select f / 0 from t", "22012"),
+        ("select 1.0 / 0", "22012"),
+        ("select 5 % 0", "22012"),
+        ("select i + 1 from t", "22003"),
+        ("select i * i from t", "22003"),
+        ("select l + 1 from t", "22003"),
+        ("select l - (-1) from t", "22003"),
+        ("select 2147483647 + 1", "22003"),
+        ("select 40000::smallint", "22003"),
+        ("select 1e10::int", "22003"),
+        ("select 123456::numeric(5,2)", "22003"),
+        ("select -(-9223372036854775808)", "22003"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn parameters_are_inferred_and_replaced() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text, d date)").await;
+    db.run("insert into t values (1, 'x', '2024-01-01'), (2, 'y', '2024-01-02'), (3, 'z', null)").await;
+    let prepare = async |sql: &str, given: &[Option<DataType>]| {
+        let statement = db.session.parse(sql).unwrap().remove(0);
+        let prepared = db.session.prepare(&statement, given).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        let types: Vec<String> = prepared.parameter_types.iter().map(ToString::to_string).collect();
+        (statement, types.join(" "), prepared.schema.map(|schema| schema.fields().len()))
+    };
+    let (statement, types, width) =
+        prepare("select a, b from t where a > $1 and b <> $2 and d >= $3 order by a limit $4", &[]).await;
+    assert_eq!((types.as_str(), width), ("Int32 Utf8View Date32 Int64", Some(2)));
+    let values = vec![
+        ScalarValue::Int32(Some(0)),
+        ScalarValue::from("nobody"),
+        ScalarValue::Date32(Some(0)),
+        ScalarValue::Int64(Some(1)),
+    ];
+    assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1|x");
+    let (statement, types, _) = prepare("select $1::date, $2", &[]).await;
+    assert_eq!(types, "Date32 Utf8");
+    let values = vec![ScalarValue::Date32(Some(1)), ScalarValue::from("q")];
+    assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1970-01-02|q");
+    let (statement, types, _) = prepare("select b from t where a = $1", &[Some(DataType::Int64)]).await;
+    assert_eq!(types, "Int64");
+    assert_eq!(run_one(&db.session, &statement, vec![ScalarValue::Int64(Some(2))]).await.unwrap(), "y");
+    let (statement, _, _) =
+        prepare("select a from t where b = any($1)", &[Some(DataType::new_list(DataType::Utf8, true))]).await;
+    let list = ScalarValue::List(ScalarValue::new_list_nullable(
+        &[ScalarValue::from("x"), ScalarValue::from("z")],
+        &DataType::Utf8,
+    ));
+    assert_eq!(run_one(&db.session, &statement, vec![list]).await.unwrap(), "1\n3");
+}
+
+#[tokio::test]
+async fn explain_shows_the_plan_and_what_it_did() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    db.run("insert into t select value from generate_series(1, 1000)").await;
+    let plan = db.run("explain select a from t where a > 10").await;
+    assert!(plan.contains("BraidScan"), "{plan}");
+    let analyzed = db.run("explain (analyze, verbose false) select a from t where a > 10").await;
+    assert!(analyzed.contains("Rows: 990") && analyzed.contains("Execution Time"), "{analyzed}");
+    assert!(db.run("explain verbose select count(*) from t").await.contains("Aggregate"));
+    db.check_states(&[
+        ("explain insert into t values (1)", "0A000"),
+        ("explain (format json) select 1", "0A000"),
+        ("explain select nosuch from t", "42703"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_cancelled_query_stops() {
+    let db = TestDb::new().await;
+    db.run("create table t (a bigint)").await;
+    db.run("insert into t select value from generate_series(1, 20000)").await;
+    let statement = db.session.parse("select count(*) from t a, t b where a.a + b.a > 0").unwrap().remove(0);
+    let cancel = CancellationToken::new();
+    let outcome = db.session.execute(&statement, vec![], cancel.clone()).await.unwrap();
+    let Outcome::Rows { mut stream, .. } = outcome else { panic!() };
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        cancel.cancel();
+    });
+    let error = EngineError::from_datafusion(&stream.next().await.unwrap().unwrap_err());
+    assert_eq!(error.sqlstate(), "57014");
+    assert!(stream.next().await.is_none());
+    db.run("set statement_timeout = '50ms'").await;
+    let error = db.fail("select count(*) from t a, t b where a.a + b.a > 0").await;
+    assert!(error.sqlstate() == "57014" && error.message().contains("timeout"), "{error:?}");
+    db.run("reset statement_timeout").await;
+}
+
+#[tokio::test]
+async fn a_query_over_its_budget_fails_alone() {
+    let db = TestDb::new().await;
+    db.run("create table t (a bigint, b text)").await;
+    db.run("insert into t select value, repeat('x', 100) || value from generate_series(1, 100000)").await;
+    let small = db.database.session("bob");
+    run(&small, "set braid.query_memory = '1MB'").await.unwrap();
+    let big = "select count(*) from (select x.b from t x join t y on x.b = y.b) s";
+    let (failed, fine) = tokio::join!(run(&small, big), run(&db.session, big));
+    assert_eq!(failed.unwrap_err().sqlstate(), "53200");
+    assert_eq!(fine.unwrap(), "100000");
+    assert_eq!(db.database.memory().used().0, 0, "what a failed query held is free again");
+    assert_eq!(db.state("set braid.query_memory = '1TB'").await, "22023");
+}
+
+#[tokio::test]
+async fn statements_see_one_snapshot() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    db.run("insert into t values (1)").await;
+    let statement = db.session.parse("select a from t").unwrap().remove(0);
+    let outcome = db.session.execute(&statement, vec![], CancellationToken::new()).await.unwrap();
+    let Outcome::Rows { mut stream, .. } = outcome else { panic!() };
+    // Everything below is newer than the query.
+    let other = db.database.session("bob");
+    run(&other, "insert into t values (2)").await.unwrap();
+    run(&other, "drop table t").await.unwrap();
+    let mut rows = 0;
+    while let Some(batch) = stream.next().await {
+        rows += batch.unwrap().num_rows();
+    }
+    assert_eq!(rows, 1);
+}
+
+#[tokio::test]
+async fn the_dialect_is_refused_where_it_would_be_ignored() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    db.check_states(&[
+        ("select * from t for update", "0A000"),
+        ("select * from t tablesample system (10)", "0A000"),
+        ("select a into u from t", "0A000"),
+        ("update t set a = 1", "0A000"),
+        ("delete from t", "0A000"),
+        ("merge into t using t u on true when matched then delete", "0A000"),
+        ("truncate t", "0A000"),
+        ("alter table t add column b int", "0A000"),
+        ("create view v as select 1", "0A000"),
+        ("create index on t (a)", "0A000"),
+        ("with x as (insert into t values (1) returning a) select * from x", "0A000"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn ctes_windows_subqueries_and_sets_work() {
+    let db = TestDb::new().await;
+    db.run("create table t (g text, v int)").await;
+    db.run("insert into t values ('a', 1), ('a', 3), ('b', 2), ('b', null), (null, 5)").await;
+    db.check(&[
+        ("with s as (select g, sum(v) as total from t group by g) select g, total from s order by total", "b|2\na|4\nNULL|5"),
+        ("select v, row_number() over (partition by g order by v) from t where g = 'a' order by v", "1|1\n3|2"),
+        ("select v, lag(v, 1, 0) over (order by v), ntile(2) over (order by v) from t where v is not null order by v",
+         "1|0|1\n2|1|1\n3|2|2\n5|3|2"),
+        ("select v from t where v > (select avg(v) from t) order by v", "3\n5"),
+        ("select distinct on (g) g, v from t where g is not null order by g, v desc nulls last", "a|3\nb|2"),
+        ("select v from t where g in (select g from t where v = 2) order by v nulls first", "NULL\n2"),
+        ("select 1 union select 2 union all select 2 order by 1", "1\n2\n2"),
+        ("select v from t where exists (select 1 from t u where u.v = t.v + 1) order by v", "1\n2"),
+        ("with recursive n(i) as (values (1) union all select i + 1 from n where i < 5) select sum(i) from n", "15"),
+        ("with recursive n as (select 1 as i union all select i + 1 from n where i < 5) select count(*) from n", "5"),
+        ("select g, count(*) filter (where v > 1), string_agg(v::text, ',' order by v) from t where g is not null group by g order by g",
+         "a|1|1,3\nb|1|2"),
+        ("select coalesce(g, '-'), v from t order by 1, 2 offset 1 fetch first 2 rows only", "a|1\na|3"),
+        ("select g, v from t order by v desc nulls last limit 1", "NULL|5"),
+    ])
+    .await;
+}

@@ -1,0 +1,139 @@
+//! A database on a temporary directory, and SQL on it as one line.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use braid_base::ByteSize;
+use braid_engine::{Config, Database, EngineError, Outcome, Session, Statement};
+use bytes::Bytes;
+use datafusion::common::ScalarValue;
+use futures::StreamExt;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A database that vanishes with the test.
+pub struct TestDb {
+    pub dir: TempDir,
+    pub database: Arc<Database>,
+    pub session: Session,
+}
+
+/// A small configuration in `dir`.
+pub fn config(dir: &Path) -> Config {
+    let mut config = Config::new(dir);
+    config.buffer = ByteSize::mib(64);
+    config.query_memory = ByteSize::mib(64);
+    config.total_memory = ByteSize::mib(256);
+    config.target_partitions = 2;
+    config
+}
+
+impl TestDb {
+    pub async fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let database = Database::open(config(dir.path())).await.unwrap();
+        let session = database.session("alice");
+        Self { dir, database, session }
+    }
+
+    /// Runs one or more statements, all of which must succeed; answers what the last one printed.
+    pub async fn run(&self, sql: &str) -> String {
+        run(&self.session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+    }
+
+    /// Runs statements of which one must fail; answers its SQLSTATE and message.
+    pub async fn fail(&self, sql: &str) -> EngineError {
+        match run(&self.session, sql).await {
+            Ok(printed) => panic!("{sql} should have failed, it answered {printed}"),
+            Err(error) => error,
+        }
+    }
+
+    /// The SQLSTATE of statements of which one must fail.
+    pub async fn state(&self, sql: &str) -> &'static str {
+        self.fail(sql).await.sqlstate()
+    }
+
+    /// Checks a list of statements against what they print.
+    pub async fn check(&self, cases: &[(&str, &str)]) {
+        for (sql, expected) in cases {
+            assert_eq!(self.run(sql).await, *expected, "{sql}");
+        }
+    }
+
+    /// Checks a list of statements against the SQLSTATE they fail with.
+    pub async fn check_states(&self, cases: &[(&str, &str)]) {
+        for (sql, expected) in cases {
+            let error = self.fail(sql).await;
+            assert_eq!(error.sqlstate(), *expected, "{sql}: {error:?}");
+        }
+    }
+}
+
+/// Runs statements one by one; answers what the last one printed.
+pub async fn run(session: &Session, sql: &str) -> Result<String, EngineError> {
+    let mut printed = String::new();
+    for piece in sql.split(";;") {
+        for statement in session.parse(piece)? {
+            printed = run_one(session, &statement, vec![]).await?;
+        }
+    }
+    Ok(printed)
+}
+
+/// Runs a statement: rows as `1|a` lines, otherwise the tag.
+pub async fn run_one(
+    session: &Session,
+    statement: &Statement,
+    params: Vec<ScalarValue>,
+) -> Result<String, EngineError> {
+    match session.execute(statement, params, CancellationToken::new()).await? {
+        Outcome::Done { tag } => Ok(tag),
+        Outcome::Rows { mut stream, schema, .. } => {
+            let mut lines = Vec::new();
+            while let Some(batch) = stream.next().await {
+                let batch = batch.map_err(|error| EngineError::from_datafusion(&error))?;
+                assert_eq!(batch.schema(), schema, "the stream keeps the promised schema");
+                let options = FormatOptions::default().with_null("NULL");
+                let columns: Vec<ArrayFormatter<'_>> =
+                    batch.columns().iter().map(|array| ArrayFormatter::try_new(array, &options).unwrap()).collect();
+                for row in 0..batch.num_rows() {
+                    let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
+                    lines.push(values.join("|"));
+                }
+            }
+            Ok(lines.join("\n"))
+        }
+        Outcome::CopyOut(mut copy) => {
+            let mut out = Vec::new();
+            while let Some(bytes) = copy.next().await {
+                out.extend_from_slice(&bytes?);
+            }
+            Ok(String::from_utf8(out).unwrap())
+        }
+        Outcome::CopyIn(_) => panic!("COPY FROM STDIN needs data"),
+    }
+}
+
+/// The names of a query's columns.
+pub async fn column_names(session: &Session, sql: &str) -> String {
+    let statement = session.parse(sql).unwrap().remove(0);
+    match session.execute(&statement, vec![], CancellationToken::new()).await.unwrap() {
+        Outcome::Rows { schema, .. } => {
+            schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>().join(" ")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// COPY FROM STDIN with `data`, cut into pieces.
+pub async fn copy_in(session: &Session, sql: &str, data: &str, piece: usize) -> Result<u64, EngineError> {
+    let statement = session.parse(sql)?.remove(0);
+    let outcome = session.execute(&statement, vec![], CancellationToken::new()).await?;
+    let Outcome::CopyIn(mut copy) = outcome else { panic!("{outcome:?}") };
+    for bytes in data.as_bytes().chunks(piece) {
+        copy.data(Bytes::copy_from_slice(bytes)).await?;
+    }
+    copy.finish().await
+}
