@@ -4,6 +4,7 @@
 //! its version (and through it the [`DataFile`]s) alive for as long as it reads; a file that the newest manifest no
 //! longer names is deleted when its last version goes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -25,6 +26,15 @@ pub struct ColumnDef {
     pub default: Option<String>,
 }
 
+/// Most columns of a table: PostgreSQL's limit.
+pub const COLUMNS_MAX: usize = 1600;
+
+/// Longest name of a table or column, in bytes.
+pub const NAME_BYTES_MAX: usize = 255;
+
+/// Longest `DEFAULT`, in bytes of SQL text.
+pub const DEFAULT_BYTES_MAX: usize = 65_536;
+
 /// A table: name, columns, primary key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDef {
@@ -43,6 +53,36 @@ impl TableDef {
     pub fn arrow_schema(&self) -> SchemaRef {
         let fields = self.columns.iter().map(|c| Field::new(&c.name, c.column_type.arrow(), c.nullable));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// Whether the definition makes sense; if not, a sentence that says what does not, with the limit.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        if !(1..=COLUMNS_MAX).contains(&self.columns.len()) {
+            return Err(format!("it has {} columns; 1 to {COLUMNS_MAX} are possible", self.columns.len()));
+        }
+        let mut names = HashSet::new();
+        for name in self.columns.iter().map(|c| &c.name).chain([&self.name]) {
+            if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
+                return Err(format!("a name has {} bytes; 1 to {NAME_BYTES_MAX} are possible", name.len()));
+            }
+        }
+        for (at, column) in self.columns.iter().enumerate() {
+            if !names.insert(column.name.as_str()) {
+                return Err(format!("column \"{}\" is specified more than once", column.name));
+            }
+            let default_bytes = column.default.as_ref().map_or(0, String::len);
+            if default_bytes > DEFAULT_BYTES_MAX {
+                return Err(format!("a default has {default_bytes} bytes; at most {DEFAULT_BYTES_MAX} are possible"));
+            }
+            let key = self.primary_key.iter().filter(|key| usize::from(key.0) == at).count();
+            if key > 1 || (key == 1 && column.nullable) {
+                return Err(format!("column \"{}\" is in the primary key twice or nullable", column.name));
+            }
+        }
+        match self.primary_key.iter().find(|key| usize::from(key.0) >= self.columns.len()) {
+            Some(key) => Err(format!("primary key column {key} is beyond the {} columns", self.columns.len())),
+            None => Ok(()),
+        }
     }
 
     /// The column called `name`, with its id.

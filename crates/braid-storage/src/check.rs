@@ -1,0 +1,224 @@
+//! `check`: reads every byte that the manifest names and says what is wrong with it.
+//!
+//! For each data file: it is there, its header is its own, its length is what the manifest implies. For each segment:
+//! it can be read, its checksum holds, its padding is zero, it opens, it decodes completely, and row count, null count
+//! and bounds are as in the manifest. For the manifest itself: it decodes and is the one this process works with.
+//! Data files that nothing names are listed. So a flipped bit shows wherever it is.
+//!
+//! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
+//! segments in memory, and changes nothing. Dropping its future stops it.
+
+mod bounds;
+mod report;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_io::IoReason;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+
+use crate::checksum::checksum;
+use crate::chunk_reader::gather_all;
+use crate::manifest::Manifest;
+use crate::segment::Segment;
+use crate::store::{
+    CommitLock, DATA_FILE_HEADER_BYTES, DataFile, DataFileId, HeaderFault, Store, StoreShared, verify_header,
+};
+use crate::{ChunkMeta, StoreError, TableVersion};
+
+pub use report::{BoundsFault, CheckProgress, CheckReport, Fault, FaultKind};
+
+/// Segments read and verified at the same time: enough for the disk's queue and a few cores.
+const SEGMENTS_IN_FLIGHT_MAX: usize = 8;
+
+impl Store {
+    /// Verifies everything on disk; calls `progress` after each segment.
+    pub fn check<'a>(&'a self, progress: impl Fn(CheckProgress) + Send + Sync + 'a) -> BoxFuture<'a, CheckReport> {
+        Box::pin(self.check_unboxed(Box::new(progress)))
+    }
+
+    async fn check_unboxed(&self, progress: Box<dyn Fn(CheckProgress) + Send + Sync + '_>) -> CheckReport {
+        let shared = self.shared();
+        let catalog = self.snapshot();
+        let mut report = CheckReport::default();
+        report.faults.extend(check_manifest(shared, &mut report.bytes).await);
+        let segments_total = catalog.tables().map(|t| t.chunks.len() * t.def.columns.len()).sum();
+        for version in catalog.tables() {
+            report.tables += 1;
+            report.chunks += version.chunks.len();
+            for file in files_of(version).values() {
+                report.files += 1;
+                let faults = check_file(shared, version, file, &mut report.bytes).await;
+                report.faults.extend(faults);
+            }
+            let segments: Vec<(Arc<ChunkMeta>, usize)> = version
+                .chunks
+                .iter()
+                .flat_map(|chunk| (0..version.def.columns.len()).map(|column| (Arc::clone(chunk), column)))
+                .collect();
+            let mut results = stream::iter(segments)
+                .map(|(chunk, column)| check_segment(Arc::clone(shared), Arc::clone(version), chunk, column))
+                .buffer_unordered(SEGMENTS_IN_FLIGHT_MAX);
+            while let Some((bytes, fault)) = results.next().await {
+                report.segments += 1;
+                report.bytes += bytes;
+                report.faults.extend(fault);
+                progress(CheckProgress { segments: report.segments, segments_total, bytes: report.bytes });
+            }
+        }
+        match find_orphans(shared) {
+            Ok(orphans) => report.orphans = orphans,
+            Err(error) => report.faults.push(Fault::of_path(self.dir(), FaultKind::Store(error.to_string()))),
+        }
+        report.sort();
+        report
+    }
+}
+
+/// The manifest on disk against the state in memory, at a moment when no commit changes either.
+async fn check_manifest(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Option<Fault> {
+    let path = shared.directory.manifest();
+    let fault = |kind| Some(Fault::of_path(&path, kind));
+    let lock = match CommitLock::acquire(shared).await {
+        Ok(lock) => lock,
+        Err(error) => return fault(FaultKind::Store(error.to_string())),
+    };
+    let directory = Arc::clone(&shared.directory);
+    let read = tokio::task::spawn_blocking(move || directory.read_manifest()).await;
+    let read = read.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }));
+    let bytes = match read {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return fault(FaultKind::Missing),
+        Err(error) => return fault(FaultKind::Store(error.to_string())),
+    };
+    *bytes_read += bytes.len() as u64;
+    let (expected, found) = match Manifest::decode(&bytes) {
+        Ok(manifest) => (lock.catalog().sequence(), manifest.sequence),
+        Err(error) => return fault(FaultKind::Manifest(error)),
+    };
+    if expected == found { None } else { fault(FaultKind::Sequence { expected, found }) }
+}
+
+/// The data files of a table, each with the bytes it should have.
+fn files_of(version: &TableVersion) -> BTreeMap<DataFileId, ExpectedFile> {
+    let mut files = BTreeMap::new();
+    for chunk in version.chunks.iter() {
+        let file = files
+            .entry(chunk.file.id())
+            .or_insert_with(|| ExpectedFile { file: Arc::clone(&chunk.file), length: DATA_FILE_HEADER_BYTES as u64 });
+        let end = chunk.segments.iter().map(|s| s.offset + u64::from(s.stored_bytes)).max().unwrap_or(0);
+        file.length = file.length.max(end);
+    }
+    files
+}
+
+struct ExpectedFile {
+    file: Arc<DataFile>,
+    length: u64,
+}
+
+async fn check_file(
+    shared: &StoreShared,
+    version: &TableVersion,
+    expected: &ExpectedFile,
+    bytes_read: &mut u64,
+) -> Vec<Fault> {
+    let ExpectedFile { file, length } = expected;
+    let fault = |offset, kind| Fault {
+        table: Some(version.def.name.clone()),
+        column: None,
+        chunk: None,
+        file: file.path().to_owned(),
+        offset,
+        kind,
+    };
+    if file.is_missing() || !file.path().exists() {
+        return vec![fault(None, FaultKind::Missing)];
+    }
+    let mut faults = Vec::new();
+    match file.handle().len_bytes() {
+        Ok(found) if found == *length => {}
+        Ok(found) => faults.push(fault(None, FaultKind::Length { expected: *length, found })),
+        Err(error) => faults.push(fault(None, FaultKind::Read(error))),
+    }
+    match shared.device.read(file.handle(), 0, DATA_FILE_HEADER_BYTES, IoReason::Check).await {
+        Ok(block) => {
+            *bytes_read += block.len() as u64;
+            let header: Result<(), HeaderFault> = verify_header(block.as_slice(), file.id(), version.def.id);
+            faults.extend(header.err().map(|error| fault(Some(0), FaultKind::Header(error))));
+        }
+        Err(error) => faults.push(fault(Some(0), FaultKind::Read(error))),
+    }
+    faults
+}
+
+/// Bytes read, and what is wrong with the segment.
+async fn check_segment(
+    shared: Arc<StoreShared>,
+    version: Arc<TableVersion>,
+    chunk: Arc<ChunkMeta>,
+    column: usize,
+) -> (u64, Option<Fault>) {
+    let meta = &chunk.segments[column];
+    let fault = |kind| Fault {
+        table: Some(version.def.name.clone()),
+        column: Some(version.def.columns[column].name.clone()),
+        chunk: Some(chunk.id),
+        file: chunk.file.path().to_owned(),
+        offset: Some(meta.offset),
+        kind,
+    };
+    if chunk.file.is_missing() {
+        // Reported once, with the file.
+        return (0, None);
+    }
+    let read = shared.device.read(chunk.file.handle(), meta.offset, meta.stored_bytes as usize, IoReason::Check);
+    let stored = match read.await {
+        Ok(buffer) => buffer.into_bytes(),
+        Err(error) => return (0, Some(fault(FaultKind::Read(error)))),
+    };
+    let bytes = stored.len() as u64;
+    let (decoded_version, decoded_chunk) = (Arc::clone(&version), Arc::clone(&chunk));
+    let decode = move || verify_segment(&decoded_version, &decoded_chunk, column, stored);
+    let verified = tokio::task::spawn_blocking(decode);
+    let verdict = verified.await.unwrap_or_else(|error| Err(FaultKind::Structure(error.to_string())));
+    (bytes, verdict.err().map(fault))
+}
+
+fn verify_segment(version: &TableVersion, chunk: &ChunkMeta, column: usize, stored: Bytes) -> Result<(), FaultKind> {
+    let (meta, column_type) = (&chunk.segments[column], version.def.columns[column].column_type);
+    let bytes = stored.slice(..meta.segment_bytes as usize);
+    let found = checksum(&bytes);
+    if found != meta.checksum {
+        return Err(FaultKind::Checksum { expected: meta.checksum, found });
+    }
+    if stored[bytes.len()..].iter().any(|&byte| byte != 0) {
+        return Err(FaultKind::Padding);
+    }
+    let segment = Segment::open(bytes, column_type).map_err(|error| FaultKind::Structure(error.to_string()))?;
+    let (expected, found) = (u64::from(chunk.row_count), segment.row_count() as u64);
+    if expected != found {
+        return Err(FaultKind::RowCount { expected, found });
+    }
+    let array = gather_all(&segment);
+    let (expected, found) = (u64::from(chunk.row_count), array.len() as u64);
+    if expected != found {
+        return Err(FaultKind::RowCount { expected, found });
+    }
+    let (expected, found) = (u64::from(meta.zone_map.null_count), array.null_count() as u64);
+    if expected != found {
+        return Err(FaultKind::NullCount { expected, found });
+    }
+    bounds::verify(&array, column_type.physical(), &meta.zone_map)
+}
+
+/// Data files in the directory that neither the manifest names nor anything in this process is writing or reading.
+fn find_orphans(shared: &StoreShared) -> Result<Vec<std::path::PathBuf>, StoreError> {
+    let mut orphans = shared.directory.list_data_files()?;
+    // Ids are alive before their files exist and after they are gone.
+    orphans.retain(|id| !shared.directory.files_alive().contains(id));
+    let paths = orphans.into_iter().map(|id| shared.directory.data_file(id));
+    Ok(paths.filter(|path| path.exists()).collect())
+}

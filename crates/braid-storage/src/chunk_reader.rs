@@ -1,0 +1,76 @@
+//! Reading whole chunks without the buffer, to merge small ones.
+//!
+//! Scans do not come here; they go through the buffer, which reads each segment once for all of them.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use braid_io::{Device, IoError, IoReason};
+use bytes::Bytes;
+use futures::future::try_join_all;
+
+use crate::checksum::checksum;
+use crate::segment::Segment;
+use crate::{ChunkMeta, Selection, StoreError, TableDef};
+
+/// All rows of a chunk.
+pub(crate) async fn read_chunk(
+    device: &dyn Device,
+    def: &Arc<TableDef>,
+    chunk: &Arc<ChunkMeta>,
+) -> Result<RecordBatch, StoreError> {
+    let columns = (0..def.columns.len()).map(|column| async move {
+        let bytes = read_segment(device, chunk, column).await?;
+        let (def, chunk) = (Arc::clone(def), Arc::clone(chunk));
+        let decoded = tokio::task::spawn_blocking(move || decode(&def, &chunk, column, bytes));
+        decoded.await.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))
+    });
+    let columns = try_join_all(columns).await?;
+    Ok(RecordBatch::try_new(def.arrow_schema(), columns).expect("columns are checked as they are decoded"))
+}
+
+/// The bytes of a segment, without padding, unchecked.
+async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, column: usize) -> Result<Bytes, IoError> {
+    let segment = &chunk.segments[column];
+    let read = device.read(chunk.file.handle(), segment.offset, segment.stored_bytes as usize, IoReason::Load);
+    Ok(read.await?.into_bytes().slice(..segment.segment_bytes as usize))
+}
+
+fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Result<ArrayRef, StoreError> {
+    let (segment, column_def) = (&chunk.segments[column], &def.columns[column]);
+    let found = checksum(&bytes);
+    if found != segment.checksum {
+        return Err(StoreError::Corrupt {
+            table: def.name.clone(),
+            column: column_def.name.clone(),
+            chunk: chunk.id,
+            file: chunk.file.path().to_owned(),
+            offset: segment.offset,
+            expected: segment.checksum,
+            found,
+        });
+    }
+    let expected = chunk.row_count as usize;
+    let malformed = |reason: String| StoreError::Malformed {
+        table: def.name.clone(),
+        column: column_def.name.clone(),
+        chunk: chunk.id,
+        reason,
+    };
+    let segment = Segment::open(bytes, column_def.column_type).map_err(|error| malformed(error.to_string()))?;
+    if segment.row_count() != expected {
+        return Err(malformed(format!("{} rows instead of {expected}", segment.row_count())));
+    }
+    let array = gather_all(&segment);
+    if !column_def.nullable && array.null_count() > 0 {
+        return Err(malformed(format!("{} nulls in a NOT NULL column", array.null_count())));
+    }
+    Ok(array)
+}
+
+/// All values of a segment.
+pub(crate) fn gather_all(segment: &Segment) -> ArrayRef {
+    let vectors = 0..segment.vector_count();
+    let selections: Vec<Selection> = vectors.clone().map(|v| Selection::all(segment.vector_rows(v))).collect();
+    segment.gather(vectors, &selections)
+}

@@ -1,0 +1,317 @@
+//! A table's part of the manifest: definition, chunks, segments and zone maps.
+//!
+//! A string is its length in 4 bytes and then its UTF-8 bytes. Section:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | 4 | table id |
+//! | 4 | next chunk id |
+//! | 8 | sequence number of the manifest that last changed the table |
+//! | string | name |
+//! | 2 | number of columns; then each column |
+//! | 2 | number of primary key columns; then 2 bytes each, the column's ordinal |
+//! | 4 | number of chunks; then each chunk |
+//!
+//! Column:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | string | name |
+//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid |
+//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, otherwise 0 |
+//! | 1 | bit 0: nullable; bit 1: has a default |
+//! | string | the default's SQL text, if it has one |
+//!
+//! Chunk, followed by one segment entry for each column:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | 4 | chunk id |
+//! | 4 | rows |
+//! | 8 | data file id |
+//!
+//! Segment entry:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | 8 | offset in the data file |
+//! | 4 | stored bytes, padding included |
+//! | 4 | segment bytes, padding excluded |
+//! | 8 | XXH3-64 of the segment bytes |
+//! | 4 | nulls |
+//! | 1 | bit 0: has a minimum; bit 1: has a maximum; bit 2: the bounds are values that occur |
+//! | | minimum, then maximum, those there are, in the form of the column's physical type: bool 1 byte; integers 8; 128-bit integers 16; floats 8 (IEEE 754 double); bytes 2 for the length, then the bytes; interval 4 months, 4 days, 8 nanoseconds |
+
+use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, SEGMENT_ALIGN_BYTES, TableId};
+
+use super::byte_reader::ByteReader;
+use super::{ManifestChunk, ManifestError, ManifestTable};
+use crate::store::{DATA_FILE_HEADER_BYTES, DataFileId};
+use crate::types::NUMERIC_PRECISION_MAX;
+use crate::{ColumnDef, ColumnType, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
+
+/// The smallest section: ids, sequence, an empty name and three counts.
+pub(super) const BYTES_MIN: usize = 4 + 4 + 8 + 4 + 2 + 2 + 4;
+/// The smallest column: an empty name, type, parameter, flags.
+const COLUMN_BYTES_MIN: usize = 4 + 1 + 4 + 1;
+/// A chunk's own entry.
+const CHUNK_BYTES: usize = 4 + 4 + 8;
+/// The smallest segment entry: no bounds.
+const SEGMENT_BYTES_MIN: usize = 8 + 4 + 4 + 8 + 4 + 1;
+
+const NULLABLE: u8 = 1;
+const HAS_DEFAULT: u8 = 2;
+const HAS_MIN: u8 = 1;
+const HAS_MAX: u8 = 2;
+const EXACT: u8 = 4;
+
+/// The section of a table with `chunks` as (id, rows, file, segments) in row order.
+pub(crate) fn encode_table<'a>(
+    def: &TableDef,
+    next_chunk_id: u32,
+    sequence: u64,
+    chunks: impl ExactSizeIterator<Item = (ChunkId, u32, DataFileId, &'a [SegmentMeta])>,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256 + chunks.len() * (CHUNK_BYTES + def.columns.len() * 64));
+    out.extend_from_slice(&def.id.0.to_le_bytes());
+    out.extend_from_slice(&next_chunk_id.to_le_bytes());
+    out.extend_from_slice(&sequence.to_le_bytes());
+    put_string(&mut out, &def.name);
+    out.extend_from_slice(&(def.columns.len() as u16).to_le_bytes());
+    for column in &def.columns {
+        put_column(&mut out, column);
+    }
+    out.extend_from_slice(&(def.primary_key.len() as u16).to_le_bytes());
+    for column in &def.primary_key {
+        out.extend_from_slice(&column.0.to_le_bytes());
+    }
+    out.extend_from_slice(&(chunks.len() as u32).to_le_bytes());
+    for (id, row_count, file_id, segments) in chunks {
+        assert_eq!(segments.len(), def.columns.len(), "a chunk has a segment for each column");
+        out.extend_from_slice(&id.0.to_le_bytes());
+        out.extend_from_slice(&row_count.to_le_bytes());
+        out.extend_from_slice(&file_id.0.to_le_bytes());
+        for (segment, column) in segments.iter().zip(&def.columns) {
+            put_segment(&mut out, segment, column.column_type.physical());
+        }
+    }
+    out
+}
+
+/// Reads one section and checks all that it says of itself.
+pub(super) fn decode_table(reader: &mut ByteReader<'_>) -> Result<ManifestTable, ManifestError> {
+    let id = TableId(reader.u32()?);
+    let (next_chunk_id, sequence) = (reader.u32()?, reader.u64()?);
+    let name = reader.string()?;
+    let column_count = usize::from(reader.u16()?);
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(reader.bounded_capacity(column_count, COLUMN_BYTES_MIN));
+    for _ in 0..column_count {
+        columns.push(take_column(reader)?);
+    }
+    let key_count = usize::from(reader.u16()?);
+    let mut primary_key = Vec::with_capacity(reader.bounded_capacity(key_count, 2));
+    for _ in 0..key_count {
+        let column = reader.u16()?;
+        if usize::from(column) >= column_count {
+            return Err(reader.malformed(format!("a key column {column} of {column_count} columns")));
+        }
+        primary_key.push(ColumnId(column));
+    }
+    let def = TableDef { id, name, columns, primary_key };
+    if let Err(what) = def.validate() {
+        return Err(reader.malformed(format!("table \"{}\": {what}", def.name)));
+    }
+    let chunk_count = reader.u32()? as usize;
+    let chunk_bytes_min = CHUNK_BYTES + column_count * SEGMENT_BYTES_MIN;
+    let mut chunks: Vec<ManifestChunk> = Vec::with_capacity(reader.bounded_capacity(chunk_count, chunk_bytes_min));
+    for _ in 0..chunk_count {
+        let chunk = take_chunk(reader, &def)?;
+        if chunks.last().is_some_and(|last| last.id >= chunk.id) || chunk.id.0 >= next_chunk_id {
+            return Err(reader.malformed(format!("chunk id {} is out of order", chunk.id)));
+        }
+        chunks.push(chunk);
+    }
+    Ok(ManifestTable { def, next_chunk_id, sequence, chunks })
+}
+
+fn put_string(out: &mut Vec<u8>, text: &str) {
+    let length = u32::try_from(text.len()).expect("names and defaults are checked at CREATE TABLE");
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
+    let (tag, parameter) = type_code(column.column_type);
+    let nullable = if column.nullable { NULLABLE } else { 0 };
+    let has_default = if column.default.is_some() { HAS_DEFAULT } else { 0 };
+    put_string(out, &column.name);
+    out.push(tag);
+    out.extend_from_slice(&parameter.to_le_bytes());
+    out.push(nullable | has_default);
+    if let Some(default) = &column.default {
+        put_string(out, default);
+    }
+}
+
+fn take_column(reader: &mut ByteReader<'_>) -> Result<ColumnDef, ManifestError> {
+    let name = reader.string()?;
+    let (tag, parameter, flags) = (reader.u8()?, reader.u32()?, reader.u8()?);
+    let Some(column_type) = type_of_code(tag, parameter) else {
+        return Err(reader.malformed(format!("column \"{name}\" has type {tag} with parameter {parameter}")));
+    };
+    if flags & !(NULLABLE | HAS_DEFAULT) != 0 {
+        return Err(reader.malformed(format!("column \"{name}\" has flags {flags:#04x}")));
+    }
+    let default = if flags & HAS_DEFAULT != 0 { Some(reader.string()?) } else { None };
+    Ok(ColumnDef { name, column_type, nullable: flags & NULLABLE != 0, default })
+}
+
+fn type_code(column_type: ColumnType) -> (u8, u32) {
+    match column_type {
+        ColumnType::Boolean => (1, 0),
+        ColumnType::SmallInt => (2, 0),
+        ColumnType::Integer => (3, 0),
+        ColumnType::BigInt => (4, 0),
+        ColumnType::Real => (5, 0),
+        ColumnType::Double => (6, 0),
+        ColumnType::Numeric { precision, scale } => (7, u32::from(precision) + 256 * u32::from(scale)),
+        ColumnType::Text => (8, 0),
+        ColumnType::Varchar(limit) => (9, limit),
+        ColumnType::Char(limit) => (10, limit),
+        ColumnType::Date => (11, 0),
+        ColumnType::Timestamp => (12, 0),
+        ColumnType::TimestampTz => (13, 0),
+        ColumnType::Interval => (14, 0),
+        ColumnType::Bytea => (15, 0),
+        ColumnType::Uuid => (16, 0),
+    }
+}
+
+fn type_of_code(tag: u8, parameter: u32) -> Option<ColumnType> {
+    let column_type = match (tag, parameter) {
+        (7, _) => {
+            let (precision, scale) = ((parameter & 0xFF) as u8, u8::try_from(parameter >> 8).ok()?);
+            let valid = (1..=NUMERIC_PRECISION_MAX).contains(&precision) && scale <= precision;
+            return valid.then_some(ColumnType::Numeric { precision, scale });
+        }
+        (9, limit) => return Some(ColumnType::Varchar(limit)),
+        (10, limit) => return Some(ColumnType::Char(limit)),
+        (1, 0) => ColumnType::Boolean,
+        (2, 0) => ColumnType::SmallInt,
+        (3, 0) => ColumnType::Integer,
+        (4, 0) => ColumnType::BigInt,
+        (5, 0) => ColumnType::Real,
+        (6, 0) => ColumnType::Double,
+        (8, 0) => ColumnType::Text,
+        (11, 0) => ColumnType::Date,
+        (12, 0) => ColumnType::Timestamp,
+        (13, 0) => ColumnType::TimestampTz,
+        (14, 0) => ColumnType::Interval,
+        (15, 0) => ColumnType::Bytea,
+        (16, 0) => ColumnType::Uuid,
+        _ => return None,
+    };
+    Some(column_type)
+}
+
+fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef) -> Result<ManifestChunk, ManifestError> {
+    let (id, row_count, file_id) = (ChunkId(reader.u32()?), reader.u32()?, DataFileId(reader.u64()?));
+    if !(1..=CHUNK_ROWS as u32).contains(&row_count) {
+        return Err(reader.malformed(format!("chunk {id} has {row_count} rows")));
+    }
+    let mut segments = Vec::with_capacity(reader.bounded_capacity(def.columns.len(), SEGMENT_BYTES_MIN));
+    for column in &def.columns {
+        let segment = take_segment(reader, column.column_type.physical())?;
+        let nulls_max = if column.nullable { row_count } else { 0 };
+        if segment.zone_map.null_count > nulls_max {
+            let nulls = segment.zone_map.null_count;
+            return Err(reader.malformed(format!("{nulls} nulls in column \"{}\" of chunk {id}", column.name)));
+        }
+        segments.push(segment);
+    }
+    Ok(ManifestChunk { id, row_count, file_id, segments })
+}
+
+fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, physical: PhysicalType) {
+    let zone_map = &segment.zone_map;
+    let bounds = zone_map.min.iter().chain(&zone_map.max);
+    assert!(bounds.clone().all(|bound| is_of(bound, physical)), "bounds have their column's type: {zone_map:?}");
+    let flag = |set: bool, bit: u8| if set { bit } else { 0 };
+    out.extend_from_slice(&segment.offset.to_le_bytes());
+    out.extend_from_slice(&segment.stored_bytes.to_le_bytes());
+    out.extend_from_slice(&segment.segment_bytes.to_le_bytes());
+    out.extend_from_slice(&segment.checksum.to_le_bytes());
+    out.extend_from_slice(&zone_map.null_count.to_le_bytes());
+    out.push(
+        flag(zone_map.min.is_some(), HAS_MIN) | flag(zone_map.max.is_some(), HAS_MAX) | flag(zone_map.exact, EXACT),
+    );
+    bounds.for_each(|bound| put_scalar(out, bound));
+}
+
+fn is_of(scalar: &Scalar, physical: PhysicalType) -> bool {
+    match scalar {
+        Scalar::Bool(_) => physical == PhysicalType::Bool,
+        Scalar::Int(_) => physical == PhysicalType::Int,
+        Scalar::Int128(_) => physical == PhysicalType::Int128,
+        Scalar::Float(_) => matches!(physical, PhysicalType::Float32 | PhysicalType::Float64),
+        Scalar::Bytes(_) => physical == PhysicalType::Bytes,
+        Scalar::Interval(..) => physical == PhysicalType::Interval,
+    }
+}
+
+fn take_segment(reader: &mut ByteReader<'_>, physical: PhysicalType) -> Result<SegmentMeta, ManifestError> {
+    const ALIGN: u64 = SEGMENT_ALIGN_BYTES as u64;
+    let offset = reader.u64()?;
+    let (stored_bytes, segment_bytes) = (reader.u32()?, reader.u32()?);
+    let (checksum, null_count, flags) = (reader.u64()?, reader.u32()?, reader.u8()?);
+    let aligned = offset % ALIGN == 0 && u64::from(stored_bytes) % ALIGN == 0;
+    let placed = offset >= DATA_FILE_HEADER_BYTES as u64 && offset.checked_add(u64::from(stored_bytes)).is_some();
+    if !aligned || !placed || segment_bytes == 0 || segment_bytes > stored_bytes {
+        let what = format!("a segment of {segment_bytes} bytes in {stored_bytes} at offset {offset}");
+        return Err(reader.malformed(what));
+    }
+    if flags & !(HAS_MIN | HAS_MAX | EXACT) != 0 {
+        return Err(reader.malformed(format!("a segment has flags {flags:#04x}")));
+    }
+    let min = if flags & HAS_MIN != 0 { Some(take_scalar(reader, physical)?) } else { None };
+    let max = if flags & HAS_MAX != 0 { Some(take_scalar(reader, physical)?) } else { None };
+    let zone_map = ZoneMap { min, max, null_count, exact: flags & EXACT != 0 };
+    Ok(SegmentMeta { offset, stored_bytes, segment_bytes, checksum, zone_map })
+}
+
+fn put_scalar(out: &mut Vec<u8>, scalar: &Scalar) {
+    match scalar {
+        Scalar::Bool(value) => out.push(u8::from(*value)),
+        Scalar::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Scalar::Int128(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Scalar::Float(value) => out.extend_from_slice(&value.to_bits().to_le_bytes()),
+        Scalar::Bytes(value) => {
+            let length = u16::try_from(value.len()).expect("bounds are cut to ZONE_BYTES_MAX");
+            out.extend_from_slice(&length.to_le_bytes());
+            out.extend_from_slice(value);
+        }
+        Scalar::Interval(months, days, nanoseconds) => {
+            out.extend_from_slice(&months.to_le_bytes());
+            out.extend_from_slice(&days.to_le_bytes());
+            out.extend_from_slice(&nanoseconds.to_le_bytes());
+        }
+    }
+}
+
+fn take_scalar(reader: &mut ByteReader<'_>, physical: PhysicalType) -> Result<Scalar, ManifestError> {
+    Ok(match physical {
+        PhysicalType::Bool => match reader.u8()? {
+            0 => Scalar::Bool(false),
+            1 => Scalar::Bool(true),
+            other => return Err(reader.malformed(format!("a boolean bound is {other}"))),
+        },
+        PhysicalType::Int => Scalar::Int(reader.i64()?),
+        PhysicalType::Int128 => Scalar::Int128(reader.i128()?),
+        PhysicalType::Float32 | PhysicalType::Float64 => Scalar::Float(f64::from_bits(reader.u64()?)),
+        PhysicalType::Bytes => {
+            let length = usize::from(reader.u16()?);
+            Scalar::Bytes(reader.take(length)?.to_vec())
+        }
+        PhysicalType::Interval => Scalar::Interval(reader.i32()?, reader.i32()?, reader.i64()?),
+    })
+}

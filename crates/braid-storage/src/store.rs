@@ -1,0 +1,272 @@
+//! The store: one data directory, its tables and their files.
+//!
+//! Readers take a [`Catalog`] with [`Store::snapshot`], which never waits for a commit, and keep the table versions in
+//! it for as long as they like. Writers make data files and commit them (see [`commit`]); committed data files never
+//! change.
+//!
+//! Opening reads the manifest and opens the data files it names, without reading them; data files that it does not
+//! name are deleted. There is nothing to replay, so that start-up does not depend on how the last process ended.
+//!
+//! Futures that cross the crate are boxed, so that upper crates compile a call and not the work.
+//!
+//! Deliberately not done here: statements, transactions of several statements, names that are not exact (the engine
+//! folds case), values of defaults, uniqueness.
+
+mod commit;
+mod data_directory;
+mod data_file;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use braid_base::TableId;
+use braid_io::Device;
+use futures::future::BoxFuture;
+use parking_lot::RwLock;
+use tokio::sync::{Mutex, Semaphore};
+
+use crate::catalog::{Catalog, NewTable, TableEntry};
+use crate::manifest::{Manifest, ManifestTable};
+use crate::table_appender::TableAppender;
+use crate::{ChunkMeta, StoreError, TableDef, TableVersion};
+
+pub(crate) use commit::{Commit, CommitLock};
+pub(crate) use data_directory::DataDirectory;
+pub use data_directory::{Step, StepHook};
+pub use data_file::{DATA_FILE_HEADER_BYTES, DataFile, DataFileId, FORMAT_VERSION as DATA_FILE_VERSION, HeaderFault};
+pub(crate) use data_file::{encode_header, verify_header};
+
+/// What a store is built on.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// Through which data files are read and written.
+    pub device: Arc<dyn Device>,
+    /// Threads that encode columns at the same time, for all loads together; at least 1.
+    pub encode_threads: usize,
+}
+
+/// One data directory.
+pub struct Store {
+    shared: Arc<StoreShared>,
+}
+
+/// What a store and its appenders have in common.
+pub(crate) struct StoreShared {
+    pub(crate) directory: Arc<DataDirectory>,
+    pub(crate) device: Arc<dyn Device>,
+    /// The newest state. Written only under the commit lock, and only to swap the pointer.
+    catalog: RwLock<Arc<Catalog>>,
+    commits: Arc<Mutex<commit::CommitState>>,
+    next_file_id: AtomicU64,
+    next_table_id: AtomicU32,
+    pub(crate) encode_permits: Arc<Semaphore>,
+}
+
+impl Store {
+    /// Opens the data directory `dir`, creating it if it does not exist. Blocks on the disk, a few milliseconds for
+    /// thousands of chunks.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] when another process has it open; [`StoreError::Manifest`] when its manifest is damaged
+    /// or from another version: nothing is guessed, nothing deleted.
+    pub fn open(dir: &Path, options: StoreOptions) -> Result<Arc<Self>, StoreError> {
+        Self::open_hooked(dir, options, None)
+    }
+
+    /// [`Self::open`] with a hook before each step that changes the directory: for simulated crashes.
+    pub fn open_hooked(
+        dir: &Path,
+        options: StoreOptions,
+        hook: Option<Arc<dyn StepHook>>,
+    ) -> Result<Arc<Self>, StoreError> {
+        assert!(options.encode_threads > 0, "encoding takes at least one thread");
+        let directory = Arc::new(DataDirectory::open(dir, hook)?);
+        let manifest = read_manifest(&directory)?;
+        let next_file_id = remove_orphans(&directory, &manifest)?;
+        let next_table_id = manifest.next_table_id;
+        let catalog = open_tables(&directory, options.device.as_ref(), manifest)?;
+        let shared = Arc::new(StoreShared {
+            directory,
+            device: options.device,
+            catalog: RwLock::new(Arc::new(catalog)),
+            commits: Arc::default(),
+            next_file_id: AtomicU64::new(next_file_id),
+            next_table_id: AtomicU32::new(next_table_id),
+            encode_permits: Arc::new(Semaphore::new(options.encode_threads)),
+        });
+        Ok(Arc::new(Self { shared }))
+    }
+
+    /// The newest state of all tables. Never waits.
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        self.shared.snapshot()
+    }
+
+    /// The data directory.
+    pub fn dir(&self) -> &Path {
+        self.shared.directory.path()
+    }
+
+    /// Creates an empty table; durable when it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::TableExists`], [`StoreError::InvalidTable`], and what commits can fail with.
+    pub fn create_table(&self, table: NewTable) -> BoxFuture<'_, Result<Arc<TableVersion>, StoreError>> {
+        Box::pin(self.create_table_unboxed(table))
+    }
+
+    async fn create_table_unboxed(&self, table: NewTable) -> Result<Arc<TableVersion>, StoreError> {
+        let def = self.shared.define(table)?;
+        let lock = CommitLock::acquire(&self.shared).await?;
+        let catalog = lock.catalog();
+        if catalog.table(&def.name).is_some() {
+            return Err(StoreError::TableExists { table: def.name });
+        }
+        let version =
+            Arc::new(TableVersion { def: Arc::new(def), chunks: Arc::from([]), sequence: catalog.sequence() + 1 });
+        let catalog = catalog.with(TableEntry::new(Arc::clone(&version), 0));
+        lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
+        Ok(version)
+    }
+
+    /// Drops a table; durable when it returns. Its files go when the last scan of it is over.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`], and what commits can fail with.
+    pub fn drop_table<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.drop_table_unboxed(name))
+    }
+
+    async fn drop_table_unboxed(&self, name: &str) -> Result<(), StoreError> {
+        let lock = CommitLock::acquire(&self.shared).await?;
+        let catalog = lock.catalog();
+        let Some(version) = catalog.table(name) else {
+            return Err(StoreError::UnknownTable { table: name.to_owned() });
+        };
+        let removed = version.chunks.iter().map(|chunk| Arc::clone(&chunk.file)).collect();
+        lock.publish(Commit { catalog: catalog.without(version.def.id), added: Vec::new(), removed }).await
+    }
+
+    /// Starts adding rows to a table. Nothing of them is seen before [`TableAppender::commit`].
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`].
+    pub fn append(&self, table: &str) -> Result<TableAppender, StoreError> {
+        match self.snapshot().table(table) {
+            Some(version) => Ok(TableAppender::to_existing(Arc::clone(&self.shared), Arc::clone(&version.def))),
+            None => Err(StoreError::UnknownTable { table: table.to_owned() }),
+        }
+    }
+
+    /// Starts a table that appears with its rows, at [`TableAppender::commit`]: CREATE TABLE AS.
+    ///
+    /// # Errors
+    /// [`StoreError::TableExists`], [`StoreError::InvalidTable`].
+    pub fn create_and_append(&self, table: NewTable) -> Result<TableAppender, StoreError> {
+        if self.snapshot().table(&table.name).is_some() {
+            return Err(StoreError::TableExists { table: table.name });
+        }
+        let def = Arc::new(self.shared.define(table)?);
+        Ok(TableAppender::to_new(Arc::clone(&self.shared), def))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<StoreShared> {
+        &self.shared
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("dir", &self.dir()).finish_non_exhaustive()
+    }
+}
+
+impl StoreShared {
+    pub(crate) fn snapshot(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read())
+    }
+
+    /// A new data file of `table`, doomed until a commit spares it.
+    pub(crate) fn create_file(&self, table: TableId) -> Result<Arc<DataFile>, StoreError> {
+        let id = DataFileId(self.next_file_id.fetch_add(1, Ordering::Relaxed));
+        DataFile::create(&self.directory, self.device.as_ref(), id, table)
+            .map_err(|error| StoreError::io(self.directory.path(), error))
+    }
+
+    /// A definition with an id of its own.
+    fn define(&self, table: NewTable) -> Result<TableDef, StoreError> {
+        let NewTable { name, mut columns, primary_key } = table;
+        for key in &primary_key {
+            if let Some(column) = columns.get_mut(usize::from(key.0)) {
+                column.nullable = false;
+            }
+        }
+        let id = TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed));
+        let def = TableDef { id, name, columns, primary_key };
+        match def.validate() {
+            Ok(()) => Ok(def),
+            Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),
+        }
+    }
+}
+
+/// The manifest of an existing data directory, or the first one of a new one.
+fn read_manifest(directory: &DataDirectory) -> Result<Manifest, StoreError> {
+    if let Some(bytes) = directory.read_manifest()? {
+        return Manifest::decode(&bytes).map_err(|source| StoreError::Manifest { path: directory.manifest(), source });
+    }
+    // Without this, a directory that lost its manifest would lose its data files as orphans.
+    let data_files = directory.list_data_files()?.len();
+    if data_files > 0 {
+        return Err(StoreError::ManifestMissing { dir: directory.path().to_owned(), data_files });
+    }
+    let manifest = Manifest::empty();
+    directory.switch_manifest(&manifest.encode()).map_err(|error| match error {
+        data_directory::SwitchError::NotSwitched(error) | data_directory::SwitchError::Uncertain(error) => *error,
+    })?;
+    Ok(manifest)
+}
+
+/// Deletes the data files that the manifest does not name; returns the id that the next data file gets.
+fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64, StoreError> {
+    let named: HashSet<DataFileId> = manifest.tables.iter().flat_map(|t| t.chunks.iter().map(|c| c.file_id)).collect();
+    let mut next_file_id = manifest.next_file_id;
+    for id in directory.list_data_files()? {
+        if !named.contains(&id) {
+            let path = directory.data_file(id);
+            tracing::info!(file = %path.display(), "deleting a data file that no commit completed");
+            directory.remove(&path);
+            // Should the deletion have failed, the name stays taken.
+            next_file_id = next_file_id.max(id.0.saturating_add(1));
+        }
+    }
+    Ok(next_file_id)
+}
+
+/// The catalog that `manifest` describes, with its data files open.
+fn open_tables(directory: &Arc<DataDirectory>, device: &dyn Device, manifest: Manifest) -> Result<Catalog, StoreError> {
+    let mut entries = Vec::with_capacity(manifest.tables.len());
+    for table in manifest.tables {
+        let ManifestTable { def, next_chunk_id, sequence, chunks } = table;
+        let mut files: HashMap<DataFileId, Arc<DataFile>> = HashMap::new();
+        let mut opened = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            let file = match files.get(&chunk.file_id) {
+                Some(file) => Arc::clone(file),
+                None => {
+                    let file = DataFile::open(directory, device, chunk.file_id, def.id)?;
+                    files.insert(chunk.file_id, Arc::clone(&file));
+                    file
+                }
+            };
+            let (id, row_count) = (chunk.id, chunk.row_count);
+            opened.push(Arc::new(ChunkMeta { id, row_count, file, segments: chunk.segments }));
+        }
+        let version = TableVersion { def: Arc::new(def), chunks: opened.into(), sequence };
+        entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
+    }
+    Ok(Catalog::new(manifest.sequence, entries))
+}

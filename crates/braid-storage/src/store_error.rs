@@ -1,0 +1,218 @@
+//! What can go wrong in the store, by cause, with the names, values and limits that a person needs to act on it.
+
+use std::path::{Path, PathBuf};
+
+use braid_base::ChunkId;
+use braid_io::IoError;
+
+use crate::ColumnType;
+use crate::manifest::ManifestError;
+use crate::segment::SegmentError;
+
+/// Why an operation of the store failed. Unless a variant says otherwise, the tables are as before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another process, or another store of this process, has the data directory open.
+    #[error("data directory \"{}\" is in use by {}", dir.display(), holder(*pid))]
+    InUse {
+        /// The data directory.
+        dir: PathBuf,
+        /// Process id of the holder; `None` while it has not written it yet.
+        pid: Option<u32>,
+    },
+    /// There are data files and no manifest: somebody deleted it, or this is no data directory.
+    #[error("data directory \"{}\" has {data_files} data files and no manifest", dir.display())]
+    ManifestMissing {
+        /// The data directory.
+        dir: PathBuf,
+        /// Data files in it, which are left as they are.
+        data_files: usize,
+    },
+    /// The manifest cannot be trusted.
+    #[error("manifest \"{}\": {source}", path.display())]
+    Manifest {
+        /// The manifest file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ManifestError,
+    },
+    /// CREATE TABLE of a name that is taken.
+    #[error("table \"{table}\" already exists")]
+    TableExists {
+        /// The name.
+        table: String,
+    },
+    /// No such table, or it was dropped in the meantime.
+    #[error("table \"{table}\" does not exist")]
+    UnknownTable {
+        /// The name.
+        table: String,
+    },
+    /// CREATE TABLE with a definition that makes no sense.
+    #[error("table \"{table}\" cannot be created: {reason}")]
+    InvalidTable {
+        /// The name.
+        table: String,
+        /// What is wrong, with the limit.
+        reason: String,
+    },
+    /// A batch whose columns are not the table's.
+    #[error("rows for table \"{table}\" have columns ({found}), the table has ({expected})")]
+    SchemaMismatch {
+        /// The table.
+        table: String,
+        /// Names and types of the table's columns.
+        expected: String,
+        /// Names and types of the batch's columns.
+        found: String,
+    },
+    /// A null in a NOT NULL column.
+    #[error("null value in column \"{column}\" of table \"{table}\" violates its NOT NULL constraint")]
+    NullViolation {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// A string above the limit of its `varchar(n)` or `char(n)`.
+    #[error(
+        "value of {found} characters is too long for column \"{column}\" of table \"{table}\", type {column_type}: \"{value}\""
+    )]
+    TooLong {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its type, with the limit in characters.
+        column_type: ColumnType,
+        /// Characters of the value.
+        found: usize,
+        /// The value, or its beginning and an ellipsis.
+        value: String,
+    },
+    /// A numeric with more digits than its column's precision.
+    #[error("value {value} (unscaled) does not fit column \"{column}\" of table \"{table}\", type {column_type}")]
+    NumericOverflow {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        column_type: ColumnType,
+        /// The value times ten to the scale.
+        value: i128,
+    },
+    /// `commit` after an `append` that failed or was abandoned half-way.
+    #[error("an earlier batch for table \"{table}\" was not taken in completely")]
+    IncompleteAppend {
+        /// The table.
+        table: String,
+    },
+    /// A column could not be encoded.
+    #[error("column \"{column}\" of table \"{table}\" cannot be encoded: {source}")]
+    Encode {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Why.
+        source: Box<SegmentError>,
+    },
+    /// A segment on disk is damaged.
+    #[error(
+        "column \"{column}\" of table \"{table}\", chunk {chunk}: checksum {found:#018x} instead of {expected:#018x} at \
+         offset {offset} of \"{}\"", file.display()
+    )]
+    Corrupt {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The chunk.
+        chunk: ChunkId,
+        /// The data file.
+        file: PathBuf,
+        /// Where in the file, in bytes.
+        offset: u64,
+        /// Checksum in the manifest.
+        expected: u64,
+        /// Checksum of the bytes read.
+        found: u64,
+    },
+    /// A segment whose checksum holds and whose contents make no sense.
+    #[error("column \"{column}\" of table \"{table}\", chunk {chunk}: {reason}")]
+    Malformed {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The chunk.
+        chunk: ChunkId,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The disk, or the user's quota, is full. What the operation wrote has been removed.
+    #[error("no space left in \"{}\": {reason}", dir.display())]
+    DiskFull {
+        /// The data directory.
+        dir: PathBuf,
+        /// The operating system's words, with the file.
+        reason: String,
+    },
+    /// Reading or writing a data file failed.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// An operation on the data directory failed.
+    #[error("cannot {operation} \"{}\": {source}", path.display())]
+    Directory {
+        /// What was tried, as a verb.
+        operation: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: std::io::Error,
+    },
+    /// The disk failed in the moment of the switch: after a restart the commit may be there or not, whole in either
+    /// case. The store takes no further commits.
+    #[error("the commit may or may not have become durable, no more are taken until a restart: {reason}")]
+    Uncertain {
+        /// What failed.
+        reason: String,
+    },
+    /// The work was abandoned: the runtime is shutting down, or the encoder panicked.
+    #[error("the storage work did not finish: {reason}")]
+    Stopped {
+        /// What happened.
+        reason: String,
+    },
+}
+
+// Errors travel in every `Result` of the store and of the rooms above; large ones slow the good case down.
+const _: () = assert!(size_of::<StoreError>() < 128);
+
+impl StoreError {
+    /// The error of `operation` on `path` within the data directory `dir`.
+    pub(crate) fn directory(dir: &Path, operation: &'static str, path: &Path, source: std::io::Error) -> Self {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        match source.kind() {
+            StorageFull | QuotaExceeded => {
+                let reason = format!("cannot {operation} \"{}\": {source}", path.display());
+                Self::DiskFull { dir: dir.to_owned(), reason }
+            }
+            _ => Self::Directory { operation, path: path.to_owned(), source },
+        }
+    }
+
+    /// The error of a data file operation within the data directory `dir`.
+    pub(crate) fn io(dir: &Path, error: IoError) -> Self {
+        if error.is_disk_full() {
+            return Self::DiskFull { dir: dir.to_owned(), reason: error.to_string() };
+        }
+        Self::Io(error)
+    }
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}

@@ -1,0 +1,138 @@
+//! Size-tiered merging: how a table that is filled by small INSERTs keeps few small chunks.
+//!
+//! When `r` rows come in and the table's last chunk has fewer than `2r`, it is read back and written again together
+//! with them; then the same question is asked of the chunk before it and the grown `r`, as long as all fit one chunk.
+//! Afterwards each of the small chunks has at least twice the rows of its successor, so that `k` inserted rows lie in
+//! at most `log2(k) + 1` small chunks, and each row is rewritten at most about `log1.5(CHUNK_ROWS) = 29` times, by
+//! which time its chunk is full.
+//!
+//! A chunk that cannot be read back (a bad disk) is left alone: the merge is a matter of tidiness, and the INSERT must
+//! not fail for damage to other rows, which scans and `check` report.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use braid_base::CHUNK_ROWS;
+
+use super::chunk_writer::{ChunkWriter, WrittenFile};
+use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
+use crate::chunk_reader::read_chunk;
+use crate::store::StoreShared;
+use crate::{ChunkMeta, StoreError, TableDef};
+
+/// The last rows of an append, written as one chunk that also takes the place of the table's last few.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    /// How many chunks at the end of the table it replaces.
+    pub(crate) replaced: usize,
+    /// The chunk, alone in its file.
+    pub(crate) written: WrittenFile,
+}
+
+/// Writes `rows` as the successor of `chunks`, merged with as many of the last ones as the rule above says. `None` if
+/// there are no rows.
+pub(crate) async fn write_tail(
+    shared: &Arc<StoreShared>,
+    def: &Arc<TableDef>,
+    chunks: &[Arc<ChunkMeta>],
+    rows: ChunkRows,
+) -> Result<Option<Tail>, StoreError> {
+    let sizes: Vec<ChunkSize> = chunks.iter().rev().map(|chunk| ChunkSize::of(chunk)).collect();
+    let planned = merge_count(&sizes, ChunkSize { rows: rows.row_count, bytes: rows.bytes() });
+    let merged = read_back(shared, def, &chunks[chunks.len() - planned..]).await;
+    let replaced = merged.len();
+    let mut all = ChunkRows::default();
+    merged.into_iter().chain(rows.batches).for_each(|batch| all.push(batch));
+    if all.row_count == 0 {
+        return Ok(None);
+    }
+    let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(def));
+    writer.push(all).await?;
+    let written = writer.finish().await?;
+    Ok(written.map(|written| Tail { replaced, written }))
+}
+
+/// The rows of `chunks`, or of none of them if one is damaged.
+async fn read_back(shared: &StoreShared, def: &Arc<TableDef>, chunks: &[Arc<ChunkMeta>]) -> Vec<RecordBatch> {
+    let mut batches = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        match read_chunk(shared.device.as_ref(), def, chunk).await {
+            Ok(batch) => batches.push(batch),
+            Err(error) => {
+                tracing::warn!(%error, "the last chunk cannot be read back; new rows are stored without merging");
+                return Vec::new();
+            }
+        }
+    }
+    batches
+}
+
+/// Rows of a chunk, and bytes: on disk for one that is written, in memory for one that is not.
+#[derive(Clone, Copy, Debug)]
+struct ChunkSize {
+    rows: usize,
+    bytes: usize,
+}
+
+impl ChunkSize {
+    fn of(chunk: &ChunkMeta) -> Self {
+        let bytes = chunk.segments.iter().map(|segment| segment.segment_bytes as usize).sum();
+        Self { rows: chunk.row_count as usize, bytes }
+    }
+}
+
+/// How many of the table's last chunks, given last first, are merged with `new`.
+fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
+    let mut sum = new;
+    let merges = |chunk: &&ChunkSize| {
+        let smaller = chunk.rows < 2 * sum.rows;
+        sum = ChunkSize { rows: sum.rows + chunk.rows, bytes: sum.bytes + chunk.bytes };
+        smaller && sum.rows <= CHUNK_ROWS && sum.bytes <= CHUNK_BYTES_MAX
+    };
+    last_first.iter().take_while(merges).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Inserts so many rows at a time; returns the chunks and how many rows were written in all.
+    fn insert(inserts: impl Iterator<Item = usize>, bytes_per_row: usize) -> (Vec<usize>, usize) {
+        let (mut chunks, mut rows_written) = (Vec::new(), 0);
+        let size = |rows: usize| ChunkSize { rows, bytes: rows * bytes_per_row };
+        for rows in inserts {
+            let sizes: Vec<ChunkSize> = chunks.iter().rev().map(|&rows| size(rows)).collect();
+            let kept = chunks.len() - merge_count(&sizes, size(rows));
+            let merged = rows + chunks.drain(kept..).sum::<usize>();
+            chunks.push(merged);
+            rows_written += merged;
+        }
+        (chunks, rows_written)
+    }
+
+    #[test]
+    fn single_rows_leave_logarithmically_many_chunks_and_are_rewritten_logarithmically_often() {
+        for count in [1, 2, 3, 10, 100, 1_000, 10_000, CHUNK_ROWS] {
+            let (chunks, rows_written) = insert(std::iter::repeat_n(1, count), 8);
+            let log2 = count.ilog2() as usize;
+            assert_eq!(chunks.iter().sum::<usize>(), count);
+            assert!(chunks.len() <= log2 + 1, "{count} rows: {chunks:?}");
+            assert!(chunks.windows(2).all(|pair| pair[0] >= 2 * pair[1]), "{chunks:?}");
+            assert!(rows_written <= count * 30, "{count} rows: {rows_written} written");
+        }
+    }
+
+    #[test]
+    fn chunks_fill_up_and_are_then_left_alone() {
+        let (chunks, _) = insert(std::iter::repeat_n(10_000, 100), 8);
+        assert_eq!(chunks.iter().sum::<usize>(), 1_000_000);
+        let small = chunks.iter().filter(|&&rows| rows < CHUNK_ROWS / 2).count();
+        assert!(small <= 5 && chunks.len() <= 15, "{chunks:?}");
+    }
+
+    #[test]
+    fn merging_stops_at_the_bytes_of_a_chunk() {
+        let (chunks, _) = insert(std::iter::repeat_n(1, 1_000), CHUNK_BYTES_MAX / 10);
+        assert!(chunks.iter().all(|&rows| rows <= 10), "{chunks:?}");
+    }
+}

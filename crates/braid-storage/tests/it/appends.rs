@@ -1,0 +1,213 @@
+//! Appends: chunks, merging, constraints, concurrency, abandonment, full disks.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use braid_base::CHUNK_ROWS;
+use braid_storage::{Store, StoreError, StoreOptions};
+
+use crate::crash_disk::FaultyDisk;
+use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
+
+const CHUNK: i64 = CHUNK_ROWS as i64;
+
+#[tokio::test]
+async fn a_load_becomes_full_chunks_and_a_rest_in_a_file_of_its_own() {
+    let temp = tempfile::tempdir().unwrap();
+    let device = test_device(temp.path());
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    let mut appender = store.append("t").unwrap();
+    let total = 2 * CHUNK + 777;
+    for start in (0..total).step_by(10_000) {
+        appender.append(rows(start..(start + 10_000).min(total))).await.unwrap();
+    }
+    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 0, "nothing is seen before the commit");
+    let (version, count) = appender.commit().await.unwrap();
+    assert_eq!(count, total as u64);
+    let chunks: Vec<u32> = version.chunks.iter().map(|chunk| chunk.row_count).collect();
+    assert_eq!(chunks, [CHUNK_ROWS as u32, CHUNK_ROWS as u32, 777]);
+    assert_eq!(version.chunks[0].file.id(), version.chunks[1].file.id());
+    assert_ne!(version.chunks[1].file.id(), version.chunks[2].file.id());
+    assert!(read_ids(device.as_ref(), &version).await.into_iter().eq(0..total));
+    // The rest is merged with what comes next; the full chunks are not touched.
+    let next = insert(&store, "t", total..total + 1000).await.unwrap();
+    assert!(Arc::ptr_eq(&next.chunks[1], &version.chunks[1]));
+    assert_eq!(next.chunks[2].row_count, 1777);
+    assert!(read_ids(device.as_ref(), &next).await.into_iter().eq(0..total + 1000));
+    // The old version still reads its own file, which goes with it.
+    assert_eq!(read_ids(device.as_ref(), &version).await.len() as i64, total);
+    assert_eq!(data_files(temp.path()).len(), 3);
+    drop(version);
+    assert_eq!(data_files(temp.path()), named_files(&store));
+    assert!(store.check(|_| {}).await.is_sound());
+}
+
+#[tokio::test]
+async fn small_inserts_leave_few_chunks_and_all_rows_in_order() {
+    let temp = tempfile::tempdir().unwrap();
+    let device = test_device(temp.path());
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    for id in 0..100 {
+        let version = insert(&store, "t", id..id + 1).await.unwrap();
+        assert!(version.chunks.len() <= 7, "100 rows in {} chunks", version.chunks.len());
+    }
+    let version = Arc::clone(store.snapshot().table("t").unwrap());
+    assert!(read_ids(device.as_ref(), &version).await.into_iter().eq(0..100));
+    assert_eq!(data_files(temp.path()), named_files(&store));
+    assert!(version.chunks.iter().map(|chunk| chunk.id).is_sorted());
+}
+
+#[tokio::test]
+async fn concurrent_appends_to_one_table_all_arrive_whole() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    let writer = |writer: i64| {
+        let store = Arc::clone(&store);
+        async move {
+            for i in 0..10 {
+                let start = 1000 * writer + 10 * i;
+                insert(&store, "t", start..start + 10).await.unwrap();
+            }
+        }
+    };
+    let tasks: Vec<_> = (0..6).map(|w| tokio::spawn(writer(w))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let version = Arc::clone(store.snapshot().table("t").unwrap());
+    let mut ids = read_ids(test_device(temp.path()).as_ref(), &version).await;
+    assert!(ids.chunks(10).all(|insert| insert.windows(2).all(|pair| pair[0] + 1 == pair[1])), "inserts stay whole");
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq((0..6).flat_map(|w| 1000 * w..1000 * w + 100)));
+    assert!(version.chunks.len() <= 10, "{} chunks", version.chunks.len());
+    drop(version);
+    assert_eq!(data_files(temp.path()), named_files(&store));
+}
+
+#[tokio::test]
+async fn an_appender_dropped_at_any_point_leaves_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    insert(&store, "t", 0..50).await.unwrap();
+    let before = data_files(temp.path());
+    let mut appender = store.append("t").unwrap();
+    appender.append(rows(0..CHUNK + 5)).await.unwrap();
+    drop(appender);
+    let mut appender = store.append("t").unwrap();
+    appender.append(rows(0..2 * CHUNK)).await.unwrap();
+    appender.append(rows(0..CHUNK)).await.unwrap();
+    assert!(data_files(temp.path()).len() > before.len(), "the first chunk is on its way to the disk");
+    drop(appender);
+    assert_eq!(data_files(temp.path()), before);
+    // Abandoned in the middle of a commit: all or nothing.
+    let mut appender = store.append("t").unwrap();
+    appender.append(rows(50..60)).await.unwrap();
+    let abandoned = tokio::time::timeout(std::time::Duration::ZERO, appender.commit()).await;
+    assert!(abandoned.is_err());
+    insert(&store, "t", 60..70).await.unwrap();
+    let count = store.snapshot().table("t").unwrap().row_count();
+    assert!(count == 60 || count == 70, "{count}");
+    assert_eq!(data_files(temp.path()), named_files(&store));
+}
+
+#[tokio::test]
+async fn rows_that_do_not_fit_the_table_spoil_the_append() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    let mut appender = store.append("t").unwrap();
+    appender.append(rows(0..10)).await.unwrap();
+    let mut columns = rows(10..11).columns().to_vec();
+    columns[0] = Arc::new(Int64Array::from(vec![None]));
+    let schema = Arc::new(arrow::datatypes::Schema::new(
+        rows(0..1).schema().fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect::<Vec<_>>(),
+    ));
+    let bad = RecordBatch::try_new(schema, columns).unwrap();
+    match appender.append(bad).await.unwrap_err() {
+        StoreError::NullViolation { table, column } => assert_eq!((table.as_str(), column.as_str()), ("t", "id")),
+        other => panic!("{other}"),
+    }
+    assert!(matches!(appender.append(rows(11..12)).await, Err(StoreError::IncompleteAppend { .. })));
+    assert!(matches!(appender.commit().await, Err(StoreError::IncompleteAppend { .. })));
+    let mut appender = store.append("t").unwrap();
+    let narrow: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let narrow = RecordBatch::try_from_iter([("id", narrow)]).unwrap();
+    assert!(matches!(appender.append(narrow).await, Err(StoreError::SchemaMismatch { .. })));
+    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 0);
+    assert!(matches!(store.append("nowhere").err(), Some(StoreError::UnknownTable { .. })));
+}
+
+#[tokio::test]
+async fn tables_that_come_and_go_while_rows_are_on_their_way() {
+    let temp = tempfile::tempdir().unwrap();
+    let device = test_device(temp.path());
+    let store = open(temp.path()).unwrap();
+    // CREATE TABLE AS: seen at the commit, with its rows; the name may be taken meanwhile.
+    let mut first = store.create_and_append(new_table("t")).unwrap();
+    first.append(rows(0..30)).await.unwrap();
+    let second = store.create_and_append(new_table("t")).unwrap();
+    assert!(store.snapshot().table("t").is_none());
+    let (version, count) = first.commit().await.unwrap();
+    assert_eq!((count, version.row_count()), (30, 30));
+    assert!(matches!(second.commit().await, Err(StoreError::TableExists { .. })));
+    assert!(matches!(store.create_and_append(new_table("t")).err(), Some(StoreError::TableExists { .. })));
+    // A table without rows.
+    let (empty, count) = store.create_and_append(new_table("empty")).unwrap().commit().await.unwrap();
+    assert_eq!((count, empty.chunks.len()), (0, 0));
+    // Nothing added is no new version.
+    let sequence = store.snapshot().sequence();
+    store.append("t").unwrap().commit().await.unwrap();
+    assert_eq!(store.snapshot().sequence(), sequence);
+    // Dropped under an append, and under a reader.
+    let mut appender = store.append("t").unwrap();
+    appender.append(rows(30..40)).await.unwrap();
+    store.drop_table("t").await.unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    assert!(matches!(appender.commit().await, Err(StoreError::UnknownTable { .. })));
+    assert!(read_ids(device.as_ref(), &version).await.into_iter().eq(0..30));
+    drop(version);
+    assert_eq!(data_files(temp.path()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_full_disk_leaves_the_table_as_it_was_and_gives_the_space_back() {
+    let temp = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::new(test_device(temp.path()));
+    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
+    let store = Store::open_hooked(temp.path(), options, Some(disk.clone())).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    insert(&store, "t", 0..100).await.unwrap();
+    let before = data_files(temp.path());
+    for bytes_left in [0, 5_000, 20_000, 200_000, 1_000_000] {
+        disk.set_bytes_left(Some(bytes_left));
+        let mut appender = store.append("t").unwrap();
+        let mut result = Ok(());
+        for part in 0..3 {
+            result = result.and(appender.append(rows(part * CHUNK..(part + 1) * CHUNK)).await);
+        }
+        let error = match result {
+            Ok(()) => appender.commit().await.map(|_| ()).unwrap_err(),
+            Err(error) => {
+                drop(appender);
+                error
+            }
+        };
+        assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
+        assert_eq!(data_files(temp.path()), before);
+        let small = insert(&store, "t", 100..200).await;
+        match small {
+            Err(error) => assert!(matches!(error, StoreError::DiskFull { .. }), "{error}"),
+            Ok(_) => panic!("{bytes_left} bytes were used up"),
+        }
+        assert_eq!(data_files(temp.path()), before);
+        assert!(!temp.path().join("manifest.new").exists());
+        assert_eq!(store.snapshot().table("t").unwrap().row_count(), 100);
+    }
+    disk.set_bytes_left(None);
+    insert(&store, "t", 100..200).await.unwrap();
+    assert!(store.check(|_| {}).await.is_sound());
+}

@@ -1,0 +1,244 @@
+//! A crash at every single operation of a history of commits leaves the state before or after the commit it hit.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use braid_base::CHUNK_ROWS;
+use braid_storage::{Store, StoreError, StoreOptions};
+
+use crate::crash_disk::FaultyDisk;
+use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
+
+/// Tables and the numbers of their rows.
+type State = BTreeMap<String, Vec<i64>>;
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Create(&'static str),
+    Insert(&'static str, i64, i64),
+    CreateAs(&'static str, i64, i64),
+    Drop(&'static str),
+}
+
+impl Action {
+    async fn run(self, store: &Store) -> Result<(), StoreError> {
+        match self {
+            Self::Create(table) => store.create_table(new_table(table)).await.map(|_| ()),
+            Self::Insert(table, from, to) => insert(store, table, from..to).await.map(|_| ()),
+            Self::CreateAs(table, from, to) => {
+                let mut appender = store.create_and_append(new_table(table))?;
+                appender.append(rows(from..to)).await?;
+                appender.commit().await.map(|_| ())
+            }
+            Self::Drop(table) => store.drop_table(table).await,
+        }
+    }
+
+    fn apply(self, state: &mut State) {
+        match self {
+            Self::Create(table) => drop(state.insert(table.to_owned(), Vec::new())),
+            Self::Insert(table, from, to) => state.get_mut(table).unwrap().extend(from..to),
+            Self::CreateAs(table, from, to) => drop(state.insert(table.to_owned(), (from..to).collect())),
+            Self::Drop(table) => drop(state.remove(table)),
+        }
+    }
+}
+
+/// Runs `actions` until the disk dies at operation `n`, cuts the power, opens the directory with a sound disk and
+/// checks what is there. Returns whether the disk died at all.
+async fn crash_at(n: u64, actions: &[Action]) -> bool {
+    let temp = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::dying_at(test_device(temp.path()), n);
+    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
+    let mut before = State::new();
+    let mut after = State::new();
+    match Store::open_hooked(temp.path(), options, Some(disk.clone())) {
+        Err(error) => assert!(disk.is_dead(), "{error}"),
+        Ok(store) => {
+            for action in actions {
+                action.apply(&mut after);
+                match action.run(&store).await {
+                    Ok(()) => before.clone_from(&after),
+                    Err(StoreError::Uncertain { .. }) => break,
+                    Err(_) => {
+                        after.clone_from(&before);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    let died = disk.is_dead();
+    disk.power_cut(n);
+    drop(disk);
+    let found = read_state(temp.path(), n).await;
+    assert!(found == before || found == after, "crash at operation {n}: {}", describe(&found, &before, &after));
+    died
+}
+
+/// What a sound disk finds in the directory; it must be whole and without remains.
+async fn read_state(dir: &Path, n: u64) -> State {
+    let device = test_device(dir);
+    let store = open(dir).unwrap_or_else(|error| panic!("crash at operation {n}: {error}"));
+    let mut state = State::new();
+    for version in store.snapshot().tables() {
+        state.insert(version.def.name.clone(), read_ids(device.as_ref(), version).await);
+    }
+    assert_eq!(data_files(dir), named_files(&store), "crash at operation {n}");
+    let report = store.check(|_| {}).await;
+    assert!(report.is_sound() && report.orphans.is_empty(), "crash at operation {n}: {report:?}");
+    // The directory is fit for use.
+    store.create_table(new_table("later")).await.unwrap();
+    insert(&store, "later", 0..3).await.unwrap();
+    state
+}
+
+fn describe(found: &State, before: &State, after: &State) -> String {
+    let counts = |state: &State| state.iter().map(|(name, ids)| (name.clone(), ids.len())).collect::<Vec<_>>();
+    format!("found {:?}, neither {:?} nor {:?}", counts(found), counts(before), counts(after))
+}
+
+async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u64>) {
+    for n in operations {
+        if !crash_at(n, actions).await {
+            assert!(n > 20, "the history has more than {n} operations");
+            return;
+        }
+    }
+}
+
+const SMALL_COMMITS: [Action; 7] = [
+    Action::Create("a"),
+    Action::Insert("a", 0, 10),
+    Action::CreateAs("b", 0, 300),
+    // Merged with the ten rows before: replaces a file.
+    Action::Insert("a", 10, 40),
+    Action::Insert("b", 300, 310),
+    Action::Drop("a"),
+    Action::Insert("b", 310, 320),
+];
+
+#[tokio::test]
+async fn at_every_operation_of_small_commits() {
+    crash_everywhere(&SMALL_COMMITS, 1..).await;
+}
+
+/// What a caller does about a failed commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterFailure {
+    Retry,
+    Close,
+}
+
+/// One operation fails and the process lives on: the commit fails, everything else goes on, unless the operation was
+/// the one after which nobody can know. Returns whether there was such an operation, and whether it left a doubt.
+async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
+    let temp = tempfile::tempdir().unwrap();
+    let device = test_device(temp.path());
+    let disk = FaultyDisk::failing_at(Arc::clone(&device), n);
+    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
+    let Ok(store) = Store::open_hooked(temp.path(), options, Some(disk.clone())) else {
+        assert!(disk.has_failed());
+        open(temp.path()).unwrap();
+        return (true, false);
+    };
+    let (mut before, mut after, mut in_doubt) = (State::new(), State::new(), false);
+    for action in SMALL_COMMITS {
+        action.apply(&mut after);
+        match action.run(&store).await {
+            Ok(()) => {}
+            Err(StoreError::Uncertain { .. }) => {
+                let again = action.run(&store).await;
+                assert!(matches!(again, Err(StoreError::Uncertain { .. })), "{again:?}");
+                in_doubt = true;
+                break;
+            }
+            Err(error) => {
+                assert!(disk.has_failed(), "{error}");
+                assert_eq!(data_files(temp.path()), named_files(&store), "space is given back after failure at {n}");
+                if policy == AfterFailure::Close {
+                    after.clone_from(&before);
+                    break;
+                }
+                action.run(&store).await.unwrap();
+            }
+        }
+        before.clone_from(&after);
+    }
+    // Whatever failed, what was there before can be read, in this process and in the next.
+    for (table, ids) in &before {
+        assert_eq!(&read_ids(device.as_ref(), store.snapshot().table(table).unwrap()).await, ids, "failure at {n}");
+    }
+    drop(store);
+    disk.power_cut(n);
+    let found = read_state(temp.path(), n).await;
+    assert!(found == before || found == after, "failure at {n}: {}", describe(&found, &before, &after));
+    (disk.has_failed(), in_doubt)
+}
+
+#[tokio::test]
+async fn any_single_operation_may_fail() {
+    for policy in [AfterFailure::Retry, AfterFailure::Close] {
+        let mut doubts = 0;
+        for n in 1.. {
+            let (failed, in_doubt) = fail_at(n, policy).await;
+            doubts += usize::from(in_doubt);
+            if !failed {
+                break;
+            }
+        }
+        assert_eq!(doubts, SMALL_COMMITS.len(), "the last sync of each commit, and no other operation");
+    }
+}
+
+#[tokio::test]
+async fn at_operations_of_a_load_of_several_chunks() {
+    let rows = 2 * CHUNK_ROWS as i64 + 1000;
+    let actions = [Action::Create("a"), Action::Insert("a", 0, 50), Action::Insert("a", 50, rows)];
+    // The first 19 operations are like those above; beyond, every third.
+    crash_everywhere(&actions, (20..).step_by(3)).await;
+}
+
+/// Two writers at once, so that crashes also hit one commit while another is being prepared.
+#[tokio::test]
+async fn at_every_third_operation_of_concurrent_writers() {
+    for n in (8..).step_by(3) {
+        let temp = tempfile::tempdir().unwrap();
+        let disk = FaultyDisk::dying_at(test_device(temp.path()), n);
+        let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
+        let Ok(store) = Store::open_hooked(temp.path(), options, Some(disk.clone())) else { continue };
+        if store.create_table(new_table("t")).await.is_err() {
+            continue;
+        }
+        let writer = |first: i64| {
+            let store = Arc::clone(&store);
+            async move {
+                let mut committed = Vec::new();
+                for i in 0..4 {
+                    let ids = first + 10 * i..first + 10 * i + 10;
+                    match insert(&store, "t", ids.clone()).await {
+                        Ok(_) => committed.push(ids.start),
+                        Err(_) => break,
+                    }
+                }
+                committed
+            }
+        };
+        let (a, b) = (tokio::spawn(writer(0)), tokio::spawn(writer(1000)));
+        let committed = [a.await.unwrap(), b.await.unwrap()].concat();
+        let died = disk.is_dead();
+        drop(store);
+        disk.power_cut(n);
+        drop(disk);
+        let ids = read_state(temp.path(), n).await.remove("t").unwrap();
+        let inserts: Vec<i64> = ids.chunks(10).map(|insert| insert[0]).collect();
+        assert!(ids.chunks(10).all(|insert| insert.iter().copied().eq(insert[0]..insert[0] + 10)), "whole inserts");
+        assert!(committed.iter().all(|start| inserts.contains(start)), "crash at {n}: {committed:?} in {inserts:?}");
+        assert!(inserts.len() <= committed.len() + 1, "crash at {n}: one commit at most is in doubt");
+        if !died {
+            assert_eq!(inserts.len(), 8);
+            return;
+        }
+    }
+}

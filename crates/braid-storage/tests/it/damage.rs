@@ -1,0 +1,195 @@
+//! Damage done to files behind the store's back: `check` finds it, names the place, and goes on.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use braid_base::{ChunkId, Random, SeededRandom};
+use braid_storage::{CheckReport, Fault, FaultKind, StoreError, TableVersion};
+
+use crate::test_table::{data_files, insert, new_table, open, read_ids, test_device};
+
+/// Two tables, `t` with two chunks in two files and `u` with one.
+async fn fill(dir: &Path) {
+    let store = open(dir).unwrap();
+    for table in ["t", "u"] {
+        store.create_table(new_table(table)).await.unwrap();
+    }
+    insert(&store, "t", 0..3000).await.unwrap();
+    insert(&store, "t", 3000..3100).await.unwrap();
+    insert(&store, "u", 0..500).await.unwrap();
+}
+
+async fn check(dir: &Path) -> CheckReport {
+    open(dir).unwrap().check(|_| {}).await
+}
+
+fn flip(path: &Path, bit: u64) {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, bit / 8).unwrap();
+    byte[0] ^= 1 << (bit % 8);
+    file.write_all_at(&byte, bit / 8).unwrap();
+}
+
+#[tokio::test]
+async fn a_sound_directory_has_no_faults_and_every_byte_is_read() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let (calls, last) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let report = open(temp.path())
+        .unwrap()
+        .check(|progress| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            last.store(progress.segments_total - progress.segments, Ordering::Relaxed);
+        })
+        .await;
+    assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
+    assert_eq!((report.tables, report.chunks, report.segments, report.files), (2, 3, 12, 3));
+    assert_eq!((calls.into_inner(), last.into_inner()), (12, 0));
+    let bytes = |path: &Path| fs::metadata(path).unwrap().len();
+    let files = data_files(temp.path()).into_iter().map(|name| bytes(&temp.path().join("data").join(name)));
+    assert_eq!(report.bytes, files.sum::<u64>() + bytes(&temp.path().join("manifest")));
+}
+
+/// The segment that holds the byte at `offset`, as (table, column, chunk, its offset); `None` for the header.
+fn place(versions: &[Arc<TableVersion>], path: &Path, offset: u64) -> Option<(String, String, ChunkId, u64)> {
+    versions.iter().find_map(|version| {
+        version.chunks.iter().filter(|chunk| chunk.file.path() == path).find_map(|chunk| {
+            let holds = |s: &&(usize, &braid_storage::SegmentMeta)| {
+                (s.1.offset..s.1.offset + u64::from(s.1.stored_bytes)).contains(&offset)
+            };
+            let segments: Vec<_> = chunk.segments.iter().enumerate().collect();
+            let (column, meta) = segments.iter().find(holds)?;
+            let (table, column) = (version.def.name.clone(), version.def.columns[*column].name.clone());
+            Some((table, column, chunk.id, meta.offset))
+        })
+    })
+}
+
+#[tokio::test]
+async fn a_flipped_bit_anywhere_is_one_fault_at_its_place() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let store = open(temp.path()).unwrap();
+    let versions: Vec<Arc<TableVersion>> = store.snapshot().tables().cloned().collect();
+    let mut random = SeededRandom::new(11);
+    for round in 0..60 {
+        let names = data_files(temp.path());
+        let path = temp.path().join("data").join(&names[random.below(names.len() as u64) as usize]);
+        let bytes = fs::metadata(&path).unwrap().len();
+        // Every third in the header, the others anywhere.
+        let bit = random.below(if round % 3 == 0 { 4096 * 8 } else { bytes * 8 });
+        flip(&path, bit);
+        let report = store.check(|_| {}).await;
+        flip(&path, bit);
+        let [fault] = &report.faults[..] else { panic!("bit {bit} of {}: {report:?}", path.display()) };
+        assert_eq!((report.segments, &fault.file), (12, &path), "the check goes on after a fault");
+        match place(&versions, &path, bit / 8) {
+            None => assert!(matches!(fault.kind, FaultKind::Header(_)) && fault.offset == Some(0), "{fault}"),
+            Some((table, column, chunk, offset)) => {
+                let found = (fault.table.clone(), fault.column.clone(), fault.chunk, fault.offset);
+                assert_eq!(found, (Some(table), Some(column), Some(chunk), Some(offset)), "{fault}");
+                match fault.kind {
+                    FaultKind::Checksum { expected, found } => assert_ne!(expected, found),
+                    FaultKind::Padding => {}
+                    _ => panic!("{fault}"),
+                }
+            }
+        }
+    }
+    assert!(store.check(|_| {}).await.is_sound());
+}
+
+#[tokio::test]
+async fn a_fault_reads_as_a_sentence_with_both_checksums() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    flip(&temp.path().join("data").join(&data_files(temp.path())[0]), (4096 + 70) * 8);
+    let report = check(temp.path()).await;
+    let text = report.faults[0].to_string();
+    assert!(text.starts_with("table \"t\", column \"id\", chunk k0: the checksum is 0x"), "{text}");
+    assert!(text.contains(" instead of 0x") && text.ends_with(".seg\", offset 4096)"), "{text}");
+}
+
+#[tokio::test]
+async fn a_missing_file_fails_its_table_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let device = test_device(temp.path());
+    let missing = temp.path().join("data").join(&data_files(temp.path())[0]);
+    fs::remove_file(&missing).unwrap();
+    {
+        let store = open(temp.path()).unwrap();
+        assert!(!missing.exists(), "nothing is put in its place");
+        let snapshot = store.snapshot();
+        assert_eq!(read_ids(device.as_ref(), snapshot.table("u").unwrap()).await.len(), 500);
+        let chunk = &snapshot.table("t").unwrap().chunks[0];
+        let read = device.read(chunk.file.handle(), 4096, 4096, braid_io::IoReason::Scan).await;
+        let text = read.unwrap_err().to_string();
+        assert!(text.contains(missing.to_str().unwrap()) && text.contains("ends 0 bytes into"), "{text}");
+        let report = store.check(|_| {}).await;
+        let [fault] = &report.faults[..] else { panic!("{report:?}") };
+        let Fault { table, kind, file, .. } = fault;
+        assert!(matches!(kind, FaultKind::Missing) && *file == missing && table.as_deref() == Some("t"), "{fault}");
+        // Rows can still be added: what cannot be read back is not merged.
+        insert(&store, "t", 3100..9000).await.unwrap();
+    }
+    let store = open(temp.path()).unwrap();
+    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 9000);
+    store.drop_table("t").await.unwrap();
+    assert!(store.check(|_| {}).await.is_sound());
+}
+
+#[tokio::test]
+async fn lengths_manifests_and_orphans_are_checked_too() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let store = open(temp.path()).unwrap();
+    let path = temp.path().join("data").join(&data_files(temp.path())[0]);
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    let length = file.metadata().unwrap().len();
+    file.set_len(length + 4096).unwrap();
+    let report = store.check(|_| {}).await;
+    let expected = (length, length + 4096);
+    let [Fault { kind: FaultKind::Length { expected: e, found }, .. }] = &report.faults[..] else {
+        panic!("{report:?}")
+    };
+    assert_eq!((*e, *found), expected);
+    file.set_len(length - 4096).unwrap();
+    let kinds: Vec<FaultKind> = store.check(|_| {}).await.faults.into_iter().map(|fault| fault.kind).collect();
+    assert!(matches!(kinds[..], [FaultKind::Length { .. }, FaultKind::Read(_)]), "{kinds:?}");
+    drop((store, file));
+
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let store = open(temp.path()).unwrap();
+    let orphan = temp.path().join("data/00000000000000aa.seg");
+    fs::write(&orphan, b"x").unwrap();
+    let mut appender = store.append("t").unwrap();
+    appender.append(crate::test_table::rows(0..140_000)).await.unwrap();
+    let report = store.check(|_| {}).await;
+    assert!(report.is_sound(), "{report:?}");
+    assert_eq!(report.orphans, [orphan], "a file that is being written is no orphan");
+    flip(&temp.path().join("manifest"), 700);
+    let report = store.check(|_| {}).await;
+    assert!(matches!(report.faults[..], [Fault { kind: FaultKind::Manifest(_), .. }]), "{report:?}");
+}
+
+#[tokio::test]
+async fn a_damaged_last_chunk_is_not_merged_and_stays_damaged() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let store = open(temp.path()).unwrap();
+    let snapshot = store.snapshot();
+    let last = snapshot.table("t").unwrap().chunks.last().unwrap();
+    flip(last.file.path(), last.segments[1].offset * 8 + 8 * 20);
+    let version = insert(&store, "t", 3100..3300).await.unwrap();
+    let counts: Vec<u32> = version.chunks.iter().map(|chunk| chunk.row_count).collect();
+    assert_eq!(counts, [3000, 100, 200]);
+    let report = store.check(|_| {}).await;
+    assert_eq!(report.faults.len(), 1);
+    assert!(matches!(store.append("v").err(), Some(StoreError::UnknownTable { .. })));
+}

@@ -1,0 +1,12 @@
+//! The store from outside: what it keeps, through crashes, full disks, damage and concurrent writers.
+
+#![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
+
+mod appends;
+mod crash_disk;
+mod crashes;
+mod damage;
+mod kills;
+mod model;
+mod opening;
+mod test_table;

@@ -1,0 +1,134 @@
+//! Random histories against a model in memory: creates, appends of all sizes, abandoned appends, drops, reopenings,
+//! and readers that keep old versions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_base::{CHUNK_ROWS, Random, SeededRandom};
+use braid_storage::{Store, StoreError, TableVersion};
+
+use crate::test_table::{data_files, named_files, new_table, open, read_ids, rows, test_device};
+
+/// A table's rows in order, as ranges of numbers.
+type Rows = Vec<std::ops::Range<i64>>;
+
+struct History {
+    random: SeededRandom,
+    model: BTreeMap<String, Rows>,
+    /// Old versions that a reader still holds, with the rows they must have.
+    held: Vec<(Arc<TableVersion>, Rows)>,
+    next_id: i64,
+}
+
+impl History {
+    fn table(&mut self) -> String {
+        format!("t{}", self.random.below(4))
+    }
+
+    /// Mostly a few rows, sometimes thousands, seldom more than a chunk.
+    fn row_count(&mut self) -> i64 {
+        let below = match self.random.below(40) {
+            0 => 2 * CHUNK_ROWS as u64,
+            1..=8 => 5_000,
+            _ => 20,
+        };
+        self.random.below(below) as i64
+    }
+
+    async fn append(&mut self, store: &Store, create: bool) {
+        let table = self.table();
+        let appender = if create { store.create_and_append(new_table(&table)) } else { store.append(&table) };
+        let mut appender = match (appender, self.model.contains_key(&table) != create) {
+            (Ok(appender), true) => appender,
+            (Err(StoreError::UnknownTable { .. } | StoreError::TableExists { .. }), false) => return,
+            (result, expected) => panic!("{:?}, expected success: {expected}", result.err()),
+        };
+        let mut added = Vec::new();
+        for _ in 0..1 + self.random.below(3) {
+            let ids = self.next_id..self.next_id + self.row_count();
+            self.next_id = ids.end;
+            appender.append(rows(ids.clone())).await.unwrap();
+            added.push(ids);
+        }
+        if self.random.chance(1, 5) {
+            return;
+        }
+        let (version, count) = appender.commit().await.unwrap();
+        assert_eq!(count as i64, added.iter().map(|ids| ids.end - ids.start).sum::<i64>());
+        let expected = self.model.entry(table).or_default();
+        expected.extend(added);
+        if self.random.chance(1, 4) {
+            self.held.push((version, expected.clone()));
+        }
+    }
+
+    async fn step(&mut self, store: &Store) {
+        let table = self.table();
+        match self.random.below(20) {
+            0 | 1 => match store.create_table(new_table(&table)).await {
+                Ok(_) => assert!(self.model.insert(table, Rows::new()).is_none()),
+                Err(StoreError::TableExists { .. }) => assert!(self.model.contains_key(&table)),
+                Err(error) => panic!("{error}"),
+            },
+            2 => match store.drop_table(&table).await {
+                Ok(()) => assert!(self.model.remove(&table).is_some()),
+                Err(StoreError::UnknownTable { .. }) => assert!(!self.model.contains_key(&table)),
+                Err(error) => panic!("{error}"),
+            },
+            3 => self.append(store, true).await,
+            4 if !self.held.is_empty() => {
+                let at = self.random.below(self.held.len() as u64) as usize;
+                self.held.swap_remove(at);
+            }
+            _ => self.append(store, false).await,
+        }
+    }
+
+    async fn verify(&self, store: &Store, dir: &std::path::Path) {
+        let device = test_device(dir);
+        let snapshot = store.snapshot();
+        let names: Vec<&str> = snapshot.tables().map(|version| version.def.name.as_str()).collect();
+        assert_eq!(names.len(), self.model.len());
+        for (name, expected) in &self.model {
+            let ids = read_ids(device.as_ref(), snapshot.table(name).unwrap()).await;
+            assert!(ids.into_iter().eq(expected.iter().cloned().flatten()), "table {name}");
+        }
+        for (version, expected) in &self.held {
+            let ids = read_ids(device.as_ref(), version).await;
+            assert!(ids.into_iter().eq(expected.iter().cloned().flatten()), "an old version of {}", version.def.name);
+        }
+    }
+}
+
+async fn run(seed: u64, steps: usize) {
+    let temp = tempfile::tempdir().unwrap();
+    let random = SeededRandom::new(seed);
+    let mut history = History { random, model: BTreeMap::new(), held: Vec::new(), next_id: 0 };
+    let mut store = open(temp.path()).unwrap();
+    for step in 0..steps {
+        history.step(&store).await;
+        if step % 20 == 19 {
+            history.verify(&store, temp.path()).await;
+            let report = store.check(|_| {}).await;
+            assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
+            history.held.clear();
+            assert_eq!(data_files(temp.path()), named_files(&store));
+        }
+        if history.random.chance(1, 15) {
+            history.held.clear();
+            drop(store);
+            store = open(temp.path()).unwrap();
+            assert_eq!(data_files(temp.path()), named_files(&store));
+        }
+    }
+    history.verify(&store, temp.path()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_histories_agree_with_the_model() {
+    for seed in 0..6 {
+        // Replay one with: for seed in [N]
+        println!("seed {seed}");
+        run(seed, 100).await;
+    }
+}

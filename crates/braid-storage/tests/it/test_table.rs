@@ -1,0 +1,117 @@
+//! A table whose rows are determined by one number each, so that a row that is lost, doubled or mixed shows.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringViewArray};
+use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
+use braid_io::{Backend, Device, DeviceOptions, IoReason, open_device};
+use braid_storage::{
+    ColumnDef, ColumnType, NewTable, Segment, Selection, Store, StoreError, StoreOptions, TableVersion,
+};
+
+/// A device for tests: threads and the page cache, so that hundreds of stores can be opened in a second.
+pub fn test_device(dir: &Path) -> Arc<dyn Device> {
+    let options = DeviceOptions { backend: Backend::Threads, direct: false, queue_depth_max: 32, threads: 4 };
+    open_device(dir, &options).unwrap()
+}
+
+pub fn open(dir: &Path) -> Result<Arc<Store>, StoreError> {
+    Store::open(dir, StoreOptions { device: test_device(dir), encode_threads: 2 })
+}
+
+/// id bigint, name text with nulls, amount numeric(10, 2), day date with nulls.
+pub fn new_table(name: &str) -> NewTable {
+    let column = |name: &str, column_type, nullable| ColumnDef {
+        name: name.to_owned(),
+        column_type,
+        nullable,
+        default: (name == "amount").then(|| "0.00".to_owned()),
+    };
+    let columns = vec![
+        column("id", ColumnType::BigInt, false),
+        column("name", ColumnType::Text, true),
+        column("amount", ColumnType::Numeric { precision: 10, scale: 2 }, false),
+        column("day", ColumnType::Date, true),
+    ];
+    NewTable { name: name.to_owned(), columns, primary_key: vec![braid_base::ColumnId(0)] }
+}
+
+fn name_of(id: i64) -> Option<String> {
+    (id % 7 != 3).then(|| format!("name number {id} {}", "x".repeat((id % 23) as usize)))
+}
+
+fn amount_of(id: i64) -> i128 {
+    i128::from(id * 7919 % 1_000_000)
+}
+
+fn day_of(id: i64) -> Option<i32> {
+    (id % 5 != 0).then_some((id % 10_000) as i32)
+}
+
+/// The rows with these numbers.
+pub fn rows(ids: Range<i64>) -> RecordBatch {
+    let amounts = Decimal128Array::from_iter_values(ids.clone().map(amount_of)).with_precision_and_scale(10, 2);
+    let columns: [(&str, ArrayRef); 4] = [
+        ("id", Arc::new(Int64Array::from_iter_values(ids.clone()))),
+        ("name", Arc::new(StringViewArray::from_iter(ids.clone().map(name_of)))),
+        ("amount", Arc::new(amounts.unwrap())),
+        ("day", Arc::new(Date32Array::from_iter(ids.map(day_of)))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+/// Reads all rows of a version from the disk, checks that each is whole, and returns their numbers in order.
+pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
+    let mut ids = Vec::new();
+    for chunk in version.chunks.iter() {
+        let mut columns = Vec::new();
+        for (meta, column) in chunk.segments.iter().zip(&version.def.columns) {
+            let read = device.read(chunk.file.handle(), meta.offset, meta.stored_bytes as usize, IoReason::Scan);
+            let bytes = read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize);
+            assert_eq!(braid_storage::checksum(&bytes), meta.checksum);
+            let segment = Segment::open(bytes, column.column_type).unwrap();
+            assert_eq!(segment.row_count(), chunk.row_count as usize);
+            let vectors = 0..segment.vector_count();
+            let all: Vec<Selection> = vectors.clone().map(|v| Selection::all(segment.vector_rows(v))).collect();
+            columns.push(segment.gather(vectors, &all));
+        }
+        let first = ids.len();
+        ids.extend_from_slice(columns[0].as_primitive::<Int64Type>().values());
+        let ids = &ids[first..];
+        let names = columns[1].as_string_view().iter().map(|name| name.map(str::to_owned));
+        assert!(names.eq(ids.iter().map(|&id| name_of(id))));
+        assert!(columns[2].as_primitive::<Decimal128Type>().iter().eq(ids.iter().map(|&id| Some(amount_of(id)))));
+        assert!(columns[3].as_primitive::<Date32Type>().iter().eq(ids.iter().map(|&id| day_of(id))));
+    }
+    ids
+}
+
+/// Appends rows to a table in one commit.
+pub async fn insert(store: &Store, table: &str, ids: Range<i64>) -> Result<Arc<TableVersion>, StoreError> {
+    let mut appender = store.append(table)?;
+    appender.append(rows(ids)).await?;
+    Ok(appender.commit().await?.0)
+}
+
+/// Names of the data files in a directory.
+pub fn data_files(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir.join("data")).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Names of the data files that the newest state names.
+pub fn named_files(store: &Store) -> Vec<String> {
+    let mut names: Vec<String> = store
+        .snapshot()
+        .tables()
+        .flat_map(|version| version.chunks.iter())
+        .map(|chunk| chunk.file.path().file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
