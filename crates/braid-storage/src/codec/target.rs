@@ -1,0 +1,50 @@
+//! What 64-bit physical integers become in Arrow arrays.
+
+/// An Arrow native type that integers are gathered into.
+pub(crate) trait Target: Copy {
+    /// The value; the low bits where the target is narrower. Encoders only see values that fit.
+    fn from_integer(value: i64) -> Self;
+    /// The value of sixteen bytes; only 128-bit columns have any.
+    fn from_wide(value: i128) -> Self;
+}
+
+macro_rules! target {
+    ($($native:ty),*) => {$(
+        impl Target for $native {
+            #[inline(always)]
+            fn from_integer(value: i64) -> Self {
+                value as $native
+            }
+
+            #[inline(always)]
+            fn from_wide(value: i128) -> Self {
+                value as $native
+            }
+        }
+    )*};
+}
+target!(i16, i32, i64, i128);
+
+impl Target for f32 {
+    /// The float with these bits.
+    #[inline(always)]
+    fn from_integer(value: i64) -> Self {
+        Self::from_bits(value as u32)
+    }
+
+    fn from_wide(value: i128) -> Self {
+        Self::from_bits(value as u32)
+    }
+}
+
+impl Target for f64 {
+    /// The float with these bits.
+    #[inline(always)]
+    fn from_integer(value: i64) -> Self {
+        Self::from_bits(value as u64)
+    }
+
+    fn from_wide(value: i128) -> Self {
+        Self::from_bits(value as u64)
+    }
+}

@@ -1,0 +1,249 @@
+//! Which rows of one vector are still wanted: a bitmap of at most [`VECTOR_ROWS`] bits.
+//!
+//! Filters AND into a selection, word by word; gathers read it back as an index list. Invariant: bits at and above
+//! `len` are zero, so that counting and iteration need not mask.
+
+use braid_base::VECTOR_ROWS;
+
+/// Words of a selection: 1024 / 64.
+pub const SELECTION_WORDS: usize = VECTOR_ROWS / 64;
+
+const _: () = assert!(VECTOR_ROWS.is_multiple_of(64));
+
+/// A subset of the rows `0..len` of a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    words: [u64; SELECTION_WORDS],
+    len: usize,
+}
+
+impl Selection {
+    /// Every row of a vector of `len` rows. Panics above [`VECTOR_ROWS`].
+    pub fn all(len: usize) -> Self {
+        assert!(len <= VECTOR_ROWS, "a vector has at most {VECTOR_ROWS} rows, not {len}");
+        let mut words = [0; SELECTION_WORDS];
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = low_bits(len.saturating_sub(i * 64));
+        }
+        Self { words, len }
+    }
+
+    /// No row of a vector of `len` rows. Panics above [`VECTOR_ROWS`].
+    pub fn none(len: usize) -> Self {
+        assert!(len <= VECTOR_ROWS, "a vector has at most {VECTOR_ROWS} rows, not {len}");
+        Self { words: [0; SELECTION_WORDS], len }
+    }
+
+    /// Rows of the vector, selected or not.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Number of selected rows.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// Whether no row is selected.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&w| w == 0)
+    }
+
+    /// Whether every row is selected.
+    pub fn is_all(&self) -> bool {
+        self.count() == self.len
+    }
+
+    /// Whether `row` is selected. Panics when `row` is not in the vector.
+    pub fn contains(&self, row: usize) -> bool {
+        assert!(row < self.len, "row {row} of a vector of {}", self.len);
+        self.words[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    /// Selects `row`. Panics when `row` is not in the vector.
+    pub fn insert(&mut self, row: usize) {
+        assert!(row < self.len, "row {row} of a vector of {}", self.len);
+        self.words[row / 64] |= 1 << (row % 64);
+    }
+
+    /// Deselects `row`. Panics when `row` is not in the vector.
+    pub fn remove(&mut self, row: usize) {
+        assert!(row < self.len, "row {row} of a vector of {}", self.len);
+        self.words[row / 64] &= !(1 << (row % 64));
+    }
+
+    /// Deselects every row.
+    pub fn clear(&mut self) {
+        self.words = [0; SELECTION_WORDS];
+    }
+
+    /// Keeps the first `count` selected rows: LIMIT.
+    pub fn truncate(&mut self, mut count: usize) {
+        for word in &mut self.words {
+            let ones = word.count_ones() as usize;
+            if ones > count {
+                *word = lowest_ones(*word, count);
+            }
+            count = count.saturating_sub(ones);
+        }
+    }
+
+    /// The bitmap, least significant bit first.
+    pub fn words(&self) -> &[u64; SELECTION_WORDS] {
+        &self.words
+    }
+
+    /// The bitmap, for narrowing. Bits at and above the length must stay zero.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64; SELECTION_WORDS] {
+        &mut self.words
+    }
+
+    /// Keeps the rows whose bit is set in `words`.
+    pub fn and_words(&mut self, words: &[u64; SELECTION_WORDS]) {
+        for (word, other) in self.words.iter_mut().zip(words) {
+            *word &= other;
+        }
+    }
+
+    /// Adds the rows whose bit is set in `words`; none at or above the length may be.
+    pub(crate) fn or_words(&mut self, words: &[u64; SELECTION_WORDS]) {
+        for (word, other) in self.words.iter_mut().zip(words) {
+            *word |= other;
+        }
+    }
+
+    /// Keeps the rows whose bit is not set in `words`.
+    pub fn and_not_words(&mut self, words: &[u64; SELECTION_WORDS]) {
+        for (word, other) in self.words.iter_mut().zip(words) {
+            *word &= !other;
+        }
+    }
+
+    /// Keeps the rows that satisfy `keep`, which is asked only about selected rows.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        for (i, word) in self.words.iter_mut().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                let bit = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                if !keep(i * 64 + bit) {
+                    *word &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    /// The selected rows, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros() as usize;
+                (rest != 0).then(|| {
+                    rest &= rest - 1;
+                    i * 64 + bit
+                })
+            })
+        })
+    }
+
+    /// The selected rows, ascending, as an index list in `indices`.
+    pub fn indices<'a>(&self, indices: &'a mut [u16; VECTOR_ROWS]) -> &'a [u16] {
+        let mut count = 0;
+        for (i, &word) in self.words.iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                // `count` stays below 1024: there are no more bits than that. The mask tells the compiler.
+                indices[count & (VECTOR_ROWS - 1)] = (i * 64) as u16 + rest.trailing_zeros() as u16;
+                count += 1;
+                rest &= rest - 1;
+            }
+        }
+        &indices[..count]
+    }
+}
+
+/// A word with the `count` lowest bits set; all of them from 64 on.
+pub(crate) fn low_bits(count: usize) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The `count` lowest set bits of `word`.
+fn lowest_ones(word: u64, count: usize) -> u64 {
+    let mut rest = word;
+    for _ in 0..count {
+        rest &= rest.wrapping_sub(1);
+    }
+    word & !rest
+}
+
+/// Sets the bits `start..end` of a bitmap.
+pub(crate) fn set_range(words: &mut [u64; SELECTION_WORDS], start: usize, end: usize) {
+    if start >= end {
+        return;
+    }
+    let (first, last) = (start / 64, (end - 1) / 64);
+    let from = u64::MAX << (start % 64);
+    let to = u64::MAX >> (63 - (end - 1) % 64);
+    if first == last {
+        words[first] |= from & to;
+    } else {
+        words[first] |= from;
+        words[first + 1..last].fill(u64::MAX);
+        words[last] |= to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_and_none_hold_what_they_say() {
+        for len in [0, 1, 63, 64, 65, 1000, 1023, 1024] {
+            let (all, none) = (Selection::all(len), Selection::none(len));
+            assert_eq!((all.count(), all.is_all(), all.len()), (len, true, len));
+            assert_eq!((none.count(), none.is_empty(), none.is_all()), (0, true, len == 0));
+            assert!(all.iter().eq(0..len));
+        }
+    }
+
+    #[test]
+    fn rows_come_back_ascending_as_iterator_and_as_index_list() {
+        let rows = [0, 1, 62, 63, 64, 500, 1023];
+        let mut selection = Selection::none(1024);
+        rows.iter().for_each(|&r| selection.insert(r));
+        assert!(selection.iter().eq(rows));
+        let mut indices = [0; VECTOR_ROWS];
+        assert!(selection.indices(&mut indices).iter().map(|&i| usize::from(i)).eq(rows));
+        selection.remove(63);
+        assert!(!selection.contains(63) && selection.contains(64));
+        selection.retain(|r| r % 2 == 0);
+        assert!(selection.iter().eq([0, 62, 64, 500]));
+        assert_eq!(Selection::all(1024).indices(&mut indices).len(), 1024);
+    }
+
+    #[test]
+    fn truncation_keeps_the_first_rows() {
+        for count in [0, 1, 64, 70, 200, 5000] {
+            let mut selection = Selection::all(200);
+            selection.remove(3);
+            selection.truncate(count);
+            assert!(selection.iter().eq((0..200).filter(|&r| r != 3).take(count)), "{count}");
+        }
+    }
+
+    #[test]
+    fn ranges_set_exactly_their_bits() {
+        for (start, end) in [(0, 0), (0, 1), (5, 64), (63, 65), (64, 128), (10, 1024), (1023, 1024), (7, 7)] {
+            let mut words = [0; SELECTION_WORDS];
+            set_range(&mut words, start, end);
+            let mut selection = Selection::all(1024);
+            selection.and_words(&words);
+            assert!(selection.iter().eq(start..end), "{start}..{end}");
+            selection = Selection::all(1024);
+            selection.and_not_words(&words);
+            assert_eq!(selection.count(), 1024 - (end - start));
+        }
+    }
+}
