@@ -1,1 +1,36 @@
 //! The wall to DataFusion: table providers, scan operators, planning.
+//!
+//! Only this crate knows how a table of column segments looks to DataFusion, and how DataFusion's expressions become
+//! predicates on encoded data. What SQL means beyond that (statements, sessions, errors) is the engine's.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`braid_table`] | a table version as a table provider |
+//! | [`scan_exec`] | the leaf operator over one cooperative scan |
+//! | [`filter_translation`] | SQL conditions on one column as predicates on encoded data |
+//! | [`comparison`] | a column's type against a literal of any type, exactly |
+//! | [`dynamic_filter`] | what joins and top-k learn while running, as live predicates |
+//! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
+//! | [`scalar_value`] | physical values as DataFusion's scalars |
+//! | [`numeric_coercion`] | numerics beside floats are compared as floats |
+//! | [`session`] | session state with the settings that suit Braid |
+//! | [`parquet_peer`] | plain DataFusion over Parquet files, to compare with |
+//!
+//! Invariant: a filter is pushed down only if its translation selects exactly the rows for which the filter is true.
+
+pub mod braid_table;
+pub mod comparison;
+pub mod dynamic_filter;
+pub mod filter_translation;
+pub mod numeric_coercion;
+pub mod parquet_peer;
+pub mod scalar_value;
+pub mod scan_exec;
+pub mod session;
+pub mod table_statistics;
+
+pub use braid_table::{BraidTable, ScanSettings};
+pub use filter_translation::translate_filter;
+pub use parquet_peer::parquet_peer;
+pub use scan_exec::BraidScanExec;
+pub use session::{SessionSettings, session_config, session_state, session_state_builder};

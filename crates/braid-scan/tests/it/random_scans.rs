@@ -1,0 +1,98 @@
+//! Random scans of random tables: any projection, predicates, limit, order, batch size, number of consumers and policy
+//! answers what the model answers.
+
+use braid_base::{ColumnId, Random};
+use braid_buffer::ScanPolicy;
+use braid_scan::{CooperativeScan, ScanSpec};
+use braid_storage::ColumnType;
+
+use crate::fixture::Fixture;
+use crate::model::{Generator, Value, expected, sorted, values};
+
+const POLICIES: [ScanPolicy; 4] = [ScanPolicy::Normal, ScanPolicy::Attach, ScanPolicy::Elevator, ScanPolicy::Relevance];
+
+fn random_spec(generator: &mut Generator, row_count: usize) -> ScanSpec {
+    let width = generator.columns.len() as u64;
+    let projected = generator.random.below(width + 2);
+    let projection = (0..projected).map(|_| ColumnId(generator.random.below(width) as u16)).collect();
+    let predicates = (0..generator.random.below(4)).map(|_| generator.predicate()).collect();
+    let limit = generator.random.chance(1, 3).then(|| generator.random.below(row_count as u64 + 10));
+    let batch_rows = [1, 100, 1024, 8192][generator.random.below(4) as usize];
+    ScanSpec { projection, predicates, limit, in_order: generator.random.chance(1, 4), batch_rows }
+}
+
+/// All rows that `consumers` consumers of one scan produce, each its own task, in the order of one if it is alone.
+async fn run(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec<Vec<Value>> {
+    let scan = CooperativeScan::start(&fixture.buffer, fixture.version.clone(), spec.clone());
+    let types: Vec<ColumnType> =
+        spec.projection.iter().map(|c| fixture.generator.columns[usize::from(c.0)].column_type).collect();
+    let tasks: Vec<_> = (0..consumers)
+        .map(|_| {
+            let (mut consumer, types, batch_rows) = (scan.consumer(), types.clone(), spec.batch_rows);
+            tokio::spawn(async move {
+                let mut rows = Vec::new();
+                while let Some(batch) = consumer.next_batch().await {
+                    let batch = batch.unwrap();
+                    assert!((1..=batch_rows).contains(&batch.num_rows()), "{} rows", batch.num_rows());
+                    rows.extend(values(&types, &batch));
+                }
+                assert!(consumer.next_batch().await.is_none());
+                rows
+            })
+        })
+        .collect();
+    let mut rows = Vec::new();
+    for task in tasks {
+        rows.extend(task.await.unwrap());
+    }
+    let metrics = scan.metrics();
+    assert_eq!(metrics.rows_out, rows.len() as u64);
+    assert!(metrics.chunks_read + metrics.chunks_counted + metrics.chunks_pruned <= metrics.chunks_total);
+    assert!(!scan.is_registered());
+    rows
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_scans_answer_as_the_model_does() {
+    for seed in 0..24 {
+        let mut fixture = Fixture::random(seed, POLICIES[seed as usize % 4]).await;
+        for number in 0..12 {
+            let spec = random_spec(&mut fixture.generator, fixture.rows.len());
+            let consumers = 1 + fixture.generator.random.below(3) as usize;
+            let all = expected(&fixture.rows, &spec.projection, &spec.predicates);
+            let context = format!("seed {seed}, scan {number}, {consumers} consumers: {spec:?}");
+            let found = run(&fixture, &spec, consumers).await;
+            let wanted = spec.limit.map_or(all.len(), |limit| all.len().min(limit as usize));
+            assert_eq!(found.len(), wanted, "{context}");
+            if spec.in_order && consumers == 1 {
+                assert_eq!(format!("{found:?}"), format!("{:?}", &all[..wanted]), "{context}");
+            }
+            let (found, mut all) = (sorted(found), sorted(all));
+            if spec.limit.is_none() {
+                assert!(found == all, "{context}");
+            } else {
+                // Each row found is taken from those that may be.
+                for row in found {
+                    let at =
+                        all.binary_search(&row).unwrap_or_else(|_| panic!("{context}: {row} is not in the answer"));
+                    all.remove(at);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_scans_share_a_buffer_smaller_than_the_table() {
+    for policy in POLICIES {
+        let mut fixture = Fixture::random(77, policy).await;
+        let specs: Vec<ScanSpec> = (0..6)
+            .map(|_| ScanSpec { limit: None, ..random_spec(&mut fixture.generator, fixture.rows.len()) })
+            .collect();
+        let answers = futures::future::join_all(specs.iter().map(|spec| run(&fixture, spec, 2))).await;
+        for (spec, answer) in specs.iter().zip(answers) {
+            let all = expected(&fixture.rows, &spec.projection, &spec.predicates);
+            assert!(sorted(answer) == sorted(all), "{policy}: {spec:?}");
+        }
+    }
+}
