@@ -2,13 +2,13 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`header`] | the first bytes of every segment, the validity bitmap |
-//! | [`body`] | which codecs hold which types; constants |
-//! | [`string_column`], [`byte_views`] | strings, and Arrow's views of them |
-//! | [`encode`], [`column_values`], [`bounds`] | rows to segments: values from Arrow, zone maps, the choice of codec |
-//! | [`prepared_predicate`] | predicates translated for a segment, filters |
-//! | [`gather`] | selected rows as Arrow arrays |
-//! | [`sections`], [`error`] | checked reading, and what it finds |
+//! | `header` | the first bytes of every segment, the validity bitmap |
+//! | `body` | which codecs hold which types; constants |
+//! | `string_column`, `byte_views` | strings, and Arrow's views of them |
+//! | `encode`, `column_values`, `bounds` | rows to segments: values from Arrow, zone maps, the choice of codec |
+//! | `prepared_predicate` | predicates translated for a segment, filters |
+//! | `gather` | selected rows as Arrow arrays |
+//! | `sections`, `error` | checked reading, and what it finds |
 //!
 //! Life of a segment: [`encode_segment`] makes bytes; [`Segment::open`] parses and validates them once per load; scans
 //! then filter and gather vector by vector, as often as they like, and nothing is ever decoded that they do not ask
