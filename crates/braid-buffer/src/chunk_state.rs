@@ -1,0 +1,119 @@
+//! What the buffer knows of one chunk: which of its segments are in memory or on their way, and who wants it.
+//!
+//! A chunk is addressed by its *position*: its rank among the chunks of the table that the buffer knows, by identity.
+//! Identities are allocated upward, so positions follow the order of rows, and sets of chunks are bit sets.
+
+use braid_base::ChunkId;
+
+use crate::bit_set::BitSet;
+
+/// A segment in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResidentSegment {
+    /// Ordinal of the column.
+    pub column: usize,
+    /// Deliveries of this segment that have not been consumed yet.
+    pub pins: u32,
+    /// When it was last loaded, delivered or released: the count of such events in the whole buffer. Unique.
+    pub stamp: u64,
+    /// Whether it has been delivered since it was loaded; every delivery after the first saved a read.
+    pub delivered: bool,
+    /// Whether it is listed among the evictable segments.
+    pub evictable: bool,
+    /// Whether it is listed among the evictable segments that no registered scan wants.
+    pub unused: bool,
+}
+
+/// A chunk of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct ChunkState {
+    /// Identity.
+    pub id: ChunkId,
+    /// Bytes of each column's segment.
+    pub bytes: Box<[u32]>,
+    /// Columns in memory.
+    pub cached: BitSet,
+    /// Columns that a load under way will bring; their bytes are reserved.
+    pub loading: BitSet,
+    /// Slots of the scans that still need this chunk and have not been given it.
+    pub interested: BitSet,
+    /// Loads of this chunk under way. While there is one, none of the chunk's segments is evicted (rule 2).
+    pub loads: u32,
+    /// Deliveries of the chunk that have not been consumed.
+    pub pins: u32,
+    /// The segments in memory: one for each member of `cached`.
+    pub resident: Vec<ResidentSegment>,
+}
+
+/// How far a chunk is from being ready for a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// Every column the scan needs is in memory.
+    Available,
+    /// Every column the scan needs is in memory or being loaded.
+    Coming,
+    /// Something must be loaded first.
+    Cold,
+}
+
+impl ChunkState {
+    /// A chunk of which nothing is in memory.
+    pub fn new(id: ChunkId, bytes: Box<[u32]>) -> Self {
+        Self {
+            id,
+            bytes,
+            cached: BitSet::new(),
+            loading: BitSet::new(),
+            interested: BitSet::new(),
+            loads: 0,
+            pins: 0,
+            resident: Vec::new(),
+        }
+    }
+
+    /// How far the chunk is from being ready for a scan of `columns`.
+    pub fn readiness(&self, columns: &BitSet) -> Readiness {
+        if columns.is_subset(&self.cached) {
+            Readiness::Available
+        } else if columns.is_subset_of_union(&self.cached, &self.loading) {
+            Readiness::Coming
+        } else {
+            Readiness::Cold
+        }
+    }
+
+    /// Bytes of all segments of `columns`.
+    pub fn bytes_of(&self, columns: &BitSet) -> u64 {
+        columns.iter().map(|column| u64::from(self.bytes[column])).sum()
+    }
+
+    /// Bytes of the segments of `columns` that are in memory.
+    pub fn bytes_cached(&self, columns: &BitSet) -> u64 {
+        columns.iter_common(&self.cached).map(|column| u64::from(self.bytes[column])).sum()
+    }
+
+    /// Bytes of the segments of `columns` that are neither in memory nor on their way.
+    pub fn bytes_missing(&self, columns: &BitSet) -> u64 {
+        let missing = columns.iter().filter(|&column| !self.cached.contains(column) && !self.loading.contains(column));
+        missing.map(|column| u64::from(self.bytes[column])).sum()
+    }
+
+    /// The segments of `columns` that are neither in memory nor on their way.
+    pub fn missing(&self, columns: &BitSet) -> BitSet {
+        columns.iter().filter(|&column| !self.cached.contains(column) && !self.loading.contains(column)).collect()
+    }
+
+    /// The segment of `column`, if it is in memory.
+    pub fn resident(&mut self, column: usize) -> Option<&mut ResidentSegment> {
+        self.resident.iter_mut().find(|segment| segment.column == column)
+    }
+
+    /// Whether the buffer may forget the chunk: nobody wants it and nothing of it is in memory or on its way.
+    pub fn is_dead(&self) -> bool {
+        self.resident.is_empty()
+            && self.loads == 0
+            && self.pins == 0
+            && self.loading.is_empty()
+            && self.interested.is_empty()
+    }
+}
