@@ -1,0 +1,99 @@
+//! Who is let in: from an accepted socket to a [`Connection`] that runs, or to a refusal.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_engine::Database;
+use pgwire::tokio::server::MaybeTls;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::authentication::PasswordVerifier;
+use crate::cancel_registry::CancelRegistry;
+use crate::connection::{Connection, Shutdown};
+use crate::error_report::ErrorReport;
+use crate::startup::{Opened, Startup, authenticate, open, open_tcp};
+use crate::tls::Tls;
+use crate::wire::Wire;
+
+/// How long a client may take to log in.
+const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// What all connections share.
+pub(crate) struct Admission {
+    pub database: Arc<Database>,
+    pub verifier: Option<Arc<PasswordVerifier>>,
+    pub tls: Option<Tls>,
+    pub cancels: Arc<CancelRegistry>,
+    pub shutdown: Shutdown,
+}
+
+/// Whether a connection is one of those that are served. Held until it ends.
+pub(crate) enum Place {
+    /// It is.
+    Seat(#[expect(dead_code, reason = "a permit is there to be held")] OwnedSemaphorePermit),
+    /// It is only told that there is no seat, but may cancel.
+    Refusal(#[expect(dead_code, reason = "a permit is there to be held")] OwnedSemaphorePermit),
+}
+
+impl Admission {
+    /// One connection from its first byte to its last.
+    pub async fn connect(self: Arc<Self>, socket: TcpStream, peer: SocketAddr, place: Place) {
+        // Answers are collected before they are sent; waiting for more would only add latency.
+        let _ = socket.set_nodelay(true);
+        let seated = matches!(place, Place::Seat(_));
+        let log_in =
+            async { self.log_in(open_tcp(socket, peer, self.tls.as_ref(), &self.cancels).await, seated).await };
+        let connection = tokio::select! {
+            // Boxed: the state of a login is not kept for the connection's life.
+            connection = tokio::time::timeout(STARTUP_TIME_MAX, Box::pin(log_in)) => connection,
+            () = self.shutdown.draining.cancelled() => return,
+        };
+        if let Ok(Some(connection)) = connection {
+            tracing::debug!(%peer, pid = connection.registration.pid, user = connection.session.user(), "connected");
+            connection.run().await;
+            tracing::debug!(%peer, "disconnected");
+        }
+    }
+
+    /// A connection of this process to itself.
+    pub async fn connect_local(self: Arc<Self>, socket: UnixStream) {
+        let peer = SocketAddr::from(([127, 0, 0, 1], 0));
+        let opened = open(Wire::new(MaybeTls::Unix(socket)), peer, None, &self.cancels).await;
+        if let Some(connection) = self.log_in(opened, true).await {
+            connection.run().await;
+        }
+    }
+
+    async fn log_in(&self, opened: Opened, seated: bool) -> Option<Connection> {
+        let (mut wire, startup) = match opened {
+            Opened::Client(wire, startup) => (wire, startup),
+            Opened::Nobody => return None,
+            Opened::Refused(wire, report) => return refuse(wire, &report).await,
+        };
+        let Startup { user, settings, client } = *startup;
+        if !seated {
+            return refuse(wire, &ErrorReport::fatal("53300", "sorry, too many clients already")).await;
+        }
+        match authenticate(&mut wire, self.verifier.as_deref(), &user).await {
+            Ok(()) => {}
+            Err(None) => return None,
+            Err(Some(report)) => {
+                tracing::info!(peer = %client.socket_addr, user, "refused: {}", report.message);
+                return refuse(wire, &report).await;
+            }
+        }
+        let session = self.database.session(&user);
+        let registration = self.cancels.register(session.id(), &client);
+        let mut connection = Connection::new(wire, session, registration, self.shutdown.clone());
+        connection.greet(&settings);
+        Some(connection)
+    }
+}
+
+async fn refuse(mut wire: Wire, report: &ErrorReport) -> Option<Connection> {
+    wire.put(&report.message());
+    wire.close().await;
+    None
+}

@@ -1,0 +1,76 @@
+//! How a command opens a data directory: the options, and the database they make.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use braid_base::ByteSize;
+use braid_bench::ScanPolicy;
+use braid_engine::{Config, Database};
+use braid_io::Backend;
+
+use super::CommandError;
+
+/// The data directory that commands use when none is named.
+pub(crate) const DATA_DEFAULT: &str = "braid-data/main";
+
+/// What disk and memory a database is opened with.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DatabaseOptions {
+    /// Memory for table data, such as 512MB or 4GB [default: a quarter of the machine's].
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<ByteSize>,
+    /// Most memory that one query may use for joins, groups and sorts [default: an eighth of the machine's].
+    #[arg(long, value_name = "SIZE")]
+    query_memory: Option<ByteSize>,
+    /// Most memory that all queries together may use [default: a quarter of the machine's].
+    #[arg(long, value_name = "SIZE")]
+    total_memory: Option<ByteSize>,
+    /// Processors that one query may use [default: all].
+    #[arg(long, value_name = "N")]
+    partitions: Option<usize>,
+    /// How to reach the disk: auto (io_uring where it works), io_uring or threads.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = parse_backend)]
+    device: Backend,
+    /// Read through the operating system's page cache instead of past it.
+    #[arg(long)]
+    cached: bool,
+    /// How scans share reads: relevance, elevator, attach or normal (not at all).
+    #[arg(long, value_name = "POLICY")]
+    scan_policy: Option<ScanPolicy>,
+}
+
+fn parse_backend(text: &str) -> Result<Backend, String> {
+    match text {
+        "auto" => Ok(Backend::Auto),
+        "io_uring" => Ok(Backend::IoUring),
+        "threads" => Ok(Backend::Threads),
+        other => Err(format!("\"{other}\" is none of auto, io_uring, threads")),
+    }
+}
+
+impl DatabaseOptions {
+    /// Opens `data` with these options, creating it if it is missing.
+    pub(crate) async fn open(&self, data: &Path) -> Result<Arc<Database>, CommandError> {
+        let mut config = Config::new(data);
+        config.buffer = self.buffer.unwrap_or(config.buffer);
+        config.query_memory = self.query_memory.unwrap_or(config.query_memory);
+        config.total_memory = self.total_memory.unwrap_or(config.total_memory);
+        config.policy = self.scan_policy.unwrap_or(config.policy);
+        config.device.backend = self.device;
+        config.device.direct = !self.cached;
+        match self.partitions {
+            Some(0) => return Err(CommandError::Usage("--partitions 0: a query needs at least one processor".into())),
+            Some(partitions) => config.target_partitions = partitions,
+            None => {}
+        }
+        Ok(Database::open(config).await?)
+    }
+}
+
+/// Which data directory.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DataOption {
+    /// The data directory; created if it is missing.
+    #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
+    pub(crate) data: PathBuf,
+}

@@ -1,0 +1,251 @@
+//! One client's connection after startup: its loop over messages, and what every answer has in common.
+//!
+//! Rules (PostgreSQL's "Message Flow"):
+//! 1. After an error in an extended-protocol message everything up to the next Sync is skipped.
+//! 2. Every Query and every Sync is answered by exactly one ReadyForQuery, with the transaction block's state.
+//! 3. Data and end of a COPY that has already failed are ignored.
+//! 4. Portals end with their transaction.
+//! 5. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
+
+use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::{CommandComplete, ReadyForQuery, TransactionStatus as WireStatus};
+use pgwire::messages::startup::{BackendKeyData, ParameterStatus};
+use tokio_util::sync::CancellationToken;
+
+use crate::cancel_registry::Registration;
+use crate::error_report::{ErrorReport, Failure, Severity};
+use crate::frontend_message::{FrontendMessage, decode};
+use crate::portal::Names;
+use crate::running::Running;
+use crate::wire::{Received, Wire};
+
+/// When the server stops: first gently, then not.
+#[derive(Clone, Default)]
+pub(crate) struct Shutdown {
+    /// No further statement is begun.
+    pub draining: CancellationToken,
+    /// What runs is cancelled.
+    pub forced: CancellationToken,
+}
+
+/// A client and all that is kept for it.
+pub(crate) struct Connection {
+    pub wire: Wire,
+    pub session: Session,
+    pub registration: Registration,
+    pub shutdown: Shutdown,
+    pub names: Names,
+    skipping_to_sync: bool,
+    reported_settings: Vec<(&'static str, String)>,
+}
+
+impl Connection {
+    /// For a client that has been let in.
+    pub fn new(wire: Wire, session: Session, registration: Registration, shutdown: Shutdown) -> Self {
+        let names = Names::default();
+        Self { wire, session, registration, shutdown, names, skipping_to_sync: false, reported_settings: Vec::new() }
+    }
+
+    /// Tells the client all it has to know before its first statement.
+    pub fn greet(&mut self, settings: &[(String, String)]) {
+        for (name, value) in settings {
+            if let Err(error) = self.session.set_setting(name, value) {
+                // The client can do without, and is told; PostgreSQL would refuse the connection.
+                self.wire.put(&ErrorReport::from(error).with_severity(Severity::Warning).message());
+            }
+        }
+        self.report_settings();
+        let user = self.session.user().to_owned();
+        for (name, value) in [("session_authorization", user.as_str()), ("is_superuser", "on")] {
+            if !self.reported_settings.iter().any(|(known, _)| *known == name) {
+                self.put_parameter_status(name, value);
+            }
+        }
+        let key = BackendKeyData::new(self.registration.pid, self.registration.secret.clone());
+        self.wire.put(&PgWireBackendMessage::BackendKeyData(key));
+        self.put_ready();
+    }
+
+    /// Answers messages until the client leaves, or has to.
+    pub async fn run(mut self) {
+        if self.wire.flush().await.is_err() {
+            return;
+        }
+        loop {
+            self.wire.relax();
+            let received = tokio::select! {
+                biased;
+                () = self.shutdown.draining.cancelled() => Err(ErrorReport::shutdown()),
+                received = self.wire.receive() => received,
+            };
+            let answered = match received {
+                Ok(Received::End) => return,
+                // Boxed: an idle connection does not pay for the state of the largest statement.
+                Ok(Received::Frame(kind, body)) => match decode(kind, body) {
+                    Ok(FrontendMessage::Terminate) => return,
+                    Ok(message) => Box::pin(self.answer(message)).await,
+                    Err(report) => self.fail(report.into(), kind != b'Q').await,
+                },
+                Err(report) => self.fail(report.into(), false).await,
+            };
+            match answered {
+                Ok(()) => {}
+                Err(End::Gone) => return,
+                Err(End::Told) => return self.wire.close().await,
+            }
+        }
+    }
+
+    async fn answer(&mut self, message: FrontendMessage) -> Result<(), End> {
+        let extended = message.is_extended();
+        if self.skipping_to_sync && message != FrontendMessage::Sync {
+            return Ok(());
+        }
+        let answered = match message {
+            FrontendMessage::Query(sql) => self.on_query(&sql).await,
+            FrontendMessage::Parse(parse) => self.on_parse(parse).await,
+            FrontendMessage::Bind(bind) => self.on_bind(bind),
+            FrontendMessage::Describe(target) => self.on_describe(&target),
+            FrontendMessage::Execute { portal, max_rows } => self.on_execute(&portal, max_rows).await,
+            FrontendMessage::Close(target) => self.on_close(&target),
+            FrontendMessage::Sync => self.on_sync(),
+            FrontendMessage::FunctionCall => {
+                Err(ErrorReport::error("0A000", "the fast-path function call is not supported").into())
+            }
+            FrontendMessage::Flush => Ok(Reply::Now),
+            FrontendMessage::CopyData(_)
+            | FrontendMessage::CopyDone
+            | FrontendMessage::CopyFail(_)
+            | FrontendMessage::Terminate => Ok(Reply::WhenAsked),
+            FrontendMessage::Password(_) => Err(ErrorReport::protocol_violation("unexpected password message").into()),
+        };
+        match answered {
+            Ok(Reply::Now) => self.flush().await,
+            Ok(Reply::WhenAsked) if self.wire.is_full() => self.flush().await,
+            Ok(Reply::WhenAsked) => Ok(()),
+            Err(failure) => self.fail(failure, extended).await,
+        }
+    }
+
+    /// Tells the client what failed, and brings both sides to the same place again.
+    async fn fail(&mut self, failure: Failure, extended: bool) -> Result<(), End> {
+        let mut report = match failure {
+            Failure::Gone => return Err(End::Gone),
+            Failure::Report(report) => report,
+        };
+        if self.shutdown.forced.is_cancelled() {
+            report = ErrorReport::shutdown();
+        }
+        self.session.fail_transaction();
+        tracing::debug!(pid = self.registration.pid, code = report.code, "{}", report.message);
+        self.wire.put(&report.message());
+        if report.severity == Severity::Fatal {
+            return Err(End::Told);
+        }
+        if extended {
+            self.skipping_to_sync = true;
+        } else {
+            self.put_ready();
+        }
+        self.flush().await
+    }
+
+    async fn flush(&mut self) -> Result<(), End> {
+        let forced = self.shutdown.forced.clone();
+        tokio::select! {
+            biased;
+            sent = self.wire.flush() => sent.map_err(|_| End::Gone),
+            // A client that does not read cannot hold up the server's end.
+            () = forced.cancelled() => Err(End::Gone),
+        }
+    }
+
+    fn on_sync(&mut self) -> Result<Reply, Failure> {
+        self.skipping_to_sync = false;
+        self.put_ready();
+        Ok(Reply::Now)
+    }
+
+    /// ReadyForQuery, and what goes with the end of a transaction.
+    pub fn put_ready(&mut self) {
+        let status = match self.session.transaction_status() {
+            TransactionStatus::Idle => {
+                self.names.end_transaction();
+                WireStatus::Idle
+            }
+            TransactionStatus::InBlock => WireStatus::Transaction,
+            TransactionStatus::Failed => WireStatus::Error,
+        };
+        self.wire.put(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)));
+    }
+
+    /// A token for a new statement: cancelled by hand, or by the server's end.
+    pub fn new_token(&self) -> CancellationToken {
+        self.shutdown.forced.child_token()
+    }
+
+    /// The parts of the connection that a running statement needs, at the same time.
+    pub fn running(&mut self, token: CancellationToken) -> (Running<'_>, &Session, &mut Names) {
+        (Running::new(&mut self.wire, &self.registration, token), &self.session, &mut self.names)
+    }
+
+    /// CommandComplete, and what a statement of that kind changes on this side of the engine.
+    pub fn put_complete(&mut self, statement: &Statement, tag: String, before: TransactionStatus) {
+        match statement.kind() {
+            StatementKind::Commit | StatementKind::Rollback => {
+                if before == TransactionStatus::Idle {
+                    self.put_warning("25P01", "there is no transaction in progress");
+                }
+                self.names.end_transaction();
+            }
+            StatementKind::Begin if before != TransactionStatus::Idle => {
+                self.put_warning("25001", "there is already a transaction in progress");
+            }
+            _ => {}
+        }
+        if matches!(
+            statement.kind(),
+            StatementKind::Set | StatementKind::Reset | StatementKind::Discard | StatementKind::Rollback
+        ) {
+            self.report_settings();
+        }
+        self.wire.put(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)));
+    }
+
+    fn put_warning(&mut self, code: &'static str, message: &'static str) {
+        self.wire.put(&ErrorReport::error(code, message).with_severity(Severity::Warning).message());
+    }
+
+    /// Reports the settings that clients are told of and that have changed.
+    fn report_settings(&mut self) {
+        let settings = self.session.reported_settings();
+        for (name, value) in &settings {
+            if !self.reported_settings.iter().any(|known| known == &(*name, value.clone())) {
+                self.put_parameter_status(name, value);
+            }
+        }
+        self.reported_settings = settings;
+    }
+
+    fn put_parameter_status(&mut self, name: &str, value: &str) {
+        let status = ParameterStatus::new(name.to_owned(), value.to_owned());
+        self.wire.put(&PgWireBackendMessage::ParameterStatus(status));
+    }
+}
+
+/// When the answer to a message leaves.
+pub(crate) enum Reply {
+    /// At once: the client waits for it.
+    Now,
+    /// With what follows.
+    WhenAsked,
+}
+
+/// Why a connection ends.
+enum End {
+    /// There is nobody to tell.
+    Gone,
+    /// The client was told.
+    Told,
+}

@@ -1,0 +1,61 @@
+//! COPY over the wire: data from the client, data to the client.
+
+use braid_engine::{CopyIn, CopyOut};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
+
+use crate::error_report::{ErrorReport, Failure};
+use crate::frontend_message::FrontendMessage;
+use crate::running::Running;
+
+/// Format codes of a COPY: one for the whole, one per column; the column's say the same again.
+fn formats(columns: usize, binary: bool) -> Result<(i8, i16, Vec<i16>), ErrorReport> {
+    let count = i16::try_from(columns).map_err(|_| ErrorReport::error("54011", "too many columns for COPY"))?;
+    Ok((i8::from(binary), count, vec![i16::from(binary); columns]))
+}
+
+/// Takes the client's data until it says that this was all; answers the command tag. On any failure nothing of it is
+/// kept, because the load is dropped uncommitted.
+pub(crate) async fn copy_in(running: &mut Running<'_>, mut copy: CopyIn) -> Result<String, Failure> {
+    let (format, count, column_formats) = formats(copy.column_count(), copy.is_binary())?;
+    let response = CopyInResponse::new(format, count, column_formats);
+    running.wire.put(&PgWireBackendMessage::CopyInResponse(response));
+    running.flush().await?;
+    loop {
+        match running.receive().await? {
+            FrontendMessage::CopyData(bytes) => running.wait(copy.data(bytes)).await??,
+            FrontendMessage::CopyDone => {
+                let rows = running.wait(copy.finish()).await??;
+                return Ok(format!("COPY {rows}"));
+            }
+            FrontendMessage::CopyFail(message) => {
+                return Err(ErrorReport::error("57014", format!("COPY from stdin failed: {message}")).into());
+            }
+            // Clients that pipeline send these behind the Execute that started the COPY.
+            FrontendMessage::Flush | FrontendMessage::Sync => {}
+            FrontendMessage::Terminate => return Err(Failure::Gone),
+            _ => return Err(ErrorReport::protocol_violation("unexpected message type during COPY from stdin").into()),
+        }
+    }
+}
+
+/// Sends the data of a COPY TO STDOUT; answers the command tag.
+pub(crate) async fn copy_out(running: &mut Running<'_>, mut copy: CopyOut) -> Result<String, Failure> {
+    let (format, count, column_formats) = formats(copy.column_count(), copy.is_binary())?;
+    let response = CopyOutResponse::new(format, count, column_formats);
+    running.wire.put(&PgWireBackendMessage::CopyOutResponse(response));
+    while let Some(data) = running.wait_for_rows(copy.next()).await? {
+        let data = data?;
+        // A CopyData per piece: `d`, length, bytes. A piece is about a batch, far below the limit of a message.
+        let length = i32::try_from(data.len() + 4).map_err(|_| ErrorReport::error("54000", "COPY data is too long"))?;
+        let output = running.wire.output();
+        output.push(b'd');
+        output.extend_from_slice(&length.to_be_bytes());
+        output.extend_from_slice(&data);
+        if running.wire.is_full() {
+            running.flush().await?;
+        }
+    }
+    running.wire.put(&PgWireBackendMessage::CopyDone(CopyDone::new()));
+    Ok(format!("COPY {}", copy.rows()))
+}

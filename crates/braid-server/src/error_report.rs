@@ -1,0 +1,199 @@
+//! What a client is told when something fails: severity, SQLSTATE, message and particulars of an ErrorResponse.
+//!
+//! Errors of the engine and of values become reports here; faults of the protocol itself are made here. A report with
+//! severity FATAL ends the connection after it was sent.
+
+use std::borrow::Cow;
+use std::io;
+
+use braid_engine::EngineError;
+use pgwire::error::ErrorInfo;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::{ErrorResponse, NoticeResponse};
+
+use crate::value::ValueError;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// The connection goes on.
+    Warning,
+    /// The statement failed; the connection goes on.
+    Error,
+    /// The connection ends.
+    Fatal,
+}
+
+impl Severity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "WARNING",
+            Self::Error => "ERROR",
+            Self::Fatal => "FATAL",
+        }
+    }
+}
+
+/// One report; boxed, because it travels in the `Err` of everything.
+#[derive(Debug, Clone)]
+pub(crate) struct ErrorReport(Box<Report>);
+
+/// What a report says.
+#[derive(Debug, Clone)]
+pub(crate) struct Report {
+    pub severity: Severity,
+    pub code: &'static str,
+    pub message: Cow<'static, str>,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+    pub context: Option<String>,
+    /// In characters of the statement, from 1.
+    pub position: Option<usize>,
+}
+
+impl ErrorReport {
+    /// A statement that failed.
+    pub fn error(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        let message = message.into();
+        let (severity, detail, hint, context, position) = (Severity::Error, None, None, None, None);
+        Self(Box::new(Report { severity, code, message, detail, hint, context, position }))
+    }
+
+    /// The end of the connection.
+    pub fn fatal(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::error(code, message).with_severity(Severity::Fatal)
+    }
+
+    /// A message that breaks the protocol's rules.
+    pub fn protocol_violation(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::error("08P01", message)
+    }
+
+    /// A statement stopped on its client's wish.
+    pub fn cancelled() -> Self {
+        Self::error("57014", "canceling statement due to user request")
+    }
+
+    /// The server stops.
+    pub fn shutdown() -> Self {
+        Self::fatal("57P01", "terminating connection due to administrator command")
+    }
+
+    /// The same, better or worse.
+    pub fn with_severity(mut self, severity: Severity) -> Self {
+        self.0.severity = severity;
+        self
+    }
+
+    /// The same in other words.
+    pub fn with_message(mut self, message: String) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// Adds where it happened.
+    pub fn with_context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
+        self
+    }
+
+    /// Adds advice.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The message that carries it.
+    pub fn message(&self) -> PgWireBackendMessage {
+        let severity = self.severity.name().to_owned();
+        let mut info = ErrorInfo::new(severity.clone(), self.code.to_owned(), self.message.clone().into_owned());
+        info.severity_nonlocalized = Some(severity);
+        info.detail.clone_from(&self.detail);
+        info.hint.clone_from(&self.hint);
+        info.where_context.clone_from(&self.context);
+        info.position = self.position.map(|p| p.to_string());
+        let response = ErrorResponse::from(info);
+        match self.severity {
+            Severity::Warning => PgWireBackendMessage::NoticeResponse(NoticeResponse::new(response.fields)),
+            Severity::Error | Severity::Fatal => PgWireBackendMessage::ErrorResponse(response),
+        }
+    }
+}
+
+impl std::ops::Deref for ErrorReport {
+    type Target = Report;
+
+    fn deref(&self) -> &Report {
+        &self.0
+    }
+}
+
+impl From<EngineError> for ErrorReport {
+    fn from(error: EngineError) -> Self {
+        Self(Box::new(Report {
+            severity: Severity::Error,
+            code: error.sqlstate(),
+            message: error.message().to_owned().into(),
+            detail: error.detail(),
+            hint: error.hint(),
+            context: error.context(),
+            position: error.position(),
+        }))
+    }
+}
+
+impl From<ValueError> for ErrorReport {
+    fn from(error: ValueError) -> Self {
+        Self::error(error.sqlstate(), error.to_string())
+    }
+}
+
+/// Why a message could not be answered as wished.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The client is to be told.
+    Report(ErrorReport),
+    /// The client is not there any more.
+    Gone,
+}
+
+impl<T: Into<ErrorReport>> From<T> for Failure {
+    fn from(report: T) -> Self {
+        Self::Report(report.into())
+    }
+}
+
+impl Failure {
+    /// A broken socket: whoever was there cannot be told.
+    pub fn from_io(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_engine::SqlState;
+    use bytes::BytesMut;
+
+    use super::*;
+
+    #[test]
+    fn all_particulars_of_an_engine_error_reach_the_message() {
+        let error =
+            EngineError::new(SqlState::UndefinedColumn, "no x").with_detail("d").with_hint("h").with_position(3);
+        let mut bytes = BytesMut::new();
+        ErrorReport::from(error).with_context("c").message().encode(&mut bytes).unwrap();
+        let fields: Vec<&[u8]> = bytes[5..].split(|b| *b == 0).filter(|f| !f.is_empty()).collect();
+        let expected: [&[u8]; 8] = [b"SERROR", b"VERROR", b"C42703", b"Mno x", b"Dd", b"Hh", b"P3", b"Wc"];
+        assert_eq!(fields, expected);
+        assert_eq!(bytes[0], b'E');
+    }
+
+    #[test]
+    fn a_warning_is_a_notice() {
+        let mut bytes = BytesMut::new();
+        let report = ErrorReport::cancelled().with_severity(Severity::Warning);
+        report.message().encode(&mut bytes).unwrap();
+        assert_eq!(bytes[0], b'N');
+    }
+}

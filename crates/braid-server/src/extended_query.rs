@@ -1,0 +1,220 @@
+//! The extended query protocol: Parse, Bind, Describe, Execute, Close.
+//!
+//! A statement is planned once at Parse to learn its parameters and columns; what the client is told then binds the
+//! types of the rows it gets later. Execute runs a portal up to a number of rows and can go on from there.
+
+use std::sync::Arc;
+
+use braid_engine::{Outcome, Statement, StatementKind};
+use datafusion::common::ScalarValue;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::data::{NoData, ParameterDescription};
+use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
+use pgwire::messages::response::{CommandComplete, EmptyQueryResponse};
+
+use crate::connection::{Connection, Reply};
+use crate::copy;
+use crate::cursor::{Call, Command};
+use crate::error_report::{ErrorReport, Failure};
+use crate::frontend_message::{Bind, Parse, Target};
+use crate::portal::{Portal, PortalState, PreparedStatement};
+use crate::row_stream::{RowStream, encoder};
+use crate::value::{Format, parameter};
+
+impl Connection {
+    /// Parse.
+    pub(crate) async fn on_parse(&mut self, parse: Parse) -> Result<Reply, Failure> {
+        let mut statements = self.parse(&parse.sql)?;
+        if statements.len() > 1 {
+            return Err(ErrorReport::error("42601", "cannot insert multiple commands into a prepared statement").into());
+        }
+        let prepared = match statements.pop() {
+            Some(Command::Engine(statement)) => self.prepare(statement, &parse.parameter_oids).await?,
+            Some(Command::Cursor(command)) => self.prepare_cursor_command(command, &parse.parameter_oids).await?,
+            None => PreparedStatement::without_parameters(None, None),
+        };
+        self.names.put_statement(parse.statement, prepared)?;
+        self.wire.put(&PgWireBackendMessage::ParseComplete(ParseComplete::new()));
+        Ok(Reply::WhenAsked)
+    }
+
+    /// Asks the engine for the parameters and columns of a statement.
+    pub(crate) async fn prepare(
+        &mut self,
+        statement: Statement,
+        declared: &[u32],
+    ) -> Result<PreparedStatement, Failure> {
+        let declared_types: Vec<_> = declared.iter().map(|oid| parameter::declared_type(*oid)).collect();
+        let token = self.new_token();
+        let (mut running, session, _) = self.running(token);
+        let known = running.wait(session.prepare(&statement, &declared_types)).await??;
+        let oid = |(at, inferred)| parameter::described_oid(declared.get(at).copied().unwrap_or(0), inferred);
+        Ok(PreparedStatement {
+            command: Some(Command::Engine(statement)),
+            parameter_oids: known.parameter_types.iter().enumerate().map(oid).collect(),
+            parameter_types: known.parameter_types,
+            schema: known.schema,
+        })
+    }
+
+    /// Bind.
+    pub(crate) fn on_bind(&mut self, bind: Bind) -> Result<Reply, Failure> {
+        let prepared = Arc::clone(self.names.statement(&bind.statement)?);
+        let parameters = bound_parameters(&prepared, &bind)?;
+        if let Some(schema) = &prepared.schema {
+            encoder(schema, &bind.result_formats)?;
+        }
+        let (result_formats, hold, state) = (bind.result_formats, false, PortalState::Bound);
+        let portal = Portal { prepared, parameters, result_formats, hold, state };
+        self.names.put_portal(bind.portal, portal)?;
+        self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()));
+        Ok(Reply::WhenAsked)
+    }
+
+    /// Describe.
+    pub(crate) fn on_describe(&mut self, target: &Target) -> Result<Reply, Failure> {
+        let description = match target {
+            Target::Statement(name) => {
+                let prepared = self.names.statement(name)?;
+                let parameters = ParameterDescription::new(prepared.parameter_oids.clone());
+                self.wire.put(&PgWireBackendMessage::ParameterDescription(parameters));
+                prepared.description(&[])?
+            }
+            Target::Portal(name) => self.names.portal(name)?.description()?,
+        };
+        self.wire.put(&match description {
+            Some(description) => PgWireBackendMessage::RowDescription(description),
+            None => PgWireBackendMessage::NoData(NoData::new()),
+        });
+        Ok(Reply::WhenAsked)
+    }
+
+    /// Execute; no row limit is 0.
+    pub(crate) async fn on_execute(&mut self, name: &str, max_rows: usize) -> Result<Reply, Failure> {
+        let portal = self.names.portal(name)?;
+        let prepared = Arc::clone(&portal.prepared);
+        let Some(command) = &prepared.command else {
+            self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
+            return Ok(Reply::WhenAsked);
+        };
+        match portal.state {
+            PortalState::Bound => match command {
+                Command::Engine(statement) => {
+                    if self.begin_portal(name, statement).await? {
+                        self.send_rows(name, max_rows).await?;
+                    }
+                }
+                Command::Cursor(command) => {
+                    portal.state = PortalState::Done(None);
+                    let (parameters, formats) = (std::mem::take(&mut portal.parameters), portal.result_formats.clone());
+                    self.run_cursor_command(command.clone(), parameters, Call::Extended(formats)).await?;
+                }
+            },
+            PortalState::Rows(_) => self.send_rows(name, max_rows).await?,
+            PortalState::Done(Some(tag)) => {
+                let complete = CommandComplete::new(format!("{tag} 0"));
+                self.wire.put(&PgWireBackendMessage::CommandComplete(complete));
+            }
+            PortalState::Done(None) => {
+                return Err(ErrorReport::error("55000", format!("portal \"{name}\" cannot be run")).into());
+            }
+        }
+        Ok(Reply::WhenAsked)
+    }
+
+    /// Starts the portal's statement; answers whether it yields rows. If not, it is done and the client was told.
+    pub(crate) async fn begin_portal(&mut self, name: &str, statement: &Statement) -> Result<bool, Failure> {
+        let before = self.session.transaction_status();
+        let token = self.new_token();
+        let (mut running, session, names) = self.running(token.clone());
+        let portal = names.portal(name)?;
+        let parameters = std::mem::take(&mut portal.parameters);
+        portal.state = PortalState::Done(None);
+        let tag = match running.wait(session.execute(statement, parameters, token.clone())).await?? {
+            Outcome::Done { tag } => tag,
+            Outcome::Rows { schema, stream, tag } => {
+                let described = portal.prepared.schema.as_ref();
+                let rows = RowStream::new(&schema, stream, described, &portal.result_formats, token, tag)?;
+                portal.state = PortalState::Rows(Box::new(rows));
+                return Ok(true);
+            }
+            Outcome::CopyIn(data) => copy::copy_in(&mut running, data).await?,
+            Outcome::CopyOut(data) => copy::copy_out(&mut running, data).await?,
+        };
+        drop(running);
+        self.forget_statements(statement)?;
+        self.put_complete(statement, tag, before);
+        Ok(false)
+    }
+
+    /// Sends rows of a portal that has begun.
+    async fn send_rows(&mut self, name: &str, max_rows: usize) -> Result<(), Failure> {
+        let portal = self.names.portal(name)?;
+        let PortalState::Rows(mut rows) = std::mem::replace(&mut portal.state, PortalState::Done(None)) else {
+            unreachable!("the caller saw rows");
+        };
+        let (mut running, _, names) = self.running(rows.token.clone());
+        let sent = rows.send(&mut running, if max_rows == 0 { usize::MAX } else { max_rows }).await?;
+        let message = if sent.at_end {
+            let tag = rows.complete_tag(sent.rows);
+            names.portal(name)?.state = PortalState::Done(Some(rows.tag));
+            PgWireBackendMessage::CommandComplete(CommandComplete::new(tag))
+        } else {
+            names.portal(name)?.state = PortalState::Rows(rows);
+            PgWireBackendMessage::PortalSuspended(PortalSuspended::new())
+        };
+        running.wire.put(&message);
+        Ok(())
+    }
+
+    /// Close.
+    pub(crate) fn on_close(&mut self, target: &Target) -> Result<Reply, Failure> {
+        // Closing what is not there is no error.
+        match target {
+            Target::Statement(name) => self.names.close_statement(name),
+            Target::Portal(name) => self.names.close_portal(name),
+        };
+        self.wire.put(&PgWireBackendMessage::CloseComplete(CloseComplete::new()));
+        Ok(Reply::WhenAsked)
+    }
+
+    /// DEALLOCATE and DISCARD ALL, as far as the names are the server's.
+    pub(crate) fn forget_statements(&mut self, statement: &Statement) -> Result<(), ErrorReport> {
+        match (statement.kind(), statement.deallocates()) {
+            (_, Some(None)) => self.names.close_all_statements(),
+            (_, Some(Some(name))) => {
+                self.names.statement(name)?;
+                self.names.close_statement(name);
+            }
+            (StatementKind::Discard, _) if statement.text().to_ascii_lowercase().contains("all") => {
+                self.names.close_all_statements();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Decodes what Bind brought.
+fn bound_parameters(prepared: &PreparedStatement, bind: &Bind) -> Result<Vec<ScalarValue>, ErrorReport> {
+    let expected = prepared.parameter_oids.len();
+    let (formats, values) = (&bind.parameter_formats, &bind.parameters);
+    if values.len() != expected {
+        let message = format!(
+            "bind message supplies {} parameters, but prepared statement \"{}\" requires {expected}",
+            values.len(),
+            bind.statement
+        );
+        return Err(ErrorReport::protocol_violation(message));
+    }
+    if formats.len() > 1 && formats.len() != expected {
+        let message = format!("bind message has {} parameter formats but {expected} parameters", formats.len());
+        return Err(ErrorReport::protocol_violation(message));
+    }
+    let decode = |at: usize| {
+        let format = Format::at(formats, at);
+        parameter::decode(prepared.parameter_oids[at], format, values[at].as_deref(), &prepared.parameter_types[at])
+            .map_err(|error| ErrorReport::from(error).with_context(format!("unnamed portal parameter ${}", at + 1)))
+    };
+    (0..expected).map(decode).collect()
+}

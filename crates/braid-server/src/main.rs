@@ -1,0 +1,93 @@
+//! The `braid` command: serve a database, ask it, load it, check it, measure it.
+//!
+//! Every command answers with exit status 0, or with one line on standard error and 1; wrong usage is 2 (clap's).
+//! Commands are in `command/`, one file each; this file parses the command line, checks the processor and starts the
+//! runtime.
+
+mod command;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use command::CommandError;
+use command::{bench, check, demo, load, processor, serve, sql};
+
+/// A SQL database server for many concurrent queries over the same data.
+#[derive(Parser)]
+#[command(name = "braid", version, about, max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve a data directory to PostgreSQL clients.
+    Serve(serve::Options),
+    /// Run SQL statements: on a data directory, or on the server that has it open.
+    Sql(sql::Options),
+    /// Load a Parquet or CSV file, or TPC-H data, into a data directory.
+    Load(load::Options),
+    /// Verify every checksum and structure of a data directory.
+    Check(check::Options),
+    /// Run a benchmark; without a name, list them.
+    Bench(bench::Options),
+    /// Show what sharing scans does: loads TPC-H, serves it, measures it with many clients.
+    Demo(demo::Options),
+}
+
+impl Command {
+    /// What is logged unless RUST_LOG says otherwise: a server tells what it does, a command only what is wrong.
+    fn log_level(&self) -> &'static str {
+        if matches!(self, Self::Serve(_)) { "info" } else { "warn" }
+    }
+
+    async fn run(self) -> Result<(), CommandError> {
+        match self {
+            Self::Serve(options) => serve::run(options).await,
+            Self::Sql(options) => sql::run(options).await,
+            Self::Load(options) => load::run(options).await,
+            Self::Check(options) => check::run(options).await,
+            Self::Bench(options) => bench::run(options).await,
+            Self::Demo(options) => demo::run(options).await,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    if let Err(missing) = processor::check() {
+        eprintln!("braid: {missing}");
+        return ExitCode::FAILURE;
+    }
+    let command = CommandLine::parse().command;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(command.log_level()));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    // Deep expressions recurse in the planner: twice the default stack. It is address space until it is used.
+    const STACK_BYTES: usize = 4 << 20;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(command.run()),
+        Err(source) => Err(CommandError::Io { what: "cannot start threads".to_owned(), source }),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("braid: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::CommandLine;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+}

@@ -1,0 +1,150 @@
+//! Prepared statements and portals of one connection, by name; the empty name is the unnamed one.
+//!
+//! A portal is a statement with its parameters, run by Execute, perhaps in several steps. As in PostgreSQL it lives
+//! until the end of its transaction: outside a transaction block until the next Sync.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::ScalarValue;
+use pgwire::messages::data::RowDescription;
+
+use crate::cursor::Command;
+use crate::error_report::ErrorReport;
+use crate::row_stream::{RowStream, encoder};
+
+/// Named statements, and portals, that one connection may hold at a time: a bound against a client that never closes
+/// any, far above what a driver's cache holds.
+const NAMES_MAX: usize = 10_000;
+
+/// A parsed statement with what is known of it.
+#[derive(Debug)]
+pub(crate) struct PreparedStatement {
+    /// `None` for an empty query.
+    pub command: Option<Command>,
+    /// What ParameterDescription says.
+    pub parameter_oids: Vec<u32>,
+    /// What the engine inferred or was told.
+    pub parameter_types: Vec<DataType>,
+    /// The rows it will answer.
+    pub schema: Option<SchemaRef>,
+}
+
+impl PreparedStatement {
+    /// Of a statement without parameters.
+    pub fn without_parameters(command: Option<Command>, schema: Option<SchemaRef>) -> Self {
+        Self { command, parameter_oids: Vec::new(), parameter_types: Vec::new(), schema }
+    }
+
+    /// Describes the rows, in these formats; `None` if it answers none.
+    pub fn description(&self, formats: &[i16]) -> Result<Option<RowDescription>, ErrorReport> {
+        self.schema.as_ref().map(|schema| Ok(encoder(schema, formats)?.description())).transpose()
+    }
+}
+
+/// A statement that is about to run, runs, or has run.
+pub(crate) struct Portal {
+    pub prepared: Arc<PreparedStatement>,
+    pub parameters: Vec<ScalarValue>,
+    pub result_formats: Vec<i16>,
+    /// Whether it outlives its transaction (a cursor WITH HOLD).
+    pub hold: bool,
+    pub state: PortalState,
+}
+
+impl Portal {
+    /// Describes the rows; `None` if it answers none.
+    pub fn description(&self) -> Result<Option<RowDescription>, ErrorReport> {
+        self.prepared.description(&self.result_formats)
+    }
+}
+
+/// How far it is.
+pub(crate) enum PortalState {
+    /// Not begun.
+    Bound,
+    /// Suspended between rows.
+    Rows(Box<RowStream>),
+    /// At its end; the tag without count when it answered rows.
+    Done(Option<&'static str>),
+}
+
+/// What a connection has named.
+#[derive(Default)]
+pub(crate) struct Names {
+    statements: HashMap<String, Arc<PreparedStatement>>,
+    portals: HashMap<String, Portal>,
+}
+
+impl Names {
+    /// Enters a statement. The unnamed one is replaced, a named one must be new.
+    pub fn put_statement(&mut self, name: String, prepared: PreparedStatement) -> Result<(), ErrorReport> {
+        if !name.is_empty() && self.statements.contains_key(&name) {
+            return Err(ErrorReport::error("42P05", format!("prepared statement \"{name}\" already exists")));
+        }
+        bounded(self.statements.len(), "prepared statements")?;
+        self.statements.insert(name, Arc::new(prepared));
+        Ok(())
+    }
+
+    /// The statement of that name.
+    pub fn statement(&self, name: &str) -> Result<&Arc<PreparedStatement>, ErrorReport> {
+        self.statements.get(name).ok_or_else(|| match name {
+            "" => ErrorReport::error("26000", "unnamed prepared statement does not exist"),
+            _ => ErrorReport::error("26000", format!("prepared statement \"{name}\" does not exist")),
+        })
+    }
+
+    /// Forgets a statement; answers whether there was one. Its portals go on.
+    pub fn close_statement(&mut self, name: &str) -> bool {
+        self.statements.remove(name).is_some()
+    }
+
+    /// Forgets all statements.
+    pub fn close_all_statements(&mut self) {
+        self.statements.clear();
+    }
+
+    /// Enters a portal. The unnamed one is replaced, a named one must be new.
+    pub fn put_portal(&mut self, name: String, portal: Portal) -> Result<(), ErrorReport> {
+        if !name.is_empty() && self.portals.contains_key(&name) {
+            return Err(ErrorReport::error("42P03", format!("cursor \"{name}\" already exists")));
+        }
+        bounded(self.portals.len(), "portals")?;
+        self.portals.insert(name, portal);
+        Ok(())
+    }
+
+    /// The portal of that name.
+    pub fn portal(&mut self, name: &str) -> Result<&mut Portal, ErrorReport> {
+        self.portals.get_mut(name).ok_or_else(|| no_portal(name))
+    }
+
+    /// Forgets a portal, which stops its query; answers whether there was one.
+    pub fn close_portal(&mut self, name: &str) -> bool {
+        self.portals.remove(name).is_some()
+    }
+
+    /// Forgets all portals that end with their transaction.
+    pub fn end_transaction(&mut self) {
+        self.portals.retain(|_, portal| portal.hold);
+    }
+
+    /// Forgets all portals.
+    pub fn close_all_portals(&mut self) {
+        self.portals.clear();
+    }
+}
+
+fn no_portal(name: &str) -> ErrorReport {
+    ErrorReport::error("34000", format!("portal \"{name}\" does not exist"))
+}
+
+fn bounded(count: usize, what: &str) -> Result<(), ErrorReport> {
+    if count < NAMES_MAX {
+        Ok(())
+    } else {
+        Err(ErrorReport::error("54000", format!("too many {what} on one connection (at most {NAMES_MAX})")))
+    }
+}

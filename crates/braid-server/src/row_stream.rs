@@ -1,0 +1,134 @@
+//! The rows of a running query on their way to the client: batch by batch, never more than one of them in hand.
+//!
+//! A stream can stop after any row and go on later (portals with a row limit). Between batches the client's speed
+//! decides: the next batch is asked for only after the output before it has gone to the socket.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema, SchemaRef};
+use braid_engine::EngineError;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::error_report::{ErrorReport, Failure};
+use crate::running::Running;
+use crate::value::row_encoder::{RowCursor, RowEncoder};
+use crate::wire::OUTPUT_FULL_BYTES;
+
+/// A query's rows, at some place.
+pub(crate) struct RowStream {
+    encoder: RowEncoder,
+    stream: SendableRecordBatchStream,
+    cursor: Option<RowCursor>,
+    /// Stops the query, in this Execute or a later one.
+    pub token: CancellationToken,
+    /// The command tag without the count.
+    pub tag: &'static str,
+}
+
+/// Where [`RowStream::send`] stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Rows sent by this call.
+    pub rows: usize,
+    /// Whether that were all there are; with a row limit that is only known when fewer rows came.
+    pub at_end: bool,
+}
+
+impl RowStream {
+    /// Over `stream`, whose rows are sent as described by `described` where the client was told of it before.
+    pub fn new(
+        schema: &SchemaRef,
+        stream: SendableRecordBatchStream,
+        described: Option<&SchemaRef>,
+        formats: &[i16],
+        token: CancellationToken,
+        tag: &'static str,
+    ) -> Result<Self, ErrorReport> {
+        let described = described.unwrap_or(schema);
+        if described.fields().len() != schema.fields().len() {
+            return Err(ErrorReport::error("0A000", "cached plan must not change result type"));
+        }
+        let encoder = encoder(described, formats)?;
+        Ok(Self { encoder, stream, cursor: None, token, tag })
+    }
+
+    /// How the rows are encoded.
+    pub fn encoder(&self) -> &RowEncoder {
+        &self.encoder
+    }
+
+    /// Sends the rows from here on in other formats.
+    pub fn reformat(&mut self, formats: &[i16]) -> Result<(), ErrorReport> {
+        let count = self.encoder.column_count();
+        self.encoder = self.encoder.with_formats(formats).ok_or_else(|| wrong_formats(formats.len(), count))?;
+        if let Some(cursor) = &mut self.cursor {
+            cursor.set_formats(&self.encoder);
+        }
+        Ok(())
+    }
+
+    /// Sends up to `rows_max` rows. The last of them may still lie in the output.
+    pub async fn send(&mut self, running: &mut Running<'_>, rows_max: usize) -> Result<Sent, Failure> {
+        let mut rows = 0;
+        while rows < rows_max {
+            let Some(cursor) = self.batch(running).await? else {
+                return Ok(Sent { rows, at_end: true });
+            };
+            rows += cursor.append(running.wire.output(), rows_max - rows, OUTPUT_FULL_BYTES)?;
+            if running.wire.is_full() {
+                running.flush().await?;
+            }
+        }
+        Ok(Sent { rows, at_end: false })
+    }
+
+    /// Passes over up to `rows_max` rows.
+    pub async fn skip(&mut self, running: &mut Running<'_>, rows_max: usize) -> Result<Sent, Failure> {
+        let mut rows = 0;
+        while rows < rows_max {
+            let Some(cursor) = self.batch(running).await? else {
+                return Ok(Sent { rows, at_end: true });
+            };
+            rows += cursor.skip(rows_max - rows);
+        }
+        Ok(Sent { rows, at_end: false })
+    }
+
+    /// The place in a batch with rows left; `None` at the end of the result.
+    async fn batch(&mut self, running: &mut Running<'_>) -> Result<Option<&mut RowCursor>, Failure> {
+        // A source and a socket that are always ready would never come to the waits that watch the token.
+        if self.token.is_cancelled() {
+            return Err(ErrorReport::cancelled().into());
+        }
+        while self.cursor.as_ref().is_none_or(|cursor| cursor.remaining() == 0) {
+            // The batch is let go before the next one is awaited.
+            self.cursor = None;
+            match running.wait_for_rows(self.stream.next()).await? {
+                Some(Ok(batch)) => self.cursor = Some(self.encoder.start(&batch)?),
+                Some(Err(error)) => return Err(EngineError::from_datafusion(&error).into()),
+                None => return Ok(None),
+            }
+        }
+        Ok(self.cursor.as_mut())
+    }
+
+    /// The CommandComplete tag after so many rows.
+    pub fn complete_tag(&self, rows: usize) -> String {
+        match self.tag {
+            "EXPLAIN" | "SHOW" => self.tag.to_owned(),
+            tag => format!("{tag} {rows}"),
+        }
+    }
+}
+
+/// An encoder for rows of `schema`, if the client's format codes fit it.
+pub(crate) fn encoder(schema: &Arc<Schema>, formats: &[i16]) -> Result<RowEncoder, ErrorReport> {
+    RowEncoder::new(schema, formats).ok_or_else(|| wrong_formats(formats.len(), schema.fields().len()))
+}
+
+fn wrong_formats(formats: usize, columns: usize) -> ErrorReport {
+    let message = format!("bind message has {formats} result formats but query has {columns} columns");
+    ErrorReport::protocol_violation(message)
+}

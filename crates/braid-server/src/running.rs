@@ -1,0 +1,98 @@
+//! A statement at work: everything it awaits is awaited here, next to the three things that may end it early.
+//!
+//! 1. A CancelRequest, or the end of the server's patience while it shuts down: its token is cancelled.
+//! 2. The client is gone: its socket ended. The token is cancelled so that work detached from the future stops too.
+//! 3. A bug: a panic ends the statement with XX000 and not the connection's task.
+//!
+//! In all three the future of the work is dropped, which stops it.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::cancel_registry::{Registration, RunningGuard};
+use crate::error_report::{ErrorReport, Failure};
+use crate::frontend_message::{FrontendMessage, decode};
+use crate::wire::{Received, Wire};
+
+/// How long rows may lie in the output while a query computes the next ones. Short enough for people, long enough that
+/// a small result leaves in one piece.
+const OUTPUT_AGE_MAX: Duration = Duration::from_millis(10);
+
+/// One statement, from its first wait to its last.
+pub(crate) struct Running<'a> {
+    pub wire: &'a mut Wire,
+    token: CancellationToken,
+    _guard: RunningGuard,
+}
+
+impl<'a> Running<'a> {
+    /// Starts a statement that `token` cancels; until the end a CancelRequest to this connection does just that.
+    pub fn new(wire: &'a mut Wire, registration: &Registration, token: CancellationToken) -> Self {
+        let guard = registration.run(&token);
+        Self { wire, token, _guard: guard }
+    }
+
+    /// Waits for `work`, or for one of the three.
+    pub async fn wait<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let work = AssertUnwindSafe(work).catch_unwind();
+        tokio::select! {
+            biased;
+            done = work => done.map_err(|panic| bug(&*panic).into()),
+            () = self.token.cancelled() => Err(ErrorReport::cancelled().into()),
+            () = self.wire.client_gone() => {
+                self.token.cancel();
+                Err(Failure::Gone)
+            }
+        }
+    }
+
+    /// As [`Running::wait`]; what lies in the output meanwhile is sent when it gets old.
+    pub async fn wait_for_rows<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        if self.wire.is_flushed() {
+            return self.wait(work).await;
+        }
+        let mut work = std::pin::pin!(work);
+        let soon = self.wait(async { tokio::time::timeout(OUTPUT_AGE_MAX, &mut work).await.ok() }).await?;
+        match soon {
+            Some(done) => Ok(done),
+            None => {
+                self.flush().await?;
+                self.wait(work).await
+            }
+        }
+    }
+
+    /// Sends the output, unless the statement is cancelled first: then the rest goes out with what follows.
+    pub async fn flush(&mut self) -> Result<(), Failure> {
+        tokio::select! {
+            biased;
+            sent = self.wire.flush() => sent.map_err(Failure::from_io),
+            () = self.token.cancelled() => Err(ErrorReport::cancelled().into()),
+        }
+    }
+
+    /// The client's next message, for statements that talk with it.
+    pub async fn receive(&mut self) -> Result<FrontendMessage, Failure> {
+        let received = tokio::select! {
+            biased;
+            received = self.wire.receive() => received?,
+            () = self.token.cancelled() => return Err(ErrorReport::cancelled().into()),
+        };
+        match received {
+            Received::End => Err(Failure::Gone),
+            Received::Frame(kind, body) => Ok(decode(kind, body)?),
+        }
+    }
+}
+
+fn bug(panic: &(dyn Any + Send)) -> ErrorReport {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    tracing::error!("a statement panicked: {}", text.unwrap_or("no message"));
+    ErrorReport::error("XX000", format!("internal error: {}", text.unwrap_or("no message")))
+        .with_hint("This is a bug in Braid. The statement was stopped; the connection can be used.")
+}

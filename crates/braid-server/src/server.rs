@@ -1,0 +1,195 @@
+//! The server: its options, its listener, its connections, its end.
+//!
+//! Ending has three steps. When the shutdown token is cancelled nothing new is accepted and idle connections are
+//! closed (57P01); statements that run may finish, up to [`ServerOptions::grace`]; then they are cancelled, and a
+//! moment later what still has not ended is abandoned. [`RunningServer::force`] skips the waiting.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_engine::Database;
+use tokio::net::{TcpListener, TcpSocket, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admission::{Admission, Place};
+use crate::authentication::PasswordVerifier;
+use crate::cancel_registry::CancelRegistry;
+use crate::connection::Shutdown;
+use crate::tls::{Tls, TlsError, TlsFiles};
+
+/// Connections beyond the limit that are told so at a time (and may send a CancelRequest); further ones are dropped.
+const REFUSALS_MAX: usize = 64;
+
+/// Connections that the kernel completes before they are accepted.
+const BACKLOG: u32 = 1024;
+
+/// How long cancelled statements may take to notice.
+const FORCED_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// How a server listens and whom it lets in.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What clients must know; without it only a loopback address is allowed.
+    pub password: Option<String>,
+    /// Certificate and key; without them connections are not encrypted.
+    pub tls: Option<TlsFiles>,
+    /// Clients connected at a time.
+    pub connections_max: usize,
+    /// How long running statements may go on when the server is to stop.
+    pub grace: Duration,
+}
+
+impl Default for ServerOptions {
+    /// PostgreSQL's port on the loopback interface, no password, no TLS, 2000 connections, 10 s.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 5432)),
+            password: None,
+            tls: None,
+            connections_max: 2000,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// Anybody on the network could do anything.
+    #[error(
+        "refusing to listen on {address} without a password: only loopback addresses may go without \
+         (set one with --password-file FILE or the environment variable BRAID_PASSWORD)"
+    )]
+    PasswordNeeded {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// A password that anybody would guess.
+    #[error("the password is empty")]
+    EmptyPassword,
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// What was asked for.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The certificate or its key.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// A server at work. Dropping it does not stop it: the token does.
+pub struct RunningServer {
+    /// Where it listens, with the port it got.
+    pub address: SocketAddr,
+    shutdown: Shutdown,
+    accepting: JoinHandle<()>,
+}
+
+impl RunningServer {
+    /// Waits until the server has stopped, which the shutdown token begins.
+    pub async fn stopped(self) {
+        // A panic of the accept loop is a stop as well; it was logged by the runtime's hook.
+        let _ = self.accepting.await;
+    }
+
+    /// What cuts the stop short when cancelled: running statements are cancelled at once.
+    pub fn force(&self) -> CancellationToken {
+        self.shutdown.forced.clone()
+    }
+}
+
+/// Starts a server on `database`. It accepts connections when this returns, until `shutdown` is cancelled.
+pub async fn serve(
+    database: Arc<Database>,
+    options: ServerOptions,
+    shutdown: CancellationToken,
+) -> Result<RunningServer, ServerError> {
+    match &options.password {
+        None if !options.listen.ip().is_loopback() => {
+            return Err(ServerError::PasswordNeeded { address: options.listen });
+        }
+        Some(password) if password.is_empty() => return Err(ServerError::EmptyPassword),
+        _ => {}
+    }
+    let tls = options.tls.as_ref().map(Tls::load).transpose()?;
+    let certificate = tls.as_ref().map(|tls| tls.certificate_pem.as_slice());
+    let verifier = options.password.as_deref().map(|password| PasswordVerifier::new(password, certificate));
+    let listen_error = |source| ServerError::Listen { address: options.listen, source };
+    let listener = listen(options.listen).map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+    let shutdown = Shutdown { draining: shutdown, forced: CancellationToken::new() };
+    let cancels = Arc::new(CancelRegistry::default());
+    let admission = Arc::new(Admission { database, verifier, tls, cancels, shutdown: shutdown.clone() });
+    let accepting = tokio::spawn(accept(listener, admission, options.connections_max, options.grace));
+    Ok(RunningServer { address, shutdown, accepting })
+}
+
+/// Serves one client within this process, over a pair of sockets that nobody else can reach: no port, no login. The
+/// client speaks the protocol on the answered end; dropping that ends the connection.
+pub fn serve_local(database: Arc<Database>) -> std::io::Result<UnixStream> {
+    let (client, server) = UnixStream::pair()?;
+    let (cancels, shutdown) = (Arc::new(CancelRegistry::default()), Shutdown::default());
+    let admission = Arc::new(Admission { database, verifier: None, tls: None, cancels, shutdown });
+    tokio::spawn(admission.connect_local(server));
+    Ok(client)
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    // Inherited by accepted sockets: a client whose machine died is noticed in the end.
+    socket.set_keepalive(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// The accept loop, and the server's end.
+async fn accept(listener: TcpListener, admission: Arc<Admission>, connections_max: usize, grace: Duration) {
+    let places = Arc::new(Semaphore::new(connections_max));
+    let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+    let connections = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = admission.shutdown.draining.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (socket, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of file descriptors, mostly: others must close before anything can be accepted.
+                tracing::warn!("cannot accept a connection: {error}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            connections.spawn(Arc::clone(&admission).connect(socket, peer, Place::Seat(place)));
+        } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+            connections.spawn(Arc::clone(&admission).connect(socket, peer, Place::Refusal(place)));
+        }
+    }
+    drop(listener);
+    connections.close();
+    let finished = tokio::select! {
+        () = connections.wait() => true,
+        () = tokio::time::sleep(grace) => false,
+        () = admission.shutdown.forced.cancelled() => false,
+    };
+    if !finished {
+        admission.shutdown.forced.cancel();
+        if tokio::time::timeout(FORCED_TIME_MAX, connections.wait()).await.is_err() {
+            tracing::warn!("{} connections did not end in time", connections.len());
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The simple query protocol: a text with any number of statements, each answered in turn, all results as text.
+//!
+//! The first error ends the text: statements behind it are not run. Statements before it keep what they did, since each
+//! commits by itself as long as the engine has no transactions of several statements.
+
+use braid_engine::{Outcome, Statement};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::EmptyQueryResponse;
+
+use crate::connection::{Connection, Reply};
+use crate::copy;
+use crate::cursor::{Call, Command};
+use crate::error_report::Failure;
+use crate::row_stream::RowStream;
+
+impl Connection {
+    /// Query.
+    pub(crate) async fn on_query(&mut self, sql: &str) -> Result<Reply, Failure> {
+        // As in PostgreSQL, a simple query ends what the extended protocol left unnamed.
+        self.names.close_statement("");
+        self.names.close_portal("");
+        let statements = self.parse(sql)?;
+        if statements.is_empty() {
+            self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
+        }
+        for statement in statements {
+            match statement {
+                Command::Engine(statement) => self.run_simple(&statement).await?,
+                Command::Cursor(command) => self.run_cursor_command(command, Vec::new(), Call::Simple).await?,
+            }
+        }
+        self.put_ready();
+        Ok(Reply::Now)
+    }
+
+    async fn run_simple(&mut self, statement: &Statement) -> Result<(), Failure> {
+        let before = self.session.transaction_status();
+        let token = self.new_token();
+        let (mut running, session, _) = self.running(token.clone());
+        let tag = match running.wait(session.execute(statement, Vec::new(), token.clone())).await?? {
+            Outcome::Done { tag } => tag,
+            Outcome::Rows { schema, stream, tag } => {
+                let mut rows = RowStream::new(&schema, stream, None, &[], token, tag)?;
+                running.wire.put(&PgWireBackendMessage::RowDescription(rows.encoder().description()));
+                let sent = rows.send(&mut running, usize::MAX).await?;
+                rows.complete_tag(sent.rows)
+            }
+            Outcome::CopyIn(data) => copy::copy_in(&mut running, data).await?,
+            Outcome::CopyOut(data) => copy::copy_out(&mut running, data).await?,
+        };
+        drop(running);
+        self.forget_statements(statement)?;
+        self.put_complete(statement, tag, before);
+        Ok(())
+    }
+}

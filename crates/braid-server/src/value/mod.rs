@@ -1,0 +1,135 @@
+//! Values on the wire: Arrow arrays into DataRow bytes, parameters into scalars, in PostgreSQL's text and binary forms.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`pg_type`] | which PostgreSQL type an Arrow type is |
+//! | [`row_encoder`] | batches into DataRow messages |
+//! | [`column`] | one column of a batch: the value of a row as text or binary |
+//! | [`nested`] | lists as arrays, structs as records |
+//! | [`parameter`], [`parameter_text`], [`parameter_binary`] | parameters in text and binary form into scalars |
+//! | [`decimal_digits`], [`float_text`], [`numeric`], [`calendar`], [`interval`] | one family of types each |
+//!
+//! Everything here is synchronous and knows neither sockets nor sessions.
+
+pub(crate) mod calendar;
+pub(crate) mod column;
+pub(crate) mod decimal_digits;
+pub(crate) mod float_text;
+pub(crate) mod interval;
+pub(crate) mod nested;
+pub(crate) mod numeric;
+pub(crate) mod parameter;
+pub(crate) mod parameter_binary;
+pub(crate) mod parameter_text;
+pub(crate) mod pg_type;
+pub(crate) mod row_encoder;
+
+use arrow::error::ArrowError;
+
+/// The form of a value on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// As `SELECT` prints it.
+    Text,
+    /// The type's own binary form.
+    Binary,
+}
+
+impl Format {
+    /// The format of value `at` in a list of codes: none means text, one is for all.
+    pub fn at(codes: &[i16], at: usize) -> Self {
+        match codes.get(if codes.len() == 1 { 0 } else { at }) {
+            Some(1) => Self::Binary,
+            _ => Self::Text,
+        }
+    }
+
+    /// The protocol's code.
+    pub fn code(self) -> i16 {
+        match self {
+            Self::Text => 0,
+            Self::Binary => 1,
+        }
+    }
+}
+
+/// Why a value cannot be sent or read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ValueError {
+    /// A text that is no value of the type.
+    #[error("invalid input syntax for type {pg_type}: \"{text}\"")]
+    Syntax {
+        /// PostgreSQL's name of the type.
+        pg_type: &'static str,
+        /// What was sent.
+        text: String,
+    },
+    /// A date or time that does not exist.
+    #[error("date/time field value out of range: \"{text}\"")]
+    DatetimeOutOfRange {
+        /// What was sent.
+        text: String,
+    },
+    /// A number too large for its type.
+    #[error("value \"{text}\" is out of range for type {pg_type}")]
+    OutOfRange {
+        /// PostgreSQL's name of the type.
+        pg_type: &'static str,
+        /// What was sent.
+        text: String,
+    },
+    /// Bytes that are not the binary form of the type.
+    #[error("incorrect binary data format for type {pg_type}: {length} bytes")]
+    Binary {
+        /// PostgreSQL's name of the type.
+        pg_type: &'static str,
+        /// How many bytes there were.
+        length: usize,
+    },
+    /// Text that is not UTF-8.
+    #[error("invalid byte sequence for encoding \"UTF8\"")]
+    NotUtf8,
+    /// NaN or infinity as a numeric.
+    #[error("numeric \"{text}\" is not supported: only finite numbers are")]
+    NotFinite {
+        /// What was sent.
+        text: String,
+    },
+    /// A type that is not read as a parameter.
+    #[error("parameters of type {name} are not supported")]
+    UnsupportedParameter {
+        /// The type, as well as it is known.
+        name: String,
+    },
+    /// A value that Arrow holds and the wire's type does not.
+    #[error("a value does not fit the type it is sent as: {0}")]
+    Unsendable(#[from] ArrowError),
+    /// Lists within a list that differ in length: PostgreSQL's arrays are rectangular.
+    #[error("lists of different lengths cannot be sent as a multidimensional array in binary format")]
+    RaggedArray,
+    /// A row longer than a message can be.
+    #[error("a row of {bytes} bytes is longer than a message can be (2147483647 bytes)")]
+    RowTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+}
+
+impl ValueError {
+    /// The SQLSTATE.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Self::Syntax {
+                pg_type: "date" | "time" | "timestamp" | "timestamp with time zone" | "interval", ..
+            } => "22007",
+            Self::Syntax { .. } => "22P02",
+            Self::DatetimeOutOfRange { .. } => "22008",
+            Self::OutOfRange { .. } | Self::Unsendable(_) => "22003",
+            Self::Binary { .. } => "22P03",
+            Self::NotUtf8 => "22021",
+            Self::NotFinite { .. } | Self::UnsupportedParameter { .. } => "0A000",
+            Self::RaggedArray => "2202E",
+            Self::RowTooLong { .. } => "54000",
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! `numeric` on the wire: text with exactly the type's scale, and PostgreSQL's binary form in base 10 000.
+//!
+//! Binary form, big-endian:
+//!
+//! | offset | width | meaning |
+//! |---|---|---|
+//! | 0 | 2 | number of base-10 000 digits that follow |
+//! | 2 | 2 | weight: the first digit counts 10 000^weight |
+//! | 4 | 2 | sign: 0x0000 positive, 0x4000 negative, 0xC000 NaN, 0xD000 and 0xF000 infinities |
+//! | 6 | 2 | scale: decimal digits after the point in the text form |
+//! | 8 | 2 each | digits 0 to 9999, without leading and trailing zeros |
+//!
+//! Arrow decimals know neither NaN nor infinities: reading them is an error of the caller.
+
+use arrow::datatypes::i256;
+
+use super::decimal_digits::{U128_DIGITS_MAX, write_u128_back};
+
+const SIGN_NEGATIVE: u16 = 0x4000;
+
+/// Decimal digits in one base-10 000 digit.
+const GROUP: usize = 4;
+
+/// Appends an unscaled `value` with `scale` digits after the point.
+#[inline]
+pub(crate) fn append_text_128(out: &mut Vec<u8>, value: i128, scale: i8) {
+    let mut buffer = [0; U128_DIGITS_MAX];
+    let start = write_u128_back(&mut buffer, value.unsigned_abs());
+    append_text(out, value < 0, &buffer[start..], scale);
+}
+
+/// Appends an unscaled `value` with `scale` digits after the point.
+pub(crate) fn append_text_256(out: &mut Vec<u8>, value: i256, scale: i8) {
+    let digits = value.to_string();
+    append_text(out, value < i256::ZERO, digits.trim_start_matches('-').as_bytes(), scale);
+}
+
+fn append_text(out: &mut Vec<u8>, negative: bool, digits: &[u8], scale: i8) {
+    if negative {
+        out.push(b'-');
+    }
+    if scale <= 0 {
+        out.extend_from_slice(digits);
+        if digits != b"0" {
+            out.resize(out.len() + usize::from(scale.unsigned_abs()), b'0');
+        }
+        return;
+    }
+    let scale = scale as usize;
+    if digits.len() > scale {
+        let (whole, fraction) = digits.split_at(digits.len() - scale);
+        out.extend_from_slice(whole);
+        out.push(b'.');
+        out.extend_from_slice(fraction);
+    } else {
+        out.extend_from_slice(b"0.");
+        out.resize(out.len() + scale - digits.len(), b'0');
+        out.extend_from_slice(digits);
+    }
+}
+
+/// Appends the binary form of an unscaled `value`.
+pub(crate) fn append_binary_128(out: &mut Vec<u8>, value: i128, scale: i8) {
+    let mut buffer = [0; U128_DIGITS_MAX];
+    let start = write_u128_back(&mut buffer, value.unsigned_abs());
+    append_binary(out, value < 0, &buffer[start..], scale);
+}
+
+/// Appends the binary form of an unscaled `value`.
+pub(crate) fn append_binary_256(out: &mut Vec<u8>, value: i256, scale: i8) {
+    let digits = value.to_string();
+    append_binary(out, value < i256::ZERO, digits.trim_start_matches('-').as_bytes(), scale);
+}
+
+fn append_binary(out: &mut Vec<u8>, negative: bool, digits: &[u8], scale: i8) {
+    // The value is 0.d1d2d3… * 10^point; groups are cut at multiples of four digits from the point.
+    let point = digits.len() as i32 - i32::from(scale);
+    let lead = point.rem_euclid(GROUP as i32) as usize;
+    let missing = if lead == 0 { 0 } else { GROUP - lead };
+    let digit = |at: usize| -> u16 {
+        let at = at.wrapping_sub(missing);
+        digits.get(at).map_or(0, |d| u16::from(d - b'0'))
+    };
+    let group_count = (missing + digits.len()).div_ceil(GROUP);
+    let group = |g: usize| (0..GROUP).fold(0, |sum, k| sum * 10 + digit(g * GROUP + k));
+    let first = (0..group_count).find(|g| group(*g) != 0).unwrap_or(group_count);
+    let end = (first..group_count).rev().find(|g| group(*g) != 0).map_or(first, |last| last + 1);
+    let weight = if end == first { 0 } else { (point + missing as i32) / GROUP as i32 - 1 - first as i32 };
+    let sign = if negative { SIGN_NEGATIVE } else { 0 };
+    out.extend_from_slice(&((end - first) as u16).to_be_bytes());
+    out.extend_from_slice(&(weight as i16).to_be_bytes());
+    out.extend_from_slice(&sign.to_be_bytes());
+    out.extend_from_slice(&u16::from(scale.max(0) as u8).to_be_bytes());
+    for g in first..end {
+        out.extend_from_slice(&group(g).to_be_bytes());
+    }
+}
+
+/// Why bytes or a text are no numeric that Braid can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NumericFault {
+    /// Not of the form.
+    Malformed,
+    /// NaN or an infinity.
+    NotFinite,
+    /// More than 38 digits, or more than 38 after the point.
+    TooLong,
+}
+
+/// An unscaled integer with its scale.
+pub(crate) type Unscaled = (i128, i8);
+
+/// Reads the binary form.
+pub(crate) fn parse_binary(bytes: &[u8]) -> Result<Unscaled, NumericFault> {
+    let words: Vec<u16> = bytes.chunks_exact(2).map(|w| u16::from_be_bytes([w[0], w[1]])).collect();
+    let [count, weight, sign, scale, groups @ ..] = words.as_slice() else {
+        return Err(NumericFault::Malformed);
+    };
+    let negative = match *sign {
+        0 => false,
+        SIGN_NEGATIVE => true,
+        0xC000 | 0xD000 | 0xF000 => return Err(NumericFault::NotFinite),
+        _ => return Err(NumericFault::Malformed),
+    };
+    if !bytes.len().is_multiple_of(2) || groups.len() != usize::from(*count) || groups.iter().any(|g| *g > 9999) {
+        return Err(NumericFault::Malformed);
+    }
+    let scale = i32::from(*scale & 0x3FFF);
+    // value = sum of groups * 10^(4 * (weight - i)); `written` is the scale of what has been summed up so far.
+    let mut value: i128 = 0;
+    let mut written = -4 * (i32::from(*weight as i16) + 1);
+    for group in groups {
+        // The last group may reach beyond the scale, with zeros: 38 digits would overflow with them.
+        let keep = (scale - written).clamp(0, GROUP as i32) as u32;
+        let kept = group / 10_u16.pow(GROUP as u32 - keep);
+        value = value
+            .checked_mul(10_i128.pow(keep))
+            .and_then(|v| v.checked_add(i128::from(kept)))
+            .ok_or(NumericFault::TooLong)?;
+        written += keep as i32;
+    }
+    let value = rescale(value, written, scale)?;
+    Ok((if negative { -value } else { value }, i8::try_from(scale).map_err(|_| NumericFault::TooLong)?))
+}
+
+/// Reads `[+-]digits[.digits][e[+-]digits]`, keeping the digits after the point that are written.
+pub(crate) fn parse_text(text: &str) -> Result<Unscaled, NumericFault> {
+    let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if ["nan", "infinity", "inf"].iter().any(|special| unsigned.eq_ignore_ascii_case(special)) {
+        return Err(NumericFault::NotFinite);
+    }
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().map_err(|_| NumericFault::Malformed)?),
+        None => (unsigned, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
+        return Err(NumericFault::Malformed);
+    }
+    let mut value: i128 = 0;
+    for byte in whole.bytes().chain(fraction.bytes()) {
+        let digit = i128::from(byte - b'0');
+        value = value.checked_mul(10).and_then(|v| v.checked_add(digit)).ok_or(NumericFault::TooLong)?;
+    }
+    let written = i32::try_from(fraction.len()).map_err(|_| NumericFault::TooLong)?;
+    let scale = written.saturating_sub(exponent);
+    let value = rescale(value, scale, scale.max(0))?;
+    let scale = i8::try_from(scale.max(0)).map_err(|_| NumericFault::TooLong)?;
+    Ok((if text.starts_with('-') { -value } else { value }, scale))
+}
+
+/// Moves `value` from one scale to another: exact upwards; downwards only zeros are cut (the sender's scale says so).
+fn rescale(value: i128, from: i32, to: i32) -> Result<i128, NumericFault> {
+    /// Digits of Decimal128, and its largest scale.
+    const DIGITS_MAX: i32 = 38;
+    if to > DIGITS_MAX {
+        return Err(NumericFault::TooLong);
+    }
+    let limit = 10_i128.pow(DIGITS_MAX as u32);
+    let moved = match to - from {
+        _ if value == 0 => Some(0),
+        up @ 0..=DIGITS_MAX => value.checked_mul(10_i128.pow(up as u32)),
+        down if (-DIGITS_MAX..0).contains(&down) => Some(value / 10_i128.pow(down.unsigned_abs())),
+        _ => None,
+    };
+    moved.filter(|v| *v < limit).ok_or(NumericFault::TooLong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: i128, scale: i8) -> String {
+        let mut out = Vec::new();
+        append_text_128(&mut out, value, scale);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn text_has_exactly_the_scale() {
+        for (value, scale, expected) in [
+            (0, 0, "0"),
+            (0, 2, "0.00"),
+            (5, 2, "0.05"),
+            (-5, 2, "-0.05"),
+            (12345, 2, "123.45"),
+            (-100, 2, "-1.00"),
+            (7, -3, "7000"),
+            (0, -3, "0"),
+            (10_i128.pow(37), 37, "1.0000000000000000000000000000000000000"),
+        ] {
+            assert_eq!(text(value, scale), expected);
+        }
+    }
+
+    #[test]
+    fn binary_matches_postgresql() {
+        // From `select numeric_send(...)`.
+        for (value, scale, words) in [
+            (0, 2, vec![0, 0, 0, 2]),
+            (1, 0, vec![1, 0, 0, 0, 1]),
+            (12_345, 2, vec![2, 0, 0, 2, 123, 4500]),
+            (-12_345, 2, vec![2, 0, 0x4000, 2, 123, 4500]),
+            (1, 4, vec![1, 0xFFFF, 0, 4, 1]),
+            (1, 5, vec![1, 0xFFFE, 0, 5, 1000]),
+            (10_000, 0, vec![1, 1, 0, 0, 1]),
+            (123_456_789, 0, vec![3, 2, 0, 0, 1, 2345, 6789]),
+            (100_000_001, 4, vec![3, 1, 0, 4, 1, 0, 1]),
+        ] {
+            let mut out = Vec::new();
+            append_binary_128(&mut out, value, scale);
+            let got: Vec<u16> = out.chunks(2).map(|w| u16::from_be_bytes([w[0], w[1]])).collect();
+            assert_eq!(got, words, "{value} at scale {scale}");
+        }
+    }
+
+    #[test]
+    fn binary_and_text_round_trip() {
+        let mut value: i128 = 1;
+        for step in 0_i8..38 {
+            for scale in [0, 1, 2, 3, 4, 5, 17, 38] {
+                for signed in [value, -value] {
+                    let mut out = Vec::new();
+                    append_binary_128(&mut out, signed, scale);
+                    assert_eq!(parse_binary(&out), Ok((signed, scale)));
+                    assert_eq!(parse_text(&text(signed, scale)), Ok((signed, scale)));
+                }
+            }
+            value = value * 10 + i128::from(step % 10);
+            value %= 10_i128.pow(38);
+        }
+    }
+
+    #[test]
+    fn other_forms_parse_or_say_why_not() {
+        for (text, expected) in [
+            (" +1.50 ", Ok((150, 2))),
+            ("1e3", Ok((1000, 0))),
+            ("1.5e1", Ok((15, 0))),
+            ("12e-3", Ok((12, 3))),
+            (".5", Ok((5, 1))),
+            ("5.", Ok((5, 0))),
+            ("", Err(NumericFault::Malformed)),
+            (".", Err(NumericFault::Malformed)),
+            ("1x", Err(NumericFault::Malformed)),
+            ("--1", Err(NumericFault::Malformed)),
+            ("nan", Err(NumericFault::NotFinite)),
+            ("-Infinity", Err(NumericFault::NotFinite)),
+            ("1e39", Err(NumericFault::TooLong)),
+            ("1e-39", Err(NumericFault::TooLong)),
+            ("1e2147483647", Err(NumericFault::TooLong)),
+            ("999999999999999999999999999999999999999", Err(NumericFault::TooLong)),
+        ] {
+            assert_eq!(parse_text(text), expected, "{text}");
+        }
+        assert_eq!(parse_binary(&[0, 1]), Err(NumericFault::Malformed));
+        assert_eq!(parse_binary(&[0, 0, 0, 0, 0xC0, 0, 0, 0]), Err(NumericFault::NotFinite));
+        assert_eq!(parse_binary(&[0, 1, 0, 0, 0, 0, 0, 0]), Err(NumericFault::Malformed));
+    }
+}

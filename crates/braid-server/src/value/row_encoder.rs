@@ -1,0 +1,154 @@
+//! Batches into DataRow messages, straight from Arrow arrays into the connection's output buffer.
+//!
+//! A [`RowEncoder`] is made once per result, when its columns and formats are known, and describes them; a
+//! [`RowCursor`] walks one batch and can stop after any row, because a portal may be suspended in the middle of a
+//! batch and the output buffer is sent whenever it is full. The description binds: a batch whose column has another
+//! type than described is cast to it, since clients decode what the RowDescription announced.
+//!
+//! DataRow: `D`, length (4), number of columns (2), then per column length (4, -1 for null) and bytes.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType, Schema};
+use arrow::record_batch::RecordBatch;
+use pgwire::messages::data::{FieldDescription, RowDescription};
+
+use super::column::{Column, checked_cast};
+use super::nested::append_sized;
+use super::pg_type::{PgType, type_modifier};
+use super::{Format, ValueError};
+
+/// How the rows of one result are sent.
+#[derive(Debug, Clone)]
+pub(crate) struct RowEncoder {
+    columns: Vec<EncodedColumn>,
+}
+
+#[derive(Debug, Clone)]
+struct EncodedColumn {
+    name: String,
+    data_type: DataType,
+    format: Format,
+}
+
+impl RowEncoder {
+    /// For rows of `schema`; `format_codes` as in Bind: none means text, one is for all, otherwise one per column.
+    /// `None` when their number fits neither.
+    pub fn new(schema: &Schema, format_codes: &[i16]) -> Option<Self> {
+        let columns = schema.fields().iter().map(|field| EncodedColumn {
+            name: field.name().clone(),
+            data_type: field.data_type().clone(),
+            format: Format::Text,
+        });
+        Self { columns: columns.collect() }.with_formats(format_codes)
+    }
+
+    /// The same rows in other formats.
+    pub fn with_formats(&self, format_codes: &[i16]) -> Option<Self> {
+        if format_codes.len() > 1 && format_codes.len() != self.columns.len() {
+            return None;
+        }
+        let mut other = self.clone();
+        for (at, column) in other.columns.iter_mut().enumerate() {
+            column.format = Format::at(format_codes, at);
+        }
+        Some(other)
+    }
+
+    /// The RowDescription message of these rows.
+    pub fn description(&self) -> RowDescription {
+        let describe = |column: &EncodedColumn| {
+            let (oid, length) = PgType::described(&column.data_type);
+            let modifier = type_modifier(&column.data_type);
+            FieldDescription::new(column.name.clone(), 0, 0, oid, length, modifier, column.format.code())
+        };
+        RowDescription::new(self.columns.iter().map(describe).collect())
+    }
+
+    /// Number of columns.
+    pub fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Starts on a batch, which must have as many columns as were described.
+    pub fn start(&self, batch: &RecordBatch) -> Result<RowCursor, ValueError> {
+        assert_eq!(batch.num_columns(), self.columns.len(), "a batch has the columns its schema has");
+        let columns = self.columns.iter().zip(batch.columns()).map(|(column, array)| {
+            let array = as_described(array, &column.data_type)?;
+            Ok((Column::bind(&array)?, column.format))
+        });
+        Ok(RowCursor { columns: columns.collect::<Result<_, ValueError>>()?, next: 0, end: batch.num_rows() })
+    }
+}
+
+/// Casts where the wire's type would differ from the described one.
+fn as_described(array: &ArrayRef, described: &DataType) -> Result<ArrayRef, ValueError> {
+    if PgType::described(array.data_type()) == PgType::described(described) {
+        Ok(array.clone())
+    } else {
+        checked_cast(array, described)
+    }
+}
+
+/// A place in a batch.
+pub(crate) struct RowCursor {
+    columns: Vec<(Column, Format)>,
+    next: usize,
+    end: usize,
+}
+
+impl RowCursor {
+    /// Appends from here on in the formats of `encoder`, which is over the same columns.
+    pub fn set_formats(&mut self, encoder: &RowEncoder) {
+        for ((_, format), column) in self.columns.iter_mut().zip(&encoder.columns) {
+            *format = column.format;
+        }
+    }
+
+    /// Rows not yet appended.
+    pub fn remaining(&self) -> usize {
+        self.end - self.next
+    }
+
+    /// Appends up to `rows_max` rows, but no further row once `out` has `bytes_full` bytes; answers how many.
+    pub fn append(&mut self, out: &mut Vec<u8>, rows_max: usize, bytes_full: usize) -> Result<usize, ValueError> {
+        let first = self.next;
+        let end = self.end.min(first.saturating_add(rows_max));
+        while self.next < end && out.len() < bytes_full {
+            self.append_row(out)?;
+            self.next += 1;
+        }
+        Ok(self.next - first)
+    }
+
+    /// Passes over up to `rows_max` rows; answers how many.
+    pub fn skip(&mut self, rows_max: usize) -> usize {
+        let rows = self.remaining().min(rows_max);
+        self.next += rows;
+        rows
+    }
+
+    #[inline]
+    fn append_row(&self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+        let start = out.len();
+        out.extend_from_slice(b"D\0\0\0\0");
+        out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
+        for (column, format) in &self.columns {
+            if let Err(error) = append_sized(column, *format, self.next, out) {
+                // Half a message must not reach the client: an ErrorResponse follows.
+                out.truncate(start);
+                return Err(error);
+            }
+        }
+        let bytes = out.len() - start - 1;
+        let Ok(length) = i32::try_from(bytes) else {
+            out.truncate(start);
+            return Err(ValueError::RowTooLong { bytes });
+        };
+        out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "row_encoder_tests.rs"]
+mod tests;

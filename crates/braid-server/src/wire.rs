@@ -1,0 +1,207 @@
+//! One client's socket with its two buffers.
+//!
+//! Answers are collected in `output` and sent when it is full or when the protocol asks for it; rows are encoded
+//! straight into it. `input` holds what was received and not yet decoded. An idle connection keeps neither: a thousand
+//! of them cost no more than their tasks and sessions.
+//!
+//! While a statement runs, [`Wire::client_gone`] keeps reading, so that a client that closes its socket is noticed and
+//! its work stopped. What it sends meanwhile stays in `input`, up to [`READ_AHEAD_BYTES_MAX`]; beyond that nothing is
+//! read until the statement is done (back-pressure), and a vanished client is noticed when a write fails.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use bytes::{Bytes, BytesMut};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::tokio::server::MaybeTls;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::error_report::ErrorReport;
+use crate::frontend_message::{LARGE_MESSAGE_BYTES_MAX, missing_bytes, take_frame};
+
+/// Bytes in `output` at which rows wait until it is sent: large enough that system calls do not count.
+pub(crate) const OUTPUT_FULL_BYTES: usize = 64 << 10;
+
+/// Bytes received while a statement runs.
+const READ_AHEAD_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes asked for in one read; of a message that is longer, at most [`READ_STEP_BYTES_MAX`] are made room for at a
+/// time, so that a length alone costs no memory.
+const READ_BYTES: usize = 8 << 10;
+const READ_STEP_BYTES_MAX: usize = 1 << 20;
+
+/// A buffer above this is given back as soon as the client is idle.
+const IDLE_BUFFER_BYTES_MAX: usize = 8 << 10;
+
+/// What came from the client.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// A frame: type and body.
+    Frame(u8, Bytes),
+    /// The end of the stream, or of the socket's life.
+    End,
+}
+
+/// The socket.
+pub(crate) struct Wire {
+    socket: MaybeTls,
+    input: BytesMut,
+    output: Vec<u8>,
+    sent: usize,
+    ended: bool,
+}
+
+impl Wire {
+    /// Over an open socket.
+    pub fn new(socket: MaybeTls) -> Self {
+        Self { socket, input: BytesMut::new(), output: Vec::new(), sent: 0, ended: false }
+    }
+
+    /// Whether the connection is encrypted.
+    pub fn is_tls(&self) -> bool {
+        matches!(self.socket, MaybeTls::Tls(_))
+    }
+
+    /// The next frame. Cancelling it loses nothing.
+    pub async fn receive(&mut self) -> Result<Received, ErrorReport> {
+        self.receive_bounded(LARGE_MESSAGE_BYTES_MAX).await
+    }
+
+    /// The next frame, which is refused as soon as it is known to be longer than `bytes_max`.
+    pub async fn receive_bounded(&mut self, bytes_max: usize) -> Result<Received, ErrorReport> {
+        loop {
+            if missing_bytes(&self.input) > bytes_max {
+                return Err(ErrorReport::fatal("08P01", format!("message longer than {bytes_max} bytes")));
+            }
+            if let Some((kind, body)) = take_frame(&mut self.input)? {
+                return Ok(Received::Frame(kind, body));
+            }
+            if self.ended {
+                return Ok(Received::End);
+            }
+            if self.input.is_empty()
+                && let MaybeTls::Plain(socket) = &self.socket
+            {
+                // No buffer is held while nothing comes; an error shows in the read below.
+                let _ = socket.readable().await;
+            }
+            let room = missing_bytes(&self.input).clamp(READ_BYTES, READ_STEP_BYTES_MAX);
+            if self.read(room).await.is_err() {
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Reads exactly `length` bytes, before frames have types; `None` at the end of the stream.
+    pub async fn receive_exact(&mut self, length: usize) -> Option<Bytes> {
+        while self.input.len() < length {
+            if self.ended || self.read(length - self.input.len()).await.is_err() {
+                self.ended = true;
+                return None;
+            }
+        }
+        Some(self.input.split_to(length).freeze())
+    }
+
+    async fn read(&mut self, room: usize) -> io::Result<()> {
+        self.input.reserve(room);
+        // `room` bounds what one call may take: before TLS starts, nothing beyond the request may be read.
+        let mut limited = (&mut self.socket).take(room as u64);
+        if limited.read_buf(&mut self.input).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
+    /// Resolves when the client has closed its socket or lost it. Cancelling it loses nothing.
+    pub async fn client_gone(&mut self) {
+        while !self.ended {
+            if self.input.len() >= READ_AHEAD_BYTES_MAX {
+                return std::future::pending().await;
+            }
+            if self.read(READ_BYTES).await.is_err() {
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Adds a message to the output.
+    pub fn put(&mut self, message: &PgWireBackendMessage) {
+        let mut encoded = BytesMut::new();
+        match message.encode(&mut encoded) {
+            Ok(()) => self.output.extend_from_slice(&encoded),
+            // Only a message beyond its length limit: a name of 30 kB, say. It must not bring down the connection.
+            Err(error) => {
+                let report = ErrorReport::error("54000", format!("an answer could not be encoded: {error}"));
+                encoded.clear();
+                if report.message().encode(&mut encoded).is_ok() {
+                    self.output.extend_from_slice(&encoded);
+                }
+            }
+        }
+    }
+
+    /// The output, to append encoded messages to.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Whether rows should wait for [`Wire::flush`].
+    pub fn is_full(&self) -> bool {
+        self.output.len() >= OUTPUT_FULL_BYTES
+    }
+
+    /// Sends the output. Cancelled, it goes on where it was when called again.
+    pub async fn flush(&mut self) -> io::Result<()> {
+        let Self { socket, output, sent, .. } = self;
+        poll_fn(|context| {
+            while *sent < output.len() {
+                match Pin::new(&mut *socket).poll_write(context, &output[*sent..]) {
+                    Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    Poll::Ready(Ok(count)) => *sent += count,
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+            pin!(&mut *socket).poll_flush(context)
+        })
+        .await?;
+        self.output.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Whether nothing waits to be sent.
+    pub fn is_flushed(&self) -> bool {
+        self.output.is_empty()
+    }
+
+    /// Gives memory back before a wait that may be long.
+    pub fn relax(&mut self) {
+        if self.output.is_empty() && self.output.capacity() > IDLE_BUFFER_BYTES_MAX {
+            self.output = Vec::new();
+        }
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        }
+    }
+
+    /// Sends what is left and closes the socket.
+    pub async fn close(mut self) {
+        if self.flush().await.is_ok() {
+            // A peer that is gone already is as good as a peer that was told.
+            let _ = self.socket.shutdown().await;
+        }
+    }
+
+    /// The socket, for the TLS handshake; fails when bytes were received that should not be there yet.
+    pub fn into_socket(self) -> Result<MaybeTls, ErrorReport> {
+        if self.input.is_empty() {
+            Ok(self.socket)
+        } else {
+            Err(ErrorReport::protocol_violation("received unencrypted data after SSL request"))
+        }
+    }
+}

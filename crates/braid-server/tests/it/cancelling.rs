@@ -1,0 +1,123 @@
+//! CancelRequest, vanished clients, large results.
+
+use std::time::{Duration, Instant};
+
+use tokio_postgres::NoTls;
+
+use crate::harness::{ENDLESS, LONG, TestServer, eventually, sqlstate, text_rows};
+use crate::raw_client::kinds;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancel_request_stops_a_statement_that_computes() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    let token = client.cancel_token();
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        token.cancel_query(NoTls).await.unwrap();
+    };
+    let start = Instant::now();
+    let (answer, ()) = futures::join!(client.simple_query(LONG), cancel);
+    assert_eq!(sqlstate(answer), "57014");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(text_rows(&client, "select 1").await.len(), 1, "the next statement is not hit");
+    token.cancel_query(NoTls).await.unwrap();
+    assert_eq!(text_rows(&client, "select 1").await.len(), 1, "nothing ran, nothing was cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancel_request_stops_a_statement_that_streams() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    let token = client.cancel_token();
+    let rows = client.query_raw(ENDLESS, std::iter::empty::<i64>()).await.unwrap();
+    futures::pin_mut!(rows);
+    let mut count = 0_u64;
+    let failure = loop {
+        match futures::StreamExt::next(&mut rows).await {
+            Some(Ok(_)) => count += 1,
+            Some(Err(error)) => break error,
+            None => panic!("the result has no end"),
+        }
+        if count == 10_000 {
+            token.cancel_query(NoTls).await.unwrap();
+        }
+    };
+    assert_eq!(failure.code().unwrap().code(), "57014");
+    assert_eq!(text_rows(&client, "select 1").await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_does_not_read_holds_up_nobody_and_costs_no_memory() {
+    let server = TestServer::start().await;
+    let before = resident_bytes();
+    let mut raw = server.raw().await;
+    raw.send(b'Q', format!("{ENDLESS}\0").as_bytes()).await;
+    assert_eq!(raw.read().await.unwrap().kind, 'T');
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let grown = resident_bytes().saturating_sub(before);
+    assert!(grown < 100 << 20, "the result was buffered: {} MB", grown >> 20);
+    assert_eq!(text_rows(&server.client().await, "select 1").await.len(), 1);
+    // It reads on where it was.
+    for _ in 0..100_000 {
+        assert_eq!(raw.read().await.unwrap().kind, 'D');
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_vanished_client_stops_its_work() {
+    let server = TestServer::start().await;
+    for sql in [LONG, ENDLESS] {
+        let mut raw = server.raw().await;
+        raw.send(b'Q', format!("{sql}\0").as_bytes()).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let busy = cpu_time();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        if sql == LONG {
+            assert!(cpu_time() - busy > Duration::from_millis(100), "the statement computes");
+        }
+        drop(raw);
+        // Idle again: a fifth of the time at most goes to anything at all.
+        let mut last = (Instant::now(), cpu_time());
+        eventually("the work to stop", || {
+            if last.0.elapsed() < Duration::from_millis(300) {
+                return false;
+            }
+            let share = (cpu_time() - last.1).as_secs_f64() / last.0.elapsed().as_secs_f64();
+            last = (Instant::now(), cpu_time());
+            share < 0.2
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_bug_ends_the_statement_and_not_the_connection() {
+    let server = TestServer::start().await;
+    let mut raw = server.raw().await;
+    // What the wire cannot carry shows an error in the middle of a result; rows before it arrive.
+    let sql = "select arrow_cast(v, 'UInt64') - 1 from (values (1), (0)) t(v)";
+    let answers = raw.query(sql).await;
+    assert!(kinds(&answers).ends_with("EZ") || kinds(&answers).ends_with("CZ"), "{answers:?}");
+    assert_eq!(kinds(&raw.query("select 1").await), "TDCZ");
+}
+
+fn proc_status(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// Resident memory of this process, server and all.
+pub fn resident_bytes() -> u64 {
+    proc_status("VmRSS:")
+}
+
+/// User and system time of this process.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 2..].split(' ').collect();
+    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+    // USER_HZ is 100 on Linux.
+    Duration::from_millis(ticks * 10)
+}

@@ -1,0 +1,27 @@
+//! The server as clients see it: tokio-postgres and hand-written messages against a server in this process.
+//!
+//! | module | what it checks |
+//! |---|---|
+//! | [`harness`] | a server on a free port over a temporary data directory |
+//! | [`raw_client`] | a client that sends and reads single messages |
+//! | [`types`] | every type as parameter and as result, text and binary |
+//! | [`statements`] | simple and prepared statements, errors, transaction state |
+//! | [`portals`] | row limits, cursors, their lives |
+//! | [`copying`] | COPY in both protocols |
+//! | [`cancelling`] | CancelRequest, vanished clients, large results |
+//! | [`security`] | SCRAM, TLS, refusals |
+//! | [`lifecycle`] | limits, idle connections, shutdown |
+//! | [`protocol`] | what no driver sends |
+
+#![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
+
+mod cancelling;
+mod copying;
+mod harness;
+mod lifecycle;
+mod portals;
+mod protocol;
+mod raw_client;
+mod security;
+mod statements;
+mod types;

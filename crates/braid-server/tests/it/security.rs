@@ -1,0 +1,191 @@
+//! SCRAM, TLS, refusals.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use braid_server::{ServerError, ServerOptions, TlsError, TlsFiles, serve};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_postgres::NoTls;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::{TestServer, sqlstate, text_rows};
+use crate::raw_client::{RawClient, kinds};
+
+#[tokio::test]
+async fn a_password_is_asked_for_and_checked() {
+    let server = TestServer::start_with(|options| options.password = Some("søsecret".into())).await;
+    let (client, connection) = server.config().password("søsecret").connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    assert_eq!(text_rows(&client, "select 1").await.len(), 1);
+    assert_eq!(sqlstate(server.config().password("wrong").connect(NoTls).await), "28P01");
+    // Without a password the driver itself gives up.
+    assert!(server.config().connect(NoTls).await.is_err());
+    let mut raw = RawClient { stream: TcpStream::connect(server.address).await.unwrap() };
+    raw.send_startup(3 << 16, &[("user", "tester")]).await;
+    let request = raw.read().await.unwrap();
+    assert_eq!((request.kind, &request.body[..]), ('R', &b"\0\0\0\x0ASCRAM-SHA-256\0\0"[..]));
+    // No statement before the login.
+    raw.send(b'Q', b"select 1\0").await;
+    assert_eq!(raw.read().await.unwrap().field(b'C').as_deref(), Some("08P01"));
+    assert!(raw.read().await.is_none());
+}
+
+#[tokio::test]
+async fn scram_messages_that_lie_are_refused() {
+    let server = TestServer::start_with(|options| options.password = Some("secret".into())).await;
+    for body in [
+        &b"SCRAM-SHA-256"[..],
+        b"MD5\0\0\0\0\0",
+        b"SCRAM-SHA-256\0\0\0\0\x05n,,n=",
+        b"SCRAM-SHA-256\0\xFF\xFF\xFF\xFF",
+        b"SCRAM-SHA-256\0\x7F\xFF\xFF\xFFn,,n=,r=x",
+        b"SCRAM-SHA-256-PLUS\0\0\0\0\x0Cp=x,,n=,r=xy",
+        b"SCRAM-SHA-256\0\0\0\0\x0Bp=x,,n=,r=x",
+    ] {
+        let mut raw = RawClient { stream: TcpStream::connect(server.address).await.unwrap() };
+        raw.send_startup(3 << 16, &[("user", "tester")]).await;
+        raw.read().await.unwrap();
+        raw.send(b'p', body).await;
+        let answer = raw.read().await.unwrap();
+        assert_eq!((answer.kind, answer.field(b'S').as_deref()), ('E', Some("FATAL")), "{body:?}");
+    }
+    // A wrong proof of the right form.
+    let mut raw = RawClient { stream: TcpStream::connect(server.address).await.unwrap() };
+    raw.send_startup(3 << 16, &[("user", "tester")]).await;
+    raw.read().await.unwrap();
+    raw.send(b'p', b"SCRAM-SHA-256\0\0\0\0\x0Bn,,n=,r=abc").await;
+    let first = raw.read().await.unwrap();
+    let first = String::from_utf8(first.body[4..].to_vec()).unwrap();
+    let nonce = first.split(',').next().unwrap();
+    raw.send(b'p', format!("c=biws,{nonce},p={}=", "A".repeat(43)).as_bytes()).await;
+    assert_eq!(raw.read().await.unwrap().field(b'C').as_deref(), Some("28P01"));
+}
+
+#[tokio::test]
+async fn without_a_password_only_loopback_is_served() {
+    let server = TestServer::start().await;
+    let start = |options| serve(Arc::clone(&server.database), options, CancellationToken::new());
+    let listen = ([0, 0, 0, 0], 0).into();
+    let error = start(ServerOptions { listen, ..ServerOptions::default() }).await.err().unwrap();
+    assert!(matches!(error, ServerError::PasswordNeeded { .. }), "{error}");
+    assert!(error.to_string().contains("BRAID_PASSWORD"));
+    let options = ServerOptions { listen, password: Some(String::new()), ..ServerOptions::default() };
+    assert!(matches!(start(options).await.err().unwrap(), ServerError::EmptyPassword));
+    let options = ServerOptions { listen: server.address, ..ServerOptions::default() };
+    let error = start(options).await.err().unwrap();
+    assert!(matches!(&error, ServerError::Listen { address, .. } if *address == server.address), "{error}");
+}
+
+fn certificate(directory: &Path) -> TlsFiles {
+    let files = TlsFiles { certificate: directory.join("server.crt"), key: directory.join("server.key") };
+    let status = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
+        .args([
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=CA:FALSE",
+        ])
+        .arg("-out")
+        .arg(&files.certificate)
+        .arg("-keyout")
+        .arg(&files.key)
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    files
+}
+
+fn connector(files: &TlsFiles, alpn: bool) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(&files.certificate).unwrap()).unwrap();
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    if alpn {
+        config.alpn_protocols = vec![b"postgresql".to_vec()];
+    }
+    TlsConnector::from(Arc::new(config))
+}
+
+#[tokio::test]
+async fn tls_is_offered_by_request_and_directly() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = certificate(directory.path());
+    let server = TestServer::start_with(|options| {
+        options.tls = Some(files.clone());
+        options.password = Some("secret".into());
+    })
+    .await;
+    let name = ServerName::try_from("localhost").unwrap();
+    for direct in [false, true] {
+        let mut socket = TcpStream::connect(server.address).await.unwrap();
+        if !direct {
+            socket.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).await.unwrap();
+            assert_eq!(socket.read_u8().await.unwrap(), b'S');
+        }
+        let stream = connector(&files, direct).connect(name.clone(), socket).await.unwrap();
+        let mut raw = RawClient { stream };
+        raw.send_startup(3 << 16, &[("user", "tester")]).await;
+        let request = raw.read().await.unwrap();
+        assert_eq!(&request.body[4..], b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0", "with channel binding");
+    }
+    // Plain connections are served as well: the client decides.
+    let (client, connection) = server.config().password("secret").connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    assert_eq!(text_rows(&client, "select 1").await.len(), 1);
+}
+
+#[tokio::test]
+async fn rows_flow_over_tls() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = certificate(directory.path());
+    let server = TestServer::start_with(|options| options.tls = Some(files.clone())).await;
+    let mut socket = TcpStream::connect(server.address).await.unwrap();
+    socket.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).await.unwrap();
+    socket.read_u8().await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut raw = RawClient { stream: connector(&files, false).connect(name, socket).await.unwrap() };
+    raw.startup(&[("user", "tester")]).await;
+    let answers = raw.query("select value, 'some text' from generate_series(1, 50000)").await;
+    assert_eq!(answers.iter().filter(|m| m.kind == 'D').count(), 50_000);
+    assert_eq!(kinds(&raw.query("select 1").await), "TDCZ");
+}
+
+#[tokio::test]
+async fn what_is_slipped_in_before_the_handshake_is_not_executed() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = certificate(directory.path());
+    let server = TestServer::start_with(|options| options.tls = Some(files.clone())).await;
+    let mut socket = TcpStream::connect(server.address).await.unwrap();
+    let startup = [&[0, 0, 0, 16, 0, 3, 0, 0][..], b"user\0x\0\0"].concat();
+    socket.write_all(&[&[0, 0, 0, 8, 4, 210, 22, 47][..], &startup].concat()).await.unwrap();
+    socket.read_u8().await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    assert!(connector(&files, false).connect(name, socket).await.is_err());
+}
+
+#[tokio::test]
+async fn unusable_certificates_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = certificate(directory.path());
+    let server = TestServer::start().await;
+    let start = |tls| {
+        let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), tls: Some(tls), ..ServerOptions::default() };
+        serve(Arc::clone(&server.database), options, CancellationToken::new())
+    };
+    let missing = TlsFiles { certificate: directory.path().join("nothing"), ..files.clone() };
+    let error = start(missing).await.err().unwrap();
+    assert!(matches!(&error, ServerError::Tls(TlsError::Unreadable { .. })), "{error}");
+    let swapped = TlsFiles { certificate: files.key.clone(), key: files.certificate.clone() };
+    let error = start(swapped).await.err().unwrap();
+    assert!(matches!(&error, ServerError::Tls(TlsError::NoPem { .. })), "{error}");
+}
