@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`braid_table`] | a table version as a table provider |
 //! | [`scan_exec`] | the leaf operator over one cooperative scan |
+//! | `scan_stream` | that scan as one stream per partition |
 //! | [`filter_translation`] | SQL conditions on one column as predicates on encoded data |
 //! | [`comparison`] | a column's type against a literal of any type, exactly |
 //! | [`dynamic_filter`] | what joins and top-k learn while running, as live predicates |
@@ -26,6 +27,7 @@ pub mod numeric_coercion;
 pub mod parquet_peer;
 pub mod scalar_value;
 pub mod scan_exec;
+mod scan_stream;
 pub mod session;
 pub mod table_statistics;
 

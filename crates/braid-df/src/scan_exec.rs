@@ -1,6 +1,6 @@
 //! The leaf operator over one cooperative scan.
 //!
-//! All partitions of the operator are consumers of one [`CooperativeScan`]: which rows a partition produces is decided
+//! All partitions of the operator are consumers of one [`braid_scan::CooperativeScan`]: which rows a partition produces is decided
 //! while running, by who is free when a chunk arrives. The scan is registered when the first partition is first
 //! *polled*, not when it is executed: a hash join executes its probe side long before it reads it, and by then its
 //! build side has become a dynamic filter that leaves chunks out of the registration.
@@ -12,41 +12,33 @@
 //! 3. A fetch is exact: all partitions together produce at most that many rows, and fewer only if there are no more.
 
 use std::fmt;
-use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
-use std::time::Instant;
+use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 use braid_base::ColumnId;
 use braid_buffer::BufferManager;
-use braid_scan::{CooperativeScan, LivePredicates, ScanConsumer, ScanMetrics, ScanSpec, prune};
+use braid_scan::{ScanSpec, prune};
 use braid_storage::TableVersion;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType, apply_expression_roots};
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
-use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time,
-};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, RecordBatchStream,
-    ReplaceChildrenOptions, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
+    SendableRecordBatchStream,
 };
-use futures::Stream;
-use futures::stream::BoxStream;
 use parking_lot::Mutex;
 
 use crate::dynamic_filter::DynamicFilters;
 use crate::scalar_value::predicate_text;
+use crate::scan_stream::{PendingScan, ScanSource, ScanStream};
 use crate::table_statistics::table_statistics;
 
 /// Scans one table version.
@@ -61,40 +53,11 @@ pub struct BraidScanExec {
     round: Mutex<Round>,
 }
 
-/// What it takes to start a scan.
-#[derive(Clone)]
-struct ScanSource {
-    version: Arc<TableVersion>,
-    buffer: Arc<BufferManager>,
-    spec: ScanSpec,
-    dynamic_filters: Option<Arc<DynamicFilters>>,
-}
-
 /// One round of executions.
 struct Round {
     /// The round's scan, until every partition has it.
     scan: Option<Arc<PendingScan>>,
     executed: Vec<bool>,
-}
-
-/// A scan that starts when it is first wanted.
-struct PendingScan {
-    source: ScanSource,
-    started: OnceLock<Arc<CooperativeScan>>,
-    chunks_pruned: Count,
-}
-
-impl PendingScan {
-    fn start(&self) -> Arc<CooperativeScan> {
-        let start = || {
-            let ScanSource { version, buffer, spec, dynamic_filters } = self.source.clone();
-            let live = dynamic_filters.map(|filters| filters as Arc<dyn LivePredicates>);
-            let scan = CooperativeScan::start_with_live_predicates(&buffer, version, spec, live);
-            self.chunks_pruned.add(scan.metrics().chunks_pruned as usize);
-            scan
-        };
-        self.started.get_or_init(start).clone()
-    }
 }
 
 impl BraidScanExec {
@@ -154,10 +117,7 @@ impl BraidScanExec {
             round.executed.fill(false);
             round.scan = None;
         }
-        let scan = round.scan.get_or_insert_with(|| {
-            let chunks_pruned = MetricBuilder::new(&self.metrics).global_counter("chunks_pruned");
-            Arc::new(PendingScan { source: self.source.clone(), started: OnceLock::new(), chunks_pruned })
-        });
+        let scan = round.scan.get_or_insert_with(|| Arc::new(PendingScan::new(self.source.clone(), &self.metrics)));
         let scan = scan.clone();
         round.executed[partition] = true;
         if round.executed.iter().all(|executed| *executed) {
@@ -277,16 +237,7 @@ impl ExecutionPlan for BraidScanExec {
     }
 
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let scan = self.take_part(partition);
-        let counters = PartitionCounters::new(&self.metrics, partition);
-        let batches = futures::stream::try_unfold(PartitionState::Executed(scan, counters), PartitionState::next);
-        Ok(Box::pin(ScanStream {
-            schema: self.schema(),
-            batches: Box::pin(batches),
-            baseline: BaselineMetrics::new(&self.metrics, partition),
-            waiting: MetricBuilder::new(&self.metrics).subset_time("time_waiting", partition),
-            waiting_since: None,
-        }))
+        Ok(Box::pin(ScanStream::new(self.take_part(partition), self.schema(), &self.metrics, partition)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -327,102 +278,5 @@ impl ExecutionPlan for BraidScanExec {
         };
         let source = ScanSource { dynamic_filters: Some(filters), ..self.source.clone() };
         Ok(kept.with_updated_node(Arc::new(self.with_source(source))))
-    }
-}
-
-/// One partition's part of a scan.
-enum PartitionState {
-    /// Executed, not polled yet.
-    Executed(Arc<PendingScan>, PartitionCounters),
-    /// Running.
-    Consuming(Box<ScanConsumer>, PartitionCounters),
-}
-
-impl PartitionState {
-    /// The next batch and the state after it.
-    async fn next(self) -> Result<Option<(RecordBatch, Self)>> {
-        let (mut consumer, mut counters) = match self {
-            Self::Executed(scan, counters) => (Box::new(scan.start().consumer()), counters),
-            Self::Consuming(consumer, counters) => (consumer, counters),
-        };
-        let batch = consumer.next_batch().await;
-        counters.update(consumer.metrics());
-        match batch {
-            None => Ok(None),
-            Some(Ok(batch)) => Ok(Some((batch, Self::Consuming(consumer, counters)))),
-            Some(Err(error)) => Err(DataFusionError::External(Box::new(error))),
-        }
-    }
-}
-
-/// What EXPLAIN ANALYZE shows of one partition, beside the baseline.
-struct PartitionCounters {
-    shown: ScanMetrics,
-    chunks_read: Count,
-    chunks_counted: Count,
-    chunks_refuted: Count,
-    rows_scanned: Count,
-    vectors: Count,
-    vectors_skipped: Count,
-    bytes_scanned: Count,
-}
-
-impl PartitionCounters {
-    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
-        let counter = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
-        Self {
-            shown: ScanMetrics::default(),
-            chunks_read: counter("chunks_read"),
-            chunks_counted: counter("chunks_counted"),
-            chunks_refuted: counter("chunks_refuted"),
-            rows_scanned: counter("rows_scanned"),
-            vectors: counter("vectors"),
-            vectors_skipped: counter("vectors_skipped"),
-            bytes_scanned: counter("bytes_scanned"),
-        }
-    }
-
-    fn update(&mut self, now: &ScanMetrics) {
-        let add = |count: &Count, before: u64, now: u64| count.add((now - before) as usize);
-        add(&self.chunks_read, self.shown.chunks_read, now.chunks_read);
-        add(&self.chunks_counted, self.shown.chunks_counted, now.chunks_counted);
-        add(&self.chunks_refuted, self.shown.chunks_refuted, now.chunks_refuted);
-        add(&self.rows_scanned, self.shown.rows_in, now.rows_in);
-        add(&self.vectors, self.shown.vectors, now.vectors);
-        add(&self.vectors_skipped, self.shown.vectors_skipped, now.vectors_skipped);
-        add(&self.bytes_scanned, self.shown.encoded_bytes, now.encoded_bytes);
-        self.shown = *now;
-    }
-}
-
-/// A partition's batches, metered: time in its polls is computing, time between a pending poll and the next is waiting.
-struct ScanStream {
-    schema: SchemaRef,
-    batches: BoxStream<'static, Result<RecordBatch>>,
-    baseline: BaselineMetrics,
-    waiting: Time,
-    waiting_since: Option<Instant>,
-}
-
-impl Stream for ScanStream {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(since) = self.waiting_since.take() {
-            self.waiting.add_elapsed(since);
-        }
-        let polled_at = Instant::now();
-        let poll = self.batches.as_mut().poll_next(context);
-        self.baseline.elapsed_compute().add_elapsed(polled_at);
-        if poll.is_pending() {
-            self.waiting_since = Some(Instant::now());
-        }
-        self.baseline.record_poll(poll)
-    }
-}
-
-impl RecordBatchStream for ScanStream {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
     }
 }
