@@ -41,7 +41,7 @@
 
 use std::collections::HashMap;
 
-use braid_base::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
+use braid_base::{ChunkId, ColumnId, ScanId, SegmentId};
 
 use crate::bit_set::BitSet;
 use crate::buffer_state::{BufferState, ScanKey};
@@ -114,14 +114,13 @@ pub struct ChunkTooLarge {
 /// The state machine.
 #[derive(Debug)]
 pub struct ActiveBufferManager<V, C> {
-    state: BufferState,
+    pub(crate) state: BufferState,
     policy: ScanPolicy,
     loads: Loads<V>,
     versions: HashMap<ScanId, V>,
-    contents: HashMap<SegmentId, C>,
-    /// Segments that were lent: how many scans still hold them, and their bytes. Keyed by the number of the loan, too,
-    /// since a segment can be loaded and lent again.
-    lent: HashMap<(SegmentId, ScanId), u64>,
+    pub(crate) contents: HashMap<SegmentId, C>,
+    /// Segments that were lent, by holder: see `lending.rs`.
+    pub(crate) lent: HashMap<(SegmentId, ScanId), u64>,
     next_scan: u64,
     loads_begun: u64,
     counters: BufferStats,
@@ -364,7 +363,7 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         let table = self.state.tables[key.table].id;
         let lent = self.state.release(key, chunk, now_us).unwrap_or_default();
         for column in lent.iter() {
-            self.lent.remove(&(SegmentId { table, chunk, column: ColumnId(column as u16) }, scan));
+            self.end_loan(SegmentId { table, chunk, column: ColumnId(column as u16) }, scan);
         }
         self.drop_version_if_gone(scan);
     }
@@ -515,53 +514,6 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
             actions.evicted.extend(self.contents.remove(&segment));
         }
         assert!(free(&self.state) >= bytes, "a policy's victims make the room it was asked for");
-        true
-    }
-
-    /// Lends at least `bytes` of what only dormant scans pin (rule 7); false, with nothing lent, if that cannot be.
-    fn lend(&mut self, bytes: u64, now_us: u64) -> bool {
-        let mut holders: HashMap<(TableId, ChunkId, usize), Vec<ScanKey>> = HashMap::new();
-        for (key, scan) in self.state.scans().filter(|(_, scan)| scan.is_dormant(now_us)) {
-            let table = &self.state.tables[key.table];
-            for pin in &scan.pins {
-                for column in table.columns_of(key.slot).iter().filter(|&column| !pin.lent.contains(column)) {
-                    holders.entry((table.id, pin.chunk, column)).or_default().push(key);
-                }
-            }
-        }
-        let located = |table, chunk| self.state.locate(table, chunk).expect("a pinned chunk is not forgotten");
-        let mut lendable: Vec<(TableId, ChunkId, usize, u64, Vec<ScanKey>)> = Vec::new();
-        for ((table, chunk, column), keys) in holders {
-            let (index, position) = located(table, chunk);
-            let state = &self.state.tables[index].chunks[position];
-            let pins = state.resident.iter().find(|segment| segment.column == column).map_or(0, |s| s.pins as usize);
-            if pins == keys.len() && state.loads == 0 {
-                lendable.push((table, chunk, column, u64::from(state.bytes[column]), keys));
-            }
-        }
-        lendable.sort_by_key(|(table, chunk, column, ..)| (*table, *chunk, *column));
-        let total: u64 = lendable.iter().map(|(_, _, _, bytes, _)| bytes).sum();
-        if total < bytes || self.lent.values().sum::<u64>() + bytes > self.state.capacity_bytes {
-            return false;
-        }
-        let mut lent = 0;
-        for (table, chunk, column, segment_bytes, keys) in lendable {
-            if lent >= bytes {
-                break;
-            }
-            let (index, position) = self.state.locate(table, chunk).expect("a pinned chunk is not forgotten");
-            self.state.lend(index, position, column);
-            lent += segment_bytes;
-            let segment = SegmentId { table, chunk, column: ColumnId(column as u16) };
-            self.contents.remove(&segment);
-            for (at, key) in keys.into_iter().enumerate() {
-                let scan = self.state.scan_mut(key);
-                let pin = scan.pins.iter_mut().find(|pin| pin.chunk == chunk).expect("the scan holds the chunk");
-                pin.lent.insert(column);
-                // The memory is counted once, with its first holder.
-                self.lent.insert((segment, scan.id), if at == 0 { segment_bytes } else { 0 });
-            }
-        }
         true
     }
 }

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | [`active_buffer_manager`] | [`ActiveBufferManager`]: events in, actions out; the rules and why nothing deadlocks |
 //! | `normal`, `attach`, `elevator`, `relevance` | one file per policy, to be read beside the paper |
+//! | `lending` | rule 7: clients that stop reading |
 //! | `sequence`, `eviction` | what policies share: fixed sequences of chunks, LRU |
 //! | `buffer_state` | the books that policies read: who wants, awaits and uses what |
 //! | `table_state`, `chunk_state`, `scan_state` | the parts of the books |
@@ -46,6 +47,7 @@ mod buffer_state;
 mod chunk_state;
 mod elevator;
 mod eviction;
+mod lending;
 mod normal;
 mod relevance;
 mod scan_state;

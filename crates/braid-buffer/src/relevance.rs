@@ -127,7 +127,8 @@ fn choose_chunk_to_load(state: &BufferState, trigger: ScanKey) -> Option<LoadCho
 }
 
 /// `queryRelevance`: none, standing for minus infinity, if the query is not starved; else short queries first, and the
-/// longer one has waited the sooner.
+/// longer one has waited the sooner. The paper leaves the unit of waiting open; here it is milliseconds: among 16
+/// queries one that waits for a second overtakes one that needs 62 chunks less.
 pub(crate) fn query_relevance(
     state: &BufferState,
     key: ScanKey,

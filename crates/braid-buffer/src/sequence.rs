@@ -47,16 +47,28 @@ pub(crate) fn next_to_load(state: &BufferState, key: ScanKey, start: Start) -> O
     ahead.into_iter().find(|(_, at)| scan.is_cold(*at)).map(|(index, at)| (at, index < scan.waiting))
 }
 
-/// The load of the scan that was served least recently, waiting scans first.
+/// The load of the scan that was served least recently, waiting scans first, and what a consumer waits for before
+/// what is for later.
 pub(crate) fn choose_load(state: &BufferState, now_us: u64, refused: &[ScanId], start: Start) -> Option<LoadChoice> {
     let pulling = |scan: &ScanState| scan.is_active() && !scan.is_dormant(now_us) && !refused.contains(&scan.id);
-    let wanted = state.scans().filter(|(_, scan)| pulling(scan)).filter_map(|(key, scan)| {
-        let (position, urgent) = next_to_load(state, key, start)?;
-        Some(((!urgent, scan.served, key), position))
-    });
-    let ((not_urgent, _, scan), position) = wanted.min()?;
-    let columns = state.tables[scan.table].columns_of(scan.slot).as_ref().clone();
-    Some(LoadChoice { scan, position, least_columns: columns.clone(), columns, urgent: !not_urgent })
+    let turns = state.scans().filter(|(_, scan)| pulling(scan));
+    let mut turns: Vec<_> = turns.map(|(key, scan)| (scan.waiting == 0, scan.served, key)).collect();
+    turns.sort_unstable();
+    let mut for_later = None;
+    for (not_waiting, _, scan) in turns {
+        if not_waiting && for_later.is_some() {
+            break;
+        }
+        if let Some((position, urgent)) = next_to_load(state, scan, start) {
+            let columns = || state.tables[scan.table].columns_of(scan.slot).as_ref().clone();
+            let load = || LoadChoice { scan, position, columns: columns(), least_columns: columns(), urgent };
+            if urgent {
+                return Some(load());
+            }
+            for_later.get_or_insert_with(load);
+        }
+    }
+    for_later
 }
 
 /// LRU. A load for later passes over what other scans have ready next (rule 3).

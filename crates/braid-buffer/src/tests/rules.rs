@@ -178,6 +178,26 @@ fn rule_7_segments_of_a_client_that_stopped_reading_are_lent() {
 }
 
 #[test]
+fn rule_7_counts_lent_bytes_until_the_last_holder_lets_go() {
+    let table = table(1, 4, &[CHUNK]);
+    let mut rig = Rig::new(ScanPolicy::Relevance, u64::from(CHUNK));
+    let holders = [rig.scan(&table, 0..1, &[0]), rig.scan(&table, 0..1, &[0])];
+    holders.iter().for_each(|scan| rig.ask(*scan));
+    rig.finish_all();
+    let running = rig.scan(&table, 2..4, &[0]);
+    rig.ask(running);
+    rig.now_us = HOLD_US_MAX;
+    rig.tick();
+    rig.finish_all();
+    let mut lent = vec![rig.stats().lent_bytes];
+    for holder in holders {
+        rig.consume(holder, 0);
+        lent.push(rig.stats().lent_bytes);
+    }
+    assert_eq!(lent, [u64::from(CHUNK), u64::from(CHUNK), 0]);
+}
+
+#[test]
 fn rule_7_lends_no_more_than_the_buffers_size() {
     let table = table(1, 8, &[CHUNK]);
     let mut rig = Rig::new(ScanPolicy::Relevance, u64::from(CHUNK));
