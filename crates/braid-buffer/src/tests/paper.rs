@@ -135,8 +135,14 @@ fn assert_gains(results: &Results, over_normal: (f64, f64), over_attach: (f64, f
     }
 }
 
-/// Of thirty seeds one whose run under `normal` is like the paper's: mean stream 284 s (the paper: 284), total 437 s
-/// (453), 4010 reads (4186).
+/// A run whose numbers under `normal` are near the paper's: mean stream 284 s (the paper: 284), total 437 s (453), 4010
+/// reads (4186). It is the second nearest of seeds 1 to 30, and it favours relevance: only two of the thirty reach the
+/// gains asserted for it. Over all thirty they are (smallest, mean, largest):
+///
+/// | | stream time | normalised latency |
+/// |---|---|---|
+/// | over normal | 1.78, 2.33, 3.13 | 2.47, 3.11, 3.81 |
+/// | over attach | 1.17, 1.46, 1.91 | 1.58, 1.96, 2.37 |
 const LIKE_THE_PAPERS_RUN: u64 = 3;
 
 #[test]
@@ -148,7 +154,7 @@ fn table_2_rows_in_a_run_like_the_papers() {
 }
 
 #[test]
-fn table_2_rows_on_average_over_workloads() {
+fn table_2_rows_over_three_other_workloads() {
     let results = results(&Experiment::rows(), 5..8);
     assert_ranking(&results);
     assert_gains(&results, (2.2, 2.9), (1.35, 1.8));
