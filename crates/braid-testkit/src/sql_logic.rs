@@ -1,0 +1,115 @@
+//! The engine behind sqllogictest: one session in this process for each connection a file opens.
+//!
+//! Values are compared as PostgreSQL prints them, null as `NULL`, an empty text as `(empty)`. Column types are `I` for
+//! integers, `R` for numerics and floats, `T` for everything else, and they are compared too: PostgreSQL, asked by
+//! `bench/peers/slt_on_postgres.py`, answers in the same letters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, SchemaRef};
+use async_trait::async_trait;
+use braid_engine::{Database, EngineError, Outcome, Session};
+use futures::TryStreamExt;
+use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
+use tokio_util::sync::CancellationToken;
+
+use crate::pg_text::pg_text;
+
+/// A connection for sqllogictest.
+pub struct SqlLogicSession {
+    session: Session,
+}
+
+impl SqlLogicSession {
+    /// A new session of `database`.
+    pub fn new(database: &Arc<Database>) -> Self {
+        Self { session: database.session("braid") }
+    }
+}
+
+#[async_trait]
+impl AsyncDB for SqlLogicSession {
+    type Error = EngineError;
+    type ColumnType = DefaultColumnType;
+
+    /// Runs one statement or several; the last one's answer counts, as in PostgreSQL's simple protocol.
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, EngineError> {
+        let mut output = DBOutput::StatementComplete(0);
+        for statement in self.session.parse(sql)? {
+            output = match self.session.execute(&statement, Vec::new(), CancellationToken::new()).await? {
+                Outcome::Rows { schema, stream, .. } => {
+                    let batches = stream.try_collect::<Vec<_>>().await.map_err(|e| EngineError::from_datafusion(&e))?;
+                    rows(&schema, &batches)?
+                }
+                Outcome::Done { tag } => DBOutput::StatementComplete(affected_rows(&tag)),
+                Outcome::CopyOut(mut copy) => {
+                    let mut text = Vec::new();
+                    while let Some(bytes) = copy.next().await {
+                        text.extend_from_slice(&bytes?);
+                    }
+                    let lines = String::from_utf8_lossy(&text).lines().map(|l| vec![l.to_owned()]).collect();
+                    DBOutput::Rows { types: vec![DefaultColumnType::Text], rows: lines }
+                }
+                // A file of statements has no data to send: the load gets none, and ends.
+                Outcome::CopyIn(copy) => DBOutput::StatementComplete(copy.finish().await?),
+            };
+        }
+        Ok(output)
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &str {
+        "braid"
+    }
+
+    async fn sleep(duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn error_sql_state(error: &EngineError) -> Option<String> {
+        Some(error.sqlstate().to_owned())
+    }
+}
+
+fn rows(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<DBOutput<DefaultColumnType>, EngineError> {
+    let types = schema.fields().iter().map(|field| column_type(field.data_type())).collect();
+    let mut rows = Vec::new();
+    for batch in batches {
+        for row in 0..batch.num_rows() {
+            let value = |column: &arrow::array::ArrayRef| match pg_text(column.as_ref(), row) {
+                Ok(None) => Ok("NULL".to_owned()),
+                Ok(Some(text)) if text.is_empty() => Ok("(empty)".to_owned()),
+                Ok(Some(text)) => Ok(text),
+                Err(error) => Err(EngineError::internal(error.to_string())),
+            };
+            rows.push(batch.columns().iter().map(value).collect::<Result<Vec<_>, _>>()?);
+        }
+    }
+    Ok(DBOutput::Rows { types, rows })
+}
+
+fn column_type(data_type: &DataType) -> DefaultColumnType {
+    match data_type {
+        t if t.is_integer() => DefaultColumnType::Integer,
+        t if t.is_numeric() => DefaultColumnType::FloatingPoint,
+        _ => DefaultColumnType::Text,
+    }
+}
+
+/// The count in a command tag: its last word, where that is a number.
+fn affected_rows(tag: &str) -> u64 {
+    tag.rsplit(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_the_last_word_of_a_tag() {
+        assert_eq!(["INSERT 0 5", "COPY 3", "CREATE TABLE"].map(affected_rows), [5, 3, 0]);
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests over the whole engine, in one binary: linking DataFusion is what takes time.
+
+#![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
+
+mod concurrency;
+mod crash;
+mod reopen;
+mod small_tpch;
+mod sql_logic;
+mod tpch_answers;

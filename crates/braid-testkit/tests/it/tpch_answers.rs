@@ -1,0 +1,52 @@
+//! The 22 queries of TPC-H at scale 0.01 against the stored answers, under every scan policy, on a buffer smaller than
+//! the data.
+
+use braid_base::ByteSize;
+use braid_bench::ScanPolicy;
+use braid_bench::client::{Client, SessionClient};
+use braid_bench::data_directory::stored_bytes;
+use braid_bench::tpch::check_query;
+
+use crate::small_tpch::{self, SCALE};
+
+async fn check_all(policy: ScanPolicy) {
+    let directory = tempfile::tempdir().unwrap();
+    let buffer = ByteSize::mib(1);
+    let database = small_tpch::open_copy(directory.path(), buffer).await;
+    assert!(buffer.0 < stored_bytes(&database) / 2, "the data must not fit: {} bytes", stored_bytes(&database));
+    let lineitem = database.store().snapshot().table("lineitem").unwrap().chunks.len();
+    assert!(lineitem >= 4, "scans need several chunks to cooperate about, not {lineitem}");
+    let mut client = SessionClient::new(&database);
+    client.run(&format!("set braid.scan_policy = '{policy}'")).await.unwrap();
+    let mut wrong = Vec::new();
+    for number in 1..=22 {
+        if let Err(error) = check_query(&mut client, number, SCALE).await {
+            wrong.push(error.to_string());
+        }
+    }
+    assert!(wrong.is_empty(), "under {policy}:\n{}", wrong.join("\n"));
+    let stats = database.buffer().stats();
+    assert!(stats.evictions > 0, "the buffer was never full: {stats:?}");
+    assert!(stats.used_bytes <= stats.capacity_bytes, "{stats:?}");
+    database.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tpch_under_normal() {
+    check_all(ScanPolicy::Normal).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tpch_under_attach() {
+    check_all(ScanPolicy::Attach).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tpch_under_elevator() {
+    check_all(ScanPolicy::Elevator).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tpch_under_relevance() {
+    check_all(ScanPolicy::Relevance).await;
+}
