@@ -76,7 +76,7 @@ def braid(work, scale):
         open(os.path.join(directory, "loaded"), "w").close()
     port = free_port()
     with open(os.path.join(work, "braid.log"), "ab") as log:
-        server = subprocess.Popen([binary, "serve", "--data", directory, "--port", str(port)], stdout=log, stderr=log)
+        server = subprocess.Popen([binary, "serve", "--data", directory, "--listen", f"127.0.0.1:{port}"], stdout=log, stderr=log)
     try:
         for _ in range(300):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

@@ -23,8 +23,8 @@ use crate::{BenchError, RunningServer, ServerStarter};
 /// The buffer's share of the tables' bytes: small enough that no query finds everything in memory.
 const BUFFER_SHARE: f64 = 0.25;
 
-/// The smallest buffer: below it a single scan's chunks do not fit.
-const BUFFER_MIN: ByteSize = ByteSize::mib(16);
+/// The smallest buffer: a whole chunk of lineitem is about this large, and no scan can do with less than a chunk.
+const BUFFER_MIN: ByteSize = ByteSize::mib(4);
 
 /// What is compared.
 const POLICIES: [(ScanPolicy, &str); 2] = [(ScanPolicy::Normal, "off"), (ScanPolicy::Relevance, "on")];
@@ -141,6 +141,9 @@ fn print_setting(options: &DemoOptions, database: &Database, server: &RunningSer
         buffer.rounded(),
         100.0 * buffer.0 as f64 / tables.0 as f64
     );
+    if buffer >= tables {
+        println!("At this scale everything fits in memory: the disk is idle, and sharing has nothing to save.");
+    }
     println!("{}; disk through {}.", machine(), database.device().name());
     println!(
         "{} clients ask {} for the eight query types of QPipe's figure 12 with random parameters, without a pause, \

@@ -108,7 +108,15 @@ impl Report {
 pub fn plain_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.remove_style(TableComponent::HorizontalLines);
+    // No lines between rows: neither the strokes nor what is left of them where columns meet.
+    for line in [
+        TableComponent::HorizontalLines,
+        TableComponent::MiddleIntersections,
+        TableComponent::LeftBorderIntersections,
+        TableComponent::RightBorderIntersections,
+    ] {
+        table.remove_style(line);
+    }
     table.set_header(header.iter().map(|h| left(h)));
     table
 }
@@ -178,6 +186,8 @@ mod tests {
         );
         let table = report.table().to_string();
         assert!(table.contains("≤ 21.0 s") && table.contains("missed"), "{table}");
+        // Above and below the header and at the end; none between rows.
+        assert_eq!(table.lines().filter(|line| line.contains(['─', '═'])).count(), 3, "{table}");
     }
 
     #[test]

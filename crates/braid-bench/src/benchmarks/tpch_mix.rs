@@ -12,7 +12,7 @@ use crate::benchmark::BenchResult;
 use crate::client::{Client, WireClient};
 use crate::closed_loop::{LoopFigures, closed_loop};
 use crate::data_directory::open_tpch;
-use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::report::{Figure, Goal, number, plain_table, right};
 use crate::tpch::{STORED_SCALES, check_query};
 use crate::{BenchError, BenchOptions, ServerStarter};
 
@@ -71,7 +71,7 @@ fn row(measured: &LoopFigures, read_mb: f64) -> Vec<comfy_table::Cell> {
         right(number(measured.latency_ms(0.50))),
         right(number(measured.latency_ms(0.95))),
         right(measured.queries.to_string()),
-        left(&measured.errors.0.to_string()),
+        right(measured.errors.0.to_string()),
         right(number(read_mb)),
     ]
 }
