@@ -42,6 +42,13 @@ impl EngineError {
             DataFusionError::NotImplemented(text) if text.contains("Unsupported CAST") => {
                 Self::new(SqlState::CannotCoerce, first_line(text))
             }
+            DataFusionError::NotImplemented(text)
+                if text.starts_with("Physical plan does not support logical expression") =>
+            {
+                Self::unsupported("a subquery of this form is not supported in this place").with_hint(
+                    "Rewrite it as a join, or move it to WHERE; it may refer to outer columns in equalities.",
+                )
+            }
             DataFusionError::NotImplemented(text) => Self::unsupported(first_line(text)),
             DataFusionError::Plan(text) => from_plan_text(text),
             DataFusionError::Execution(text) => from_execution_text(text),

@@ -20,6 +20,9 @@ use datafusion_pg_catalog::pg_catalog::oid_type_planner::PgOidTypePlanner;
 use datafusion_pg_catalog::setup_pg_catalog;
 
 use super::snapshot_catalog::{CatalogList, DatabaseCatalog, SYSTEM_SCHEMA, Tables};
+use super::system_functions::system_functions;
+use super::system_tables::SystemTables;
+use crate::conversion::zone_function::zone_function;
 use crate::names::DATABASE_NAME;
 use crate::query::cooperation::Cooperation;
 use crate::semantics::analyzer_rules;
@@ -53,13 +56,17 @@ impl Template {
             .catalog(DATABASE_NAME)
             .and_then(|catalog| catalog.schema(SYSTEM_SCHEMA))
             .ok_or_else(|| EngineError::internal("the system tables were not registered"))?;
+        context.register_udf(zone_function());
+        for function in system_functions(store) {
+            context.register_udf(function);
+        }
         let state = SessionStateBuilder::new_from_existing(context.state())
             .with_type_planner(Arc::new(TypeNames))
             .with_analyzer_rules(analyzer_rules())
             .with_physical_optimizer_rule(Arc::new(Cooperation))
             .build();
         live.hold_system_weakly();
-        Ok(Self { state, system })
+        Ok(Self { state, system: SystemTables::new(system, store.clone()) })
     }
 }
 

@@ -10,12 +10,14 @@
 //! | [`numeric`] | to integers and numerics: rounding and ranges |
 //! | [`text`] | from and to strings |
 //! | [`temporal`] | between dates and timestamps |
+//! | [`zone_function`] | AT TIME ZONE |
 //! | [`cast_function`] | explicit casts in queries: which are ours, and the function that evaluates them |
 
 pub(crate) mod cast_function;
 pub(crate) mod numeric;
 pub(crate) mod temporal;
 pub(crate) mod text;
+pub(crate) mod zone_function;
 
 use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, new_null_array};

@@ -6,10 +6,11 @@
 //! PostgreSQL does not, the later one gets an alias of ours.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, Ident, ObjectName, Query, SelectItem, SetExpr, Subscript,
+    AccessExpr, Expr, Function, Ident, ObjectName, Query, SelectItem, SetExpr, Subscript, Value, VisitMut, VisitorMut,
 };
 use std::sync::Arc;
 
@@ -91,10 +92,23 @@ fn separate_items(items: &mut [SelectItem]) {
     }
 }
 
-/// What DataFusion would name the column, as far as it matters for being the same: casts do not show.
+/// What DataFusion would name the column, as far as it matters for being the same: casts and qualifiers do not show.
 fn plan_name(expr: &Expr) -> String {
-    match expr {
-        Expr::Cast { expr, .. } | Expr::Nested(expr) => plan_name(expr),
+    struct WithoutCasts;
+    impl VisitorMut for WithoutCasts {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
+                *expr = std::mem::replace(&mut **inner, Expr::Value(Value::Null.with_empty_span()));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut plain = expr.clone();
+    // It never breaks off.
+    let _: ControlFlow<()> = VisitMut::visit(&mut plain, &mut WithoutCasts);
+    match &plain {
         Expr::Identifier(ident) => fold(ident),
         Expr::CompoundIdentifier(idents) => idents.last().map(fold).unwrap_or_default(),
         other => other.to_string().to_lowercase(),

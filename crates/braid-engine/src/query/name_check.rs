@@ -46,7 +46,8 @@ pub(crate) fn check_names(
 
 fn table_exists(reference: &TableReference, state: &SessionState) -> bool {
     // Functions in FROM are among the references, too.
-    let is_function = reference.schema().is_none() && state.table_functions().contains_key(reference.table());
+    let name = reference.table();
+    let is_function = reference.schema().is_none() && (name == "unnest" || state.table_functions().contains_key(name));
     let schema = state.schema_for_ref(reference.clone());
     is_function || schema.is_ok_and(|schema| schema.table_exist(reference.table()))
 }

@@ -27,7 +27,7 @@ use super::parameters::null_of;
 use super::rewrite::{Parameters, SessionFacts, parameter_index, rewrite};
 use crate::catalog::system_queries;
 use crate::sql_types::column_type;
-use crate::{EngineError, Statement};
+use crate::{EngineError, Statement, StatementKind};
 
 /// Plans the queries of one statement.
 pub(crate) struct Planner {
@@ -65,7 +65,8 @@ impl Planner {
     ) -> Result<QueryPlan, EngineError> {
         let names = output_names(query);
         let tree = SqlStatement::Query(Box::new(query.clone()));
-        let mut tree = system_queries::make_fit(tree)?;
+        let text = (statement.kind() == StatementKind::Query).then(|| statement.text());
+        let mut tree = system_queries::make_fit(tree, text)?;
         rewrite(&mut tree, parameters, session)?;
         if let SqlStatement::Query(query) = &mut tree {
             separate_names(query);

@@ -11,13 +11,15 @@ use std::ops::ControlFlow;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, SetExpr, TableFactor, Value,
-    VisitMut, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    LimitClause, ObjectName, ObjectNamePart, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, Value, VisitMut,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::parameters::{literal, placeholder_as};
+use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::settings::definition::SERVER_VERSION;
 use crate::{EngineError, SqlState};
@@ -131,6 +133,9 @@ impl VisitorMut for Rewrite<'_> {
             }
             Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident))),
             Expr::Collate { expr: inner, collation } => collated(inner, collation).map(Some),
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                Ok(Some(call(ZONE_FUNCTION, vec![taken(time_zone), taken(timestamp)])))
+            }
             _ => Ok(None),
         };
         match replacement {
@@ -155,6 +160,9 @@ impl Rewrite<'_> {
                     return unsupported("clauses of other SQL dialects in SELECT are not supported");
                 }
                 Step::Continue(())
+            }
+            SetExpr::SetOperation { op, set_quantifier, .. } if !counts_right(*op, *set_quantifier) => {
+                unsupported(format!("{op} {set_quantifier} is not supported: only UNION keeps duplicates"))
             }
             SetExpr::SetOperation { left, right, .. } => {
                 self.check_body(left)?;
@@ -203,6 +211,16 @@ impl Rewrite<'_> {
         };
         match name.as_str() {
             "current_setting" => self.current_setting(function).map(Some),
+            "mod" => Ok(remainder(function)),
+            "variance" | "every" | "sign" | "gen_random_uuid" => Ok(renamed(function, &name)),
+            "localtimestamp" => {
+                let zone = string(&self.session.setting("TimeZone").unwrap_or_default());
+                Ok(Some(call(ZONE_FUNCTION, vec![zone, call("now", Vec::new())])))
+            }
+            // A function that gives rows: in a select list DataFusion would give an array.
+            "generate_series" => Ok(Some(call("unnest", vec![Expr::Function(function.clone())]))),
+            "to_char" => Err(no_patterns(&name)),
+            "to_date" | "to_timestamp" | "to_number" if argument_count(function) > 1 => Err(no_patterns(&name)),
             "pg_backend_pid" => Ok(Some(number(self.session.session_id()))),
             "version" | "current_database" | "current_catalog" | "current_schema" | "current_user" | "session_user"
             | "current_role" | "user" => Ok(self.session_word(&name).or_else(|| self.session_call(&name))),
@@ -249,6 +267,22 @@ impl Rewrite<'_> {
     }
 }
 
+/// DataFusion's INTERSECT ALL and EXCEPT ALL do not count how often a row is on either side.
+fn counts_right(operator: SetOperator, quantifier: SetQuantifier) -> bool {
+    let keeps_duplicates = matches!(quantifier, SetQuantifier::All | SetQuantifier::AllByName);
+    operator == SetOperator::Union || !keeps_duplicates
+}
+
+/// PostgreSQL's functions that DataFusion has under another name.
+fn renamed(function: &Function, name: &str) -> Option<Expr> {
+    const NAMES: [(&str, &str); 4] =
+        [("variance", "var_samp"), ("every", "bool_and"), ("sign", "signum"), ("gen_random_uuid", "uuid")];
+    let (_, theirs) = NAMES.iter().find(|(ours, _)| *ours == name)?;
+    let mut function = function.clone();
+    function.name = ObjectName::from(vec![Ident::new(*theirs)]);
+    Some(Expr::Function(function))
+}
+
 /// The position of `$n` among the parameters, from 0.
 pub(crate) fn parameter_index(name: &str) -> Result<usize, EngineError> {
     let number: Option<usize> = name.strip_prefix('$').and_then(|digits| digits.parse().ok());
@@ -292,10 +326,54 @@ fn strip_catalog(name: &mut ObjectName) {
 fn collated(inner: &mut Expr, collation: &ObjectName) -> Result<Expr, EngineError> {
     let name = fold_parts(collation)?.pop().unwrap_or_default();
     if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "C.UTF-8") {
-        Ok(std::mem::replace(inner, Expr::Value(Value::Null.with_empty_span())))
+        Ok(taken(inner))
     } else {
         Err(EngineError::unsupported(format!("collation {collation} is not supported: strings compare by bytes")))
     }
+}
+
+/// `mod(a, b)` is `a % b`.
+fn remainder(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let operand = |at: usize| match list.args.get(at) {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))) => Some(Box::new(Expr::Nested(Box::new(expr.clone())))),
+        _ => None,
+    };
+    (list.args.len() == 2).then_some(())?;
+    let (left, right) = (operand(0)?, operand(1)?);
+    Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Modulo, right })))
+}
+
+fn argument_count(function: &Function) -> usize {
+    match &function.args {
+        FunctionArguments::List(list) => list.args.len(),
+        _ => 0,
+    }
+}
+
+/// DataFusion has functions of these names with other patterns: `YYYY` would come out as `YYYY`.
+fn no_patterns(name: &str) -> EngineError {
+    EngineError::unsupported(format!("{name} with a format is not supported"))
+        .with_hint("Use a cast, extract or date_trunc.")
+}
+
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// The expression, out of a tree that is about to be replaced.
+fn taken(expr: &mut Expr) -> Expr {
+    std::mem::replace(expr, Expr::Value(Value::Null.with_empty_span()))
 }
 
 fn string(text: &str) -> Expr {
