@@ -63,7 +63,9 @@ fn main() -> ExitCode {
     }
     let command = CommandLine::parse().command;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(command.log_level()));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    log.with_ansi(colours).with_target(false).init();
     // Deep expressions recurse in the planner: twice the default stack. It is address space until it is used.
     const STACK_BYTES: usize = 4 << 20;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build();

@@ -128,7 +128,7 @@ pub(crate) enum CalendarFault {
     OutOfRange,
 }
 
-/// Reads `YYYY-MM-DD[( |T)HH:MM[:SS[.ffffff]][Z|±HH[[:]MM[:SS]]]][ BC]`.
+/// Reads `YYYY-MM-DD[( |T)HH:MM[:SS[.ffffff]]][Z|±HH[[:]MM[:SS]]][ BC]`.
 pub(crate) fn parse_timestamp(text: &str) -> Result<Written, CalendarFault> {
     let text = text.trim();
     let (text, before_christ) = match text.strip_suffix("BC").or_else(|| text.strip_suffix("bc")) {
@@ -149,7 +149,11 @@ pub(crate) fn parse_timestamp(text: &str) -> Result<Written, CalendarFault> {
     }
     let days = i32::try_from(days).map_err(|_| CalendarFault::OutOfRange)?;
     let time = time.trim();
-    let (micros, offset_seconds) = if time.is_empty() { (0, None) } else { parse_time_and_offset(time)? };
+    let (micros, offset_seconds) = match time.as_bytes().first() {
+        Some(digit) if digit.is_ascii_digit() => parse_time_and_offset(time)?,
+        // A date with an offset, which is how the JDBC driver sends one.
+        _ => (0, parse_offset(time)?),
+    };
     Ok(Written { days, micros, offset_seconds })
 }
 
@@ -277,6 +281,7 @@ mod tests {
         assert_eq!(timestamp(written.utc_us().unwrap(), true), "2020-06-01 06:30:00.5+00");
         assert_eq!(parse_timestamp("2020-06-01 12:00 -0800").unwrap().offset_seconds, Some(-8 * 3600));
         assert_eq!(parse_timestamp("2020-06-01").unwrap().micros, 0);
+        assert_eq!(parse_timestamp("2020-06-01 +01").unwrap().offset_seconds, Some(3600));
         assert_eq!(parse_time("24:00:00"), Ok(DAY_US));
     }
 

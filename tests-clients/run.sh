@@ -1,0 +1,104 @@
+#!/bin/sh
+# Real clients against the built server: psql, psycopg, JDBC. Prints one line for each client and fails with the first.
+#
+#   cargo build -p braid-server && tests-clients/run.sh [psql|psycopg|jdbc]...
+#
+# BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
+# once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
+# unless BRAID_CLIENTS_REQUIRED=1.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${BRAID_CLIENTS_DIR:-$HOME/.cache/braid/clients}
+target=${CARGO_TARGET_DIR:-$here/../target}
+braid=${BRAID:-$(ls -t "$target/debug/braid" "$target/release/braid" 2>/dev/null | head -n 1 || true)}
+if [ ! -x "$braid" ]; then
+    echo "no braid binary: cargo build -p braid-server" >&2
+    exit 1
+fi
+mkdir -p "$cache"
+work=$(mktemp -d)
+server=
+stop() {
+    if [ -n "$server" ]; then
+        kill "$server" 2>/dev/null || true
+        # A signal may be lost between fork and exec; nothing here is worth waiting for.
+        sleep 1
+        kill -KILL "$server" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
+trap stop EXIT INT TERM
+
+# $1 names the server, the rest are options. Sets PGPORT.
+start() {
+    name=$1
+    shift
+    : >"$work/$name.out"
+    "$braid" serve --data "$work/$name" --listen 127.0.0.1:0 --buffer 64MB "$@" >"$work/$name.out" 2>"$work/$name.log" &
+    server=$!
+    for _ in $(seq 100); do
+        PGPORT=$(sed -n 's/^braid listens on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/$name.out")
+        [ -n "$PGPORT" ] && break
+        kill -0 "$server" 2>/dev/null || { cat "$work/$name.log" >&2; exit 1; }
+        sleep 0.1
+    done
+    export PGPORT
+}
+stop_server() {
+    kill -TERM "$server"
+    wait "$server" || { echo "the server did not stop cleanly" >&2; exit 1; }
+    server=
+}
+missing() {
+    echo "$1: skipped, $2"
+    [ "${BRAID_CLIENTS_REQUIRED:-0}" = 0 ] || exit 1
+}
+
+export PGHOST=127.0.0.1 PGUSER=braid PGDATABASE=braid PGCONNECT_TIMEOUT=10
+unset PGPASSWORD
+
+run_psql() {
+    command -v psql >/dev/null || { missing psql "it is not installed"; return; }
+    start psql
+    (cd "$work" && sh "$here/psql.sh")
+    stop_server
+    if command -v openssl >/dev/null; then
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
+            -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+        printf 'sesame\n' >"$work/password"
+        start tls --password-file "$work/password" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
+        CERTIFICATE="$work/cert.pem" sh "$here/psql_tls.sh"
+        stop_server
+    fi
+    echo "psql: ok"
+}
+
+run_psycopg() {
+    python="$cache/venv/bin/python"
+    if [ ! -x "$python" ] || ! "$python" -c 'import psycopg' 2>/dev/null; then
+        { python3 -m venv "$cache/venv" && "$cache/venv/bin/pip" install --quiet 'psycopg[binary]'; } >"$work/pip.log" 2>&1 ||
+            { missing psycopg "pip cannot install it: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start psycopg
+    "$python" "$here/psycopg_client.py"
+    stop_server
+    echo "psycopg: ok"
+}
+
+run_jdbc() {
+    version=42.7.4
+    jar="$cache/postgresql-$version.jar"
+    command -v java >/dev/null || { missing jdbc "java is not installed"; return; }
+    if [ ! -f "$jar" ]; then
+        mvn -q dependency:copy "-Dartifact=org.postgresql:postgresql:$version" "-DoutputDirectory=$cache" \
+            >"$work/mvn.log" 2>&1 || { missing jdbc "Maven cannot fetch the driver: $(head -n 1 "$work/mvn.log")"; return; }
+    fi
+    start jdbc
+    java -cp "$jar" "$here/JdbcClient.java"
+    stop_server
+    echo "jdbc: ok"
+}
+
+for client in ${*:-psql psycopg jdbc}; do
+    "run_$client"
+done
