@@ -157,6 +157,11 @@ impl Database {
         &self.shutdown
     }
 
+    /// How many statements are under way: executing, or with rows still to be fetched; loads and COPYs among them.
+    pub fn running_statement_count(&self) -> usize {
+        self.statements.len()
+    }
+
     /// The statements under way.
     pub(crate) fn statements(&self) -> &TaskTracker {
         &self.statements
