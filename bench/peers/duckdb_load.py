@@ -10,6 +10,8 @@ os.makedirs(target, exist_ok=True)
 file = os.path.join(target, "tpch.duckdb")
 start = time.time()
 connection = duckdb.connect(file)
+# It would be drawn on standard output, where the figures go.
+connection.execute("set enable_progress_bar = false")
 for path in sorted(glob.glob(os.path.join(source, "*.parquet"))):
     table = os.path.splitext(os.path.basename(path))[0]
     connection.execute(f"create table {table} as select * from '{path}'")

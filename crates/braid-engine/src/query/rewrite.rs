@@ -133,6 +133,11 @@ impl VisitorMut for Rewrite<'_> {
             }
             Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident))),
             Expr::Collate { expr: inner, collation } => collated(inner, collation).map(Some),
+            // DataFusion plans these and answers wrongly; `= ANY (subquery)` it gets right.
+            Expr::AllOp { compare_op, right, .. } if is_subquery(right) => Err(quantified(compare_op, "ALL")),
+            Expr::AnyOp { compare_op, right, .. } if is_subquery(right) && *compare_op != BinaryOperator::Eq => {
+                Err(quantified(compare_op, "ANY"))
+            }
             Expr::AtTimeZone { timestamp, time_zone } => {
                 Ok(Some(call(ZONE_FUNCTION, vec![taken(time_zone), taken(timestamp)])))
             }
@@ -147,6 +152,14 @@ impl VisitorMut for Rewrite<'_> {
             Err(error) => stop(error),
         }
     }
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::Subquery(_))
+}
+
+fn quantified(compare_op: &BinaryOperator, quantifier: &str) -> EngineError {
+    EngineError::unsupported(format!("{compare_op} {quantifier} (subquery) is not supported; compare with min or max"))
 }
 
 impl Rewrite<'_> {
