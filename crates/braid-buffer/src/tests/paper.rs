@@ -135,37 +135,34 @@ fn assert_gains(results: &Results, over_normal: (f64, f64), over_attach: (f64, f
     }
 }
 
-/// A run whose numbers under `normal` are near the paper's: mean stream 284 s (the paper: 284), total 437 s (453), 4010
-/// reads (4186). It is the second nearest of seeds 1 to 30, and it favours relevance: only two of the thirty reach the
-/// gains asserted for it. Over all thirty they are (smallest, mean, largest):
+/// The workloads that are averaged. The paper shows one run of random queries; how far apart the policies are varies with
+/// it, over seeds 1 to 30 like this (smallest, mean, largest):
 ///
 /// | | stream time | normalised latency |
 /// |---|---|---|
 /// | over normal | 1.78, 2.33, 3.13 | 2.47, 3.11, 3.81 |
 /// | over attach | 1.17, 1.46, 1.91 | 1.58, 1.96, 2.37 |
-const LIKE_THE_PAPERS_RUN: u64 = 3;
+///
+/// Under relevance the processors are 93 % busy (the paper: 93.94 %), so its stream time has nowhere to go. That the gain
+/// over normal is below the paper's 2.85 comes from `normal`, which the virtual disk serves faster than the real one.
+const WORKLOADS: std::ops::Range<u64> = 1..11;
 
 #[test]
-fn table_2_rows_in_a_run_like_the_papers() {
-    let results = results(&Experiment::rows(), std::iter::once(LIKE_THE_PAPERS_RUN));
+fn table_2_rows_over_ten_workloads() {
+    let results = results(&Experiment::rows(), WORKLOADS);
     assert_ranking(&results);
-    // The paper: 2.85 and 3.28 over normal, 1.62 and 1.90 over attach.
-    assert_gains(&results, (2.5, 3.0), (1.5, 1.7));
+    // The paper: 2.85 and 3.28 over normal, 1.62 and 1.90 over attach; 1842 reads for 4186.
+    assert_gains(&results, (2.3, 3.1), (1.4, 1.85));
+    assert!(results.relevance.reads <= 0.45 * results.normal.reads);
+    assert!(results.relevance.cpu_use >= 0.9);
 }
 
 #[test]
-fn table_2_rows_over_three_other_workloads() {
-    let results = results(&Experiment::rows(), 5..8);
-    assert_ranking(&results);
-    assert_gains(&results, (2.2, 2.9), (1.35, 1.8));
-}
-
-#[test]
-fn table_3_columns() {
-    let results = results(&Experiment::columns(), std::iter::once(LIKE_THE_PAPERS_RUN));
+fn table_3_columns_over_four_workloads() {
+    let results = results(&Experiment::columns(), 1..5);
     assert_ranking(&results);
     // The paper: 2.02 and 2.38 over normal, 1.28 and 1.61 over attach.
-    assert_gains(&results, (1.6, 2.3), (1.25, 1.6));
+    assert_gains(&results, (1.7, 2.6), (1.35, 1.9));
 }
 
 #[test]
