@@ -27,8 +27,8 @@ const UUID_BYTES: usize = 16;
 /// Some vectors and the selected rows of each.
 #[derive(Clone, Copy)]
 pub(crate) struct SelectedVectors<'a> {
-    first: usize,
-    selections: &'a [Selection],
+    pub(super) first: usize,
+    pub(super) selections: &'a [Selection],
 }
 
 impl SelectedVectors<'_> {

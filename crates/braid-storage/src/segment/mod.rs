@@ -8,6 +8,7 @@
 //! | `encode`, `column_values`, `bounds` | rows to segments: values from Arrow, zone maps, the choice of codec |
 //! | `prepared_predicate` | predicates translated for a segment, filters |
 //! | `gather` | selected rows as Arrow arrays |
+//! | `physical` | selected rows as 64-bit integers, dictionary codes or bytes |
 //! | `sections`, `error` | checked reading, and what it finds |
 //!
 //! Life of a segment: [`encode_segment`] makes bytes; [`Segment::open`] parses and validates them once per load; scans
@@ -27,6 +28,7 @@ mod encode;
 mod error;
 mod gather;
 mod header;
+mod physical;
 mod prepared_predicate;
 pub(crate) mod sections;
 mod string_column;

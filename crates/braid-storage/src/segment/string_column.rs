@@ -225,6 +225,16 @@ impl StringDictionary {
         }
     }
 
+    /// The distinct strings, ascending.
+    pub(super) fn values(&self) -> impl Iterator<Item = &[u8]> {
+        self.values.iter()
+    }
+
+    /// Appends the codes of the selected rows of a vector.
+    pub(super) fn gather_codes(&self, vector: usize, selection: &Selection, codes: &mut Vec<i32>) {
+        self.codes.gather(vector, selection, codes);
+    }
+
     fn views(&self) -> &SharedViews {
         self.views.get_or_init(|| {
             let mut views = ByteViews::with_capacity(self.values.count());

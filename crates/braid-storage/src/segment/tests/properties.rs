@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::columns::{SHAPES, column};
 use super::{COLUMN_TYPES, scalar_of};
 use crate::codec::Codec;
-use crate::{ColumnPredicate, ColumnType, Scalar, Segment, Selection, Verdict, checksum, encode_segment};
+use crate::{ColumnPredicate, ColumnType, PhysicalType, Scalar, Segment, Selection, Verdict, checksum, encode_segment};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
@@ -113,6 +113,7 @@ fn check(array: &ArrayRef, column_type: ColumnType, seed: u64) {
         assert_eq!(segment.value(row), scalars[row], "row {row}");
     }
     check_gathers(&segment, array, random);
+    check_physical_forms(&segment, &scalars, random);
     let zone_map = &encoded.zone_map;
     for value in scalars.iter().flatten() {
         let [below, above] = [&zone_map.min, &zone_map.max].map(|b| b.as_ref().and_then(|b| value.compare(b)));
@@ -149,6 +150,39 @@ fn check_gathers(segment: &Segment, array: &ArrayRef, random: &mut SeededRandom)
         let gathered = segment.gather(first..last, &selections);
         gathered.to_data().validate_full().unwrap();
         assert_eq!(&gathered, &expected, "{percent} % of vectors {first}..{last}");
+    }
+}
+
+/// Compares integers, codes and strings as stored with the values of the rows.
+fn check_physical_forms(segment: &Segment, scalars: &[Option<Scalar>], random: &mut SeededRandom) {
+    let vector = random.below(segment.vector_count() as u64) as usize;
+    let rows = segment.vector_rows(vector);
+    let scalar = |row: usize| scalars[vector * VECTOR_ROWS + row].as_ref();
+    let valid = segment.valid_rows(vector);
+    assert!((0..rows).all(|row| valid.is_none_or(|valid| valid.contains(row)) == scalar(row).is_some()));
+    let selection = random_selection(rows, [100, 30][random.below(2) as usize], random);
+    let expected: Vec<Option<&Scalar>> = selection.iter().map(scalar).collect();
+    let check = |values: Vec<Scalar>| {
+        assert_eq!(values.len(), expected.len());
+        assert!(values.iter().zip(&expected).all(|(value, expected)| expected.is_none_or(|e| e == value)));
+    };
+    match segment.column_type().physical() {
+        PhysicalType::Int => {
+            let mut integers = Vec::new();
+            segment.gather_integers(vector, &selection, &mut integers);
+            check(integers.into_iter().map(Scalar::Int).collect());
+        }
+        PhysicalType::Bytes => {
+            let mut strings = Vec::new();
+            segment.for_each_string(vector, &selection, |string| strings.push(Scalar::Bytes(string.to_vec())));
+            check(strings);
+            if let Some(dictionary) = segment.dictionary() {
+                let mut codes = Vec::new();
+                segment.gather_codes(vector, &selection, &mut codes);
+                check(codes.into_iter().map(|code| dictionary[code as usize].clone()).collect());
+            }
+        }
+        _ => {}
     }
 }
 
