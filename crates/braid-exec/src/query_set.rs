@@ -51,6 +51,11 @@ impl fmt::Debug for QueryNumber {
     }
 }
 
+/// What rows are aggregated into: a query where a row is added once for each that wants it, a whole set of queries where it
+/// is added once for all of them and distributed at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bucket(pub u32);
+
 /// Rows of a vector that are still wanted, ascending, as positions in that vector: what a step keeps of its input rows.
 pub type KeptRows = Vec<u16>;
 
@@ -77,6 +82,12 @@ pub trait QuerySets {
 
     /// Calls `visit` with each query that wants the row, ascending.
     fn for_each_query(&self, column: &Self::Column, row: usize, visit: impl FnMut(QueryNumber));
+
+    /// Calls `visit` with each bucket that the row's values are to be added to.
+    fn for_each_bucket(&self, column: &Self::Column, row: usize, visit: impl FnMut(Bucket));
+
+    /// Calls `visit` with each query that what was added to the bucket belongs to, ascending.
+    fn for_each_query_of(&self, bucket: Bucket, visit: impl FnMut(QueryNumber));
 
     /// Bytes that the representation holds beside its columns.
     fn shared_bytes(&self) -> usize;

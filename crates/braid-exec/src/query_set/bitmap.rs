@@ -1,7 +1,7 @@
 //! Sets as bitmaps over the queries of the pass, one after the other. An intersection is one instruction for 64 queries,
 //! and a row takes a bit for each query whether or not anybody wants it.
 
-use super::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
+use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
 use crate::query_bitmap::{queries_of, words_for};
 use crate::{ClassSets, RowClass};
 
@@ -65,6 +65,14 @@ impl QuerySets for BitmapSets {
     fn for_each_query(&self, column: &BitmapColumn, row: usize, visit: impl FnMut(QueryNumber)) {
         let first = row * self.words_per_set;
         queries_of(&column.words[first..first + self.words_per_set]).for_each(visit);
+    }
+
+    fn for_each_bucket(&self, column: &BitmapColumn, row: usize, mut visit: impl FnMut(Bucket)) {
+        self.for_each_query(column, row, |query| visit(Bucket(u32::from(query.0))));
+    }
+
+    fn for_each_query_of(&self, bucket: Bucket, mut visit: impl FnMut(QueryNumber)) {
+        visit(QueryNumber::at(bucket.0 as usize));
     }
 
     fn shared_bytes(&self) -> usize {

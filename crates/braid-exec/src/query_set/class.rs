@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
+use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
 use crate::query_bitmap::{queries_of, words_for};
 use crate::{ClassSets, RowClass};
 
@@ -198,6 +198,14 @@ impl QuerySets for InternedSets {
 
     fn for_each_query(&self, column: &InternedColumn, row: usize, visit: impl FnMut(QueryNumber)) {
         self.queries(column.numbers[row]).for_each(visit);
+    }
+
+    fn for_each_bucket(&self, column: &InternedColumn, row: usize, mut visit: impl FnMut(Bucket)) {
+        visit(Bucket(column.numbers[row].0));
+    }
+
+    fn for_each_query_of(&self, bucket: Bucket, visit: impl FnMut(QueryNumber)) {
+        self.queries(SetNumber(bucket.0)).for_each(visit);
     }
 
     fn shared_bytes(&self) -> usize {

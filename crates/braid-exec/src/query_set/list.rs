@@ -3,7 +3,7 @@
 //! The lists of a column lie one after the other in one allocation. Good while rows are wanted by few queries, whatever
 //! the number of queries in the pass.
 
-use super::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
+use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
 use crate::{ClassSets, RowClass};
 
 /// The representation. It shares nothing between rows.
@@ -75,6 +75,14 @@ impl QuerySets for ListSets {
 
     fn for_each_query(&self, column: &ListColumn, row: usize, visit: impl FnMut(QueryNumber)) {
         column.list(row).iter().copied().for_each(visit);
+    }
+
+    fn for_each_bucket(&self, column: &ListColumn, row: usize, mut visit: impl FnMut(Bucket)) {
+        self.for_each_query(column, row, |query| visit(Bucket(u32::from(query.0))));
+    }
+
+    fn for_each_query_of(&self, bucket: Bucket, mut visit: impl FnMut(QueryNumber)) {
+        visit(QueryNumber::at(bucket.0 as usize));
     }
 
     fn shared_bytes(&self) -> usize {

@@ -1,0 +1,30 @@
+//! A hash for numbers that the engine itself hands out (groups, slots, sets): one multiplication. Not for values that
+//! come from users: those go through the standard library's keyed hash.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A map keyed by numbers of the engine.
+pub(crate) type NumberMap<V> = std::collections::HashMap<u64, V, BuildHasherDefault<MultiplicativeHasher>>;
+
+#[derive(Default)]
+pub(crate) struct MultiplicativeHasher(u64);
+
+impl Hasher for MultiplicativeHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // 2^64 / golden ratio; the rotation brings the well-mixed high bits down, where the map looks first.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Two numbers as one key.
+pub(crate) fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}

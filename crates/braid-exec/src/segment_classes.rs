@@ -1,0 +1,83 @@
+//! The classes of the rows of one segment, found on what is stored: once for each value of a dictionary, from integers
+//! without making them anything else, and once for the whole segment when it is constant.
+
+use braid_storage::{PhysicalType, Scalar, Segment, Selection};
+
+use crate::{PredicateIndex, RowClass};
+
+/// A segment under a predicate index.
+#[derive(Debug)]
+pub struct SegmentClasses<'a> {
+    index: &'a PredicateIndex,
+    segment: &'a Segment,
+    stored: Stored,
+    integers: Vec<i64>,
+    codes: Vec<i32>,
+}
+
+/// How classes are found.
+#[derive(Debug)]
+enum Stored {
+    /// One for each value of the dictionary.
+    Dictionary(Vec<RowClass>),
+    Integers,
+    Strings,
+    /// Types without a physical form of their own here: row by row.
+    Scalars,
+}
+
+impl<'a> SegmentClasses<'a> {
+    /// Prepares to classify the rows of a segment. Panics, now or later, when the index is of another type.
+    pub fn new(index: &'a PredicateIndex, segment: &'a Segment) -> Self {
+        let stored = match (segment.dictionary(), segment.column_type().physical()) {
+            (Some(values), _) => Stored::Dictionary(values.iter().map(|value| index.class_of(value)).collect()),
+            (None, PhysicalType::Int) => Stored::Integers,
+            (None, PhysicalType::Bytes) => Stored::Strings,
+            (None, _) => Stored::Scalars,
+        };
+        Self { index, segment, stored, integers: Vec::new(), codes: Vec::new() }
+    }
+
+    /// Replaces `classes` by those of the selected rows of a vector.
+    ///
+    /// Panics when there is no such vector, or the selection has another number of rows.
+    pub fn of_rows(&mut self, vector: usize, selection: &Selection, classes: &mut Vec<RowClass>) {
+        classes.clear();
+        match &self.stored {
+            Stored::Dictionary(by_code) => {
+                self.codes.clear();
+                self.segment.gather_codes(vector, selection, &mut self.codes);
+                classes.extend(self.codes.iter().map(|code| by_code[*code as usize]));
+            }
+            Stored::Integers => {
+                self.integers.clear();
+                self.segment.gather_integers(vector, selection, &mut self.integers);
+                self.index.classes_of_integers(&self.integers, classes);
+            }
+            Stored::Strings => {
+                let mut value = Scalar::Bytes(Vec::new());
+                self.segment.for_each_string(vector, selection, |string| {
+                    if let Scalar::Bytes(bytes) = &mut value {
+                        bytes.clear();
+                        bytes.extend_from_slice(string);
+                    }
+                    classes.push(self.index.class_of(&value));
+                });
+            }
+            Stored::Scalars => classes.extend(selection.iter().map(|row| {
+                let value = self.segment.value(vector * braid_base::VECTOR_ROWS + row);
+                value.map_or(self.index.class_of_null(), |value| self.index.class_of(&value))
+            })),
+        }
+        self.classify_nulls(vector, selection, classes);
+    }
+
+    fn classify_nulls(&self, vector: usize, selection: &Selection, classes: &mut [RowClass]) {
+        let Some(valid) = self.segment.valid_rows(vector) else { return };
+        for (class, row) in classes.iter_mut().zip(selection.iter()) {
+            if !valid.contains(row) {
+                *class = self.index.class_of_null();
+            }
+        }
+    }
+}
