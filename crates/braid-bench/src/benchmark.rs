@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
-use crate::benchmarks::{cold_scan, load, scan_sharing, tpch_check, tpch_mix, tpch_power};
+use crate::benchmarks::{cold_scan, load, one_pass, scan_sharing, tpch_check, tpch_mix, tpch_power};
 use crate::report::{Figure, Report, machine};
 use crate::{BenchError, ServerStarter, tpch};
 
@@ -62,6 +62,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "scan-sharing",
             about: "staggered scans of different speed and range under the four scan policies: bytes read, latency",
             run: |options, _| Box::pin(scan_sharing::run(options)),
+        },
+        Benchmark {
+            name: "one-pass",
+            about: "up to 1024 queries of the types Q1 and Q6 in one pass over lineitem, beside DuckDB one after the other",
+            run: |options, _| Box::pin(one_pass::run(options)),
         },
         Benchmark {
             name: "tpch-power",

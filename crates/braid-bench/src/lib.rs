@@ -9,6 +9,7 @@
 //! | [`benchmark`] | the registry: one command per benchmark, their common options |
 //! | [`benchmarks`](mod@benchmarks) | the benchmarks, one file each |
 //! | [`parquet_client`] | DataFusion over Parquet files, to compare with |
+//! | `duckdb` | DuckDB beside Braid in the same run, where it is installed |
 //! | [`report`] | figures with goals, for people and as JSON |
 //! | [`data_directory`] | where databases and Parquet files of a scale lie |
 //! | [`server`] | how a caller lends a running server to what must be measured over the wire |
@@ -24,6 +25,7 @@ pub mod client;
 pub mod closed_loop;
 pub mod data_directory;
 pub mod demo;
+mod duckdb;
 pub mod error;
 pub mod parquet_client;
 pub mod report;

@@ -4,8 +4,7 @@
 //! files are written before and not timed. The answers that are checked: the number of rows of every table, and the
 //! stored answers where the scale has some.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::time::Instant;
 
 use braid_engine::{Config, Database};
@@ -14,15 +13,13 @@ use serde::Deserialize;
 use crate::benchmark::BenchResult;
 use crate::client::SessionClient;
 use crate::data_directory::{directory_bytes, parquet_file, tpch_parquet};
+use crate::duckdb::{PEERS_PYTHON, run_duckdb};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::tpch::{STORED_SCALES, TpchTable, check_query};
 use crate::{BenchError, BenchOptions};
 
 /// The script that loads the same files into DuckDB.
 const DUCKDB_SCRIPT: &str = include_str!("../../../../bench/peers/duckdb_load.py");
-
-/// A Python that has DuckDB, for when it is elsewhere than `bench/peers/run.sh` puts it.
-const PEERS_PYTHON: &str = "BRAID_PEERS_PYTHON";
 
 /// What DuckDB's script prints.
 #[derive(Deserialize)]
@@ -93,23 +90,7 @@ fn check_rows(table: TpchTable, rows: u64, scale: f64) -> Result<(), BenchError>
 
 /// Loads the same files into DuckDB; `None` where it is not installed.
 async fn duckdb(parquet: &Path, directory: &Path) -> Result<Option<DuckDb>, BenchError> {
-    let installed = std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache/braid/peers/venv/bin/python"));
-    let Some(python) = std::env::var_os(PEERS_PYTHON).map(PathBuf::from).or(installed).filter(|p| p.exists()) else {
-        return Ok(None);
-    };
-    let mut command = Command::new(&python);
-    command.arg("-c").arg(DUCKDB_SCRIPT).args([parquet, directory]).stdin(Stdio::null());
-    let output = tokio::task::spawn_blocking(move || command.output())
-        .await
-        .map_err(|e| BenchError::other("waiting for DuckDB", e))?
-        .map_err(|source| BenchError::File { path: python.clone(), source })?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(BenchError::other(format!("DuckDB with {}", python.display()), message));
-    }
-    let figures =
-        serde_json::from_slice(&output.stdout).map_err(|e| BenchError::other("reading DuckDB's figures", e))?;
-    Ok(Some(figures))
+    run_duckdb(DUCKDB_SCRIPT, &[parquet, directory], Vec::new()).await
 }
 
 fn remove(directory: &Path) -> Result<(), BenchError> {

@@ -2,6 +2,7 @@
 
 pub mod cold_scan;
 pub mod load;
+pub mod one_pass;
 pub mod scan_sharing;
 pub mod tpch_check;
 pub mod tpch_mix;

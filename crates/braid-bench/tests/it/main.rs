@@ -70,6 +70,9 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     let read = |policy: &str| value(&sharing, &format!("bytes read, {policy}, 32 scans"));
     assert!(read("relevance") > 0.0 && read("relevance") <= read("normal"), "{sharing:?}");
 
+    let pass = run("one-pass", &options).await;
+    assert!(value(&pass, "Q1 and Q6: one pass of 1024") > 0.0, "{pass:?}");
+
     let power = run("tpch-power", &options).await;
     assert!(value(&power, "Braid / DataFusion") > 0.0);
 }
