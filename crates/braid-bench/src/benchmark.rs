@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
-use crate::benchmarks::{cold_scan, load, one_pass, scan_sharing, tpch_check, tpch_mix, tpch_power};
+use crate::benchmarks::{cold_scan, footprint, load, one_pass, scan_sharing, tpch_check, tpch_mix, tpch_power};
 use crate::report::{Figure, Report, machine};
-use crate::{BenchError, ServerStarter, tpch};
+use crate::{BenchError, Servers, tpch};
 
 /// Options of all benchmarks; `clap` derives the command line from them.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,6 +27,12 @@ pub struct BenchOptions {
     /// Buffer capacity [default: what the benchmark is about].
     #[arg(long)]
     pub buffer: Option<ByteSize>,
+    /// Idle connections that `footprint` opens.
+    #[arg(long, default_value_t = 1000)]
+    pub connections: usize,
+    /// Rows of the result that `footprint` streams.
+    #[arg(long, default_value_t = 100_000_000)]
+    pub rows: u64,
     /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -42,7 +48,7 @@ pub struct Benchmark {
     /// One sentence: what it compares.
     pub about: &'static str,
     /// Runs it, printing tables as it goes; returns its figures.
-    pub run: for<'a> fn(&'a BenchOptions, &'a ServerStarter) -> BoxFuture<'a, BenchResult>,
+    pub run: for<'a> fn(&'a BenchOptions, &'a Servers) -> BoxFuture<'a, BenchResult>,
 }
 
 /// All benchmarks.
@@ -76,7 +82,12 @@ pub fn benchmarks() -> &'static [Benchmark] {
         Benchmark {
             name: "tpch-mix",
             about: "QPipe's eight-query mix over the wire, closed loop: queries per second and latencies",
-            run: |options, starter| Box::pin(tpch_mix::run(options, starter)),
+            run: |options, servers| Box::pin(tpch_mix::run(options, servers)),
+        },
+        Benchmark {
+            name: "footprint",
+            about: "a server's time to start, and its memory: at rest, after queries, with idle connections, streaming",
+            run: |options, servers| Box::pin(footprint::run(options, servers)),
         },
         Benchmark {
             name: "tpch-check",
@@ -87,13 +98,13 @@ pub fn benchmarks() -> &'static [Benchmark] {
 }
 
 /// Runs the benchmark called `name`, prints its figures and writes the JSON form where asked.
-pub async fn run_benchmark(name: &str, options: &BenchOptions, starter: &ServerStarter) -> Result<Report, BenchError> {
+pub async fn run_benchmark(name: &str, options: &BenchOptions, servers: &Servers) -> Result<Report, BenchError> {
     let benchmark = benchmarks().iter().find(|b| b.name == name).ok_or_else(|| BenchError::UnknownBenchmark {
         name: name.to_owned(),
         known: benchmarks().iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
     })?;
     check_options(options)?;
-    let figures = (benchmark.run)(options, starter).await?;
+    let figures = (benchmark.run)(options, servers).await?;
     let report = Report { bench: benchmark.name, machine: machine(), figures };
     println!("{}: {}\n{}\n{}", report.bench, benchmark.about, report.machine, report.table());
     if let Some(path) = &options.json {
@@ -107,6 +118,13 @@ fn check_options(options: &BenchOptions) -> Result<(), BenchError> {
     tpch::check_scale(options.scale)?;
     if !(options.seconds > 0.0 && options.seconds <= 3600.0) {
         return bad("seconds", options.seconds.to_string(), "a measurement lasts more than 0 and at most 3600 s");
+    }
+    // A server takes 2000 connections unless it is told otherwise.
+    if options.connections == 0 || options.connections > 1900 {
+        return bad("connections", options.connections.to_string(), "between 1 and 1900");
+    }
+    if options.rows == 0 || options.rows > 1_000_000_000_000 {
+        return bad("rows", options.rows.to_string(), "between 1 and 10^12");
     }
     match options.clients.iter().find(|&&c| c == 0 || c > 10_000) {
         Some(clients) => bad("clients", clients.to_string(), "between 1 and 10000"),

@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use braid_engine::{Database, EngineError, Outcome, Session};
@@ -83,13 +84,46 @@ pub struct WireClient {
 impl WireClient {
     /// Connects to a server on `address`.
     pub async fn connect(address: SocketAddr) -> Result<Self, BenchError> {
-        let config = format!("host={} port={} user=braid dbname=braid", address.ip(), address.port());
-        let (client, connection) = tokio_postgres::connect(&config, tokio_postgres::NoTls)
+        Self::connect_as(address, &mut tokio_postgres::Config::new()).await
+    }
+
+    /// Connects to a server that wants a password.
+    pub async fn log_in(address: SocketAddr, password: &str) -> Result<Self, BenchError> {
+        Self::connect_as(address, tokio_postgres::Config::new().password(password)).await
+    }
+
+    async fn connect_as(address: SocketAddr, config: &mut tokio_postgres::Config) -> Result<Self, BenchError> {
+        let config = config.host(address.ip().to_string()).port(address.port()).user("braid").dbname("braid");
+        let (client, connection) = config
+            .connect(tokio_postgres::NoTls)
             .await
             .map_err(|source| BenchError::Wire { what: format!("connecting to {address}"), source })?;
         // An error of the connection reaches the client as an error of its next query.
         let connection = tokio::spawn(async move { drop(connection.await) });
         Ok(Self { client, connection })
+    }
+
+    /// Asks for the numbers 1 to `rows`, a row each, reads none but the first for `unread`, and then all, keeping none;
+    /// answers how long that reading took.
+    pub async fn stream_series(&self, rows: u64, unread: Duration) -> Result<Duration, BenchError> {
+        let sql = format!("select value from generate_series(1, {rows})");
+        let failed = |source| BenchError::Wire { what: sql.clone(), source };
+        let answer = self.client.query_raw(&sql, std::iter::empty::<i64>()).await.map_err(failed)?;
+        let mut answer = std::pin::pin!(answer);
+        let (mut count, mut sum, mut reading) = (0, 0, Instant::now());
+        while let Some(row) = answer.try_next().await.map_err(failed)? {
+            count += 1;
+            sum += u128::from(row.try_get::<_, i64>(0).map_err(failed)?.unsigned_abs());
+            if count == 1 {
+                tokio::time::sleep(unread).await;
+                reading = Instant::now();
+            }
+        }
+        if sum != u128::from(rows) * u128::from(rows + 1) / 2 {
+            let difference = format!("{count} rows with the sum {sum}");
+            return Err(BenchError::WrongAnswer { query: sql, difference });
+        }
+        Ok(reading.elapsed())
     }
 
     async fn simple_query(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, BenchError> {

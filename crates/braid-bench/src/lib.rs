@@ -12,11 +12,12 @@
 //! | `duckdb` | DuckDB beside Braid in the same run, where it is installed |
 //! | [`report`] | figures with goals, for people and as JSON |
 //! | [`data_directory`] | where databases and Parquet files of a scale lie |
-//! | [`server`] | how a caller lends a running server to what must be measured over the wire |
+//! | [`server`] | how a caller lends running servers to what must be measured over the wire |
+//! | [`resident_memory`] | what a process holds in RAM |
 //! | [`demo`] | the first thing a user runs: one table, scan sharing off and on |
 //! | [`error`] | why a benchmark could not be run |
 //!
-//! Nothing here knows how the server is built: `braid-server` hands in a closure ([`server::ServerStarter`]).
+//! Nothing here knows how the server is built: `braid-server` hands in closures ([`server::Servers`]).
 
 pub mod answer;
 pub mod benchmark;
@@ -29,10 +30,11 @@ mod duckdb;
 pub mod error;
 pub mod parquet_client;
 pub mod report;
+pub mod resident_memory;
 pub mod server;
 pub mod tpch;
 
 pub use benchmark::{BenchOptions, Benchmark, benchmarks, run_benchmark};
 pub use braid_buffer::ScanPolicy;
 pub use error::BenchError;
-pub use server::{RunningServer, ServerStarter};
+pub use server::{ProcessStarter, RunningServer, ServerProcess, ServerStarter, Servers};

@@ -181,7 +181,7 @@ fn from_device(error: &IoError) -> EngineError {
 
 fn from_io(kind: ErrorKind, text: &str) -> EngineError {
     let state = match kind {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SqlState::DiskFull,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => SqlState::DiskFull,
         ErrorKind::NotFound => SqlState::UndefinedFile,
         _ => SqlState::IoError,
     };

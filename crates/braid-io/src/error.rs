@@ -130,16 +130,22 @@ impl IoError {
         }
     }
 
-    /// Whether space on the disk, or the user's quota of it, is used up.
+    /// Whether space on the disk, or the user's or the process's share of it, is used up.
     pub fn is_disk_full(&self) -> bool {
-        self.os_error()
-            .is_some_and(|error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+        self.os_error().is_some_and(is_space_used_up)
     }
 
     /// Whether a file or directory does not exist.
     pub fn is_not_found(&self) -> bool {
         self.os_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
+}
+
+/// Whether what an operating system said means that there is no more space: on the disk, in the user's quota, or, as
+/// `ulimit -f` has it, in the file.
+pub fn is_space_used_up(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 #[cfg(test)]
@@ -162,8 +168,10 @@ mod tests {
             "{message}"
         );
         assert!(error.is_disk_full() && !error.is_not_found());
-        let quota = io::Error::from_raw_os_error(libc::EDQUOT);
-        assert!(IoError::file(IoOperation::Sync, Path::new("/data"), quota).is_disk_full());
+        for errno in [libc::EDQUOT, libc::EFBIG] {
+            let source = io::Error::from_raw_os_error(errno);
+            assert!(IoError::file(IoOperation::Sync, Path::new("/data"), source).is_disk_full(), "{errno}");
+        }
     }
 
     #[test]

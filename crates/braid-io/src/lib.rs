@@ -9,6 +9,7 @@
 //! | [`error`] | [`IoError`]: path, operation, offset and length with every failure |
 //! | [`statistics`] | [`IoStats`]: counters by reason and the queue-depth gauge |
 //! | [`trace`] | [`IoTrace`]: a bounded record of requests that one can switch on |
+//! | [`mod@descriptor_limit`] | how many files and sockets the process may have open |
 //! | [`durable`] | directories and small files that survive a power cut |
 //! | [`fault_device`] | [`FaultDevice`]: any device, failing on command, for tests of the rooms above |
 //!
@@ -19,6 +20,7 @@
 //! This crate knows files, offsets and bytes; it does not know tables, segments or checksums, and it caches nothing.
 
 pub mod aligned_buffer;
+pub mod descriptor_limit;
 pub mod device;
 pub mod durable;
 pub mod error;
@@ -40,8 +42,9 @@ mod thread_pool;
 mod transfer;
 
 pub use aligned_buffer::AlignedBuffer;
+pub use descriptor_limit::{DescriptorLimit, descriptor_limit, raise_descriptor_limit};
 pub use device::{Device, IoFuture, IoReason};
-pub use error::{IoError, IoOperation};
+pub use error::{IoError, IoOperation, is_space_used_up};
 pub use fault_device::{Fault, FaultDevice, OperationCounts, ReadLatency};
 pub use file_handle::{FileHandle, FileId, OpenMode};
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};

@@ -46,3 +46,23 @@ pub(crate) fn eventfd() -> io::Result<File> {
     // SAFETY: just opened, and owned by nobody else.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
+
+/// The soft and the hard limit on open file descriptors.
+pub(crate) fn descriptor_limits() -> io::Result<(u64, u64)> {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is initialised and lives through the call, which writes only to it.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limits) } {
+        0 => Ok((limits.rlim_cur, limits.rlim_max)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sets the soft and the hard limit on open file descriptors.
+pub(crate) fn set_descriptor_limits(soft: u64, hard: u64) -> io::Result<()> {
+    let limits = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+    // SAFETY: the structure is initialised and lives through the call, which only reads it.
+    match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limits) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -5,7 +5,7 @@
 //!
 //! Beside each version lies its section of the manifest, encoded once, when the version was made.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use braid_base::{ColumnId, TableId};
@@ -66,6 +66,12 @@ impl Catalog {
     /// Number of the commit that made this state; 0 for a new data directory.
     pub fn sequence(&self) -> u64 {
         self.sequence
+    }
+
+    /// Data files of all tables.
+    pub fn data_file_count(&self) -> usize {
+        let chunks = self.tables().flat_map(|version| version.chunks.iter());
+        chunks.map(|chunk| chunk.file.id()).collect::<HashSet<_>>().len()
     }
 
     /// The entry of the table with the id `id`.

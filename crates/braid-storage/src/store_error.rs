@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use braid_base::ChunkId;
-use braid_io::IoError;
+use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
 use crate::manifest::ManifestError;
@@ -194,14 +194,11 @@ const _: () = assert!(size_of::<StoreError>() < 128);
 impl StoreError {
     /// The error of `operation` on `path` within the data directory `dir`.
     pub(crate) fn directory(dir: &Path, operation: &'static str, path: &Path, source: std::io::Error) -> Self {
-        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-        match source.kind() {
-            StorageFull | QuotaExceeded => {
-                let reason = format!("cannot {operation} \"{}\": {source}", path.display());
-                Self::DiskFull { dir: dir.to_owned(), reason }
-            }
-            _ => Self::Directory { operation, path: path.to_owned(), source },
+        if is_space_used_up(&source) {
+            let reason = format!("cannot {operation} \"{}\": {source}", path.display());
+            return Self::DiskFull { dir: dir.to_owned(), reason };
         }
+        Self::Directory { operation, path: path.to_owned(), source }
     }
 
     /// The error of a data file operation within the data directory `dir`.

@@ -14,12 +14,13 @@ use crate::closed_loop::{LoopFigures, closed_loop};
 use crate::data_directory::open_tpch;
 use crate::report::{Figure, Goal, number, plain_table, right};
 use crate::tpch::{STORED_SCALES, check_query};
-use crate::{BenchError, BenchOptions, ServerStarter};
+use crate::{BenchError, BenchOptions, Servers};
 
 /// Runs it.
-pub async fn run(options: &BenchOptions, starter: &ServerStarter) -> BenchResult {
+pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
     let database = open_tpch(options, None).await?;
-    let server = starter(Arc::clone(&database)).await.map_err(|e| BenchError::other("starting the server", e))?;
+    let server =
+        (servers.in_process)(Arc::clone(&database)).await.map_err(|e| BenchError::other("starting the server", e))?;
     let address = server.address;
     let connect = move || -> BoxFuture<'static, Result<Box<dyn Client>, BenchError>> {
         Box::pin(async move { Ok(Box::new(WireClient::connect(address).await?) as Box<dyn Client>) })

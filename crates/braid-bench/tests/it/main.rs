@@ -1,6 +1,6 @@
 //! Every benchmark at a tiny scale: that it runs, that its own checks of answers pass, that its figures make sense.
 //!
-//! What needs a server (`tpch-mix`, the demo) is run by the server's tests, which have one; here the closed loop runs over
+//! What needs a server (`tpch-mix`, `footprint`, the demo) is run by the server's tests, which have one; here the closed loop runs over
 //! sessions in this process.
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
@@ -13,7 +13,7 @@ use braid_bench::closed_loop::closed_loop;
 use braid_bench::data_directory::open_tpch;
 use braid_bench::report::Report;
 use braid_bench::tpch::{self, Progress, TpchTable};
-use braid_bench::{BenchError, BenchOptions, ServerStarter, benchmarks, run_benchmark};
+use braid_bench::{BenchError, BenchOptions, Servers, benchmarks, run_benchmark};
 use braid_engine::{Config, Database};
 
 /// The smallest scale with stored answers.
@@ -27,17 +27,23 @@ fn options(directory: &Path) -> BenchOptions {
         clients: vec![1, 2],
         seconds: 0.2,
         buffer: None,
+        connections: 1,
+        rows: 1,
         json: Some(directory.join("figures.json")),
     }
 }
 
 /// For benchmarks that need none.
-fn no_server() -> Box<ServerStarter> {
-    Box::new(|_| Box::pin(async { Err("there is no server in this test".into()) }))
+fn no_server() -> Servers {
+    const NONE: &str = "there is no server in this test";
+    Servers {
+        in_process: Box::new(|_| Box::pin(async { Err(NONE.into()) })),
+        own_process: Box::new(|_, _| Box::pin(async { Err(NONE.into()) })),
+    }
 }
 
 async fn run(name: &str, options: &BenchOptions) -> Report {
-    let report = run_benchmark(name, options, no_server().as_ref()).await.unwrap();
+    let report = run_benchmark(name, options, &no_server()).await.unwrap();
     let json: PathBuf = options.json.clone().unwrap();
     let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
     assert_eq!(written["bench"], name);
@@ -116,13 +122,13 @@ async fn bad_names_and_options_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = options(directory.path());
     let server = no_server();
-    let unknown = run_benchmark("fastest", &options, server.as_ref()).await.unwrap_err().to_string();
+    let unknown = run_benchmark("fastest", &options, &server).await.unwrap_err().to_string();
     assert!(benchmarks().iter().all(|b| unknown.contains(b.name)), "{unknown}");
     options.clients = vec![0];
-    let clients = run_benchmark("tpch-mix", &options, server.as_ref()).await.unwrap_err();
+    let clients = run_benchmark("tpch-mix", &options, &server).await.unwrap_err();
     assert!(matches!(clients, BenchError::BadOption { option: "clients", .. }), "{clients}");
     options.clients = vec![1];
     options.scale = 0.0;
-    let scale = run_benchmark("tpch-check", &options, server.as_ref()).await.unwrap_err();
+    let scale = run_benchmark("tpch-check", &options, &server).await.unwrap_err();
     assert!(matches!(scale, BenchError::BadOption { option: "scale", .. }), "{scale}");
 }

@@ -3,7 +3,7 @@
 use braid_bench::{BenchOptions, benchmarks, run_benchmark};
 
 use super::CommandError;
-use super::demo::server_starter;
+use super::measured_servers::servers;
 
 /// Options of `braid bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     match options.name {
         Some(name) => {
-            run_benchmark(&name, &options.options, &*server_starter()).await?;
+            run_benchmark(&name, &options.options, &servers()).await?;
         }
         None => {
             for benchmark in benchmarks() {

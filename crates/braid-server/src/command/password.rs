@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::CommandError;
 
 /// The environment variable.
-const VARIABLE: &str = "BRAID_PASSWORD";
+pub(crate) const VARIABLE: &str = "BRAID_PASSWORD";
 
 /// How the password is given; without any of these, and without BRAID_PASSWORD, there is none.
 #[derive(Clone, Debug, clap::Args)]

@@ -10,6 +10,7 @@
 //! | [`copying`] | COPY in both protocols |
 //! | [`cancelling`] | CancelRequest, vanished clients, large results |
 //! | [`security`] | SCRAM, TLS, refusals |
+//! | [`figures`] | the demo and the benchmarks that need a server, tiny |
 //! | [`lifecycle`] | limits, idle connections, shutdown |
 //! | [`protocol`] | what no driver sends |
 
@@ -17,6 +18,7 @@
 
 mod cancelling;
 mod copying;
+mod figures;
 mod harness;
 mod lifecycle;
 mod portals;

@@ -1,0 +1,186 @@
+//! `footprint`: what a server costs that does little: time to start, resident memory at rest, under queries, under idle
+//! connections, and while a client takes its time over a large result.
+//!
+//! The server is a process of its own, so that its memory is the server's alone; each measurement starts a fresh one,
+//! because memory that an earlier one gave back to the allocator would hide what the next one takes. "At first" is
+//! always after one answered query. Clients log in with a password, as they would on a network.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use braid_base::ByteSize;
+use braid_io::raise_descriptor_limit;
+use futures::stream::{StreamExt, TryStreamExt};
+
+use crate::benchmark::BenchResult;
+use crate::client::{Client, WireClient};
+use crate::data_directory::{database_directory, open_tpch};
+use crate::report::{Figure, Goal};
+use crate::resident_memory::ResidentMemory;
+use crate::server::{ProcessStarter, ServerProcess};
+use crate::tpch::{STORED_SCALES, check_query, query};
+use crate::{BenchError, BenchOptions, Servers};
+
+/// The buffer that is measured with, unless another one is asked for.
+const BUFFER: ByteSize = ByteSize::mib(256);
+
+/// Starts of which the median counts.
+const STARTS: usize = 3;
+
+/// From the start of the process to its first answer.
+const START_S_MAX: f64 = 0.5;
+
+/// What the server may hold besides its buffer: code, catalog, plans, what the allocator keeps.
+const BESIDES_BUFFER_MB_MAX: f64 = 300.0;
+
+/// What idle connections may take, all together.
+const CONNECTIONS_MB_MAX: f64 = 100.0;
+
+/// What a result may take on its way to a client.
+const RESULT_MB_MAX: f64 = 100.0;
+
+/// How long a client reads nothing of its large result, after the first row; less if measurements are to take less.
+const UNREAD_S_MAX: f64 = 2.0;
+
+/// Time for the server to finish what an answer leaves behind.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// Connections that log in at the same time.
+const LOGINS_AT_A_TIME: usize = 32;
+
+const FIRST_QUERY: &str = "select count(*) from lineitem";
+
+/// Runs it.
+pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
+    raise_descriptor_limit().map_err(|e| BenchError::other("raising the limit on open files", e))?;
+    // Makes the data where it is missing; the server needs the directory for itself.
+    let database = open_tpch(options, None).await?;
+    database.close().await;
+    drop(database);
+    let footprint = Footprint {
+        directory: database_directory(&options.data, options.scale),
+        buffer: options.buffer.unwrap_or(BUFFER),
+        starter: &*servers.own_process,
+    };
+    let unread = Duration::from_secs_f64(options.seconds.min(UNREAD_S_MAX));
+    let mut figures = footprint.start().await?;
+    figures.extend(footprint.queries(options.scale).await?);
+    figures.extend(footprint.idle_connections(options.connections).await?);
+    figures.extend(footprint.large_result(options.rows, unread).await?);
+    Ok(figures)
+}
+
+/// What every measurement starts with.
+struct Footprint<'a> {
+    directory: PathBuf,
+    buffer: ByteSize,
+    starter: &'a ProcessStarter,
+}
+
+/// A server that has answered once, and its client.
+struct Started {
+    server: ServerProcess,
+    client: WireClient,
+    /// From before the process to after the answer.
+    elapsed: Duration,
+}
+
+impl Started {
+    fn memory(&self) -> Result<ResidentMemory, BenchError> {
+        ResidentMemory::of(self.server.child.id())
+    }
+}
+
+impl Footprint<'_> {
+    async fn started(&self) -> Result<Started, BenchError> {
+        let start = Instant::now();
+        let directory: &Path = &self.directory;
+        let server = (self.starter)(directory, self.buffer).await;
+        let server = server.map_err(|e| BenchError::other("starting the server's process", e))?;
+        let mut client = log_in(&server).await?;
+        client.run(FIRST_QUERY).await?;
+        let elapsed = start.elapsed();
+        tokio::time::sleep(SETTLE).await;
+        Ok(Started { server, client, elapsed })
+    }
+
+    /// Time and memory of a start.
+    async fn start(&self) -> BenchResult {
+        let (mut seconds, mut resident) = (Vec::new(), Vec::new());
+        for _ in 0..STARTS {
+            let started = self.started().await?;
+            seconds.push(started.elapsed.as_secs_f64());
+            resident.push(mb(started.memory()?.now_bytes));
+        }
+        Ok(vec![
+            Figure::new("start to first answer, median", median(seconds), "s").with_goal(Goal::AtMost(START_S_MAX)),
+            Figure::new("resident after start", median(resident), "MB"),
+        ])
+    }
+
+    /// Memory after the 22 queries, whose answers are checked where the scale has stored ones.
+    async fn queries(&self, scale: f64) -> BenchResult {
+        let mut started = self.started().await?;
+        for number in 1..=22 {
+            if STORED_SCALES.contains(&scale) {
+                check_query(&mut started.client, number, scale).await?;
+            } else {
+                started.client.run(&query(number, scale)).await?;
+            }
+        }
+        tokio::time::sleep(SETTLE).await;
+        let memory = started.memory()?;
+        let limit = mb(self.buffer.0) + BESIDES_BUFFER_MB_MAX;
+        Ok(vec![
+            Figure::new("buffer", mb(self.buffer.0), "MB"),
+            Figure::new("resident after the 22 queries", mb(memory.now_bytes), "MB").with_goal(Goal::AtMost(limit)),
+            Figure::new("resident at most during the 22 queries", mb(memory.peak_bytes), "MB"),
+        ])
+    }
+
+    /// What connections that have asked something and now idle take.
+    async fn idle_connections(&self, count: usize) -> BenchResult {
+        let started = self.started().await?;
+        let before = started.memory()?.now_bytes;
+        let log_ins = futures::stream::iter(0..count).map(|_| log_in_and_ask(&started.server));
+        let clients: Vec<WireClient> = log_ins.buffer_unordered(LOGINS_AT_A_TIME).try_collect().await?;
+        tokio::time::sleep(SETTLE).await;
+        let grown = started.memory()?.now_bytes.saturating_sub(before);
+        let name = format!("resident for {} idle connections", clients.len());
+        Ok(vec![Figure::new(name, mb(grown), "MB").with_goal(Goal::AtMost(CONNECTIONS_MB_MAX))])
+    }
+
+    /// What a result of `rows` rows takes while a client first reads nothing of it, then all.
+    async fn large_result(&self, rows: u64, unread: Duration) -> BenchResult {
+        let started = self.started().await?;
+        let before = started.memory()?.now_bytes;
+        let streamed = started.client.stream_series(rows, unread).await?;
+        let grown = started.memory()?.peak_bytes.saturating_sub(before);
+        let goal = Goal::AtMost(RESULT_MB_MAX);
+        Ok(vec![
+            Figure::new("rows of a result not read at first", rows as f64, ""),
+            Figure::new("resident growth at most while it streams", mb(grown), "MB").with_goal(goal),
+            Figure::new("rows a second once it is read", rows as f64 / streamed.as_secs_f64(), "1/s"),
+        ])
+    }
+}
+
+async fn log_in(server: &ServerProcess) -> Result<WireClient, BenchError> {
+    WireClient::log_in(server.address, &server.password).await
+}
+
+async fn log_in_and_ask(server: &ServerProcess) -> Result<WireClient, BenchError> {
+    let mut client = log_in(server).await?;
+    client.run("select 1").await?;
+    Ok(client)
+}
+
+fn mb(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+/// The middle one, of an odd number.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

@@ -1,0 +1,51 @@
+//! File descriptors of a server: one for each data file, one for each connection, some for everything else.
+
+use braid_io::raise_descriptor_limit;
+
+/// For spill files, the device, the listener and the runtime.
+const OTHERS: u64 = 256;
+
+/// Raises the limit as far as this process may; answers it. `None` where the system does not tell.
+pub(crate) fn raise() -> Option<u64> {
+    match raise_descriptor_limit() {
+        Ok(limit) => {
+            tracing::info!(descriptors = limit.soft, "files and sockets that may be open at a time");
+            Some(limit.soft)
+        }
+        Err(error) => {
+            tracing::warn!("cannot raise the limit on open files: {error}");
+            None
+        }
+    }
+}
+
+/// Says in the log if a limit is too low for so many connections and data files.
+pub(crate) fn warn_if_short(limit: u64, connections_max: usize, data_files: usize) {
+    if let Some(warning) = shortage(limit, connections_max as u64, data_files as u64) {
+        tracing::warn!("{warning}");
+    }
+}
+
+fn shortage(limit: u64, connections_max: u64, data_files: u64) -> Option<String> {
+    let needed = connections_max.saturating_add(data_files).saturating_add(OTHERS);
+    (needed > limit).then(|| {
+        format!(
+            "only {limit} files and sockets may be open at a time, and {needed} may be needed: {connections_max} \
+             connections, {data_files} data files, {OTHERS} for everything else; connections or queries will fail \
+             (raise the hard limit with ulimit -Hn or LimitNOFILE, or lower --max-connections)"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_below_connections_and_files_is_a_shortage() {
+        assert_eq!(shortage(2356, 2000, 100), None);
+        let warning = shortage(2355, 2000, 100).unwrap();
+        assert!(warning.starts_with("only 2355 files and sockets may be open at a time, and 2356"), "{warning}");
+        assert!(shortage(u64::MAX - 1, u64::MAX, 1).is_some(), "no overflow");
+    }
+}

@@ -1,0 +1,105 @@
+//! The demo and the benchmarks that need a server, tiny: that they run, and that their figures make sense.
+//!
+//! In processes of their own, because other tests here measure this one's memory. One test, on one data directory: what
+//! takes time is the generator's pool of text.
+
+use std::path::Path;
+use std::process::Command;
+
+use braid_base::ByteSize;
+use braid_bench::data_directory::database_directory;
+use serde_json::Value;
+
+/// Nine thousand rows.
+const SCALE: f64 = 0.001;
+
+/// Runs `braid bench NAME` in `directory`; the JSON it writes.
+fn bench(name: &str, directory: &Path, options: &[&str]) -> Value {
+    let json = directory.join("figures.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command
+        .args(["bench", name, "--scale", &SCALE.to_string(), "--data"])
+        .arg(directory)
+        .arg("--json")
+        .arg(&json)
+        .args(options);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_eq!(report["bench"], name);
+    assert!(report["machine"].is_string());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for figure in report["figures"].as_array().unwrap() {
+        let mut fields: Vec<&String> = figure.as_object().unwrap().keys().collect();
+        fields.sort();
+        assert_eq!(fields, ["figure", "goal", "met", "unit", "value"]);
+        assert_eq!(figure["goal"].is_null(), figure["met"].is_null(), "{figure}");
+        assert!(figure["value"].as_f64().unwrap() >= 0.0, "{figure}");
+        assert!(printed.contains(figure["figure"].as_str().unwrap()), "{figure} in {printed}");
+    }
+    report
+}
+
+/// The value of the figure called `name`.
+fn value(report: &Value, name: &str) -> f64 {
+    let figures = report["figures"].as_array().unwrap();
+    let figure = figures.iter().find(|f| f["figure"] == name).unwrap_or_else(|| panic!("{name} in {report}"));
+    figure["value"].as_f64().unwrap()
+}
+
+#[test]
+fn demo_and_benchmarks_run_tiny() {
+    let directory = tempfile::tempdir().unwrap();
+    check_demo(directory.path());
+    check_mix(directory.path());
+    check_footprint(directory.path());
+}
+
+fn check_mix(directory: &Path) {
+    let mix = bench("tpch-mix", directory, &["--clients", "1,3", "--seconds", "0.2"]);
+    for clients in ["1", "3"] {
+        assert!(value(&mix, &format!("throughput, {clients} clients")) > 0.0, "{mix}");
+        assert_eq!(value(&mix, &format!("failed queries, {clients} clients")), 0.0);
+        let (p50, p95) = (format!("latency p50, {clients} clients"), format!("latency p95, {clients} clients"));
+        assert!(value(&mix, &p50) > 0.0 && value(&mix, &p50) <= value(&mix, &p95), "{mix}");
+    }
+}
+
+fn check_footprint(directory: &Path) {
+    let options = ["--connections", "5", "--rows", "100000", "--seconds", "0.1", "--buffer", "64MB"];
+    let footprint = bench("footprint", directory, &options);
+    assert!(value(&footprint, "start to first answer, median") > 0.0);
+    let start = value(&footprint, "resident after start");
+    assert!(start > 1.0 && value(&footprint, "resident after the 22 queries") > start, "{footprint}");
+    assert!(value(&footprint, "resident for 5 idle connections") < 100.0, "{footprint}");
+    assert!(value(&footprint, "resident growth at most while it streams") < 100.0, "{footprint}");
+    assert!(value(&footprint, "rows a second once it is read") > 1000.0, "{footprint}");
+}
+
+/// The rows of the demo's table: clients, sharing, queries a second, read from disk in bytes.
+fn demo_rows(printed: &str) -> Vec<(usize, &str, f64, f64)> {
+    let row = |line: &'_ str| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let sharing = ["off", "on"].into_iter().find(|name| words.get(1) == Some(name))?;
+        let number = |at: usize| words[at].parse::<f64>().unwrap();
+        // Clients, sharing, queries/s, p50, p95, bytes read and their unit.
+        let unit: ByteSize = format!("1{}", words[6]).parse().unwrap();
+        Some((words[0].parse().ok()?, sharing, number(2), number(5) * unit.0 as f64))
+    };
+    printed.lines().filter_map(row).collect()
+}
+
+/// Also that sharing reads no more. It makes the data, where the benchmarks then find it.
+fn check_demo(directory: &Path) {
+    let data = database_directory(directory, SCALE);
+    let scale = SCALE.to_string();
+    let options = ["demo", "--scale", &scale, "--clients", "1,4", "--seconds", "0.3", "--data"];
+    let output = Command::new(env!("CARGO_BIN_EXE_braid")).args(options).arg(data).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let rows = demo_rows(&printed);
+    let of: Vec<(usize, &str)> = rows.iter().map(|row| (row.0, row.1)).collect();
+    assert_eq!(of, [(1, "off"), (1, "on"), (4, "off"), (4, "on")], "{printed}");
+    assert!(rows.iter().all(|row| row.2 > 0.0) && !printed.contains("failed"), "{printed}");
+    assert!(rows.chunks(2).all(|pair| pair[1].3 <= pair[0].3), "{printed}");
+}
