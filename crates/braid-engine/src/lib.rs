@@ -42,7 +42,7 @@ mod sql_types;
 mod table;
 
 pub use config::Config;
-pub use copy::{CopyIn, CopyOut};
+pub use copy::{CopyIn, CopyOut, CopyRecords};
 pub use database::Database;
 pub use error::EngineError;
 pub use outcome::{Outcome, Prepared};

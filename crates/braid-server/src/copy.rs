@@ -39,24 +39,15 @@ pub(crate) async fn copy_in(running: &mut Running<'_>, mut copy: CopyIn) -> Resu
     }
 }
 
-/// Sends the data of a COPY TO STDOUT; answers the command tag.
+/// Sends the data of a COPY TO STDOUT, a message for each record, a header among them: clients may not rely on that, but
+/// psycopg does, and PostgreSQL sends it so. Answers the command tag.
 pub(crate) async fn copy_out(running: &mut Running<'_>, mut copy: CopyOut) -> Result<String, Failure> {
     let (format, count, column_formats) = formats(copy.column_count(), copy.is_binary())?;
     let response = CopyOutResponse::new(format, count, column_formats);
     running.wire.put(&PgWireBackendMessage::CopyOutResponse(response));
-    let mut rows_before = 0;
-    while let Some(data) = running.wait_for_rows(copy.next()).await? {
-        let data = data?;
-        let record_count = copy.rows() - rows_before;
-        rows_before = copy.rows();
-        for record in records(&data, record_count) {
-            // `d`, length, bytes.
-            let length = i32::try_from(record.len() + 4);
-            let length = length.map_err(|_| ErrorReport::error("54000", "a COPY row is too long"))?;
-            let output = running.wire.output();
-            output.push(b'd');
-            output.extend_from_slice(&length.to_be_bytes());
-            output.extend_from_slice(record);
+    while let Some(records) = running.wait_for_rows(copy.next()).await? {
+        for record in records?.iter() {
+            put_copy_data(running.wire.output(), record)?;
             if running.wire.is_full() {
                 running.flush().await?;
             }
@@ -66,43 +57,11 @@ pub(crate) async fn copy_out(running: &mut Running<'_>, mut copy: CopyOut) -> Re
     Ok(format!("COPY {}", copy.rows()))
 }
 
-/// Cuts a piece of `count` records into one message's worth each. Clients may not rely on a message being a record, but
-/// psycopg does, and PostgreSQL sends it so. A header line counts as no record.
-///
-/// In the text format every record is a line; in CSV a line may also end within quotes. Which of the two a piece is
-/// shows in the number of lines; where neither fits, as with unusual quotes, the piece stays whole.
-fn records(data: &[u8], count: u64) -> Vec<&[u8]> {
-    let fits = |records: &[&[u8]]| (count..=count + 1).contains(&(records.len() as u64));
-    let lines: Vec<&[u8]> = data.split_inclusive(|b| *b == b'\n').collect();
-    if fits(&lines) {
-        return lines;
-    }
-    let mut quoted = false;
-    let unquoted: Vec<&[u8]> = data
-        .split_inclusive(|byte| {
-            quoted ^= *byte == b'"';
-            *byte == b'\n' && !quoted
-        })
-        .collect();
-    if fits(&unquoted) { unquoted } else { vec![data] }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_a_record() {
-        for (data, count, expected) in [
-            ("1\n2\n", 2, vec!["1\n", "2\n"]),
-            ("a\n1\n", 1, vec!["a\n", "1\n"]),
-            ("\"\n\"x\n", 2, vec!["\"\n", "\"x\n"]),
-            ("\"1\n2\"\"\n\"\n3\n", 2, vec!["\"1\n2\"\"\n\"\n", "3\n"]),
-            ("'1\n2\n'\n", 1, vec!["'1\n2\n'\n"]),
-        ] {
-            let got: Vec<&str> =
-                records(data.as_bytes(), count).iter().map(|r| std::str::from_utf8(r).unwrap()).collect();
-            assert_eq!(got, expected);
-        }
-    }
+/// CopyData: `d`, the length that counts itself, bytes.
+fn put_copy_data(output: &mut Vec<u8>, record: &str) -> Result<(), ErrorReport> {
+    let length = i32::try_from(record.len() + 4).map_err(|_| ErrorReport::error("54000", "a COPY row is too long"))?;
+    output.push(b'd');
+    output.extend_from_slice(&length.to_be_bytes());
+    output.extend_from_slice(record.as_bytes());
+    Ok(())
 }

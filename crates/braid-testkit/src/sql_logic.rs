@@ -45,11 +45,11 @@ impl AsyncDB for SqlLogicSession {
                 }
                 Outcome::Done { tag } => DBOutput::StatementComplete(affected_rows(&tag)),
                 Outcome::CopyOut(mut copy) => {
-                    let mut text = Vec::new();
-                    while let Some(bytes) = copy.next().await {
-                        text.extend_from_slice(&bytes?);
+                    let mut text = String::new();
+                    while let Some(records) = copy.next().await {
+                        text.push_str(records?.text());
                     }
-                    let lines = String::from_utf8_lossy(&text).lines().map(|l| vec![l.to_owned()]).collect();
+                    let lines = text.lines().map(|l| vec![l.to_owned()]).collect();
                     DBOutput::Rows { types: vec![DefaultColumnType::Text], rows: lines }
                 }
                 // A file of statements has no data to send: the load gets none, and ends.

@@ -5,7 +5,6 @@ use std::fmt;
 use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use bytes::Bytes;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::sql::sqlparser::ast::Query;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
@@ -27,6 +26,37 @@ pub struct CopyOut {
     zone: Tz,
     header_pending: bool,
     row_count: u64,
+}
+
+/// A piece of a COPY's data: whole records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyRecords {
+    text: String,
+    /// Where each record ends in `text`.
+    ends: Vec<usize>,
+}
+
+impl CopyRecords {
+    fn new() -> Self {
+        Self { text: String::new(), ends: Vec::new() }
+    }
+
+    /// What has been written since the last record is one.
+    fn end_record(&mut self) {
+        self.text.push('\n');
+        self.ends.push(self.text.len());
+    }
+
+    /// All of them, one after the other.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Each of them, its newline included. In CSV a record may have further newlines, within quotes.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
+    }
 }
 
 /// Starts the query of a COPY TO.
@@ -74,12 +104,12 @@ impl CopyOut {
         false
     }
 
-    /// The next piece of data: whole records, about a batch of them. `None` at the end.
+    /// The next piece of data: the header, or the records of a batch. `None` at the end.
     #[expect(clippy::should_implement_trait, reason = "it is a stream's next, not an iterator's")]
-    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<Bytes, EngineError>>> {
+    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<CopyRecords, EngineError>>> {
         Box::pin(async move {
             if std::mem::take(&mut self.header_pending) {
-                return Some(Ok(Bytes::from(self.header())));
+                return Some(Ok(self.header()));
             }
             match self.rows.next().await? {
                 Ok(batch) => Some(self.encode(&batch)),
@@ -93,19 +123,19 @@ impl CopyOut {
         self.row_count
     }
 
-    fn header(&self) -> String {
-        let mut out = String::new();
+    fn header(&self) -> CopyRecords {
+        let mut out = CopyRecords::new();
         for (at, field) in self.schema.fields().iter().enumerate() {
             if at > 0 {
-                out.push(char::from(self.options.delimiter));
+                out.text.push(char::from(self.options.delimiter));
             }
-            self.write_field(field.name(), false, &mut out);
+            self.write_field(field.name(), false, &mut out.text);
         }
-        out.push('\n');
+        out.end_record();
         out
     }
 
-    fn encode(&mut self, batch: &RecordBatch) -> Result<Bytes, EngineError> {
+    fn encode(&mut self, batch: &RecordBatch) -> Result<CopyRecords, EngineError> {
         let columns: Result<Vec<ColumnOutput>, EngineError> =
             batch.columns().iter().map(|array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter)).collect();
         let columns = columns?;
@@ -115,25 +145,25 @@ impl CopyOut {
             .iter()
             .map(|field| self.options.force_quote.as_ref().is_none_or(|names| names.contains(field.name())))
             .collect();
-        let mut out = String::new();
+        let mut out = CopyRecords::new();
         let mut text = String::new();
         for row in 0..batch.num_rows() {
             for (at, column) in columns.iter().enumerate() {
                 if at > 0 {
-                    out.push(char::from(self.options.delimiter));
+                    out.text.push(char::from(self.options.delimiter));
                 }
                 if column.is_null(row) {
-                    out.push_str(&self.options.null);
+                    out.text.push_str(&self.options.null);
                 } else {
                     text.clear();
                     column.write(row, &mut text)?;
-                    self.write_field(&text, forced[at], &mut out);
+                    self.write_field(&text, forced[at], &mut out.text);
                 }
             }
-            out.push('\n');
+            out.end_record();
         }
         self.row_count += batch.num_rows() as u64;
-        Ok(Bytes::from(out))
+        Ok(out)
     }
 
     fn write_field(&self, text: &str, forced: bool, out: &mut String) {

@@ -24,7 +24,7 @@ pub(crate) mod record_splitter;
 
 pub(crate) use copy_file::{TextSource, cannot_open, load_records};
 pub use copy_in::CopyIn;
-pub use copy_out::CopyOut;
+pub use copy_out::{CopyOut, CopyRecords};
 pub(crate) use copy_statement::CopyStatement;
 
 use std::sync::Arc;

@@ -106,11 +106,11 @@ pub async fn run_one(
             Ok(lines.join("\n"))
         }
         Outcome::CopyOut(mut copy) => {
-            let mut out = Vec::new();
-            while let Some(bytes) = copy.next().await {
-                out.extend_from_slice(&bytes?);
+            let mut out = String::new();
+            while let Some(records) = copy.next().await {
+                out.push_str(records?.text());
             }
-            Ok(String::from_utf8(out).unwrap())
+            Ok(out)
         }
         Outcome::CopyIn(_) => panic!("COPY FROM STDIN needs data"),
     }

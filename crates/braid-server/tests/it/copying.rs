@@ -112,3 +112,23 @@ async fn copy_out_streams_rows() {
     }
     assert_eq!(String::from_utf8(text).unwrap(), "1\tone\n2\t\\N\n");
 }
+
+#[tokio::test]
+async fn a_copy_out_message_is_a_record_whatever_its_quotes_hold() {
+    let server = server_with_table().await;
+    let mut raw = server.raw().await;
+    raw.query("insert into pairs values (1, e'two\\nlines'), (2, e'\\n\"\\n'), (3, null), (4, e'\\'')").await;
+    for (options, records) in [
+        ("format csv", vec!["1,\"two\nlines\"\n", "2,\"\n\"\"\n\"\n", "3,\n", "4,'\n"]),
+        ("format csv, header", vec!["a,b\n", "1,\"two\nlines\"\n", "2,\"\n\"\"\n\"\n", "3,\n", "4,'\n"]),
+        // Quotes that are not `"`, and an escape that is not the quote.
+        ("format csv, quote '|', escape '\\'", vec!["1,|two\nlines|\n", "2,|\n\"\n|\n", "3,\n", "4,'\n"]),
+        ("format text", vec!["1\ttwo\\nlines\n", "2\t\\n\"\\n\n", "3\t\\N\n", "4\t'\n"]),
+    ] {
+        let answers = raw.query(&format!("copy (select * from pairs order by a) to stdout with ({options})")).await;
+        let data = answers.iter().filter(|m| m.kind == 'd');
+        let messages: Vec<&str> = data.map(|m| std::str::from_utf8(&m.body).unwrap()).collect();
+        assert_eq!(messages, records, "{options}");
+        assert_eq!(answers[answers.len() - 2].text(), "COPY 4", "{options}");
+    }
+}
