@@ -1,8 +1,10 @@
 //! Any device, failing on command: how the rooms above test what they do when the disk is full, damaged, slow or gone.
 //!
 //! A fault applies to an operation when its future is first polled, in that order; see [`Fault`]. Failed operations do
-//! not reach the device beneath. Not simulated: writes that a power cut loses because nobody synced them, and torn
-//! writes; what was written before a crash stays.
+//! not reach the device beneath.
+//!
+//! A [`Fault::Crash`] is a killed process: what was written before stays. A device made [with a volatile
+//! cache](FaultDevice::with_volatile_cache) can lose power as well: [`FaultDevice::cut_power`].
 
 use std::io;
 use std::path::Path;
@@ -20,6 +22,7 @@ pub use crate::fault_plan::{Fault, OperationCounts, ReadLatency};
 use crate::file_handle::{FileHandle, OpenMode};
 use crate::statistics::IoStats;
 use crate::trace::IoTrace;
+use crate::volatile_cache::VolatileCache;
 
 /// A device that fails on command; see the module.
 pub struct FaultDevice {
@@ -29,6 +32,8 @@ pub struct FaultDevice {
 
 struct Core {
     plan: Mutex<FaultPlan>,
+    /// What was written and not synced, where that is remembered.
+    cache: Option<Mutex<VolatileCache>>,
     /// Virtual time in microseconds.
     now_us: watch::Sender<u64>,
 }
@@ -36,8 +41,25 @@ struct Core {
 impl FaultDevice {
     /// Wraps `inner`, without faults.
     pub fn new(inner: Arc<dyn Device>) -> Arc<Self> {
-        let core = Core { plan: Mutex::default(), now_us: watch::Sender::new(0) };
+        Self::over(inner, None)
+    }
+
+    /// Wraps `inner` as a disk that forgets what was not synced when [its power is cut](Self::cut_power). What is
+    /// written is remembered until it is synced.
+    pub fn with_volatile_cache(inner: Arc<dyn Device>) -> Arc<Self> {
+        Self::over(inner, Some(Mutex::default()))
+    }
+
+    fn over(inner: Arc<dyn Device>, cache: Option<Mutex<VolatileCache>>) -> Arc<Self> {
+        let core = Core { plan: Mutex::default(), cache, now_us: watch::Sender::new(0) };
         Arc::new(Self { inner, core: Arc::new(core) })
+    }
+
+    /// Refuses everything from now on, and leaves of each write that no sync has covered nothing, all, or its first
+    /// sectors, as `seed` says. To be called when no operation is under way. Panics without a volatile cache.
+    pub fn cut_power(&self, seed: u64) -> io::Result<()> {
+        self.core.plan.lock().crash();
+        self.core.cache.as_ref().expect("a device with a volatile cache").lock().cut_power(seed)
     }
 
     /// Arms a fault, in addition to those that are armed. Panics on a fault that can never happen.
@@ -122,14 +144,20 @@ impl Device for FaultDevice {
 
     fn write(&self, file: &FileHandle, offset: u64, buffer: AlignedBuffer, reason: IoReason) -> IoFuture<()> {
         let len = buffer.len();
+        let bytes = self.core.cache.is_some().then(|| buffer.as_slice().to_vec());
         let write = self.inner.write(file, offset, buffer, reason);
         let (core, file) = (Arc::clone(&self.core), file.clone());
         async move {
             let verdict = core.judge(IoOperation::Write, file.path(), offset, len);
-            match transfer_error(verdict.outcome, IoOperation::Write, &file, offset, len, reason) {
-                Some(error) => Err(error),
-                None => write.await,
+            if let Some(error) = transfer_error(verdict.outcome, IoOperation::Write, &file, offset, len, reason) {
+                return Err(error);
             }
+            let Some((cache, bytes)) = core.cache.as_ref().zip(bytes) else { return write.await };
+            let begun = cache.lock().begin_write(file.path(), offset, &bytes);
+            let id = begun.map_err(|error| IoError::file(IoOperation::Write, file.path(), error))?;
+            write.await?;
+            cache.lock().end_write(file.path(), id);
+            Ok(())
         }
         .boxed()
     }
@@ -139,7 +167,14 @@ impl Device for FaultDevice {
         let (core, file) = (Arc::clone(&self.core), file.clone());
         async move {
             match core.judge(IoOperation::Sync, file.path(), 0, 0).outcome {
-                Outcome::Proceed => sync.await,
+                Outcome::Proceed => {
+                    let covered = core.cache.as_ref().map(|cache| cache.lock().begin_sync(file.path()));
+                    sync.await?;
+                    if let Some((cache, covered)) = core.cache.as_ref().zip(covered) {
+                        cache.lock().end_sync(file.path(), &covered);
+                    }
+                    Ok(())
+                }
                 Outcome::Fail(error) => Err(IoError::file(IoOperation::Sync, file.path(), error)),
                 Outcome::Crashed => Err(crashed(IoOperation::Sync, file.path())),
             }

@@ -155,6 +155,11 @@ impl FaultPlan {
         self.counts
     }
 
+    /// Refuses everything from now on.
+    pub(crate) fn crash(&mut self) {
+        self.crashed = true;
+    }
+
     pub(crate) fn is_crashed(&self) -> bool {
         self.crashed
     }

@@ -40,6 +40,7 @@ mod submission_queue;
 mod syscalls;
 mod thread_pool;
 mod transfer;
+mod volatile_cache;
 
 pub use aligned_buffer::AlignedBuffer;
 pub use descriptor_limit::{DescriptorLimit, descriptor_limit, raise_descriptor_limit};

@@ -2,24 +2,24 @@
 //!
 //! It stands on both sides of the store: as its device and as its step hook, with one count of operations for both.
 //! Once dead it refuses everything, deletions included, as a dead process would. [`FaultyDisk::power_cut`] then takes
-//! back what no sync made durable, each thing with a chance of one half: written ranges (zeroed), created names
-//! (removed), the renamed manifest (the old one put back).
+//! back what no sync made durable: of writes to data files nothing, all or the first sectors are left (the fault device
+//! beneath sees to that); created names are removed, the renamed manifest gives way to the old one, a written manifest
+//! is cut short, each with a chance of one half.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use braid_base::{Random, SeededRandom};
 use braid_io::{
-    AlignedBuffer, Device, FileHandle, IoError, IoFuture, IoOperation, IoReason, IoStats, IoTrace, OpenMode,
+    AlignedBuffer, Device, FaultDevice, FileHandle, IoError, IoFuture, IoOperation, IoReason, IoStats, IoTrace,
+    OpenMode,
 };
 use braid_storage::store::{Step, StepHook};
 
 pub struct FaultyDisk {
-    inner: Arc<dyn Device>,
+    inner: Arc<FaultDevice>,
     state: Arc<Mutex<State>>,
 }
 
@@ -30,8 +30,8 @@ struct State {
     fails_at: Option<u64>,
     dead: bool,
     bytes_left: Option<u64>,
-    /// Ranges written since the last sync, by file.
-    unsynced: HashMap<PathBuf, Vec<(u64, usize)>>,
+    /// A manifest that was written and not synced.
+    unsynced_manifest: Option<PathBuf>,
     /// Files created since their directory was synced last.
     unsynced_names: Vec<PathBuf>,
     /// The manifest and its former bytes, between its renaming and the sync of the directory.
@@ -61,7 +61,7 @@ impl State {
 
 impl FaultyDisk {
     pub fn new(inner: Arc<dyn Device>) -> Arc<Self> {
-        Arc::new(Self { inner, state: Arc::default() })
+        Arc::new(Self { inner: FaultDevice::with_volatile_cache(inner), state: Arc::default() })
     }
 
     /// Dies at the `n`-th operation, from 1.
@@ -93,20 +93,16 @@ impl FaultyDisk {
         self.state.lock().unwrap().bytes_left = bytes;
     }
 
-    /// Takes back, by the toss of a coin each, what was never made durable.
+    /// Takes back, as `seed` has it, what was never made durable.
     pub fn power_cut(&self, seed: u64) {
+        self.inner.cut_power(seed).unwrap();
         let mut random = SeededRandom::new(seed);
         let state = &mut *self.state.lock().unwrap();
-        let mut unsynced: Vec<_> = state.unsynced.drain().collect();
-        unsynced.sort();
-        for (path, ranges) in unsynced {
-            // Deleted before it died, or never there.
-            let Ok(file) = fs::OpenOptions::new().write(true).open(&path) else { continue };
-            for (offset, len) in ranges {
-                if random.chance(1, 2) {
-                    file.write_all_at(&vec![0; len], offset).unwrap();
-                }
-            }
+        // Removed before it died, or never there.
+        if let Some(file) = state.unsynced_manifest.take().and_then(|p| fs::File::options().write(true).open(p).ok())
+            && random.chance(1, 2)
+        {
+            file.set_len(random.below(file.metadata().unwrap().len() + 1)).unwrap();
         }
         for path in state.unsynced_names.drain(..) {
             if random.chance(1, 2) {
@@ -151,7 +147,6 @@ impl Device for FaultyDisk {
                 let mut state = state.lock().unwrap();
                 let taken = state.count().and_then(|()| state.take_space(len as u64));
                 taken.map_err(|error| refused(IoOperation::Write, &path, error))?;
-                state.unsynced.entry(path).or_default().push((offset, len));
             }
             written.await
         })
@@ -162,9 +157,7 @@ impl Device for FaultyDisk {
         let synced = self.inner.sync(file);
         Box::pin(async move {
             state.lock().unwrap().count().map_err(|error| refused(IoOperation::Sync, &path, error))?;
-            synced.await?;
-            state.lock().unwrap().unsynced.remove(&path);
-            Ok(())
+            synced.await
         })
     }
 
@@ -193,13 +186,13 @@ impl StepHook for FaultyDisk {
             Step::SyncDataDirectory => state.unsynced_names.clear(),
             Step::WriteManifest => {
                 state.take_space(4096)?;
-                state.unsynced.insert(path.to_owned(), vec![(0, 4096)]);
+                state.unsynced_manifest = Some(path.to_owned());
             }
-            Step::SyncManifest => drop(state.unsynced.remove(path)),
+            Step::SyncManifest => state.unsynced_manifest = None,
             Step::RenameManifest => {
                 state.renamed = Some((path.to_owned(), fs::read(path).ok()));
-                if let Some(ranges) = state.unsynced.remove(&path.with_file_name("manifest.new")) {
-                    state.unsynced.insert(path.to_owned(), ranges);
+                if let Some(unsynced) = &mut state.unsynced_manifest {
+                    *unsynced = path.to_owned();
                 }
             }
             Step::SyncDirectory => state.renamed = None,

@@ -11,10 +11,10 @@ use crate::crash_disk::FaultyDisk;
 use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
 
 /// Tables and the numbers of their rows.
-type State = BTreeMap<String, Vec<i64>>;
+pub type State = BTreeMap<String, Vec<i64>>;
 
 #[derive(Clone, Copy, Debug)]
-enum Action {
+pub enum Action {
     Create(&'static str),
     Insert(&'static str, i64, i64),
     CreateAs(&'static str, i64, i64),
@@ -22,7 +22,7 @@ enum Action {
 }
 
 impl Action {
-    async fn run(self, store: &Store) -> Result<(), StoreError> {
+    pub async fn run(self, store: &Store) -> Result<(), StoreError> {
         match self {
             Self::Create(table) => store.create_table(new_table(table)).await.map(|_| ()),
             Self::Insert(table, from, to) => insert(store, table, from..to).await.map(|_| ()),
@@ -35,7 +35,7 @@ impl Action {
         }
     }
 
-    fn apply(self, state: &mut State) {
+    pub fn apply(self, state: &mut State) {
         match self {
             Self::Create(table) => drop(state.insert(table.to_owned(), Vec::new())),
             Self::Insert(table, from, to) => state.get_mut(table).unwrap().extend(from..to),
@@ -72,29 +72,30 @@ async fn crash_at(n: u64, actions: &[Action]) -> bool {
     let died = disk.is_dead();
     disk.power_cut(n);
     drop(disk);
-    let found = read_state(temp.path(), n).await;
+    let found = read_state(temp.path(), &format!("crash at operation {n}")).await;
     assert!(found == before || found == after, "crash at operation {n}: {}", describe(&found, &before, &after));
     died
 }
 
 /// What a sound disk finds in the directory; it must be whole and without remains.
-async fn read_state(dir: &Path, n: u64) -> State {
+pub async fn read_state(dir: &Path, crash: &str) -> State {
     let device = test_device(dir);
-    let store = open(dir).unwrap_or_else(|error| panic!("crash at operation {n}: {error}"));
+    let store = open(dir).unwrap_or_else(|error| panic!("{crash}: {error}"));
     let mut state = State::new();
     for version in store.snapshot().tables() {
         state.insert(version.def.name.clone(), read_ids(device.as_ref(), version).await);
     }
-    assert_eq!(data_files(dir), named_files(&store), "crash at operation {n}");
+    assert_eq!(data_files(dir), named_files(&store), "{crash}");
     let report = store.check(|_| {}).await;
-    assert!(report.is_sound() && report.orphans.is_empty(), "crash at operation {n}: {report:?}");
+    assert!(report.is_sound() && report.orphans.is_empty(), "{crash}: {report:?}");
     // The directory is fit for use.
     store.create_table(new_table("later")).await.unwrap();
     insert(&store, "later", 0..3).await.unwrap();
+    store.drop_table("later").await.unwrap();
     state
 }
 
-fn describe(found: &State, before: &State, after: &State) -> String {
+pub fn describe(found: &State, before: &State, after: &State) -> String {
     let counts = |state: &State| state.iter().map(|(name, ids)| (name.clone(), ids.len())).collect::<Vec<_>>();
     format!("found {:?}, neither {:?} nor {:?}", counts(found), counts(before), counts(after))
 }
@@ -172,7 +173,7 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
     }
     drop(store);
     disk.power_cut(n);
-    let found = read_state(temp.path(), n).await;
+    let found = read_state(temp.path(), &format!("crash at operation {n}")).await;
     assert!(found == before || found == after, "failure at {n}: {}", describe(&found, &before, &after));
     (disk.has_failed(), in_doubt)
 }
@@ -231,7 +232,7 @@ async fn at_every_third_operation_of_concurrent_writers() {
         drop(store);
         disk.power_cut(n);
         drop(disk);
-        let ids = read_state(temp.path(), n).await.remove("t").unwrap();
+        let ids = read_state(temp.path(), &format!("crash at operation {n}")).await.remove("t").unwrap();
         let inserts: Vec<i64> = ids.chunks(10).map(|insert| insert[0]).collect();
         assert!(ids.chunks(10).all(|insert| insert.iter().copied().eq(insert[0]..insert[0] + 10)), "whole inserts");
         assert!(committed.iter().all(|start| inserts.contains(start)), "crash at {n}: {committed:?} in {inserts:?}");

@@ -9,4 +9,5 @@ mod damage;
 mod kills;
 mod model;
 mod opening;
+mod power_cuts;
 mod test_table;

@@ -1,0 +1,213 @@
+//! The part of a disk that forgets: what was written and not yet synced, and what a power cut makes of it.
+//!
+//! A disk with a volatile write cache promises one thing: what a sync covered stays. Of any other write a power cut
+//! leaves nothing, all of it, or its first sectors (a torn write), whatever became of the writes before and after it.
+//! The file's length is forgotten with the writes that made it. All that is decided by a seed.
+//!
+//! The real file has every write at once, so that reads need no detour; beside each unsynced write lie the bytes it
+//! replaced. Writes that are under way when a sync begins are not covered by it.
+//!
+//! Not simulated: names (they belong to directories, which a device does not sync), and disks that break their promise.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use braid_base::{Random, SeededRandom};
+
+/// What a disk writes as a whole or not at all.
+const SECTOR_BYTES: usize = 512;
+
+/// A write that no sync has covered.
+#[derive(Debug)]
+struct Unsynced {
+    id: u64,
+    offset: u64,
+    /// What the file had there, as far as it reached.
+    former: Vec<u8>,
+    written: Vec<u8>,
+    done: bool,
+}
+
+/// A file with unsynced writes, in the order in which they began.
+#[derive(Debug, Default)]
+struct UnsyncedFile {
+    /// The length that is certain.
+    durable_len: u64,
+    writes: Vec<Unsynced>,
+}
+
+/// All unsynced writes of a device.
+#[derive(Debug, Default)]
+pub(crate) struct VolatileCache {
+    files: BTreeMap<PathBuf, UnsyncedFile>,
+    next_id: u64,
+}
+
+impl VolatileCache {
+    /// A write is about to begin; returns its number.
+    pub(crate) fn begin_write(&mut self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<u64> {
+        let file = File::open(path)?;
+        let mut former = vec![0; bytes.len()];
+        let former_len = read_up_to(&file, &mut former, offset)?;
+        former.truncate(former_len);
+        let unsynced = self.files.entry(path.to_owned()).or_default();
+        if unsynced.writes.is_empty() {
+            unsynced.durable_len = file.metadata()?.len();
+        }
+        self.next_id += 1;
+        unsynced.writes.push(Unsynced { id: self.next_id, offset, former, written: bytes.to_vec(), done: false });
+        Ok(self.next_id)
+    }
+
+    /// The write with this number has returned.
+    pub(crate) fn end_write(&mut self, path: &Path, id: u64) {
+        let writes = self.files.get_mut(path).map_or(&mut [][..], |file| &mut file.writes);
+        writes.iter_mut().filter(|write| write.id == id).for_each(|write| write.done = true);
+    }
+
+    /// The writes that a sync that begins now covers.
+    pub(crate) fn begin_sync(&self, path: &Path) -> Vec<u64> {
+        let writes = self.files.get(path).map_or(&[][..], |file| &file.writes);
+        writes.iter().filter(|write| write.done).map(|write| write.id).collect()
+    }
+
+    /// The sync of these writes has succeeded.
+    pub(crate) fn end_sync(&mut self, path: &Path, covered: &[u64]) {
+        let Some(file) = self.files.get_mut(path) else { return };
+        for write in file.writes.extract_if(.., |write| covered.contains(&write.id)) {
+            file.durable_len = file.durable_len.max(write.offset + write.written.len() as u64);
+        }
+    }
+
+    /// Leaves of every unsynced write what `seed` says, and forgets them.
+    pub(crate) fn cut_power(&mut self, seed: u64) -> io::Result<()> {
+        let mut random = SeededRandom::new(seed);
+        for (path, unsynced) in std::mem::take(&mut self.files) {
+            match OpenOptions::new().write(true).open(&path) {
+                Ok(file) => unsynced.cut_power(&file, &mut random)?,
+                // Deleted since.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl UnsyncedFile {
+    /// Takes all writes back, last first, and then makes again what is to be left of each.
+    fn cut_power(&self, file: &File, random: &mut SeededRandom) -> io::Result<()> {
+        if self.writes.is_empty() {
+            return Ok(());
+        }
+        for write in self.writes.iter().rev() {
+            file.write_all_at(&write.former, write.offset)?;
+        }
+        file.set_len(self.durable_len)?;
+        for write in &self.writes {
+            file.write_all_at(&write.written[..surviving_bytes(write.written.len(), random)], write.offset)?;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing, everything, or some sectors: each as likely.
+fn surviving_bytes(len: usize, random: &mut SeededRandom) -> usize {
+    match random.below(3) {
+        0 => 0,
+        1 => len,
+        _ => len.min(random.below(len.div_ceil(SECTOR_BYTES) as u64 + 1) as usize * SECTOR_BYTES),
+    }
+}
+
+fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: usize = 4 * SECTOR_BYTES;
+
+    /// Writes `bytes` at `offset` of the file and tells the cache.
+    fn write(cache: &mut VolatileCache, path: &Path, offset: u64, byte: u8) {
+        let id = cache.begin_write(path, offset, &[byte; LEN]).unwrap();
+        OpenOptions::new().write(true).open(path).unwrap().write_all_at(&[byte; LEN], offset).unwrap();
+        cache.end_write(path, id);
+    }
+
+    fn sync(cache: &mut VolatileCache, path: &Path) {
+        let covered = cache.begin_sync(path);
+        cache.end_sync(path, &covered);
+    }
+
+    #[test]
+    fn what_was_synced_stays_and_the_rest_survives_in_sectors() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let mut outcomes = std::collections::BTreeSet::new();
+        for seed in 0..100 {
+            std::fs::write(&path, b"").unwrap();
+            let mut cache = VolatileCache::default();
+            write(&mut cache, &path, 0, 1);
+            sync(&mut cache, &path);
+            write(&mut cache, &path, LEN as u64 / 2, 2);
+            cache.cut_power(seed).unwrap();
+            let found = std::fs::read(&path).unwrap();
+            let twos = found.iter().filter(|byte| **byte == 2).count();
+            assert!(found.len() >= LEN && twos.is_multiple_of(SECTOR_BYTES), "seed {seed}");
+            let kept = LEN / 2 + twos.max(LEN / 2);
+            assert_eq!(
+                found,
+                [&[1; LEN / 2][..], &vec![2; twos], &vec![1; kept - LEN / 2 - twos]].concat(),
+                "seed {seed}"
+            );
+            outcomes.insert(twos);
+        }
+        assert_eq!(outcomes.len(), 5, "nothing, one to three sectors, everything");
+    }
+
+    #[test]
+    fn a_write_under_way_is_not_covered_by_a_sync() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        std::fs::write(&path, b"").unwrap();
+        let mut cache = VolatileCache::default();
+        let id = cache.begin_write(&path, 0, &[1; LEN]).unwrap();
+        assert_eq!(cache.begin_sync(&path), []);
+        cache.end_write(&path, id);
+        assert_eq!(cache.begin_sync(&path), [id]);
+        sync(&mut cache, &path);
+        assert_eq!(cache.begin_sync(&path), []);
+    }
+
+    #[test]
+    fn a_later_write_may_survive_an_earlier_one_beneath_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let mut found = std::collections::BTreeSet::new();
+        for seed in 0..100 {
+            std::fs::write(&path, b"").unwrap();
+            let mut cache = VolatileCache::default();
+            write(&mut cache, &path, 0, 1);
+            write(&mut cache, &path, 0, 2);
+            cache.cut_power(seed).unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            found.insert((bytes.first().copied(), bytes.last().copied()));
+        }
+        for whole in [(None, None), (Some(1), Some(1)), (Some(2), Some(2)), (Some(2), Some(1))] {
+            assert!(found.contains(&whole), "{whole:?} in {found:?}");
+        }
+    }
+}
