@@ -154,7 +154,12 @@ impl Encoder {
     }
 
     fn strings(&mut self, strings: &[&[u8]], column_type: ColumnType) -> Result<(), SegmentError> {
-        let bytes: u64 = strings.iter().map(|string| string.len() as u64).sum();
+        // One by one, the string of a null is empty; a dictionary has its code already.
+        let stored: Vec<&[u8]> = match self.nulls.is_empty() {
+            true => strings.to_vec(),
+            false => strings.iter().zip(&self.nulls).map(|(&string, &null)| if null { &[] } else { string }).collect(),
+        };
+        let bytes: u64 = stored.iter().map(|string| string.len() as u64).sum();
         if bytes > SEGMENT_BYTES_MAX {
             return Err(SegmentError::TooLarge { bytes, limit: SEGMENT_BYTES_MAX });
         }
@@ -162,11 +167,6 @@ impl Encoder {
             self.constant(&Constant::Bytes(strings[0].to_vec()));
             return Ok(());
         }
-        // One by one, the string of a null is empty; a dictionary has its code already.
-        let stored: Vec<&[u8]> = match self.nulls.is_empty() {
-            true => strings.to_vec(),
-            false => strings.iter().zip(&self.nulls).map(|(&string, &null)| if null { &[] } else { string }).collect(),
-        };
         let lengths: Vec<i64> = stored.iter().map(|string| string.len() as i64).collect();
         let plain_bytes = Strings::encoded_bytes(&lengths);
         let dictionary = build_dictionary(strings, plain_bytes);

@@ -89,14 +89,18 @@ impl RowBuffer {
 }
 
 /// Bytes of a batch's values, without what their buffers hold besides.
-fn batch_bytes(batch: &RecordBatch) -> usize {
+pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(column_bytes).sum()
 }
 
 fn column_bytes(column: &ArrayRef) -> usize {
     const VIEW_BYTES: usize = 16;
-    // The low half of the low half of a view is the string's length.
-    let viewed = |views: &[u128]| views.iter().map(|view| VIEW_BYTES + *view as u32 as usize).sum();
+    // The low half of the low half of a view is the string's length. A null's view may say anything: those of a scan
+    // repeat the string before.
+    let viewed = |views: &[u128]| {
+        let len = |(row, view): (usize, &u128)| if column.is_null(row) { 0 } else { *view as u32 as usize };
+        views.len() * VIEW_BYTES + views.iter().enumerate().map(len).sum::<usize>()
+    };
     match column.data_type() {
         DataType::Utf8View => viewed(column.as_string_view().views()),
         DataType::BinaryView => viewed(column.as_binary_view().views()),
@@ -174,6 +178,15 @@ mod tests {
         let counts = row_counts(&mut buffer);
         assert_eq!(counts.iter().sum::<usize>(), 700);
         assert!(counts.len() >= 3 && counts.iter().all(|&count| count << 20 <= CHUNK_BYTES_MAX), "{counts:?}");
+    }
+
+    #[test]
+    fn the_views_of_nulls_do_not_count() {
+        let strings = StringViewArray::from_iter_values([&"x".repeat(1 << 20); 3]);
+        let nulls = arrow::buffer::NullBuffer::from(vec![false, true, false]);
+        let column: ArrayRef =
+            Arc::new(StringViewArray::new(strings.views().clone(), strings.data_buffers().to_vec(), Some(nulls)));
+        assert_eq!(column_bytes(&column), 3 * 16 + (1 << 20));
     }
 
     #[test]

@@ -6,6 +6,10 @@
 //! at most `log2(k) + 1` small chunks, and each row is rewritten at most about `log1.5(CHUNK_ROWS) = 29` times, by
 //! which time its chunk is full.
 //!
+//! Nor are more bytes merged than a chunk may have. What a stored chunk takes in memory is only known when it has been
+//! read back, as strings may be stored in a hundredth of their size: its size on disk decides what is read, its size in
+//! memory what is merged.
+//!
 //! A chunk that cannot be read back (a bad disk) is left alone: the merge is a matter of tidiness, and the INSERT must
 //! not fail for damage to other rows, which scans and `check` report.
 
@@ -15,7 +19,7 @@ use arrow::array::RecordBatch;
 use braid_base::CHUNK_ROWS;
 
 use super::chunk_writer::{ChunkWriter, WrittenFile};
-use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
+use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows, batch_bytes};
 use crate::chunk_reader::read_chunk;
 use crate::store::StoreShared;
 use crate::{ChunkMeta, StoreError, TableDef};
@@ -39,7 +43,8 @@ pub(crate) async fn write_tail(
 ) -> Result<Option<Tail>, StoreError> {
     let sizes: Vec<ChunkSize> = chunks.iter().rev().map(|chunk| ChunkSize::of(chunk)).collect();
     let planned = merge_count(&sizes, ChunkSize { rows: rows.row_count, bytes: rows.bytes() });
-    let merged = read_back(shared, def, &chunks[chunks.len() - planned..]).await;
+    let room_bytes = CHUNK_BYTES_MAX.saturating_sub(rows.bytes());
+    let merged = read_back(shared, def, &chunks[chunks.len() - planned..], room_bytes).await;
     let replaced = merged.len();
     let mut all = ChunkRows::default();
     merged.into_iter().chain(rows.batches).for_each(|batch| all.push(batch));
@@ -52,19 +57,29 @@ pub(crate) async fn write_tail(
     Ok(written.map(|written| Tail { replaced, written }))
 }
 
-/// The rows of `chunks`, or of none of them if one is damaged.
-async fn read_back(shared: &StoreShared, def: &Arc<TableDef>, chunks: &[Arc<ChunkMeta>]) -> Vec<RecordBatch> {
-    let mut batches = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
+/// The rows of the last of `chunks`, in their order: as many as can be read and take no more than `room_bytes`.
+async fn read_back(
+    shared: &StoreShared,
+    def: &Arc<TableDef>,
+    chunks: &[Arc<ChunkMeta>],
+    mut room_bytes: usize,
+) -> Vec<RecordBatch> {
+    let mut last_first = Vec::with_capacity(chunks.len());
+    for chunk in chunks.iter().rev() {
         match read_chunk(shared.device.as_ref(), def, chunk).await {
-            Ok(batch) => batches.push(batch),
+            Ok(batch) if batch_bytes(&batch) <= room_bytes => {
+                room_bytes -= batch_bytes(&batch);
+                last_first.push(batch);
+            }
+            Ok(_) => break,
             Err(error) => {
-                tracing::warn!(%error, "the last chunk cannot be read back; new rows are stored without merging");
-                return Vec::new();
+                tracing::warn!(%error, "a chunk cannot be read back; new rows are stored without merging it");
+                break;
             }
         }
     }
-    batches
+    last_first.reverse();
+    last_first
 }
 
 /// Rows of a chunk, and bytes: on disk for one that is written, in memory for one that is not.

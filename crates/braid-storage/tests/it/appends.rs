@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringViewBuilder};
 use braid_base::CHUNK_ROWS;
 use braid_storage::{Store, StoreError, StoreOptions};
 
@@ -210,4 +210,46 @@ async fn a_full_disk_leaves_the_table_as_it_was_and_gives_the_space_back() {
     disk.set_bytes_left(None);
     insert(&store, "t", 100..200).await.unwrap();
     assert!(store.check(|_| {}).await.is_sound());
+}
+
+/// Rows with these numbers whose names are all one string of `name_bytes` bytes, or null but for the first.
+fn rows_named(ids: std::ops::Range<i64>, name_bytes: usize, only_first: bool) -> RecordBatch {
+    let row_count = (ids.end - ids.start) as usize;
+    let mut names = StringViewBuilder::new().with_deduplicate_strings();
+    let name = "n".repeat(name_bytes);
+    (0..row_count).for_each(|row| names.append_option((row == 0 || !only_first).then_some(&name)));
+    let mut columns = rows(ids).columns().to_vec();
+    columns[1] = Arc::new(names.finish());
+    RecordBatch::try_from_iter(["id", "name", "amount", "day"].into_iter().zip(columns)).unwrap()
+}
+
+/// Appends `batch` to table `t`; returns the numbers of rows of the table's chunks.
+async fn chunk_rows_after(store: &Store, batch: RecordBatch) -> Vec<u32> {
+    let mut appender = store.append("t").unwrap();
+    appender.append(batch).await.unwrap();
+    appender.commit().await.unwrap().0.chunks.iter().map(|chunk| chunk.row_count).collect()
+}
+
+/// 150 MB a time, in a few kilobytes on disk: together they would be above the 1 GiB that a segment may have.
+#[tokio::test]
+async fn strings_that_compress_well_are_not_merged_beyond_a_chunk() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    for n in 1..=8 {
+        let chunks = chunk_rows_after(&store, rows_named(0..150, 1_000_000, false)).await;
+        assert_eq!(chunks, vec![150; n]);
+    }
+    // What fits is merged: with the last chunk, but not with the one before.
+    assert_eq!(chunk_rows_after(&store, rows_named(0..100, 1_000_000, false)).await.split_off(7), [250]);
+}
+
+/// A null has no bytes, whatever its neighbour's are.
+#[tokio::test]
+async fn a_long_string_among_many_nulls_is_no_large_column() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("t")).await.unwrap();
+    assert_eq!(chunk_rows_after(&store, rows_named(0..1_200, 1_000_000, true)).await, [1_200]);
+    assert_eq!(chunk_rows_after(&store, rows_named(0..1_200, 1_000_000, true)).await, [2_400]);
 }
