@@ -4,6 +4,7 @@
 
 mod concurrency;
 mod crash;
+mod disk_full;
 mod reopen;
 mod small_tpch;
 mod sql_logic;
