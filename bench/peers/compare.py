@@ -23,7 +23,8 @@ def check(connect, expected):
     execute, rng = connect(), random.Random(0)
     found = {sql: execute(sql) for sql in (query(rng) for query in MIX)}
     for sql, rows in (expected or {}).items():
-        if len(found[sql]) != len(rows) or not all(all(map(same, x, y)) for x, y in zip(rows, found[sql])):
+        if [len(row) for row in found[sql]] != [len(row) for row in rows] or not all(
+                all(map(same, x, y)) for x, y in zip(rows, found[sql])):
             raise SystemExit(f"the answers differ: {sql}\n{rows[:5]}\n{found[sql][:5]}")
     return found
 

@@ -3,7 +3,7 @@
 Every engine is a context manager whose value is `connect`: a function without arguments that makes one client, which is
 a function that takes SQL and returns rows. What an engine needs on disk lies under the work directory and is reused.
 """
-import contextlib, os, socket, subprocess, time
+import contextlib, os, shutil, socket, subprocess, time
 import tpch_data
 from postgres_cluster import PostgresCluster, free_port
 
@@ -72,6 +72,8 @@ def braid(work, scale):
     binary = os.environ["BRAID"]
     directory = os.path.join(work, f"braid-{scale}")
     if not os.path.exists(os.path.join(directory, "loaded")):
+        # An interrupted load keeps its finished tables, which a new one would refuse to load again.
+        shutil.rmtree(directory, ignore_errors=True)
         subprocess.run([binary, "load", "tpch", "--scale", str(scale), "--data", directory], check=True)
         open(os.path.join(directory, "loaded"), "w").close()
     port = free_port()
