@@ -11,6 +11,7 @@ use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
 use braid_df::SessionSettings;
 use braid_io::{Device, open_device};
+use braid_storage::store::StepHook;
 use braid_storage::{Catalog, NewTable, Store, StoreOptions};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -56,11 +57,19 @@ impl Database {
     /// # Errors
     /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for what the disk says.
     pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
+        Self::open_hooked(config, None)
+    }
+
+    /// [`Self::open`] with a hook before each step that changes the data directory: for simulated faults.
+    pub fn open_hooked(
+        config: Config,
+        hook: Option<Arc<dyn StepHook>>,
+    ) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
         Box::pin(async move {
             std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
             let device = open_device(&config.data_dir, &config.device)?;
             let options = StoreOptions { device: device.clone(), encode_threads: config.target_partitions.max(1) };
-            let store = Store::open(&config.data_dir, options)?;
+            let store = Store::open_hooked(&config.data_dir, options, hook)?;
             let buffer = BufferManager::new(
                 device.clone(),
                 Arc::new(SystemClock::new()),

@@ -11,7 +11,7 @@ use arrow::error::ArrowError;
 use braid_buffer::BufferError;
 use braid_io::IoError;
 use braid_scan::ScanError;
-use braid_storage::StoreError;
+use braid_storage::{SegmentError, StoreError};
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 
@@ -158,9 +158,32 @@ fn from_store(error: &StoreError) -> EngineError {
         StoreError::Io(error) => return from_device(error),
         StoreError::Directory { .. } => SqlState::IoError,
         StoreError::Stopped { .. } => SqlState::AdminShutdown,
+        StoreError::Uncertain { reason } => return in_doubt(reason),
+        StoreError::Halted { reason } => return halted(reason),
+        StoreError::Encode { source, .. } if matches!(**source, SegmentError::TooLarge { .. }) => {
+            SqlState::ProgramLimitExceeded
+        }
+        // What is above the store must not commit after an append that failed.
+        StoreError::IncompleteAppend { .. } => SqlState::InternalError,
         _ => SqlState::InternalError,
     };
     EngineError::new(state, error.to_string())
+}
+
+/// Neither a success nor a failure: the client has to look.
+fn in_doubt(reason: &str) -> EngineError {
+    EngineError::new(SqlState::TransactionResolutionUnknown, "the commit may or may not have become durable")
+        .with_detail(reason)
+        .with_hint(
+            "Restart the server and look whether the changes are there: all of them are, or none. Until then queries \
+             see the state before, and nothing more is committed.",
+        )
+}
+
+fn halted(reason: &str) -> EngineError {
+    EngineError::new(SqlState::IoError, "nothing is committed any more, because an earlier commit is in doubt")
+        .with_detail(reason)
+        .with_hint("This statement has changed nothing. Restart the server.")
 }
 
 /// PostgreSQL's error for a null where none may be.

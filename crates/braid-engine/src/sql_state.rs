@@ -25,6 +25,8 @@ macro_rules! sql_states {
 }
 
 sql_states! {
+    /// A commit that may or may not have been made.
+    TransactionResolutionUnknown = "08007",
     /// A feature that Braid does not have (yet).
     FeatureNotSupported = "0A000",
     /// A statement that makes no sense within (or outside) a transaction block.

@@ -175,9 +175,15 @@ pub enum StoreError {
     },
     /// The disk failed in the moment of the switch: after a restart the commit may be there or not, whole in either
     /// case. The store takes no further commits.
-    #[error("the commit may or may not have become durable, no more are taken until a restart: {reason}")]
+    #[error("the commit may or may not have become durable: {reason}")]
     Uncertain {
         /// What failed.
+        reason: String,
+    },
+    /// A commit after one that was [uncertain](Self::Uncertain). This one is not made.
+    #[error("no more commits are taken until a restart, because one is in doubt: {reason}")]
+    Halted {
+        /// What failed then.
         reason: String,
     },
     /// The work was abandoned: the runtime is shutting down, or the encoder panicked.

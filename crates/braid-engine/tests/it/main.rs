@@ -3,6 +3,7 @@
 
 mod copy;
 mod dml;
+mod doubtful_commits;
 mod errors;
 mod queries;
 mod sessions;

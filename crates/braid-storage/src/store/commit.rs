@@ -51,7 +51,7 @@ impl CommitLock {
     pub(crate) async fn acquire(shared: &Arc<StoreShared>) -> Result<Self, StoreError> {
         let state = Arc::clone(&shared.commits).lock_owned().await;
         match &state.halted {
-            Some(reason) => Err(StoreError::Uncertain { reason: reason.clone() }),
+            Some(reason) => Err(StoreError::Halted { reason: reason.clone() }),
             None => Ok(Self { shared: Arc::clone(shared), state }),
         }
     }

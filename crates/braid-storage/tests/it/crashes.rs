@@ -151,7 +151,7 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
             Ok(()) => {}
             Err(StoreError::Uncertain { .. }) => {
                 let again = action.run(&store).await;
-                assert!(matches!(again, Err(StoreError::Uncertain { .. })), "{again:?}");
+                assert!(matches!(again, Err(StoreError::Halted { .. })), "{again:?}");
                 in_doubt = true;
                 break;
             }

@@ -1,0 +1,82 @@
+//! The disk fails in the one moment after which nobody can know whether a commit is durable.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use braid_engine::{Config, Database, EngineError, Outcome, Session, TransactionStatus};
+use braid_storage::store::{Step, StepHook};
+use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+
+/// Fails the sync of the directory after the new manifest has its name, while switched on.
+#[derive(Default)]
+struct LastSyncFails(AtomicBool);
+
+impl StepHook for LastSyncFails {
+    fn before(&self, step: Step, _: &Path) -> io::Result<()> {
+        let fails = step == Step::SyncDirectory && self.0.load(Ordering::Relaxed);
+        if fails { Err(io::Error::other("the disk does not answer")) } else { Ok(()) }
+    }
+}
+
+async fn execute(session: &Session, sql: &str) -> Result<Outcome, EngineError> {
+    session.execute(&session.parse(sql)?[0], vec![], CancellationToken::new()).await
+}
+
+async fn copy_one_row(session: &Session) -> Result<u64, EngineError> {
+    match execute(session, "copy t from stdin").await? {
+        Outcome::CopyIn(mut copy) => {
+            copy.data(Bytes::from_static(b"2\n")).await?;
+            copy.finish().await
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn row_count(database: &Database) -> u64 {
+    database.store().snapshot().table("t").unwrap().row_count()
+}
+
+/// Makes the commit of `write` doubtful, and answers its error after all checks.
+async fn doubt<T: std::fmt::Debug>(write: impl AsyncFn(&Session) -> Result<T, EngineError>) {
+    let dir = tempfile::tempdir().unwrap();
+    let hook = Arc::new(LastSyncFails::default());
+    let database = Database::open_hooked(Config::new(dir.path()), Some(hook.clone())).await.unwrap();
+    let session = database.session("tester");
+    execute(&session, "create table t (a bigint)").await.unwrap();
+    execute(&session, "insert into t values (1)").await.unwrap();
+
+    hook.0.store(true, Ordering::Relaxed);
+    let error = write(&session).await.unwrap_err();
+    assert_eq!(error.sqlstate(), "08007", "{error:?}");
+    assert_eq!(error.message(), "the commit may or may not have become durable");
+    assert!(error.detail().unwrap().contains("the disk does not answer"), "{error:?}");
+    assert!(error.hint().unwrap().starts_with("Restart the server and look"), "{error:?}");
+    assert_ne!(session.transaction_status(), TransactionStatus::InBlock);
+    // Queries go on from the state before; a later write has certainly failed, and says that instead.
+    assert_eq!(row_count(&database), 1);
+    hook.0.store(false, Ordering::Relaxed);
+    let halted = execute(&session, "insert into t values (3)").await.unwrap_err();
+    assert_eq!(halted.sqlstate(), "58030", "{halted:?}");
+    assert!(halted.hint().unwrap().contains("changed nothing"), "{halted:?}");
+    assert_eq!(row_count(&database), 1);
+    drop(session);
+    database.close().await;
+    drop(database);
+
+    // Nothing crashed, so the new manifest is there; the write is whole, and writes are taken again.
+    let database = Database::open(Config::new(dir.path())).await.unwrap();
+    assert_eq!(row_count(&database), 2);
+    execute(&database.session("tester"), "insert into t values (3)").await.unwrap();
+    assert_eq!(row_count(&database), 3);
+    assert!(database.store().check(|_| {}).await.is_sound());
+}
+
+#[tokio::test]
+async fn a_commit_in_doubt_claims_neither_success_nor_failure() {
+    doubt(async |session| execute(session, "insert into t values (2)").await).await;
+    doubt(async |session| execute(session, "insert into t select 2").await).await;
+    doubt(async |session| copy_one_row(session).await).await;
+}
