@@ -7,6 +7,7 @@
 //! | [`types`] | every type as parameter and as result, text and binary |
 //! | [`statements`] | simple and prepared statements, errors, transaction state |
 //! | [`portals`] | row limits, cursors, their lives |
+//! | [`command`] | `braid serve` as a process |
 //! | [`copying`] | COPY in both protocols |
 //! | [`cancelling`] | CancelRequest, vanished clients, large results |
 //! | [`security`] | SCRAM, TLS, refusals |
@@ -17,6 +18,7 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
 
 mod cancelling;
+mod command;
 mod copying;
 mod figures;
 mod harness;

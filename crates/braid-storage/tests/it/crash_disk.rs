@@ -17,6 +17,7 @@ use braid_io::{
     OpenMode,
 };
 use braid_storage::store::{Step, StepHook};
+use tempfile::TempDir;
 
 pub struct FaultyDisk {
     inner: Arc<FaultDevice>,
@@ -118,6 +119,11 @@ impl FaultyDisk {
             }
         }
     }
+}
+
+/// For tests whose losses are simulated: nothing real need be synced.
+pub fn directory_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 fn refused(operation: IoOperation, path: &Path, source: io::Error) -> IoError {

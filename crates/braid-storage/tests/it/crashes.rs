@@ -7,7 +7,7 @@ use std::sync::Arc;
 use braid_base::CHUNK_ROWS;
 use braid_storage::{Store, StoreError, StoreOptions};
 
-use crate::crash_disk::FaultyDisk;
+use crate::crash_disk::{FaultyDisk, directory_in_memory};
 use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
 
 /// Tables and the numbers of their rows.
@@ -48,7 +48,7 @@ impl Action {
 /// Runs `actions` until the disk dies at operation `n`, cuts the power, opens the directory with a sound disk and
 /// checks what is there. Returns whether the disk died at all.
 async fn crash_at(n: u64, actions: &[Action]) -> bool {
-    let temp = tempfile::tempdir().unwrap();
+    let temp = directory_in_memory();
     let disk = FaultyDisk::dying_at(test_device(temp.path()), n);
     let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
     let mut before = State::new();
@@ -135,7 +135,7 @@ enum AfterFailure {
 /// One operation fails and the process lives on: the commit fails, everything else goes on, unless the operation was
 /// the one after which nobody can know. Returns whether there was such an operation, and whether it left a doubt.
 async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
-    let temp = tempfile::tempdir().unwrap();
+    let temp = directory_in_memory();
     let device = test_device(temp.path());
     let disk = FaultyDisk::failing_at(Arc::clone(&device), n);
     let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
@@ -205,7 +205,7 @@ async fn at_operations_of_a_load_of_several_chunks() {
 #[tokio::test]
 async fn at_every_third_operation_of_concurrent_writers() {
     for n in (8..).step_by(3) {
-        let temp = tempfile::tempdir().unwrap();
+        let temp = directory_in_memory();
         let disk = FaultyDisk::dying_at(test_device(temp.path()), n);
         let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
         let Ok(store) = Store::open_hooked(temp.path(), options, Some(disk.clone())) else { continue };

@@ -6,9 +6,7 @@ use std::path::Path;
 use braid_base::{Random, SeededRandom};
 use braid_storage::{Store, StoreError, StoreOptions};
 
-use tempfile::TempDir;
-
-use crate::crash_disk::FaultyDisk;
+use crate::crash_disk::{FaultyDisk, directory_in_memory};
 use crate::crashes::{Action, State, describe, read_state};
 use crate::test_table::test_device;
 
@@ -59,11 +57,6 @@ async fn live(dir: &Path, random: &mut SeededRandom, found: State, next_id: &mut
     }
     disk.power_cut(random.below(u64::MAX));
     (before, after)
-}
-
-/// What is lost is simulated, so that nothing real need be synced.
-fn directory_in_memory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 async fn history(seed: u64) {
