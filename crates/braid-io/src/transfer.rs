@@ -5,7 +5,8 @@
 //!
 //! A direct file accepts only aligned ranges, so after a short answer the next range begins at the last multiple of the
 //! alignment; bytes behind it are transferred twice, with the same content. An answer that does not reach the next
-//! multiple means, for a read, that the file ends there.
+//! multiple means, for a read, that the file ends there; for a write, that there is no more space: only the end of the
+//! disk, of a quota or of the file size limit stops one within a block.
 //!
 //! Invariants: `done <= len`; between answers `done` is a multiple of `granule`.
 
@@ -114,7 +115,7 @@ impl Transfer {
         match self.direction {
             Direction::Read => Step::EndOfFile { got: reached },
             _ => Step::Failed(io::Error::new(
-                io::ErrorKind::WriteZero,
+                io::ErrorKind::StorageFull,
                 format!("the disk takes no more than {reached} of {} bytes", self.len),
             )),
         }
@@ -157,7 +158,7 @@ mod tests {
     fn a_write_that_makes_no_progress_fails() {
         let mut write = Transfer::new(Direction::Write, 0, 8192, true);
         let Step::Failed(error) = write.advance(Ok(0)) else { panic!("a disk that takes nothing is an error") };
-        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 
     #[test]

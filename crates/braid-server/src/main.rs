@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use command::CommandError;
-use command::{bench, check, demo, load, processor, serve, sql};
+use command::{bench, check, demo, load, process_limits, processor, serve, sql};
 
 /// A SQL database server for many concurrent queries over the same data.
 #[derive(Parser)]
@@ -45,6 +45,7 @@ impl Command {
     }
 
     async fn run(self) -> Result<(), CommandError> {
+        process_limits::survive_file_size_limit()?;
         match self {
             Self::Serve(options) => serve::run(options).await,
             Self::Sql(options) => sql::run(options).await,

@@ -3,11 +3,11 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod demo;
-pub(crate) mod descriptors;
 pub(crate) mod load;
 pub(crate) mod measured_servers;
 pub(crate) mod open;
 pub(crate) mod password;
+pub(crate) mod process_limits;
 pub(crate) mod processor;
 pub(crate) mod result_writer;
 pub(crate) mod serve;

@@ -11,16 +11,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::CommandError;
-use super::descriptors;
 use super::open::{DataOption, DatabaseOptions};
 use super::password::PasswordOptions;
+use super::process_limits;
 use super::server_address::PublishedAddress;
 
 /// What the first line on standard output begins with, before the address.
 pub(crate) const LISTENING: &str = "braid listens on ";
-
-/// "File size limit exceeded": the same number on every Linux that Rust runs on but MIPS.
-const SIGXFSZ: i32 = 25;
 
 /// Options of `braid serve`.
 #[derive(Clone, Debug, clap::Args)]
@@ -58,12 +55,11 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
         grace: Duration::try_from_secs_f64(options.grace)
             .map_err(|_| CommandError::Usage(format!("--grace {}: not a number of seconds", options.grace)))?,
     };
-    let limit = descriptors::raise();
-    ignore_file_size_signal()?;
+    let limit = process_limits::raise_descriptors();
     let database = options.database.open(&options.data.data).await?;
     if let Some(limit) = limit {
         let data_files = database.store().snapshot().data_file_count();
-        descriptors::warn_if_short(limit, options.max_connections, data_files);
+        process_limits::warn_if_descriptors_are_short(limit, options.max_connections, data_files);
     }
     let shutdown = CancellationToken::new();
     let server = serve(Arc::clone(&database), server_options, shutdown.clone()).await?;
@@ -74,12 +70,6 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     stop_on_signals(server, shutdown, &database).await?;
     drop(published);
     Ok(())
-}
-
-/// A write beyond `ulimit -f` fails with an error of its own, as on a full disk; its signal would end the server.
-fn ignore_file_size_signal() -> Result<(), CommandError> {
-    // Installed once, the handler stays, though nobody listens.
-    signal(SignalKind::from_raw(SIGXFSZ)).map(drop).map_err(CommandError::io("cannot watch for signals"))
 }
 
 /// Waits for a signal, then for the server's end; a second signal does not wait, a third one not even for that.

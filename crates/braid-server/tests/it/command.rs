@@ -1,4 +1,4 @@
-//! `braid serve` as a process: what it says when it starts.
+//! The `braid` command as a process, under limits of the operating system.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -32,4 +32,26 @@ fn a_server_raises_its_limit_on_open_files_and_warns_when_that_is_not_enough() {
     assert!(log.contains("descriptors=600") && !log.contains("WARN"), "{log}");
     let log = log_under_limit(600, 1000);
     assert!(log.contains("only 600 files and sockets may be open at a time, and 1256 may be needed"), "{log}");
+}
+
+#[test]
+fn a_load_beyond_the_file_size_limit_fails_as_on_a_full_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let (csv, data) = (directory.path().join("t.csv"), directory.path().join("data"));
+    let numbers: Vec<String> =
+        (0..50_000_u64).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1).to_string()).collect();
+    std::fs::write(&csv, format!("n\n{}\n", numbers.join("\n"))).unwrap();
+    // 100 blocks of 512 bytes, for 8 bytes a row.
+    for (blocks, success) in [("100", false), ("unlimited", true)] {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "ulimit -f $0; exec \"$@\"", blocks])
+            .arg(env!("CARGO_BIN_EXE_braid"))
+            .arg("load")
+            .arg(&csv)
+            .args(["--table", "t", "--data"]);
+        let output = command.arg(&data).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.success(), error.contains("SQLSTATE 53100")), (success, !success), "{error}");
+    }
 }

@@ -7,7 +7,7 @@
 //! | [`types`] | every type as parameter and as result, text and binary |
 //! | [`statements`] | simple and prepared statements, errors, transaction state |
 //! | [`portals`] | row limits, cursors, their lives |
-//! | [`command`] | `braid serve` as a process |
+//! | [`command`] | the `braid` command as a process, under limits |
 //! | [`copying`] | COPY in both protocols |
 //! | [`cancelling`] | CancelRequest, vanished clients, large results |
 //! | [`security`] | SCRAM, TLS, refusals |

@@ -1,12 +1,20 @@
-//! File descriptors of a server: one for each data file, one for each connection, some for everything else.
+//! What the operating system allows this process: open files and sockets, and the size of files.
+//!
+//! A server needs a file descriptor for each data file, one for each connection, and some for everything else.
 
 use braid_io::raise_descriptor_limit;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::CommandError;
+
+/// "File size limit exceeded": the same number on every Linux that Rust runs on but MIPS.
+const SIGXFSZ: i32 = 25;
 
 /// For spill files, the device, the listener and the runtime.
 const OTHERS: u64 = 256;
 
 /// Raises the limit as far as this process may; answers it. `None` where the system does not tell.
-pub(crate) fn raise() -> Option<u64> {
+pub(crate) fn raise_descriptors() -> Option<u64> {
     match raise_descriptor_limit() {
         Ok(limit) => {
             tracing::info!(descriptors = limit.soft, "files and sockets that may be open at a time");
@@ -20,10 +28,16 @@ pub(crate) fn raise() -> Option<u64> {
 }
 
 /// Says in the log if a limit is too low for so many connections and data files.
-pub(crate) fn warn_if_short(limit: u64, connections_max: usize, data_files: usize) {
+pub(crate) fn warn_if_descriptors_are_short(limit: u64, connections_max: usize, data_files: usize) {
     if let Some(warning) = shortage(limit, connections_max as u64, data_files as u64) {
         tracing::warn!("{warning}");
     }
+}
+
+/// A write beyond `ulimit -f` fails with an error of its own, as on a full disk; its signal would end the process.
+pub(crate) fn survive_file_size_limit() -> Result<(), CommandError> {
+    // Installed once, the handler stays, though nobody listens.
+    signal(SignalKind::from_raw(SIGXFSZ)).map(drop).map_err(CommandError::io("cannot watch for signals"))
 }
 
 fn shortage(limit: u64, connections_max: u64, data_files: u64) -> Option<String> {
