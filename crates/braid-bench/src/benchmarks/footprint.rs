@@ -2,8 +2,8 @@
 //! connections, and while a client takes its time over a large result.
 //!
 //! The server is a process of its own, so that its memory is the server's alone; each measurement starts a fresh one,
-//! because memory that an earlier one gave back to the allocator would hide what the next one takes. "At first" is
-//! always after one answered query. Clients log in with a password, as they would on a network.
+//! because memory that an earlier one gave back to the allocator would hide what the next one takes. What is compared
+//! with is the memory after one answered query. Clients log in with a password, as they would on a network.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

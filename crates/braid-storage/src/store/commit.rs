@@ -64,7 +64,11 @@ impl CommitLock {
     /// Makes `commit` durable and visible.
     pub(crate) async fn publish(self, commit: Commit) -> Result<(), StoreError> {
         let task = tokio::task::spawn_blocking(move || self.publish_blocking(commit));
-        task.await.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))
+        task.await.unwrap_or_else(|error| {
+            let reason = error.to_string();
+            // A blocking task that was cancelled has not begun.
+            Err(if error.is_panic() { StoreError::Uncertain { reason } } else { StoreError::Stopped { reason } })
+        })
     }
 
     fn publish_blocking(mut self, commit: Commit) -> Result<(), StoreError> {

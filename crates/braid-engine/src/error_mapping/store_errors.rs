@@ -1,0 +1,63 @@
+//! What the store's errors become.
+
+use braid_storage::{SegmentError, StoreError};
+
+use super::{corrupt, from_device};
+use crate::{EngineError, SqlState};
+
+pub(super) fn from_store(error: &StoreError) -> EngineError {
+    let state = match error {
+        StoreError::InUse { .. } => SqlState::ObjectInUse,
+        StoreError::TableExists { table } => {
+            return EngineError::new(SqlState::DuplicateTable, format!("relation \"{table}\" already exists"));
+        }
+        StoreError::UnknownTable { table } => {
+            return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
+        }
+        StoreError::NullViolation { table, column } => return null_violation(table, column),
+        StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
+        StoreError::SchemaMismatch { .. } => SqlState::DatatypeMismatch,
+        StoreError::TooLong { .. } => SqlState::StringRightTruncation,
+        StoreError::NumericOverflow { .. } => SqlState::NumericOutOfRange,
+        StoreError::Corrupt { .. } | StoreError::Malformed { .. } => return corrupt(error),
+        StoreError::Manifest { .. } | StoreError::ManifestMissing { .. } => SqlState::DataCorrupted,
+        StoreError::DiskFull { .. } => {
+            return EngineError::new(SqlState::DiskFull, error.to_string())
+                .with_hint("What the statement wrote has been removed again.");
+        }
+        StoreError::Io(error) => return from_device(error),
+        StoreError::Directory { .. } => SqlState::IoError,
+        StoreError::Stopped { .. } => SqlState::AdminShutdown,
+        StoreError::Uncertain { reason } => return in_doubt(reason),
+        StoreError::Halted { reason } => return halted(reason),
+        StoreError::Encode { source, .. } if matches!(**source, SegmentError::TooLarge { .. }) => {
+            SqlState::ProgramLimitExceeded
+        }
+        // What is above the store must not commit after an append that failed.
+        StoreError::IncompleteAppend { .. } => SqlState::InternalError,
+        _ => SqlState::InternalError,
+    };
+    EngineError::new(state, error.to_string())
+}
+
+/// Neither a success nor a failure: the client has to look.
+fn in_doubt(reason: &str) -> EngineError {
+    EngineError::new(SqlState::TransactionResolutionUnknown, "the commit may or may not have become durable")
+        .with_detail(reason)
+        .with_hint(
+            "Restart the server and look whether the changes are there: all of them are, or none. Until then queries \
+             see the state before, and nothing more is committed.",
+        )
+}
+
+fn halted(reason: &str) -> EngineError {
+    EngineError::new(SqlState::IoError, "nothing is committed any more, because an earlier commit is in doubt")
+        .with_detail(reason)
+        .with_hint("This statement has changed nothing. Restart the server.")
+}
+
+/// PostgreSQL's error for a null where none may be.
+pub(crate) fn null_violation(table: &str, column: &str) -> EngineError {
+    let message = format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
+    EngineError::new(SqlState::NotNullViolation, message)
+}
