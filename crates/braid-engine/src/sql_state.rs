@@ -53,6 +53,8 @@ sql_states! {
     DatetimeOverflow = "22008",
     /// A text that is no date or time.
     InvalidDatetime = "22007",
+    /// A part of an interval outside its range.
+    IntervalOverflow = "22015",
     /// Division by zero.
     DivisionByZero = "22012",
     /// A regular expression that does not parse.
@@ -95,6 +97,8 @@ sql_states! {
     CannotCoerce = "42846",
     /// No such function, or not with these argument types.
     UndefinedFunction = "42883",
+    /// An operator or function that the arguments' types do not single out.
+    AmbiguousFunction = "42725",
     /// No such table.
     UndefinedTable = "42P01",
     /// No such parameter (`$n`).

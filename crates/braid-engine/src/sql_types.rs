@@ -3,11 +3,10 @@
 //! Everything the issue of types comes down to is here: which names exist, what their parameters may be, and which
 //! types of PostgreSQL Braid does not have (0A000) as opposed to types nobody has (42704).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use braid_storage::ColumnType;
+use braid_storage::{ColumnType, SQL_TYPE_KEY};
 use datafusion::sql::sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
 
 use crate::names::fold_parts;
@@ -18,9 +17,6 @@ pub(crate) const NUMERIC_DEFAULT: ColumnType = ColumnType::Numeric { precision: 
 
 /// Longest `varchar(n)`, as in PostgreSQL.
 const CHARACTERS_MAX: u64 = 10_485_760;
-
-/// Field metadata that carries a column's SQL type where Arrow's type says less: `varchar(10)`, `char(3)`, `uuid`.
-pub(crate) const SQL_TYPE_KEY: &str = "braid.type";
 
 /// The column type that a type's name and parameters mean.
 pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, EngineError> {
@@ -227,16 +223,7 @@ pub(crate) fn column_type_of_arrow(data_type: &ArrowType) -> Option<ColumnType> 
 
 /// A field of this type, with the SQL type in its metadata where Arrow's type does not say it.
 pub(crate) fn field_of(name: &str, column_type: ColumnType, nullable: bool) -> FieldRef {
-    let field = Field::new(name, column_type.arrow(), nullable);
-    Arc::new(match column_type {
-        ColumnType::Varchar(n) => field.with_metadata(metadata(format!("varchar({n})"))),
-        ColumnType::Char(n) => field.with_metadata(metadata(format!("char({n})"))),
-        _ => field,
-    })
-}
-
-fn metadata(name: String) -> HashMap<String, String> {
-    HashMap::from([(SQL_TYPE_KEY.to_owned(), name)])
+    Arc::new(column_type.field(name, nullable))
 }
 
 /// The inverse of what [`field_of`] writes.

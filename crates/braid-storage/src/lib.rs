@@ -48,5 +48,5 @@ pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
 pub use table::{ChunkMeta, ColumnDef, DataFile, SegmentMeta, TableDef, TableVersion};
 pub use table_appender::TableAppender;
-pub use types::{ColumnType, PhysicalType};
+pub use types::{ColumnType, PhysicalType, SQL_TYPE_KEY};
 pub use zone_map::{Verdict, ZoneMap};

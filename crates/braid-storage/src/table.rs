@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 use braid_io::FileHandle;
 
@@ -51,7 +51,7 @@ pub struct TableDef {
 impl TableDef {
     /// The Arrow schema of the table's rows.
     pub fn arrow_schema(&self) -> SchemaRef {
-        let fields = self.columns.iter().map(|c| Field::new(&c.name, c.column_type.arrow(), c.nullable));
+        let fields = self.columns.iter().map(|c| c.column_type.field(&c.name, c.nullable));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 

@@ -15,16 +15,20 @@
 //! | bytea | BinaryView | Bytes |
 //! | uuid | FixedSizeBinary(16) | Bytes |
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 
 /// Precision up to which a numeric is stored and computed as a 64-bit integer: 10^18 - 1 < 2^63.
 pub const NUMERIC_64_PRECISION_MAX: u8 = 18;
 
 /// Largest precision of a numeric: 10^38 - 1 < 2^127.
 pub const NUMERIC_PRECISION_MAX: u8 = 38;
+
+/// Field metadata that carries a column's SQL type where Arrow's type says less: `varchar(10)`, `char(3)`.
+pub const SQL_TYPE_KEY: &str = "braid.type";
 
 /// A column's SQL type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +112,16 @@ impl ColumnType {
         }
     }
 
+    /// An Arrow field of this type, with the SQL type in its metadata where Arrow's type does not say it.
+    pub fn field(self, name: &str, nullable: bool) -> Field {
+        let field = Field::new(name, self.arrow(), nullable);
+        match self {
+            Self::Varchar(n) => field.with_metadata(sql_type(format!("varchar({n})"))),
+            Self::Char(n) => field.with_metadata(sql_type(format!("char({n})"))),
+            _ => field,
+        }
+    }
+
     /// How values of this type lie in segments.
     pub fn physical(self) -> PhysicalType {
         match self {
@@ -123,6 +137,10 @@ impl ColumnType {
             Self::Interval => PhysicalType::Interval,
         }
     }
+}
+
+fn sql_type(name: String) -> HashMap<String, String> {
+    HashMap::from([(SQL_TYPE_KEY.to_owned(), name)])
 }
 
 impl fmt::Display for ColumnType {

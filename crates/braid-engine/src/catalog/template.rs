@@ -13,7 +13,7 @@ use datafusion::catalog::SchemaProvider;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::context::{SessionContext, SessionState};
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::logical_expr::planner::TypePlanner;
+use datafusion::logical_expr::planner::{ExprPlanner, TypePlanner};
 use datafusion::sql::sqlparser::ast::DataType as SqlType;
 use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
 use datafusion_pg_catalog::pg_catalog::oid_type_planner::PgOidTypePlanner;
@@ -26,6 +26,7 @@ use crate::conversion::zone_function::zone_function;
 use crate::names::DATABASE_NAME;
 use crate::query::cooperation::Cooperation;
 use crate::semantics::analyzer_rules;
+use crate::semantics::operator_types::OperatorTypes;
 use crate::sql_types::{column_type, field_of};
 use crate::{EngineError, SqlState};
 
@@ -60,7 +61,10 @@ impl Template {
         for function in system_functions(store) {
             context.register_udf(function);
         }
+        let mut expr_planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(OperatorTypes)];
+        expr_planners.extend(context.state().expr_planners().iter().cloned());
         let state = SessionStateBuilder::new_from_existing(context.state())
+            .with_expr_planners(expr_planners)
             .with_type_planner(Arc::new(TypeNames))
             .with_analyzer_rules(analyzer_rules())
             .with_physical_optimizer_rule(Arc::new(Cooperation))

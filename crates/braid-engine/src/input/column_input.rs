@@ -11,7 +11,8 @@ use arrow::array::{
 use braid_storage::ColumnType;
 
 use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
-use super::datetime::{parse_date, parse_interval, parse_timestamp, parse_timestamptz};
+use super::datetime::{parse_date, parse_timestamp, parse_timestamptz};
+use super::interval::parse_interval;
 use super::numbers::{parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
 

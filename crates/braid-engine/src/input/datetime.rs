@@ -1,12 +1,11 @@
-//! Dates, timestamps and intervals from text.
+//! Dates and timestamps from text.
 //!
 //! ISO 8601 and what PostgreSQL writes itself (`2024-02-29 13:14:15.123456+01`) are read here, fast: they are nearly
 //! all there is in files. Time zone names and other spellings go to Arrow's reader. Years 0001 to 9999; PostgreSQL's
 //! `infinity`, `BC` and `epoch` are errors, since Arrow has no such values.
 
 use arrow::array::timezone::Tz;
-use arrow::compute::kernels::cast_utils::{parse_interval_month_day_nano, string_to_datetime};
-use arrow::datatypes::IntervalMonthDayNano;
+use arrow::compute::kernels::cast_utils::string_to_datetime;
 
 use crate::{EngineError, SqlState};
 
@@ -45,11 +44,6 @@ pub(crate) fn parse_timestamptz(text: &str, zone: &Tz) -> Result<i64, EngineErro
             .map(|datetime| datetime.timestamp_micros())
             .map_err(|_| invalid_datetime("timestamp with time zone", text)),
     }
-}
-
-/// An interval: `1 year 2 months 3 days 04:05:06`.
-pub(crate) fn parse_interval(text: &str) -> Result<IntervalMonthDayNano, EngineError> {
-    parse_interval_month_day_nano(text.trim_ascii()).map_err(|_| invalid_datetime("interval", text))
 }
 
 /// The zone called UTC.
@@ -185,7 +179,7 @@ fn days_in_month(year: i32, month: u32) -> u32 {
     }
 }
 
-fn invalid_datetime(type_name: &str, text: &str) -> EngineError {
+pub(super) fn invalid_datetime(type_name: &str, text: &str) -> EngineError {
     let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
     EngineError::new(SqlState::InvalidDatetime, message)
 }
@@ -263,12 +257,5 @@ mod tests {
             assert_eq!(parse_timestamptz(text, zone).unwrap(), us, "{text}");
         }
         assert_eq!(parse_timestamptz("1970-01-01 00:00:00 Mars/Base", &utc()).unwrap_err().sqlstate(), "22007");
-    }
-
-    #[test]
-    fn intervals_have_three_parts() {
-        let interval = parse_interval("1 year 2 months 3 days 4 hours").unwrap();
-        assert_eq!((interval.months, interval.days, interval.nanoseconds), (14, 3, 14_400_000_000_000));
-        assert_eq!(parse_interval("3 parsecs").unwrap_err().sqlstate(), "22007");
     }
 }

@@ -6,13 +6,15 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`numbers`] | integers, floats, numeric |
-//! | [`datetime`] | date, timestamp, timestamptz, interval |
+//! | [`datetime`] | date, timestamp, timestamptz |
+//! | [`interval`] | interval |
 //! | [`bytes`] | boolean, bytea, uuid, the lengths of varchar and char |
 //! | [`column_input`] | a column of texts into an Arrow array |
 
 pub(crate) mod bytes;
 pub(crate) mod column_input;
 pub(crate) mod datetime;
+pub(crate) mod interval;
 pub(crate) mod numbers;
 
 pub(crate) use column_input::ColumnInput;

@@ -3,6 +3,8 @@
 use std::num::IntErrorKind;
 use std::str::FromStr;
 
+use braid_storage::ColumnType;
+
 use super::invalid_input;
 use crate::{EngineError, SqlState};
 
@@ -65,6 +67,19 @@ pub(crate) fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<i128
     })?;
     let unscaled = decimal.unscaled(precision, scale).ok_or_else(|| numeric_overflow(precision, scale))?;
     Ok(if negative { -unscaled } else { unscaled })
+}
+
+/// The numeric type that a number is written in: as many digits before and after the point as its text has.
+pub(crate) fn numeric_digits(text: &str) -> Result<ColumnType, EngineError> {
+    let digits = text.trim_ascii().trim_start_matches(['+', '-']).as_bytes();
+    // What reads wrongly gets its error from the cast to whatever type.
+    let Some(decimal) = Decimal::read(digits) else { return Ok(ColumnType::Numeric { precision: 38, scale: 0 }) };
+    let scale = (decimal.fraction.len() as i64 - decimal.exponent).max(0);
+    let whole = (decimal.whole.len() as i64 + decimal.exponent).max(1);
+    match (u8::try_from(scale), u8::try_from(whole + scale)) {
+        (Ok(scale), Ok(precision @ ..=38)) => Ok(ColumnType::Numeric { precision, scale }),
+        _ => Err(EngineError::new(SqlState::NumericOutOfRange, format!("numeric \"{text}\" has more than 38 digits"))),
+    }
 }
 
 /// PostgreSQL's error for a number that does not fit `numeric(precision, scale)`.

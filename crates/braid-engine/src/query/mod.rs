@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`rewrite`] | the syntax tree: what is refused, what is replaced (parameters, `current_user`, `FETCH FIRST`) |
+//! | [`interval_literal`] | `INTERVAL` before a text as a cast |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
 //! | [`parameters`] | values of `$n` as literals |
 //! | [`column_names`] | result columns named as PostgreSQL names them |
@@ -18,6 +19,7 @@ pub(crate) mod cooperation;
 mod execution;
 pub(crate) mod explain;
 pub(crate) mod interrupt;
+mod interval_literal;
 pub(crate) mod name_check;
 pub(crate) mod parameters;
 pub(crate) mod planner;

@@ -18,6 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::interval_literal::interval_cast;
 use super::parameters::{literal, placeholder_as};
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
@@ -138,6 +139,7 @@ impl VisitorMut for Rewrite<'_> {
             Expr::AnyOp { compare_op, right, .. } if is_subquery(right) && *compare_op != BinaryOperator::Eq => {
                 Err(quantified(compare_op, "ANY"))
             }
+            Expr::Interval(interval) => interval_cast(interval),
             Expr::AtTimeZone { timestamp, time_zone } => {
                 Ok(Some(call(ZONE_FUNCTION, vec![taken(time_zone), taken(timestamp)])))
             }

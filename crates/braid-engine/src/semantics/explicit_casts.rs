@@ -75,11 +75,39 @@ fn is_ours(source: &DataType, target: ColumnType) -> bool {
         ColumnType::Text => !is_string(source) && !prints_alike(source),
         ColumnType::Varchar(_) | ColumnType::Char(_) => true,
         _ if is_string(source) => true,
-        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => source.is_floating() || source.is_decimal(),
-        ColumnType::Numeric { .. } => source.is_floating(),
+        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => !fits_integer(source, target),
+        ColumnType::Numeric { precision, scale } => !fits_numeric(source, precision, scale),
+        ColumnType::Real => *source == DataType::Float64,
         ColumnType::Timestamp | ColumnType::Date => is_zoned,
         ColumnType::TimestampTz => is_plain,
         _ => false,
+    }
+}
+
+/// Whether an integer type holds every value of `source`. Where it does not, the optimiser must not see a cast: it
+/// would compare the uncast values, and never notice an overflow or a rounding.
+fn fits_integer(source: &DataType, target: ColumnType) -> bool {
+    match target {
+        _ if !source.is_integer() => !source.is_numeric(),
+        ColumnType::SmallInt => matches!(source, DataType::Int8 | DataType::UInt8 | DataType::Int16),
+        ColumnType::Integer => !matches!(source, DataType::UInt32 | DataType::Int64 | DataType::UInt64),
+        _ => *source != DataType::UInt64,
+    }
+}
+
+/// Whether `numeric(precision, scale)` holds every value of `source`.
+fn fits_numeric(source: &DataType, precision: u8, scale: u8) -> bool {
+    let digits_before = precision.saturating_sub(scale);
+    match source {
+        DataType::Int16 => digits_before >= 5,
+        DataType::Int32 => digits_before >= 10,
+        DataType::Int64 => digits_before >= 19,
+        DataType::Decimal128(from, from_scale) => {
+            let scale = i16::from(scale);
+            let (from, from_scale) = (i16::from(*from), i16::from(*from_scale));
+            from_scale <= scale && from - from_scale <= i16::from(digits_before)
+        }
+        source => !source.is_numeric(),
     }
 }
 

@@ -2,23 +2,32 @@
 //!
 //! | module | what it changes |
 //! |---|---|
+//! | [`operator_types`] | which operator two types mean, and which pairs have none |
+//! | [`timestamp_difference`] | the difference of timestamps is an interval |
+//! | [`interval_functions`] | intervals compare by their length, and multiply |
 //! | [`integer_literals`] | `1` is an integer, not a bigint |
+//! | [`unknown_literals`] | `'1'` takes the type of what it stands beside |
+//! | [`exact_sums`] | `sum(bigint)` is numeric, and cannot wrap |
 //! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
 //! | [`mixed_numbers`] | a float and a numeric are computed as floats |
-//! | [`exact_sums`] | `sum(bigint)` is numeric, and cannot wrap |
 //! | [`checked_arithmetic`] | integers that overflow, floats divided by zero: errors |
 //! | [`arithmetic_function`] | the functions the arithmetic becomes |
 //!
-//! They are analyzer rules: they see the plan as it was written, before anything is optimised away. The first four run
-//! before DataFusion's type coercion, which then sees the types PostgreSQL would; the last runs after it, when both
-//! sides of an operator have one type.
+//! Operators are resolved while the syntax is planned, because DataFusion would refuse some of them right there. The
+//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last
+//! run before DataFusion's type coercion, which then sees the types PostgreSQL would (and casts see the types that sums
+//! really have); the last runs after it, when both sides of an operator have one type.
 
 mod arithmetic_function;
 mod checked_arithmetic;
 mod exact_sums;
 mod explicit_casts;
 mod integer_literals;
+mod interval_functions;
 mod mixed_numbers;
+pub(crate) mod operator_types;
+mod timestamp_difference;
+mod unknown_literals;
 
 use std::sync::Arc;
 
@@ -33,9 +42,10 @@ use datafusion::optimizer::analyzer::{Analyzer, AnalyzerRule};
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![
         Arc::new(integer_literals::IntegerLiterals),
+        Arc::new(unknown_literals::UnknownLiterals),
+        Arc::new(exact_sums::ExactSums),
         Arc::new(explicit_casts::ExplicitCasts),
         Arc::new(mixed_numbers::MixedNumbers),
-        Arc::new(exact_sums::ExactSums),
     ];
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(checked_arithmetic::CheckedArithmetic));

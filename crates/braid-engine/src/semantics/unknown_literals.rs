@@ -1,0 +1,160 @@
+//! A string literal takes the type of what it stands beside.
+//!
+//! PostgreSQL calls the type of `'1.5'` unknown until the other side of an operator, the other values of a list or the
+//! other branches of a CASE decide it; then the type's input function reads it. DataFusion compares as texts instead,
+//! or reads by Arrow's rules: `bytea = '\x00'` would never be true, `numeric(10,2) > '5.395'` would round.
+//!
+//! Here the literal becomes a cast, which `explicit_casts` evaluates. A numeric keeps all the digits it is written with,
+//! and beside `char(n)` a literal stays a text and loses its trailing blanks, which do not count there.
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use braid_storage::ColumnType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{Case, Cast};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion::optimizer::analyzer::AnalyzerRule;
+
+use super::operator_types::{length_of, resolve_operator};
+use super::rewrite_expressions;
+use crate::input::numbers::numeric_digits;
+use crate::sql_types::{column_type_of, field_of};
+
+/// Lists of values that must have one type: everything but operators, which are resolved as they are planned.
+#[derive(Debug)]
+pub(super) struct UnknownLiterals;
+
+impl AnalyzerRule for UnknownLiterals {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, |expr, schema| expr.transform_up(|expr| resolve(expr, schema)))
+    }
+
+    fn name(&self) -> &str {
+        "unknown_literals"
+    }
+}
+
+fn resolve(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let changed = match &mut expr {
+        // Operators that DataFusion plans without asking: IS DISTINCT FROM.
+        Expr::BinaryExpr(binary) => resolve_operator(binary, schema)?,
+        Expr::Between(between) => {
+            let mut operands = [&mut *between.expr, &mut *between.low, &mut *between.high];
+            unify(&mut operands, schema)? | compare_lengths(&mut operands, schema)
+        }
+        Expr::InList(list) => {
+            let mut operands: Vec<&mut Expr> = std::iter::once(&mut *list.expr).chain(&mut list.list).collect();
+            unify(&mut operands, schema)? | compare_lengths(&mut operands, schema)
+        }
+        Expr::Case(case) => unify_case(case, schema)?,
+        Expr::ScalarFunction(function) if matches!(function.name(), "coalesce" | "nullif" | "greatest" | "least") => {
+            unify(&mut function.args.iter_mut().collect::<Vec<_>>(), schema)?
+        }
+        _ => false,
+    };
+    Ok(Transformed::new_transformed(expr, changed))
+}
+
+/// `CASE a WHEN b …` compares; the results have one type.
+fn unify_case(case: &mut Case, schema: &DFSchema) -> Result<bool> {
+    let mut compared: Vec<&mut Expr> = Vec::new();
+    let mut results: Vec<&mut Expr> = Vec::new();
+    let has_operand = case.expr.is_some();
+    compared.extend(case.expr.as_deref_mut());
+    for (when, then) in &mut case.when_then_expr {
+        if has_operand {
+            compared.push(&mut **when);
+        }
+        results.push(&mut **then);
+    }
+    results.extend(case.else_expr.as_deref_mut());
+    Ok(unify(&mut compared, schema)? | unify(&mut results, schema)?)
+}
+
+/// Gives the literals among `operands` the type of the first that has one; whether there were any.
+fn unify(operands: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let decides = |operand: &&mut Expr| unknown_text(operand).is_none() && !is_null(operand);
+    let Some(field) = operands.iter().find(|o| decides(o)).and_then(|o| field_beside(o, schema)) else {
+        return Ok(false);
+    };
+    let mut changed = false;
+    for operand in operands.iter_mut() {
+        if let Some(typed) = typed_as(operand, &field)? {
+            **operand = typed;
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
+
+/// Intervals among `operands` become their lengths; whether there were any.
+fn compare_lengths(operands: &mut [&mut Expr], schema: &DFSchema) -> bool {
+    let is_interval = |o: &&mut Expr| matches!(o.get_type(schema), Ok(DataType::Interval(_)));
+    if !operands.iter().all(is_interval) {
+        return false;
+    }
+    for operand in operands {
+        **operand = length_of(std::mem::take(*operand));
+    }
+    true
+}
+
+/// The text of a literal whose type is open.
+pub(super) fn unknown_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)), _)
+        | Expr::Literal(ScalarValue::Utf8View(Some(text)), _)
+        | Expr::Literal(ScalarValue::LargeUtf8(Some(text)), _) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.is_null())
+}
+
+/// The type of an expression, for a literal beside it; `None` where it is not known yet.
+pub(super) fn field_beside(expr: &Expr, schema: &DFSchema) -> Option<FieldRef> {
+    if let Expr::Literal(ScalarValue::Int64(Some(value)), _) = expr
+        && i32::try_from(*value).is_ok()
+    {
+        return Some(field_of("", ColumnType::Integer, false));
+    }
+    let (_, field) = expr.to_field(schema).ok()?;
+    // These give back one of their arguments, and DataFusion forgets that it was a char(n).
+    let source = match expr {
+        Expr::AggregateFunction(function) if matches!(function.func.name(), "min" | "max") => {
+            function.params.args.first()
+        }
+        Expr::ScalarFunction(function) if matches!(function.name(), "coalesce" | "nullif" | "greatest" | "least") => {
+            function.args.first()
+        }
+        _ => None,
+    };
+    if let (Some(source), DataType::Utf8 | DataType::Utf8View) = (source, field.data_type()) {
+        return field_beside(source, schema);
+    }
+    (*field.data_type() != DataType::Null).then_some(field)
+}
+
+/// `expr` as a value of the type of `field`, if it is a literal whose type is open and that is not text.
+pub(super) fn typed_as(expr: &Expr, field: &Field) -> Result<Option<Expr>> {
+    let (Some(text), Some(column_type)) = (unknown_text(expr), column_type_of(field)) else { return Ok(None) };
+    let target = match column_type {
+        ColumnType::Text | ColumnType::Varchar(_) => return Ok(None),
+        ColumnType::Char(_) => {
+            let trimmed = text.trim_end_matches(' ');
+            let literal = || Expr::Literal(ScalarValue::Utf8(Some(trimmed.to_owned())), None);
+            return Ok((trimmed.len() < text.len()).then(literal));
+        }
+        ColumnType::Numeric { .. } => numeric_digits(text)?,
+        column_type => column_type,
+    };
+    Ok(Some(cast_to(expr.clone(), target)))
+}
+
+/// A cast by PostgreSQL's rules.
+pub(super) fn cast_to(expr: Expr, target: ColumnType) -> Expr {
+    Expr::Cast(Cast::new_from_field(Box::new(expr), field_of("", target, true)))
+}
