@@ -36,5 +36,5 @@ expect 'failed transaction' '25P02' "$(printf 'begin;\nselect 1/0;\nselect 1;\nr
 
 # timeout's signal is a Ctrl-C to psql, which then sends a CancelRequest.
 cancelled=$(timeout --foreground --signal=INT --kill-after=10 1 \
-    psql -X -c 'select sum(value * 3 % 7) from generate_series(1, 1000000000000)' 2>&1 || true)
+    psql -X -c 'select sum(value * 3 % 7) from generate_series(1, 1000000000000) as s(value)' 2>&1 || true)
 expect cancel 'canceling statement due to user request' "$cancelled"

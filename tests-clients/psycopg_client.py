@@ -102,7 +102,7 @@ def cancelling(connection):
     timer = threading.Timer(0.5, connection.cancel)
     timer.start()
     try:
-        connection.execute("select sum(value * 3 % 7) from generate_series(1, 1000000000000)")
+        connection.execute("select sum(value * 3 % 7) from generate_series(1, 1000000000000) as s(value)")
         raise AssertionError("psycopg: the statement was not cancelled")
     except errors.QueryCanceled:
         pass

@@ -14,7 +14,7 @@ use braid_buffer::BufferError;
 use braid_io::IoError;
 use braid_scan::ScanError;
 use braid_storage::StoreError;
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::{EngineError, SqlState};
@@ -43,8 +43,18 @@ impl EngineError {
                     Self::new(SqlState::ProgramLimitExceeded, "the statement is nested too deeply")
                 }
             },
+            DataFusionError::NotImplemented(text) if text.contains("the minimum supported scale") => {
+                Self::new(SqlState::NumericOutOfRange, "a number is out of the range of numeric")
+                    .with_detail(text.clone())
+            }
             DataFusionError::NotImplemented(text) if text.contains("Unsupported CAST") => {
                 Self::new(SqlState::CannotCoerce, first_line(text))
+            }
+            DataFusionError::NotImplemented(text)
+                if text.starts_with("Physical") && text.contains("WindowFunction") =>
+            {
+                Self::new(SqlState::WindowingError, "window functions are not allowed here")
+                    .with_hint("Compute them in a subquery, and use their columns outside of it.")
             }
             DataFusionError::NotImplemented(text)
                 if text.starts_with("Physical plan does not support logical expression") =>
@@ -124,9 +134,18 @@ fn from_external(error: &(dyn Error + 'static)) -> EngineError {
     } else {
         match error.source() {
             Some(source) => from_external(source),
-            None => EngineError::internal(error.to_string()),
+            None => from_unknown(&error.to_string()),
         }
     }
+}
+
+/// Errors of libraries below the engine's: only those that a statement can cause are told apart.
+fn from_unknown(text: &str) -> EngineError {
+    if text.starts_with("regex parse error") {
+        let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        return EngineError::new(SqlState::InvalidRegularExpression, format!("invalid regular expression: {reason}"));
+    }
+    EngineError::internal(text.to_owned())
 }
 
 fn from_buffer(error: &BufferError) -> EngineError {
@@ -202,8 +221,20 @@ fn is_range_text(text: &str) -> bool {
         || text.contains("out of range")
 }
 
+/// Whether a qualified column names a table that none of the columns at hand belongs to.
+fn is_of_no_table(field: &Column, valid_fields: &[Column]) -> bool {
+    let table_of = |column: &Column| column.relation.as_ref().map(|relation| relation.table().to_owned());
+    let table = table_of(field);
+    table.is_some() && !valid_fields.is_empty() && valid_fields.iter().all(|valid| table_of(valid) != table)
+}
+
 fn from_schema_error(error: &SchemaError) -> EngineError {
     match error {
+        SchemaError::FieldNotFound { field, valid_fields } if is_of_no_table(field, valid_fields) => {
+            let relation = field.relation.as_ref().map(|relation| relation.table()).unwrap_or_default();
+            let message = format!("missing FROM-clause entry for table \"{relation}\"");
+            EngineError::new(SqlState::UndefinedTable, message)
+        }
         SchemaError::FieldNotFound { field, .. } => {
             let name = match &field.relation {
                 Some(relation) => format!("{}.{}", relation.table(), field.name),
@@ -230,12 +261,21 @@ fn from_schema_error(error: &SchemaError) -> EngineError {
 
 /// Planning errors come as plain text; the ones a client may want to tell apart are told apart by their fixed words.
 fn from_plan_text(text: &str) -> EngineError {
-    const STATES: [(&str, SqlState); 13] = [
+    const STATES: [(&str, SqlState); 22] = [
         ("No function matches", SqlState::UndefinedFunction),
         ("Invalid function", SqlState::UndefinedFunction),
         ("failed to match any signature", SqlState::UndefinedFunction),
         ("Cannot coerce arithmetic expression", SqlState::UndefinedFunction),
         ("Cannot infer common argument type", SqlState::UndefinedFunction),
+        ("Aggregate functions are not allowed", SqlState::GroupingError),
+        ("Aggregate function calls cannot be nested", SqlState::GroupingError),
+        ("WITH query name", SqlState::DuplicateAlias),
+        ("Order by column out of bounds", SqlState::InvalidColumnReference),
+        ("Cannot find column with position", SqlState::InvalidColumnReference),
+        ("have different number of columns", SqlState::SyntaxError),
+        ("should only return one column", SqlState::SyntaxError),
+        ("Step cannot be zero", SqlState::InvalidParameterValue),
+        ("Invalid qualifier", SqlState::UndefinedTable),
         ("must be in GROUP BY", SqlState::GroupingError),
         ("must appear in the GROUP BY", SqlState::GroupingError),
         ("Projections require unique expression names", SqlState::DuplicateColumn),
@@ -250,7 +290,10 @@ fn from_plan_text(text: &str) -> EngineError {
 }
 
 fn from_execution_text(text: &str) -> EngineError {
-    const STATES: [(&str, SqlState); 7] = [
+    const STATES: [(&str, SqlState); 10] = [
+        ("negative count not allowed", SqlState::SubstringError),
+        ("negative substring length", SqlState::SubstringError),
+        ("raised to a negative power", SqlState::InvalidPowerArgument),
         ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
         ("ivide by zero", SqlState::DivisionByZero),
         ("square root of a negative number", SqlState::InvalidPowerArgument),
@@ -283,7 +326,7 @@ fn first_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::common::{Column, TableReference};
+    use datafusion::common::TableReference;
 
     use super::*;
 

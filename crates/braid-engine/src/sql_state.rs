@@ -55,6 +55,8 @@ sql_states! {
     InvalidDatetime = "22007",
     /// A part of an interval outside its range.
     IntervalOverflow = "22015",
+    /// A part of a text of negative length.
+    SubstringError = "22011",
     /// Division by zero.
     DivisionByZero = "22012",
     /// A regular expression that does not parse.
@@ -107,6 +109,8 @@ sql_states! {
     DuplicateTable = "42P07",
     /// A schema of that name exists.
     DuplicateSchema = "42P06",
+    /// A window function where there are no rows to look at.
+    WindowingError = "42P20",
     /// A column list that does not fit.
     InvalidColumnReference = "42P10",
     /// A definition that contradicts itself.

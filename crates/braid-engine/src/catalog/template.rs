@@ -27,6 +27,7 @@ use crate::names::DATABASE_NAME;
 use crate::query::cooperation::Cooperation;
 use crate::semantics::analyzer_rules;
 use crate::semantics::operator_types::OperatorTypes;
+use crate::semantics::shown_cast::shown_cast;
 use crate::sql_types::{column_type, field_of};
 use crate::{EngineError, SqlState};
 
@@ -58,6 +59,7 @@ impl Template {
             .and_then(|catalog| catalog.schema(SYSTEM_SCHEMA))
             .ok_or_else(|| EngineError::internal("the system tables were not registered"))?;
         context.register_udf(zone_function());
+        context.register_udf(shown_cast());
         for function in system_functions(store) {
             context.register_udf(function);
         }

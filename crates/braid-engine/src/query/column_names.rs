@@ -2,15 +2,11 @@
 //!
 //! DataFusion names an unnamed column by its whole expression, PostgreSQL by its function, its column, or
 //! `?column?` (`FigureColname` in parse_target.c). The names are taken from the syntax and put on the results; the plan
-//! keeps DataFusion's, with one exception: where two columns would get the same name, which DataFusion refuses and
-//! PostgreSQL does not, the later one gets an alias of ours.
-
-use std::collections::HashSet;
-use std::ops::ControlFlow;
+//! keeps its own (`plan_names`).
 
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, Ident, ObjectName, Query, SelectItem, SetExpr, Subscript, Value, VisitMut, VisitorMut,
+    AccessExpr, Expr, Function, Ident, ObjectName, Query, SelectItem, SetExpr, Subscript,
 };
 use std::sync::Arc;
 
@@ -61,60 +57,6 @@ pub(crate) fn rename(schema: &SchemaRef, names: &[Option<String>]) -> SchemaRef 
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Gives an alias to every column of the select list that DataFusion would name like an earlier one.
-pub(crate) fn separate_names(query: &mut Query) {
-    separate_in_body(&mut query.body);
-}
-
-fn separate_in_body(body: &mut SetExpr) {
-    match body {
-        SetExpr::SetOperation { left, .. } => separate_in_body(left),
-        SetExpr::Query(query) => separate_names(query),
-        SetExpr::Select(select) => separate_items(&mut select.projection),
-        _ => {}
-    }
-}
-
-fn separate_items(items: &mut [SelectItem]) {
-    let star = items.iter().any(|item| item_name(item).is_none());
-    let mut seen = HashSet::new();
-    for (at, item) in items.iter_mut().enumerate() {
-        let (key, expr) = match item {
-            SelectItem::UnnamedExpr(expr) => (plan_name(expr), expr.clone()),
-            SelectItem::ExprWithAlias { expr, alias } => (fold(alias), expr.clone()),
-            _ => continue,
-        };
-        let plain_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-        if !seen.insert(key.clone()) || (star && plain_column) {
-            let alias = Ident::with_quote('"', format!("{key} #{}", at + 1));
-            *item = SelectItem::ExprWithAlias { expr, alias };
-        }
-    }
-}
-
-/// What DataFusion would name the column, as far as it matters for being the same: casts and qualifiers do not show.
-fn plan_name(expr: &Expr) -> String {
-    struct WithoutCasts;
-    impl VisitorMut for WithoutCasts {
-        type Break = ();
-
-        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-            if let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
-                *expr = std::mem::replace(&mut **inner, Expr::Value(Value::Null.with_empty_span()));
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut plain = expr.clone();
-    // It never breaks off.
-    let _: ControlFlow<()> = VisitMut::visit(&mut plain, &mut WithoutCasts);
-    match &plain {
-        Expr::Identifier(ident) => fold(ident),
-        Expr::CompoundIdentifier(idents) => idents.last().map(fold).unwrap_or_default(),
-        other => other.to_string().to_lowercase(),
-    }
-}
-
 fn leftmost_select(body: &SetExpr) -> Option<&[SelectItem]> {
     match body {
         SetExpr::Select(select) => Some(&select.projection),
@@ -124,7 +66,7 @@ fn leftmost_select(body: &SetExpr) -> Option<&[SelectItem]> {
     }
 }
 
-fn item_name(item: &SelectItem) -> Option<String> {
+pub(super) fn item_name(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::UnnamedExpr(expr) => Some(expression_name(expr)),
         SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
@@ -275,15 +217,5 @@ mod tests {
         assert_eq!(renamed(&[Some("a"), Some("b"), Some("c"), Some("d")]), "a b c d");
         assert_eq!(renamed(&[Some("a"), None, Some("x"), None]), "a l m n");
         assert_eq!(renamed(&[]), "k l m n");
-    }
-
-    #[test]
-    fn equal_names_are_told_apart() {
-        let mut same = query("select a, a, b::text, b, 1, 2 from t");
-        separate_names(&mut same);
-        assert_eq!(same.to_string(), "SELECT a, a AS \"a #2\", b::TEXT, b AS \"b #4\", 1, 2 FROM t");
-        let mut star = query("select *, a from t");
-        separate_names(&mut star);
-        assert_eq!(star.to_string(), "SELECT *, a AS \"a #2\" FROM t");
     }
 }

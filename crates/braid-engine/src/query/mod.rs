@@ -3,10 +3,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`rewrite`] | the syntax tree: what is refused, what is replaced (parameters, `current_user`, `FETCH FIRST`) |
+//! | [`integer_rows`] | VALUES, series and recursive queries of integer literals hold integers |
 //! | [`interval_literal`] | `INTERVAL` before a text as a cast |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
+//! | [`precedence`] | `IS DISTINCT FROM` binds tighter than AND |
+//! | [`row_values`] | comparisons of rows, column by column |
 //! | [`parameters`] | values of `$n` as literals |
 //! | [`column_names`] | result columns named as PostgreSQL names them |
+//! | [`plan_names`] | names that tell the columns of a plan apart |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
 //! | [`interrupt`] | cancel, statement timeout and shutdown, for everything that waits |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
@@ -18,12 +22,16 @@ pub(crate) mod column_names;
 pub(crate) mod cooperation;
 mod execution;
 pub(crate) mod explain;
+mod integer_rows;
 pub(crate) mod interrupt;
 mod interval_literal;
 pub(crate) mod name_check;
 pub(crate) mod parameters;
+mod plan_names;
 pub(crate) mod planner;
+mod precedence;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;
+mod row_values;
 
 pub(crate) use execution::{execute, prepare};

@@ -23,7 +23,12 @@ pub(crate) fn check_names(
 ) -> Result<(), EngineError> {
     for reference in references {
         if !table_exists(reference, state) {
-            let error = undefined_table(reference);
+            let error = match reference.table() {
+                word if is_reserved(tree, word) => {
+                    EngineError::new(SqlState::SyntaxError, format!("syntax error at or near \"{word}\""))
+                }
+                _ => undefined_table(reference),
+            };
             return Err(match place_of_relation(tree, reference).and_then(position) {
                 Some(position) => error.with_position(position),
                 None => error,
@@ -50,6 +55,38 @@ fn table_exists(reference: &TableReference, state: &SessionState) -> bool {
     let is_function = reference.schema().is_none() && (name == "unnest" || state.table_functions().contains_key(name));
     let schema = state.schema_for_ref(reference.clone());
     is_function || schema.is_ok_and(|schema| schema.table_exist(reference.table()))
+}
+
+/// Whether the name is a word that PostgreSQL takes for the next clause: the parser lets it pass for a table.
+fn is_reserved(tree: &Statement, word: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "where",
+        "group",
+        "having",
+        "order",
+        "limit",
+        "offset",
+        "union",
+        "intersect",
+        "except",
+        "select",
+        "from",
+        "on",
+        "window",
+        "fetch",
+    ];
+    struct Unquoted<'a>(&'a str);
+    impl Visitor for Unquoted<'_> {
+        type Break = ();
+
+        fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+            match first_ident(relation) {
+                Some(ident) if ident.quote_style.is_none() && fold(ident) == self.0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    WORDS.contains(&word) && tree.visit(&mut Unquoted(word)).is_break()
 }
 
 fn undefined_table(reference: &TableReference) -> EngineError {

@@ -21,9 +21,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 
-use super::column_names::{output_names, rename, separate_names};
+use super::column_names::{output_names, rename};
 use super::name_check::check_names;
 use super::parameters::null_of;
+use super::plan_names::separate_names;
 use super::rewrite::{Parameters, SessionFacts, parameter_index, rewrite};
 use crate::catalog::system_queries;
 use crate::sql_types::column_type;

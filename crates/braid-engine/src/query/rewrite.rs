@@ -18,8 +18,11 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
 use super::parameters::{literal, placeholder_as};
+use super::precedence::rebind;
+use super::row_values::spelled_out;
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::settings::definition::SERVER_VERSION;
@@ -91,6 +94,18 @@ impl VisitorMut for Rewrite<'_> {
         self.check_body(&mut query.body)
     }
 
+    fn post_visit_query(&mut self, query: &mut Query) -> Step {
+        narrow_recursion(query);
+        Step::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> Step {
+        match name_series(factor) {
+            Ok(()) => Step::Continue(()),
+            Err(error) => stop(error),
+        }
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> Step {
         match factor {
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
@@ -123,6 +138,7 @@ impl VisitorMut for Rewrite<'_> {
 
     /// After its children, so that what it puts in is not visited again.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> Step {
+        rebind(expr);
         let replacement = match expr {
             Expr::Value(value) => match &value.value {
                 Value::Placeholder(name) => self.parameter(name),
@@ -139,6 +155,7 @@ impl VisitorMut for Rewrite<'_> {
             Expr::AnyOp { compare_op, right, .. } if is_subquery(right) && *compare_op != BinaryOperator::Eq => {
                 Err(quantified(compare_op, "ANY"))
             }
+            Expr::BinaryOp { .. } | Expr::InList { .. } | Expr::InSubquery { .. } => spelled_out(expr),
             Expr::Interval(interval) => interval_cast(interval),
             Expr::AtTimeZone { timestamp, time_zone } => {
                 Ok(Some(call(ZONE_FUNCTION, vec![taken(time_zone), taken(timestamp)])))
@@ -196,7 +213,11 @@ impl Rewrite<'_> {
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
                 unsupported("statements that change data are not supported within queries")
             }
-            SetExpr::Query(_) | SetExpr::Values(_) => Step::Continue(()),
+            SetExpr::Values(values) => {
+                narrow_values(values);
+                Step::Continue(())
+            }
+            SetExpr::Query(_) => Step::Continue(()),
         }
     }
 
@@ -372,7 +393,7 @@ fn no_patterns(name: &str) -> EngineError {
         .with_hint("Use a cast, extract or date_trunc.")
 }
 
-fn call(name: &str, args: Vec<Expr>) -> Expr {
+pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
     let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
     Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new(name)]),
@@ -391,7 +412,7 @@ fn taken(expr: &mut Expr) -> Expr {
     std::mem::replace(expr, Expr::Value(Value::Null.with_empty_span()))
 }
 
-fn string(text: &str) -> Expr {
+pub(super) fn string(text: &str) -> Expr {
     Expr::Value(Value::SingleQuotedString(text.to_owned()).with_empty_span())
 }
 
@@ -399,7 +420,7 @@ fn number(value: i32) -> Expr {
     Expr::Value(Value::Number(value.to_string(), false).with_empty_span())
 }
 
-fn parse_query(text: &str) -> Result<Box<Query>, EngineError> {
+pub(super) fn parse_query(text: &str) -> Result<Box<Query>, EngineError> {
     Parser::new(&PostgreSqlDialect {})
         .try_with_sql(text)
         .and_then(|mut parser| parser.parse_query())

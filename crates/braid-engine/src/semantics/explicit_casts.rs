@@ -15,11 +15,13 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
+use super::operator_types::{Family, family};
 use super::rewrite_expressions;
 use crate::conversion::cast_function::CastFunction;
-use crate::conversion::{Strength, convert, is_string};
+use crate::conversion::{Strength, convert, is_string, name_of};
 use crate::input::datetime::utc;
 use crate::sql_types::column_type_of;
+use crate::{EngineError, SqlState};
 
 #[derive(Debug)]
 pub(super) struct ExplicitCasts;
@@ -42,6 +44,12 @@ impl AnalyzerRule for ExplicitCasts {
 }
 
 fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<Expr> {
+    if let Ok(source) = cast.expr.get_type(schema)
+        && !exists(&source, cast.field.data_type())
+    {
+        let (source, target) = (name_of(&source), name_of(cast.field.data_type()));
+        return Err(EngineError::new(SqlState::CannotCoerce, format!("cannot cast type {source} to {target}")).into());
+    }
     let target = match (column_type_of(&cast.field), cast.expr.get_type(schema)) {
         (Some(target), Ok(source)) if is_ours(&source, target) => target,
         _ => return Ok(without_metadata(cast)),
@@ -53,6 +61,16 @@ fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<
     }
     let function = ScalarUDF::from(CastFunction::new(target, zone_name));
     Ok(function.call(vec![*cast.expr]))
+}
+
+/// Whether PostgreSQL has a cast between the types: DataFusion also makes numbers of dates.
+fn exists(source: &DataType, target: &DataType) -> bool {
+    match (family(source), family(target)) {
+        (Some(Family::Text), _) | (_, Some(Family::Text)) | (None, _) | (_, None) => true,
+        (Some(Family::Boolean), Some(Family::Number)) => *target == DataType::Int32,
+        (Some(Family::Number), Some(Family::Boolean)) => *source == DataType::Int32,
+        (source, target) => source == target,
+    }
 }
 
 /// The type planner's notes on lengths have been read; left in place, they would make the logical and the physical

@@ -4,9 +4,12 @@
 //! |---|---|
 //! | [`operator_types`] | which operator two types mean, and which pairs have none |
 //! | [`timestamp_difference`] | the difference of timestamps is an interval |
+//! | [`shown_cast`] | casts in the names of functions' columns, where nothing else tells them apart |
 //! | [`interval_functions`] | intervals compare by their length, and multiply |
 //! | [`integer_literals`] | `1` is an integer, not a bigint |
 //! | [`unknown_literals`] | `'1'` takes the type of what it stands beside |
+//! | [`union_types`] | the branches of a UNION have one type |
+//! | [`function_types`] | functions whose result has another type or scale |
 //! | [`exact_sums`] | `sum(bigint)` is numeric, and cannot wrap |
 //! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
 //! | [`mixed_numbers`] | a float and a numeric are computed as floats |
@@ -22,11 +25,14 @@ mod arithmetic_function;
 mod checked_arithmetic;
 mod exact_sums;
 mod explicit_casts;
+mod function_types;
 mod integer_literals;
 mod interval_functions;
 mod mixed_numbers;
 pub(crate) mod operator_types;
+pub(crate) mod shown_cast;
 mod timestamp_difference;
+mod union_types;
 mod unknown_literals;
 
 use std::sync::Arc;
@@ -41,9 +47,12 @@ use datafusion::optimizer::analyzer::{Analyzer, AnalyzerRule};
 /// DataFusion's analyzer rules with ours around them.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![
+        Arc::new(shown_cast::HiddenCasts),
         Arc::new(integer_literals::IntegerLiterals),
         Arc::new(unknown_literals::UnknownLiterals),
+        Arc::new(union_types::UnionTypes),
         Arc::new(exact_sums::ExactSums),
+        Arc::new(function_types::FunctionTypes),
         Arc::new(explicit_casts::ExplicitCasts),
         Arc::new(mixed_numbers::MixedNumbers),
     ];

@@ -79,7 +79,7 @@ pub(super) fn resolve_operator(binary: &mut BinaryExpr, schema: &DFSchema) -> Re
         _ => return Ok(false),
     };
     let Some(typed) = typed_as(literal, &wanted)? else { return Ok(false) };
-    *(if is_left { &mut binary.left } else { &mut binary.right }) = Box::new(typed);
+    **(if is_left { &mut binary.left } else { &mut binary.right }) = typed;
     Ok(true)
 }
 
@@ -153,7 +153,7 @@ fn check(binary: &BinaryExpr, schema: &DFSchema) -> Result<(), EngineError> {
     }
 }
 
-fn check_condition(data_type: &DataType, place: &str) -> Result<(), EngineError> {
+pub(super) fn check_condition(data_type: &DataType, place: &str) -> Result<(), EngineError> {
     match family(data_type) {
         None | Some(Family::Boolean) => Ok(()),
         Some(_) => {
@@ -171,7 +171,7 @@ fn ambiguous(operator: Operator, data_type: &DataType) -> EngineError {
 
 /// Types that compare with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+pub(super) enum Family {
     Boolean,
     Number,
     Text,
@@ -181,7 +181,7 @@ enum Family {
     Uuid,
 }
 
-fn family(data_type: &DataType) -> Option<Family> {
+pub(super) fn family(data_type: &DataType) -> Option<Family> {
     Some(match data_type {
         DataType::Boolean => Family::Boolean,
         data_type if data_type.is_numeric() => Family::Number,

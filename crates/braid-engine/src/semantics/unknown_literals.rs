@@ -16,7 +16,7 @@ use datafusion::logical_expr::expr::{Case, Cast};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
-use super::operator_types::{length_of, resolve_operator};
+use super::operator_types::{check_condition, length_of, resolve_operator};
 use super::rewrite_expressions;
 use crate::input::numbers::numeric_digits;
 use crate::sql_types::{column_type_of, field_of};
@@ -47,6 +47,7 @@ fn resolve(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let mut operands: Vec<&mut Expr> = std::iter::once(&mut *list.expr).chain(&mut list.list).collect();
             unify(&mut operands, schema)? | compare_lengths(&mut operands, schema)
         }
+        Expr::Not(inner) => make_condition(inner, "NOT", schema)?,
         Expr::Case(case) => unify_case(case, schema)?,
         Expr::ScalarFunction(function) if matches!(function.name(), "coalesce" | "nullif" | "greatest" | "least") => {
             unify(&mut function.args.iter_mut().collect::<Vec<_>>(), schema)?
@@ -62,14 +63,29 @@ fn unify_case(case: &mut Case, schema: &DFSchema) -> Result<bool> {
     let mut results: Vec<&mut Expr> = Vec::new();
     let has_operand = case.expr.is_some();
     compared.extend(case.expr.as_deref_mut());
+    let mut changed = false;
     for (when, then) in &mut case.when_then_expr {
         if has_operand {
             compared.push(&mut **when);
+        } else {
+            changed |= make_condition(when, "CASE/WHEN", schema)?;
         }
         results.push(&mut **then);
     }
     results.extend(case.else_expr.as_deref_mut());
-    Ok(unify(&mut compared, schema)? | unify(&mut results, schema)?)
+    Ok(changed | unify(&mut compared, schema)? | unify(&mut results, schema)?)
+}
+
+/// A literal becomes a boolean; other types are refused.
+fn make_condition(expr: &mut Expr, place: &str, schema: &DFSchema) -> Result<bool> {
+    if let Some(typed) = typed_as(expr, &field_of("", ColumnType::Boolean, true))? {
+        *expr = typed;
+        return Ok(true);
+    }
+    if let Ok(data_type) = expr.get_type(schema) {
+        check_condition(&data_type, place)?;
+    }
+    Ok(false)
 }
 
 /// Gives the literals among `operands` the type of the first that has one; whether there were any.

@@ -13,7 +13,7 @@ async fn errors_carry_postgresqls_states() {
         ("select * from other.t", "42P01"),
         ("select nosuch from t", "42703"),
         ("select t.nosuch from t", "42703"),
-        ("select x.a from t", "42703"),
+        ("select x.a from t", "42P01"),
         ("select nosuch(a) from t", "42883"),
         ("select lower(1, 2, 3)", "42883"),
         ("select sum(b) from t", "42883"),

@@ -113,7 +113,7 @@ async fn parameters_are_inferred_and_replaced() {
 async fn explain_shows_the_plan_and_what_it_did() {
     let db = TestDb::new().await;
     db.run("create table t (a int)").await;
-    db.run("insert into t select value from generate_series(1, 1000)").await;
+    db.run("insert into t select value from generate_series(1, 1000) as s(value)").await;
     let plan = db.run("explain select a from t where a > 10").await;
     assert!(plan.contains("BraidScan"), "{plan}");
     let analyzed = db.run("explain (analyze, verbose false) select a from t where a > 10").await;
@@ -131,7 +131,7 @@ async fn explain_shows_the_plan_and_what_it_did() {
 async fn a_cancelled_query_stops() {
     let db = TestDb::new().await;
     db.run("create table t (a bigint)").await;
-    db.run("insert into t select value from generate_series(1, 20000)").await;
+    db.run("insert into t select value from generate_series(1, 20000) as s(value)").await;
     let statement = db.session.parse("select count(*) from t a, t b where a.a + b.a > 0").unwrap().remove(0);
     let cancel = CancellationToken::new();
     let outcome = db.session.execute(&statement, vec![], cancel.clone()).await.unwrap();
@@ -153,7 +153,7 @@ async fn a_cancelled_query_stops() {
 async fn a_query_over_its_budget_fails_alone() {
     let db = TestDb::new().await;
     db.run("create table t (a bigint, b text)").await;
-    db.run("insert into t select value, repeat('x', 100) || value from generate_series(1, 100000)").await;
+    db.run("insert into t select value, repeat('x', 100) || value from generate_series(1, 100000) as s(value)").await;
     let small = db.database.session("bob");
     run(&small, "set braid.query_memory = '1MB'").await.unwrap();
     let big = "select count(*) from (select x.b from t x join t y on x.b = y.b) s";

@@ -85,7 +85,7 @@ pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// Rows without end within any test's patience.
-pub const ENDLESS: &str = "select value from generate_series(1, 1000000000000)";
+pub const ENDLESS: &str = "select value from generate_series(1, 1000000000000) as s(value)";
 
 /// A statement that runs as long but answers a single row at its end.
-pub const LONG: &str = "select sum(value * 3 % 7) from generate_series(1, 1000000000000)";
+pub const LONG: &str = "select sum(value * 3 % 7) from generate_series(1, 1000000000000) as s(value)";

@@ -15,9 +15,9 @@ async fn a_portal_goes_on_where_it_was() {
     for expected in [4, 4, 2, 0] {
         let rows = transaction.query_portal(&portal, 4).await.unwrap();
         assert_eq!(rows.len(), expected);
-        seen.extend(rows.iter().map(|row| row.get::<_, i64>(0)));
+        seen.extend(rows.iter().map(|row| row.get::<_, i32>(0)));
     }
-    assert_eq!(seen, (1..=10).collect::<Vec<i64>>());
+    assert_eq!(seen, (1..=10).collect::<Vec<i32>>());
     transaction.commit().await.unwrap();
 }
 
@@ -31,7 +31,7 @@ async fn two_portals_are_read_alternately_without_end() {
     for round in 0..3 {
         assert_eq!(transaction.query_portal(&a, 5000).await.unwrap().len(), 5000);
         let rows = transaction.query_portal(&b, 1000).await.unwrap();
-        assert_eq!(rows[0].get::<_, i64>(0), round * 1000 + 1);
+        assert_eq!(rows[0].get::<_, i32>(0), round * 1000 + 1);
     }
     transaction.rollback().await.unwrap();
     assert_eq!(text_rows(&client, "select 1").await.len(), 1, "dropping the portals stopped their queries");
@@ -98,7 +98,7 @@ async fn cursors_work_through_the_extended_protocol_with_parameters() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let transaction = client.transaction().await.unwrap();
-    let declare = "declare c cursor for select value + $1::bigint as v from generate_series(1, 10)";
+    let declare = "declare c cursor for select value + $1::bigint as v from generate_series(1, 10) as s(value)";
     transaction.execute(declare, &[&100_i64]).await.unwrap();
     let rows = transaction.query("fetch 2 from c", &[]).await.unwrap();
     assert_eq!(rows.iter().map(|row| row.get::<_, i64>("v")).collect::<Vec<_>>(), [101, 102]);
