@@ -226,6 +226,14 @@ impl Session {
         Arc::new(move || session.fail_transaction())
     }
 
+    /// How long the session may wait for its client now: in a transaction block, as long as it was set.
+    pub fn idle_ms_max(&self) -> Option<u64> {
+        match self.transaction_status() {
+            TransactionStatus::Idle => None,
+            _ => self.settings().idle_in_transaction_timeout_ms(),
+        }
+    }
+
     /// The value of a setting as SHOW prints it; `None` for an unknown one.
     pub fn setting(&self, name: &str) -> Option<String> {
         settings::statements::value(self, settings::definition(name).ok()?)

@@ -7,6 +7,8 @@
 //! 4. Portals end with their transaction.
 //! 5. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
 
+use std::time::Duration;
+
 use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{CommandComplete, ReadyForQuery, TransactionStatus as WireStatus};
@@ -74,8 +76,10 @@ impl Connection {
         }
         loop {
             self.wire.relax();
+            let idle_ms_max = self.session.idle_ms_max();
             let received = tokio::select! {
                 biased;
+                () = idle_for(idle_ms_max) => Err(ErrorReport::idle_in_transaction()),
                 () = self.shutdown.draining.cancelled() => Err(ErrorReport::shutdown()),
                 received = self.wire.receive() => received,
             };
@@ -231,6 +235,14 @@ impl Connection {
     fn put_parameter_status(&mut self, name: &str, value: &str) {
         let status = ParameterStatus::new(name.to_owned(), value.to_owned());
         self.wire.put(&PgWireBackendMessage::ParameterStatus(status));
+    }
+}
+
+/// Ends when a client has idled for too long; never without a limit.
+async fn idle_for(ms_max: Option<u64>) {
+    match ms_max {
+        Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -79,6 +79,11 @@ impl ErrorReport {
         Self::fatal("57P01", "terminating connection due to administrator command")
     }
 
+    /// The client left a transaction block alone for too long.
+    pub fn idle_in_transaction() -> Self {
+        Self::fatal("25P03", "terminating connection due to idle-in-transaction timeout")
+    }
+
     /// The same, better or worse.
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.0.severity = severity;

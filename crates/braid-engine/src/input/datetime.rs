@@ -7,6 +7,7 @@
 use arrow::array::timezone::Tz;
 use arrow::compute::kernels::cast_utils::string_to_datetime;
 
+use crate::output::datetime::write_timestamp;
 use crate::{EngineError, SqlState};
 
 const DAY_US: i64 = 86_400_000_000;
@@ -40,7 +41,14 @@ pub(crate) fn parse_timestamptz(text: &str, zone: &Tz) -> Result<i64, EngineErro
     match read_timestamp(text, "timestamp with time zone")? {
         (local_us, Zone::OffsetSeconds(offset)) => Ok(local_us - i64::from(offset) * 1_000_000),
         (local_us, Zone::None) if is_utc(zone) => Ok(local_us),
-        (_, Zone::None | Zone::Other) => string_to_datetime(zone, text.trim_ascii())
+        (local_us, Zone::None) => {
+            let mut plain = String::new();
+            write_timestamp(local_us, &mut plain);
+            string_to_datetime(zone, &plain)
+                .map(|datetime| datetime.timestamp_micros())
+                .map_err(|_| invalid_datetime("timestamp with time zone", text))
+        }
+        (_, Zone::Other) => string_to_datetime(zone, text.trim_ascii())
             .map(|datetime| datetime.timestamp_micros())
             .map_err(|_| invalid_datetime("timestamp with time zone", text)),
     }
@@ -250,6 +258,8 @@ mod tests {
             ("1970-01-01 00:00:00Z", &utc(), 0),
             ("1970-01-01 00:00:00", &utc(), 0),
             ("1970-01-01 00:00:00", &berlin, -hour),
+            ("1970-01-01 1:00", &berlin, 0),
+            ("1970-01-01", &berlin, -hour),
             ("1970-01-01 00:00:00+01", &utc(), -hour),
             ("1970-01-01 00:00:00-01:30", &berlin, hour + hour / 2),
             ("1970-01-01 00:00:00 Europe/Berlin", &utc(), -hour),

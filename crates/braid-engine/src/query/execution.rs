@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::Query;
 
 use super::interrupt::Interrupt;
 use super::planner::nulls_of;
-use super::result_stream::ResultStream;
+use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use crate::{EngineError, Outcome, Prepared, Session, Statement};
 
@@ -21,7 +21,7 @@ pub(crate) async fn execute(
     let (planner, _) = session.planner();
     let plan = planner.plan(statement, query, Parameters::Values(params), session).await?;
     let physical = planner.physical(&plan.logical).await?;
-    let schema = plan.rename(&physical.schema());
+    let schema = in_zone(&plan.rename(&physical.schema()), &planner.zone_name());
     let rows = planner.start(physical)?;
     let running = session.database().statements().token();
     let stream = ResultStream::guard(rows, schema.clone(), interrupt, session.on_failure(), running);

@@ -51,6 +51,11 @@ impl Planner {
         Self { state, runtime }
     }
 
+    /// The session's time zone.
+    pub fn zone_name(&self) -> String {
+        self.state.config_options().execution.time_zone.clone().unwrap_or_else(|| "UTC".to_owned())
+    }
+
     /// What is planned with.
     pub fn state(&self) -> &SessionState {
         &self.state

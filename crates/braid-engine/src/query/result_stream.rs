@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow::datatypes::SchemaRef;
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit, TimestampMicrosecondType};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
@@ -81,10 +82,33 @@ impl RecordBatchStream for ResultStream {
     }
 }
 
-/// The same columns under other names.
+/// The schema with the session's time zone on its instants: in which they are shown.
+pub(crate) fn in_zone(schema: &SchemaRef, zone_name: &str) -> SchemaRef {
+    let zoned = |field: &FieldRef| match field.data_type() {
+        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if **zone != *zone_name => {
+            let data_type = DataType::Timestamp(TimeUnit::Microsecond, Some(zone_name.into()));
+            Arc::new(field.as_ref().clone().with_data_type(data_type))
+        }
+        _ => field.clone(),
+    };
+    let fields: Fields = schema.fields().iter().map(zoned).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The column with the time zone of its field.
+fn shown_as(column: &ArrayRef, field: &Field) -> ArrayRef {
+    match (column.data_type(), field.data_type()) {
+        (DataType::Timestamp(TimeUnit::Microsecond, Some(from)), DataType::Timestamp(_, Some(to))) if from != to => {
+            Arc::new(column.as_primitive::<TimestampMicrosecondType>().clone().with_timezone(to.clone()))
+        }
+        _ => column.clone(),
+    }
+}
+
+/// The same columns under other names, instants in the session's time zone.
 fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, EngineError> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let columns = batch.columns().to_vec();
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| shown_as(column, field)).collect();
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
         .map_err(|error| EngineError::internal(format!("rows do not have the types that were planned: {error}")))
 }
@@ -94,7 +118,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use arrow::array::Int32Array;
-    use arrow::datatypes::{DataType, Field, Schema};
     use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
     use futures::stream;
     use tokio_util::sync::CancellationToken;

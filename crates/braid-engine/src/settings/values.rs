@@ -96,6 +96,11 @@ impl SettingValues {
         self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
     }
 
+    /// How long a client may leave a transaction block alone, in milliseconds.
+    pub fn idle_in_transaction_timeout_ms(&self) -> Option<u64> {
+        self.get("idle_in_transaction_session_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
+    }
+
     /// How long a statement may run, in milliseconds.
     pub fn statement_timeout_ms(&self) -> Option<u64> {
         self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)

@@ -6,6 +6,9 @@
 //! Calendar arithmetic after Howard Hinnant, "chrono-compatible low-level date algorithms".
 
 use super::decimal_digits::{append_padded, append_two, append_u64};
+use arrow::array::timezone::Tz;
+use arrow::datatypes::TimestampMicrosecondType;
+use arrow::temporal_conversions::as_datetime_with_timezone;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's binary dates start.
 pub(crate) const POSTGRES_EPOCH_DAYS: i32 = 10_957;
@@ -43,15 +46,43 @@ pub(crate) fn append_date(out: &mut Vec<u8>, days: i32) {
     append_date_part(out, i64::from(days), |_| {});
 }
 
-/// Appends a timestamp, with `+00` when `utc`.
-pub(crate) fn append_timestamp(out: &mut Vec<u8>, micros: i64, utc: bool) {
+/// Appends a timestamp.
+pub(crate) fn append_timestamp(out: &mut Vec<u8>, micros: i64) {
+    append_date_and_time(out, micros, |_| {});
+}
+
+/// Appends an instant as a clock in `zone` shows it, with the zone's offset then; without a zone, as UTC.
+pub(crate) fn append_timestamptz(out: &mut Vec<u8>, micros: i64, zone: Option<&Tz>) {
+    let offset_of = |zone: &Tz| {
+        let datetime = as_datetime_with_timezone::<TimestampMicrosecondType>(micros, *zone)?;
+        Some((datetime.naive_local() - datetime.naive_utc()).num_seconds())
+    };
+    let offset = zone.and_then(offset_of).unwrap_or(0);
+    append_date_and_time(out, micros + offset * 1_000_000, |out| append_offset(out, offset));
+}
+
+fn append_date_and_time(out: &mut Vec<u8>, micros: i64, append_rest: impl FnOnce(&mut Vec<u8>)) {
     append_date_part(out, micros.div_euclid(DAY_US), |out| {
         out.push(b' ');
         append_time(out, micros.rem_euclid(DAY_US));
-        if utc {
-            out.extend_from_slice(b"+00");
-        }
+        append_rest(out);
     });
+}
+
+/// `+HH`, `-HH:MM` or `+HH:MM:SS`, as short as it may be.
+fn append_offset(out: &mut Vec<u8>, offset_seconds: i64) {
+    let east = offset_seconds.unsigned_abs() as u32;
+    out.push(if offset_seconds < 0 { b'-' } else { b'+' });
+    append_two(out, east / 3600);
+    let (minutes, seconds) = (east / 60 % 60, east % 60);
+    if minutes != 0 || seconds != 0 {
+        out.push(b':');
+        append_two(out, minutes);
+    }
+    if seconds != 0 {
+        out.push(b':');
+        append_two(out, seconds);
+    }
 }
 
 /// Appends the date, what follows it, and `BC` where the year is below 1.
@@ -232,7 +263,11 @@ mod tests {
 
     fn timestamp(micros: i64, utc: bool) -> String {
         let mut out = Vec::new();
-        append_timestamp(&mut out, micros, utc);
+        if utc {
+            append_timestamptz(&mut out, micros, None);
+        } else {
+            append_timestamp(&mut out, micros);
+        }
         String::from_utf8(out).unwrap()
     }
 

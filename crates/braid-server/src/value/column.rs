@@ -6,6 +6,7 @@
 //!
 //! Callers check [`Column::is_null`] first; a null has no bytes.
 
+use arrow::array::timezone::Tz;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray,
     LargeBinaryArray, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
@@ -52,7 +53,8 @@ enum Values {
     Date(PrimitiveArray<Date32Type>),
     Time(PrimitiveArray<Time64MicrosecondType>),
     Timestamp(PrimitiveArray<TimestampMicrosecondType>),
-    TimestampTz(PrimitiveArray<TimestampMicrosecondType>),
+    /// With the time zone in which it is shown, unless that is UTC.
+    TimestampTz(PrimitiveArray<TimestampMicrosecondType>, Option<Tz>),
     Interval(PrimitiveArray<IntervalMonthDayNanoType>),
     List(Box<List>),
     Record(Record),
@@ -86,7 +88,10 @@ impl Column {
             DataType::Date32 => Values::Date(primitive(&array)),
             DataType::Time64(TimeUnit::Microsecond) => Values::Time(primitive(&array)),
             DataType::Timestamp(TimeUnit::Microsecond, None) => Values::Timestamp(primitive(&array)),
-            DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => Values::TimestampTz(primitive(&array)),
+            DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) => {
+                let zone = if **zone == *"UTC" { None } else { zone.parse().ok() };
+                Values::TimestampTz(primitive(&array), zone)
+            }
             DataType::Interval(IntervalUnit::MonthDayNano) => Values::Interval(primitive(&array)),
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
                 Values::List(Box::new(List::bind(&array)?))
@@ -137,8 +142,8 @@ impl Column {
             Values::Uuid(a) => append_uuid(out, a.value(row)),
             Values::Date(a) => calendar::append_date(out, a.value(row)),
             Values::Time(a) => calendar::append_time(out, a.value(row)),
-            Values::Timestamp(a) => calendar::append_timestamp(out, a.value(row), false),
-            Values::TimestampTz(a) => calendar::append_timestamp(out, a.value(row), true),
+            Values::Timestamp(a) => calendar::append_timestamp(out, a.value(row)),
+            Values::TimestampTz(a, zone) => calendar::append_timestamptz(out, a.value(row), zone.as_ref()),
             Values::Interval(a) => interval::append_text(out, interval_of(a, row)),
             Values::List(list) => return list.append_text(row, out),
             Values::Record(record) => return record.append_text(row, out),
@@ -169,7 +174,7 @@ impl Column {
                 out.extend_from_slice(&days.to_be_bytes());
             }
             Values::Time(a) => out.extend_from_slice(&a.value(row).to_be_bytes()),
-            Values::Timestamp(a) | Values::TimestampTz(a) => {
+            Values::Timestamp(a) | Values::TimestampTz(a, _) => {
                 let micros = a.value(row).checked_sub(POSTGRES_EPOCH_US).ok_or_else(|| below_range("timestamp"))?;
                 out.extend_from_slice(&micros.to_be_bytes());
             }

@@ -128,7 +128,7 @@ fn dates_and_times() {
     check(TimestampMicrosecondArray::from(vec![seconds * 1_000_000]), &[Some(text)], &[Some(binary)]);
     check(TimestampNanosecondArray::from(vec![seconds * 1_000_000_000]), &[Some(text)], &[Some(binary)]);
     let zoned = TimestampMicrosecondArray::from(vec![seconds * 1_000_000]).with_timezone("Europe/Berlin");
-    check(zoned, &[Some("2000-01-01 00:00:01+00")], &[Some(binary)]);
+    check(zoned, &[Some("2000-01-01 01:00:01+01")], &[Some(binary)]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Simple and prepared statements, errors, transaction state.
 
-use tokio::io::AsyncWriteExt;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::harness::{TestServer, sqlstate, text_rows};
@@ -163,4 +165,27 @@ async fn deallocate_forgets_the_protocols_statements() {
     raw.query("deallocate all").await;
     raw.stream.write_all(&[bind("", "s", 0, &[], 0), sync()].concat()).await.unwrap();
     assert_eq!(raw.until_ready().await[0].field(b'C').as_deref(), Some("26000"));
+}
+
+#[tokio::test]
+async fn a_client_that_idles_in_a_transaction_is_sent_away() {
+    let server = TestServer::start().await;
+    let mut raw = server.raw().await;
+    raw.query("set idle_in_transaction_session_timeout = '50ms'").await;
+    // Outside of a block nothing happens.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    assert_eq!(kinds(&raw.query("begin").await), "CZ");
+    let mut told = String::new();
+    raw.stream.read_to_string(&mut told).await.unwrap_or_default();
+    assert!(told.contains("25P03"), "{told:?}");
+}
+
+#[tokio::test]
+async fn instants_are_shown_in_the_sessions_time_zone() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    client.batch_execute("set timezone = 'America/New_York'").await.unwrap();
+    let rows = text_rows(&client, "select timestamptz '2024-07-01 12:00', timestamptz '2024-01-01 00:00:00+00'").await;
+    let texts: Vec<_> = rows[0].iter().flatten().map(String::as_str).collect();
+    assert_eq!(texts, ["2024-07-01 12:00:00-04", "2023-12-31 19:00:00-05"]);
 }
