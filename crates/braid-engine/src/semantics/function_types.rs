@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
+use braid_storage::ColumnType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
@@ -19,6 +20,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::rewrite_expressions;
+use super::unknown_literals::{cast_to, unknown_text};
 use crate::{EngineError, SqlState};
 
 #[derive(Debug)]
@@ -76,7 +78,18 @@ fn cast(expr: Expr, data_type: DataType) -> Expr {
 fn replace_function(function: &mut ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     let first = function.args.first().and_then(|arg| arg.get_type(schema).ok());
     Ok(match (function.name(), first, function.args.len()) {
-        ("concat" | "concat_ws", ..) => write_booleans(function, schema)?,
+        ("concat" | "concat_ws", ..) => write_texts(function, schema)?,
+        ("date_part", Some(_), 2) if !is_absolute(&function.args[0]) && is_zoned(&function.args[1], schema) => {
+            let local = cast_to(function.args.remove(1), ColumnType::Timestamp);
+            let args = vec![function.args.remove(0), local];
+            Some(Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args }))
+        }
+        ("date_trunc", Some(_), 2) if is_zoned(&function.args[1], schema) => {
+            let local = cast_to(function.args.remove(1), ColumnType::Timestamp);
+            let args = vec![function.args.remove(0), local];
+            let truncated = Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args });
+            Some(cast_to(truncated, ColumnType::TimestampTz))
+        }
         ("ceil" | "floor" | "trunc", Some(DataType::Decimal128(precision, scale)), 1) => {
             Some(rescaled(function, precision, scale, 0))
         }
@@ -149,18 +162,38 @@ fn rescaled(function: &ScalarFunction, precision: u8, scale: i8, digits: i8) -> 
     cast(Expr::ScalarFunction(function), DataType::Decimal128(precision, digits))
 }
 
-fn write_booleans(function: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
-    let is_boolean = |arg: &Expr| matches!(arg.get_type(schema), Ok(DataType::Boolean));
-    if !function.args.iter().any(is_boolean) {
-        return Ok(None);
-    }
+/// Instants have their fields and days in the session's time zone.
+fn is_zoned(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(expr.get_type(schema), Ok(DataType::Timestamp(_, Some(_))))
+}
+
+/// Fields that are the same in every time zone.
+fn is_absolute(field: &Expr) -> bool {
+    unknown_text(field).is_some_and(|field| field.eq_ignore_ascii_case("epoch"))
+}
+
+/// The arguments of `concat` as PostgreSQL writes them.
+fn write_texts(function: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     let text = |letter: &str| Expr::Literal(ScalarValue::from(letter), None);
-    let write = |arg: &Expr| match is_boolean(arg) {
-        true => when(arg.clone(), text("t")).when(Expr::Not(Box::new(arg.clone())), text("f")).end(),
-        false => Ok(arg.clone()),
-    };
-    let args = function.args.iter().map(write).collect::<Result<Vec<_>>>()?;
-    Ok(Some(Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args })))
+    let mut changed = false;
+    let mut args = Vec::with_capacity(function.args.len());
+    for arg in &function.args {
+        let written = match arg.get_type(schema) {
+            Ok(DataType::Boolean) => {
+                when(arg.clone(), text("t")).when(Expr::Not(Box::new(arg.clone())), text("f")).end()?
+            }
+            Ok(data_type) if data_type.is_temporal() || data_type.is_floating() => {
+                cast_to(arg.clone(), ColumnType::Text)
+            }
+            _ => {
+                args.push(arg.clone());
+                continue;
+            }
+        };
+        changed = true;
+        args.push(written);
+    }
+    Ok(changed.then(|| Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args })))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

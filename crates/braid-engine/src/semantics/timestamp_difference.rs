@@ -56,7 +56,7 @@ impl ScalarUDFImpl for TimestampDifference {
         let (left, right) =
             (left.as_primitive::<TimestampMicrosecondType>(), right.as_primitive::<TimestampMicrosecondType>());
         let intervals: IntervalMonthDayNanoArray =
-            try_binary::<_, _, _, IntervalMonthDayNanoType>(left, right, |left, right| interval_between(left, right))?;
+            try_binary::<_, _, _, IntervalMonthDayNanoType>(left, right, interval_between)?;
         Ok(ColumnarValue::Array(Arc::new(intervals)))
     }
 }
