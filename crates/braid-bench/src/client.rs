@@ -106,7 +106,7 @@ impl WireClient {
     /// Asks for the numbers 1 to `rows`, a row each, reads none but the first for `unread`, and then all, keeping none;
     /// answers how long that reading took.
     pub async fn stream_series(&self, rows: u64, unread: Duration) -> Result<Duration, BenchError> {
-        let sql = format!("select value from generate_series(1, {rows})");
+        let sql = format!("select value from generate_series(1, {rows}::bigint) as s(value)");
         let failed = |source| BenchError::Wire { what: sql.clone(), source };
         let answer = self.client.query_raw(&sql, std::iter::empty::<i64>()).await.map_err(failed)?;
         let mut answer = std::pin::pin!(answer);

@@ -94,6 +94,6 @@ fn proc_status(name: &str) -> u64 {
 }
 
 /// Resident memory of this process, server and all.
-pub fn resident_bytes() -> u64 {
+fn resident_bytes() -> u64 {
     proc_status("VmRSS:")
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio_postgres::NoTls;
 
-use crate::cancelling::resident_bytes;
 use crate::harness::{LONG, TestServer, sqlstate, text_rows};
 use crate::raw_client::RawClient;
 
@@ -27,19 +26,16 @@ async fn connections_beyond_the_limit_are_told_so() {
 }
 
 #[tokio::test]
-async fn a_thousand_idle_connections_cost_little() {
+async fn a_thousand_idle_connections_stay_alive() {
     let server = TestServer::start().await;
     text_rows(&server.client().await, "select 1").await;
-    let before = resident_bytes();
     let mut clients = Vec::new();
     for _ in 0..1000 {
         let mut client = server.raw().await;
         client.query("select 1").await;
         clients.push(client);
     }
-    let grown = resident_bytes().saturating_sub(before);
-    assert!(grown < 100 << 20, "{} kB each", (grown >> 10) / 1000);
-    // They are alive; a twentieth of them answers for all.
+    // A twentieth of them answers for all. What they cost is measured where nothing else runs: `figures.rs`.
     for client in clients.iter_mut().step_by(20) {
         assert_eq!(client.query("select 2").await.len(), 4);
     }

@@ -25,7 +25,7 @@ const NO_ROOM_MADE: i32 = 77;
 /// 10 MB of digests, which no codec makes smaller than half.
 const LARGE: &str = "select value as number, concat(md5(cast(value as text)), md5(cast(-value as text)), \
                      md5(cast(value + 1000000 as text)), md5(cast(value + 2000000 as text))) as note \
-                     from generate_series(1, 80000)";
+                     from generate_series(1, 80000) as s(value)";
 
 /// The child: not a test, but what the tests start.
 #[tokio::test(flavor = "multi_thread")]
@@ -36,7 +36,7 @@ async fn child_without_room() {
     let database = Database::open(Config::new(&directory)).await.unwrap();
     let mut client = SessionClient::new(&database);
     client
-        .run("create table small as select value as number, 'note' as note from generate_series(1, 1000)")
+        .run("create table small as select value as number, 'note' as note from generate_series(1, 1000) as s(value)")
         .await
         .unwrap();
     let bytes_before = directory_bytes(&directory).unwrap();
