@@ -1,6 +1,5 @@
 //! DuckDB beside Braid, in the same run: a script of `bench/peers` in the Python that `bench/peers/run.sh` has set up.
 
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -27,7 +26,7 @@ pub(crate) async fn run_duckdb<T: DeserializeOwned>(
         return Ok(None);
     };
     let mut command = Command::new(&python);
-    command.arg("-c").arg(script).args(arguments.iter().map(|path| AsRef::<OsStr>::as_ref(path)));
+    command.arg("-c").arg(script).args(arguments);
     let output = tokio::task::spawn_blocking(move || run(command, &input))
         .await
         .map_err(|e| BenchError::other("waiting for DuckDB", e))?
