@@ -54,7 +54,7 @@ pub enum BenchError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A query through the wire failed.
-    #[error("{what}: {source}")]
+    #[error("{what}: {}", server_message(source))]
     Wire {
         /// What was being done.
         what: String,
@@ -91,5 +91,13 @@ impl BenchError {
     /// Wraps an error of another crate with what was being done.
     pub fn other(what: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Other { what: what.into(), source: source.into() }
+    }
+}
+
+/// What the server said, with its SQLSTATE; what the library says where no server spoke.
+fn server_message(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => format!("{} (SQLSTATE {})", said.message(), said.code().code()),
+        None => error.to_string(),
     }
 }

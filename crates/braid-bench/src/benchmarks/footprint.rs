@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use braid_base::ByteSize;
 use braid_io::raise_descriptor_limit;
 use futures::stream::{StreamExt, TryStreamExt};
+use tokio_postgres::error::SqlState;
 
 use crate::benchmark::BenchResult;
 use crate::client::{Client, WireClient};
@@ -118,14 +119,19 @@ impl Footprint<'_> {
         ])
     }
 
-    /// Memory after the 22 queries, whose answers are checked where the scale has stored ones.
+    /// Memory after the 22 queries, whose answers are checked where the scale has stored ones. A query that goes over
+    /// its memory budget is counted: refusing it is what keeps the server's memory bounded.
     async fn queries(&self, scale: f64) -> BenchResult {
         let mut started = self.started().await?;
+        let mut over_budget = 0;
         for number in 1..=22 {
-            if STORED_SCALES.contains(&scale) {
-                check_query(&mut started.client, number, scale).await?;
-            } else {
-                started.client.run(&query(number, scale)).await?;
+            let asked = match STORED_SCALES.contains(&scale) {
+                true => check_query(&mut started.client, number, scale).await,
+                false => started.client.run(&query(number, scale)).await.map(|_| ()),
+            };
+            match asked {
+                Err(error) if is_over_budget(&error) => over_budget += 1,
+                asked => asked?,
             }
         }
         tokio::time::sleep(SETTLE).await;
@@ -135,6 +141,7 @@ impl Footprint<'_> {
             Figure::new("buffer", mb(self.buffer.0), "MB"),
             Figure::new("resident after the 22 queries", mb(memory.now_bytes), "MB").with_goal(Goal::AtMost(limit)),
             Figure::new("resident at most during the 22 queries", mb(memory.peak_bytes), "MB"),
+            Figure::new("queries over their memory budget", f64::from(over_budget), "").with_goal(Goal::AtMost(0.0)),
         ])
     }
 
@@ -163,6 +170,11 @@ impl Footprint<'_> {
             Figure::new("rows a second once it is read", rows as f64 / streamed.as_secs_f64(), "1/s"),
         ])
     }
+}
+
+/// Whether the server refused the query more memory.
+fn is_over_budget(error: &BenchError) -> bool {
+    matches!(error, BenchError::Wire { source, .. } if source.code() == Some(&SqlState::OUT_OF_MEMORY))
 }
 
 async fn log_in(server: &ServerProcess) -> Result<WireClient, BenchError> {
