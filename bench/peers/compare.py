@@ -38,7 +38,17 @@ def main():
     ap.add_argument("--work", default=os.path.expanduser("~/.cache/braid/peers"), help="where data is kept: %(default)s")
     a = ap.parse_args()
     os.makedirs(a.work, exist_ok=True)
-    rows, answers = [], None
+    rows = []
+    try:
+        measure(a, rows)
+    finally:
+        # What was measured is not lost to an engine that fails.
+        print_table(a.scale, rows)
+
+
+def measure(a, rows):
+    """Appends a row for each engine and number of clients."""
+    answers = None
     for name in a.engines.split(","):
         with ENGINES[name](a.work, a.scale) as connect:
             answers = check(connect, answers)
@@ -48,9 +58,12 @@ def main():
                 rows.append((name, str(clients), f"{figures.throughput():.1f}", f"{figures.latency_ms(0.5):.0f}",
                              f"{figures.latency_ms(0.95):.0f}", failed))
                 print(f"{name}, {clients} clients: {rows[-1][2]} queries/s", flush=True)
+
+
+def print_table(scale, rows):
     header = ("engine", "clients", "queries/s", "p50 ms", "p95 ms", "failed")
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
-    print(f"\nTPC-H mix of QPipe's figure 12, scale {a.scale}, closed loop, {os.cpu_count()} cores")
+    print(f"\nTPC-H mix of QPipe's figure 12, scale {scale}, closed loop, {os.cpu_count()} cores")
     for row in (header, tuple("-" * w for w in widths), *rows):
         print("  ".join(v.ljust(w) if i in (0, 5) else v.rjust(w) for i, (v, w) in enumerate(zip(row, widths))))
 

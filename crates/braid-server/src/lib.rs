@@ -16,6 +16,7 @@
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a statement at work: cancelled, abandoned by its client, or panicking |
 //! | [`row_stream`] | a query's rows on their way out, suspended and resumed |
+//! | [`idle_memory`] | what statements have freed goes back to the system |
 //! | [`cancel_registry`] | who may cancel what |
 //! | [`wire`], [`frontend_message`] | buffers and frames; decoding with every length checked |
 //! | [`error_report`] | what a client is told when something fails |
@@ -33,6 +34,7 @@ pub(crate) mod cursor;
 pub(crate) mod error_report;
 pub(crate) mod extended_query;
 pub(crate) mod frontend_message;
+pub(crate) mod idle_memory;
 pub(crate) mod portal;
 pub(crate) mod row_stream;
 pub(crate) mod running;

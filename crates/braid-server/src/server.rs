@@ -19,6 +19,7 @@ use crate::admission::{Admission, Place};
 use crate::authentication::PasswordVerifier;
 use crate::cancel_registry::CancelRegistry;
 use crate::connection::Shutdown;
+use crate::idle_memory::give_back_when_idle;
 use crate::tls::{Tls, TlsError, TlsFiles};
 
 /// Connections beyond the limit that are told so at a time (and may send a CancelRequest); further ones are dropped.
@@ -130,6 +131,7 @@ pub async fn serve(
     let shutdown = Shutdown { draining: shutdown, forced: CancellationToken::new() };
     let cancels = Arc::new(CancelRegistry::default());
     let admission = Arc::new(Admission { database, verifier, tls, cancels, shutdown: shutdown.clone() });
+    tokio::spawn(give_back_when_idle(Arc::downgrade(&admission.database), shutdown.draining.clone()));
     let accepting = tokio::spawn(accept(listener, admission, options.connections_max, options.grace));
     Ok(RunningServer { address, shutdown, accepting })
 }

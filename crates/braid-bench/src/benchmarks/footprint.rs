@@ -46,6 +46,9 @@ const UNREAD_S_MAX: f64 = 2.0;
 /// Time for the server to finish what an answer leaves behind.
 const SETTLE: Duration = Duration::from_millis(100);
 
+/// After the queries: for a server to notice that it idles, and to give back what they freed.
+const IDLE: Duration = Duration::from_secs(2);
+
 /// Connections that log in at the same time.
 const LOGINS_AT_A_TIME: usize = 32;
 
@@ -134,7 +137,7 @@ impl Footprint<'_> {
                 asked => asked?,
             }
         }
-        tokio::time::sleep(SETTLE).await;
+        tokio::time::sleep(IDLE).await;
         let memory = started.memory()?;
         let limit = mb(self.buffer.0) + BESIDES_BUFFER_MB_MAX;
         Ok(vec![
