@@ -4,7 +4,8 @@
 //! 2. The client is gone: its socket ended. The token is cancelled so that work detached from the future stops too.
 //! 3. A bug: a panic ends the statement with XX000 and not the connection's task.
 //!
-//! In all three the future of the work is dropped, which stops it.
+//! In all three the future of the work is dropped, which stops it. A statement that is cancelled says itself how it ended,
+//! because one that has begun to commit goes on: it has [`COMMIT_TIME_MAX`] for that.
 
 use std::any::Any;
 use std::future::Future;
@@ -23,6 +24,9 @@ use crate::wire::{Received, Wire};
 /// a small result leaves in one piece.
 const OUTPUT_AGE_MAX: Duration = Duration::from_millis(10);
 
+/// How long a cancelled statement may take to say how it ended. A commit takes milliseconds, on a slow disk more.
+const COMMIT_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// One statement, from its first wait to its last.
 pub(crate) struct Running<'a> {
     pub wire: &'a mut Wire,
@@ -39,11 +43,14 @@ impl<'a> Running<'a> {
 
     /// Waits for `work`, or for one of the three.
     pub async fn wait<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
-        let work = AssertUnwindSafe(work).catch_unwind();
+        let mut work = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
         tokio::select! {
             biased;
-            done = work => done.map_err(|panic| bug(&*panic).into()),
-            () = self.token.cancelled() => Err(ErrorReport::cancelled().into()),
+            done = &mut work => done.map_err(|panic| bug(&*panic).into()),
+            () = self.token.cancelled() => match tokio::time::timeout(COMMIT_TIME_MAX, work).await {
+                Ok(done) => done.map_err(|panic| bug(&*panic).into()),
+                Err(_) => Err(ErrorReport::cancelled().into()),
+            },
             () = self.wire.client_gone() => {
                 self.token.cancel();
                 Err(Failure::Gone)

@@ -13,6 +13,7 @@ use super::copy_statement::{CopyFormat, CopyOptions};
 use super::parquet_file::{ParquetFile, column_sources};
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
+use crate::query::interrupt::to_the_end;
 use crate::{EngineError, SqlState};
 
 /// Bytes of a read.
@@ -68,7 +69,7 @@ pub(crate) async fn load_records(mut target: CopyTarget, source: &TextSource<'_>
     if let Some(batch) = rows.finish(&target.assignment)? {
         target.appender.append(batch).await?;
     }
-    let (_, row_count) = target.appender.commit().await?;
+    let (_, row_count) = to_the_end(target.appender.commit()).await?;
     Ok(row_count)
 }
 
@@ -79,7 +80,7 @@ async fn load_parquet(mut target: CopyTarget, path: &Path) -> Result<u64, Engine
     while let Some(batch) = batches.next().await {
         target.appender.append(target.assignment.convert(&batch?, &sources.batch_columns)?).await?;
     }
-    let (_, row_count) = target.appender.commit().await?;
+    let (_, row_count) = to_the_end(target.appender.commit()).await?;
     Ok(row_count)
 }
 

@@ -11,7 +11,7 @@ use super::copy_statement::CopyOptions;
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
 use crate::EngineError;
-use crate::query::interrupt::Interrupt;
+use crate::query::interrupt::{Interrupt, to_the_end};
 use crate::query::result_stream::OnFailure;
 
 /// A COPY FROM STDIN that waits for data. Dropping it keeps nothing of the load.
@@ -90,7 +90,7 @@ impl Load {
         if let Some(batch) = self.rows.finish(&self.target.assignment)? {
             self.target.appender.append(batch).await?;
         }
-        let (_, row_count) = self.target.appender.commit().await?;
+        let (_, row_count) = to_the_end(self.target.appender.commit()).await?;
         Ok(row_count)
     }
 }

@@ -14,6 +14,7 @@ use futures::StreamExt;
 use super::assignment::Assignment;
 use super::values::{ValueRows, parameter_types, spell_out_default};
 use crate::names::table_name;
+use crate::query::interrupt::to_the_end;
 use crate::query::planner::values_of;
 use crate::query::rewrite::Parameters;
 use crate::table::definition::columns_named;
@@ -48,7 +49,7 @@ pub(crate) async fn execute(
             appender.append(assignment.convert(&batch?, &sources)?).await?;
         }
     }
-    let (_, row_count) = appender.commit().await?;
+    let (_, row_count) = to_the_end(appender.commit()).await?;
     Ok(Outcome::Done { tag: format!("INSERT 0 {row_count}") })
 }
 

@@ -1,6 +1,11 @@
 //! What may stop a statement from outside: its client, its time limit, the database's end.
+//!
+//! A commit is not stopped: once it has begun its rows may become durable whatever happens, so a statement that was told
+//! to stop then would report a failure that is none. From [`to_the_end`] on a statement runs until it ends.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -9,6 +14,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{EngineError, SqlState};
+
+tokio::task_local! {
+    /// Whether the statement at work has begun to commit.
+    static COMMITS: Arc<AtomicBool>;
+}
+
+/// Awaits a commit, which nothing interrupts.
+pub(crate) async fn to_the_end<T>(commit: impl Future<Output = T>) -> T {
+    // Outside of a statement nothing would interrupt it either.
+    let _ = COMMITS.try_with(|commits| commits.store(true, Ordering::Relaxed));
+    commit.await
+}
 
 /// The reasons for which a statement must stop. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -25,13 +42,18 @@ impl Interrupt {
         Self { cancel, shutdown, deadline }
     }
 
-    /// Runs `work` until it ends or must stop; then it is dropped.
+    /// Runs `work` until it ends or must stop; then it is dropped, unless it has begun to commit.
     pub async fn run<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+        let commits = Arc::new(AtomicBool::new(false));
+        let mut work = std::pin::pin!(COMMITS.scope(Arc::clone(&commits), work));
         tokio::select! {
             biased;
-            error = self.wait() => Err(error),
-            result = work => result,
+            error = self.wait() => if !commits.load(Ordering::Relaxed) {
+                return Err(error);
+            },
+            result = &mut work => return result,
         }
+        work.await
     }
 
     /// Ends with the error to report when the statement must stop.
@@ -65,6 +87,23 @@ pub(crate) fn shutting_down() -> EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_commit_runs_to_its_end() {
+        let cancel = CancellationToken::new();
+        let interrupt = Interrupt::new(cancel.clone(), CancellationToken::new(), None);
+        let commit = async {
+            cancel.cancel();
+            tokio::task::yield_now().await;
+            Ok(5)
+        };
+        assert_eq!(interrupt.run(to_the_end(commit)).await.unwrap(), 5);
+        assert_eq!(
+            interrupt.run(to_the_end(async { Ok(5) })).await.unwrap_err().sqlstate(),
+            "57014",
+            "before it begins"
+        );
+    }
 
     #[tokio::test]
     async fn whatever_comes_first_stops_the_work() {

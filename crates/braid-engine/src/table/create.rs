@@ -9,6 +9,7 @@ use super::definition::{check_clauses, columns_named, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::names::table_name;
+use crate::query::interrupt::to_the_end;
 use crate::query::rewrite::Parameters;
 use crate::session::done;
 use crate::sql_types::column_type_of;
@@ -33,7 +34,7 @@ pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Res
         return done("CREATE TABLE");
     }
     check_defaults(session, &table.columns)?;
-    match session.database().store().create_table(table).await {
+    match to_the_end(session.database().store().create_table(table)).await {
         Err(StoreError::TableExists { .. }) if create.if_not_exists => {}
         created => {
             created?;
@@ -77,7 +78,7 @@ pub(crate) async fn create_table_as(
     columns_named(&table.name, &table.columns, &names)?;
     let store = session.database().store();
     if wanted == Rows::None {
-        store.create_table(table).await?;
+        to_the_end(store.create_table(table)).await?;
         return done("CREATE TABLE AS");
     }
     let mut appender = store.create_and_append(table)?;
@@ -86,7 +87,7 @@ pub(crate) async fn create_table_as(
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
-    let (_, row_count) = appender.commit().await?;
+    let (_, row_count) = to_the_end(appender.commit()).await?;
     Ok(Outcome::Done { tag: format!("SELECT {row_count}") })
 }
 

@@ -4,6 +4,7 @@ use braid_storage::StoreError;
 use datafusion::sql::sqlparser::ast::ObjectName;
 
 use crate::names::table_name;
+use crate::query::interrupt::to_the_end;
 use crate::session::done;
 use crate::{EngineError, Outcome, Session, SqlState};
 
@@ -23,7 +24,7 @@ pub(crate) async fn drop_tables(
         return Err(EngineError::new(SqlState::UndefinedTable, message));
     }
     for table in &tables {
-        match store.drop_table(table).await {
+        match to_the_end(store.drop_table(table)).await {
             Err(StoreError::UnknownTable { .. }) if if_exists => {}
             dropped => dropped?,
         }

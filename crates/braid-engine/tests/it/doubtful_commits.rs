@@ -80,3 +80,38 @@ async fn a_commit_in_doubt_claims_neither_success_nor_failure() {
     doubt(async |session| execute(session, "insert into t select 2").await).await;
     doubt(async |session| copy_one_row(session).await).await;
 }
+
+/// Cancels the statement while its manifest is being switched.
+struct CancelsInCommit(CancellationToken);
+
+impl StepHook for CancelsInCommit {
+    fn before(&self, step: Step, _: &Path) -> io::Result<()> {
+        if step == Step::RenameManifest {
+            self.0.cancel();
+            // Time for the statement to notice, if it listened.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_cancelled_in_its_commit_says_that_it_succeeded() {
+    let dir = tempfile::tempdir().unwrap();
+    let database = Database::open(Config::new(dir.path())).await.unwrap();
+    execute(&database.session("tester"), "create table t (a bigint)").await.unwrap();
+    database.close().await;
+    drop(database);
+
+    let cancel = CancellationToken::new();
+    let hook = Arc::new(CancelsInCommit(cancel.clone()));
+    let database = Database::open_hooked(Config::new(dir.path()), Some(hook)).await.unwrap();
+    let session = database.session("tester");
+    let insert = &session.parse("insert into t select value from generate_series(1, 1000) as s(value)").unwrap()[0];
+    session.execute(insert, vec![], cancel.clone()).await.unwrap();
+    assert!(cancel.is_cancelled());
+    assert_eq!(row_count(&database), 1000);
+    // The same token before the commit.
+    assert_eq!(session.execute(insert, vec![], cancel).await.unwrap_err().sqlstate(), "57014");
+    assert_eq!(row_count(&database), 1000);
+}
