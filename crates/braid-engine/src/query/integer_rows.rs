@@ -74,7 +74,7 @@ impl VisitorMut for NarrowLiterals {
 /// `generate_series(…) AS s(v)` in FROM.
 pub(super) fn name_series(factor: &mut TableFactor) -> Result<(), EngineError> {
     let TableFactor::Table { name, alias, args: Some(arguments), .. } = factor else { return Ok(()) };
-    if fold_parts(name).is_ok_and(|parts| parts != [SERIES]) {
+    if !fold_parts(name).is_ok_and(|parts| parts == [SERIES]) {
         return Ok(());
     }
     let bounds: Option<Vec<Bound>> = arguments.args.iter().map(bound).collect();

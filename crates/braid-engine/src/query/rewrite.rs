@@ -12,8 +12,8 @@ use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    LimitClause, ObjectName, ObjectNamePart, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, Value, VisitMut,
-    VisitorMut,
+    LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, TableFactor, Value,
+    VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -22,7 +22,7 @@ use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
 use super::parameters::{literal, placeholder_as};
 use super::precedence::rebind;
-use super::row_values::spelled_out;
+use super::row_values::{spell_out_membership, spelled_out};
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::settings::definition::SERVER_VERSION;
@@ -92,6 +92,15 @@ impl VisitorMut for Rewrite<'_> {
             return stop(error);
         }
         self.check_body(&mut query.body)
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> Step {
+        for condition in select.selection.iter_mut().chain(&mut select.having) {
+            if let Err(error) = spell_out_membership(condition) {
+                return stop(error);
+            }
+        }
+        Step::Continue(())
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> Step {

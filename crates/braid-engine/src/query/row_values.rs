@@ -1,8 +1,9 @@
 //! Rows of values, `(a, b)`, in comparisons: spelled out column by column, which is how PostgreSQL defines them.
 //!
 //! DataFusion makes structs of them, whose comparisons know nothing of null fields, and has no `IN` of several columns.
-//! `(a, b) IN (SELECT x, y …)` becomes an EXISTS with equalities, which answers false where IN would answer null: the
-//! same to a WHERE. Under NOT it is not, so `NOT IN` is refused.
+//! `(a, b) IN (SELECT x, y …)` becomes an EXISTS with equalities, which answers false where IN would answer null. To a WHERE
+//! or HAVING that is the same, as long as only AND and OR stand between; anywhere else (under NOT, in a CASE, in a select
+//! list) it is not, and the comparison is refused.
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Query, SetExpr, UnaryOperator, Value};
 
@@ -20,14 +21,28 @@ pub(super) fn spelled_out(expr: &Expr) -> Result<Option<Expr>, EngineError> {
             Expr::Tuple(row) => in_list(row, list, *negated).map(Some),
             _ => Ok(None),
         },
-        Expr::InSubquery { expr, subquery, negated } => match &**expr {
-            Expr::Tuple(_) if *negated => {
-                Err(EngineError::unsupported("NOT IN (subquery) of several columns is not supported; use NOT EXISTS"))
-            }
-            Expr::Tuple(row) => in_subquery(row, subquery).map(Some),
-            _ => Ok(None),
-        },
+        Expr::InSubquery { expr, .. } if matches!(&**expr, Expr::Tuple(_)) => Err(EngineError::unsupported(
+            "IN (subquery) of several columns is only supported as a condition of WHERE or HAVING, and without NOT; use EXISTS",
+        )),
         _ => Ok(None),
+    }
+}
+
+/// Spells out `(a, b) IN (SELECT …)` in a condition that takes null for false: itself, or joined by AND and OR.
+pub(super) fn spell_out_membership(condition: &mut Expr) -> Result<(), EngineError> {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            spell_out_membership(left)?;
+            spell_out_membership(right)
+        }
+        Expr::Nested(inner) => spell_out_membership(inner),
+        Expr::InSubquery { expr, subquery, negated: false } => {
+            if let Expr::Tuple(row) = &**expr {
+                *condition = in_subquery(row, subquery)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -127,7 +142,22 @@ mod tests {
         }
         assert_eq!(spelled("(a, b) = (1, 2, 3)").unwrap_err().sqlstate(), "42601");
         assert_eq!(spelled("(a, b) NOT IN (select 1, 2)").unwrap_err().sqlstate(), "0A000");
-        let exists = spelled("(a, b) IN (select x, y from t)").unwrap().unwrap();
-        assert!(exists.starts_with("EXISTS (SELECT 1 FROM (SELECT x, y FROM t) AS \"in rows\""), "{exists}");
+        assert_eq!(spelled("(a, b) IN (select 1, 2)").unwrap_err().sqlstate(), "0A000");
+    }
+
+    #[test]
+    fn membership_is_spelled_out_where_null_is_false() {
+        let condition = |sql: &str| {
+            let mut expr = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap().parse_expr().unwrap();
+            spell_out_membership(&mut expr).unwrap();
+            expr.to_string()
+        };
+        for sql in ["(a, b) IN (select x, y from t)", "c OR (d AND (a, b) IN (select x, y from t))"] {
+            let exists = condition(sql);
+            assert!(exists.contains("EXISTS (SELECT 1 FROM (SELECT x, y FROM t) AS \"in rows\""), "{exists}");
+        }
+        for sql in ["NOT ((a, b) IN (SELECT 1, 2))", "(a, b) NOT IN (SELECT 1, 2)", "(a, b) IN (SELECT 1, 2) IS NULL"] {
+            assert_eq!(condition(sql), sql);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Functions whose result has another type or scale in PostgreSQL.
 //!
 //! `ceil`, `floor` and `trunc` of a numeric have the scale they were asked for, `avg` of integers is numeric, `concat`
-//! writes a boolean as `t` or `f`, a quotient of numerics has 16 digits after the point, `round` of a float goes to the even neighbour, and a logarithm of zero is an error.
+//! writes a boolean as `t` or `f`, a quotient of numerics has 16 digits after the point, `round` of a float goes to the even
+//! neighbour, and a logarithm of zero is an error.
 
 use std::sync::Arc;
 

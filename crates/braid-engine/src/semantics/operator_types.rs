@@ -1,8 +1,8 @@
 //! What an operator's two sides are to each other, before DataFusion plans it.
 //!
 //! A literal takes the other side's type (`unknown_literals`). Then PostgreSQL's operators on dates are put in place:
-//! `date ± interval` is a timestamp, the difference of two timestamps an interval, intervals compare by their length. What PostgreSQL has no operator for
-//! is refused here, where DataFusion would compare a number with a text by their letters.
+//! `date ± interval` is a timestamp, the difference of two timestamps an interval, intervals compare by their length. What
+//! PostgreSQL has no operator for is refused here, where DataFusion would compare a number with a text by their letters.
 
 use arrow::datatypes::DataType;
 use braid_storage::ColumnType;
