@@ -7,7 +7,7 @@
 //! A worker takes whole chunks, in any order; each core has its own, and [`QueryGroups::merge`] brings their results
 //! together. Nothing here waits or reads: whoever drives the pass hands in segments and may stop between chunks.
 //!
-//! Memory: groups, buckets and sets are counted after each chunk. When the sets outgrow [`SETS_BYTES_MAX`] the buckets are
+//! Memory: groups, buckets and sets are counted after each chunk, and the groups of queries as they are distributed. When the sets outgrow [`SETS_BYTES_MAX`] the buckets are
 //! distributed and the sets forgotten, which costs a distribution and changes no result. When the whole outgrows the
 //! pass's limit, the pass fails.
 
@@ -29,17 +29,17 @@ use crate::{PredicateIndex, QuerySets};
 const SETS_BYTES_MAX: usize = 16 << 20;
 
 /// Many queries of one form over one table. Columns are positions among the segments of a chunk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AggregationPlan {
     /// Number of queries.
     pub query_count: usize,
-    /// Columns with the predicates of the queries on them.
-    pub filters: Vec<(usize, PredicateIndex)>,
+    /// Columns with the predicates of the queries on them, which all workers share.
+    pub filters: Vec<(usize, Arc<PredicateIndex>)>,
     /// GROUP BY; without any, every query has one group.
     pub keys: Vec<usize>,
     /// What is computed for each group.
     pub aggregates: Vec<Aggregate>,
-    /// Most memory of one worker.
+    /// Most memory of one worker, and of what the workers have found together.
     pub memory_limit: ByteSize,
 }
 
@@ -151,11 +151,7 @@ impl<S: QuerySets> SharedAggregation<S> {
             self.distribute()?;
             self.sets = S::new(self.query_count);
         }
-        let used = self.bytes();
-        if used > self.memory_limit {
-            return Err(PassError::Memory { used, limit: self.memory_limit });
-        }
-        Ok(())
+        check_memory(self.bytes(), self.memory_limit)
     }
 
     /// Bytes held.
@@ -167,17 +163,17 @@ impl<S: QuerySets> SharedAggregation<S> {
     /// The groups of each query.
     ///
     /// # Errors
-    /// When a sum does not fit 128 bits.
+    /// When a sum does not fit 128 bits, or the groups of all queries take more memory than the worker may hold.
     pub fn finish(mut self) -> Result<QueryGroups, PassError> {
         self.distribute()?;
-        let Self { groups, results, aggregates, query_count, .. } = self;
-        let mut found = QueryGroups::new(query_count, groups.has_columns(), aggregates);
+        let Self { groups, results, aggregates, query_count, memory_limit, .. } = self;
+        let mut found = QueryGroups::new(query_count, groups.has_columns(), aggregates, memory_limit);
         found.fold_all(&results, |group| groups.key(group))?;
         Ok(found)
     }
 
     /// Folds each bucket's groups into those of its queries.
-    fn distribute(&mut self) -> Result<(), IntegerOverflow> {
+    fn distribute(&mut self) -> Result<(), PassError> {
         let pending = std::mem::replace(&mut self.pending, Accumulators::new(&self.aggregates));
         for (slot, (group, bucket)) in pending.owners().iter().enumerate() {
             let mut outcome = Ok(());
@@ -186,6 +182,7 @@ impl<S: QuerySets> SharedAggregation<S> {
                 outcome = outcome.and(self.results.fold(to, &pending, slot as u32));
             });
             outcome?;
+            check_memory(ByteSize(self.results.bytes() as u64), self.memory_limit)?;
         }
         Ok(())
     }
@@ -245,6 +242,10 @@ impl VectorRows {
     }
 }
 
+fn check_memory(used: ByteSize, limit: ByteSize) -> Result<(), PassError> {
+    if used > limit { Err(PassError::Memory { used, limit }) } else { Ok(()) }
+}
+
 /// One group of one query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRow {
@@ -263,18 +264,27 @@ pub struct QueryGroups {
     keys: Vec<Box<[KeyValue]>>,
     numbers: HashMap<Box<[KeyValue]>, u32>,
     accumulators: Accumulators,
+    memory_limit: ByteSize,
 }
 
 impl QueryGroups {
-    fn new(query_count: usize, has_keys: bool, aggregates: Arc<[Aggregate]>) -> Self {
+    fn new(query_count: usize, has_keys: bool, aggregates: Arc<[Aggregate]>, memory_limit: ByteSize) -> Self {
         let accumulators = Accumulators::new(&aggregates);
-        Self { query_count, has_keys, aggregates, keys: Vec::new(), numbers: HashMap::new(), accumulators }
+        Self {
+            query_count,
+            has_keys,
+            aggregates,
+            keys: Vec::new(),
+            numbers: HashMap::new(),
+            accumulators,
+            memory_limit,
+        }
     }
 
     /// Adds what another worker of the pass found.
     ///
     /// # Errors
-    /// When a sum does not fit 128 bits.
+    /// When a sum does not fit 128 bits, or the groups of all queries take more memory than the pass may hold.
     pub fn merge(&mut self, other: Self) -> Result<(), PassError> {
         self.fold_all(&other.accumulators, |group| other.keys[group as usize].clone())
     }
@@ -286,6 +296,7 @@ impl QueryGroups {
             let own = *own_groups.entry(*group).or_insert_with(|| self.number(key(*group)));
             let to = self.accumulators.slot(own, *query);
             self.accumulators.fold(to, other, slot as u32)?;
+            check_memory(ByteSize(self.accumulators.bytes() as u64), self.memory_limit)?;
         }
         Ok(())
     }

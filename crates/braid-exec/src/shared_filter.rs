@@ -5,6 +5,8 @@
 //! query is the ordinary late-materialised filter. The column that has dropped most rows for its cost goes first, as seen
 //! so far (the rank of Hellerstein, Predicate Migration, 1993; here all columns cost about the same).
 
+use std::sync::Arc;
+
 use braid_base::VECTOR_ROWS;
 use braid_storage::{Segment, Selection};
 
@@ -24,9 +26,16 @@ pub struct SharedFilter {
 struct FilterColumn {
     /// Position among a chunk's segments.
     segment: usize,
-    index: PredicateIndex,
+    index: Arc<PredicateIndex>,
     rows_seen: u64,
     rows_dropped: u64,
+}
+
+impl FilterColumn {
+    /// Share of the rows that it dropped so far.
+    fn drop_rate(&self) -> f64 {
+        self.rows_dropped as f64 / self.rows_seen as f64
+    }
 }
 
 /// The rows of a vector that anybody wants, with their sets.
@@ -41,7 +50,7 @@ pub struct WantedRows<C> {
 impl SharedFilter {
     /// A filter for a pass of `query_count` queries; each index with the position of its column among the segments of a
     /// chunk.
-    pub fn new(query_count: usize, indexes: Vec<(usize, PredicateIndex)>) -> Self {
+    pub fn new(query_count: usize, indexes: Vec<(usize, Arc<PredicateIndex>)>) -> Self {
         let everybody = PredicateIndex::new(query_count, &[]).expect("no constant is an interval");
         let column = |(segment, index)| {
             // Taken to drop half until seen to do otherwise.
@@ -59,7 +68,7 @@ impl SharedFilter {
         sets: &mut S,
         mut visit: impl FnMut(&S, usize, WantedRows<S::Column>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.columns.sort_by(|a, b| (b.rows_dropped * a.rows_seen).cmp(&(a.rows_dropped * b.rows_seen)));
+        self.columns.sort_by(|a, b| b.drop_rate().total_cmp(&a.drop_rate()));
         let mut seen = vec![(0, 0); self.columns.len()];
         let mut classes: Vec<SegmentClasses<'_>> =
             self.columns.iter().map(|column| SegmentClasses::new(&column.index, segments[column.segment])).collect();

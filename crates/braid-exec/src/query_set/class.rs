@@ -70,11 +70,6 @@ impl InternedSets {
         self.sets.len()
     }
 
-    /// Number of queries of the pass.
-    pub fn query_count(&self) -> usize {
-        self.query_count
-    }
-
     /// The queries of a set, ascending.
     pub fn queries(&self, set: SetNumber) -> impl Iterator<Item = QueryNumber> + '_ {
         queries_of(&self.sets[set.index()])
@@ -83,12 +78,6 @@ impl InternedSets {
     /// The number of what two sets have in common; `None` when that is nothing.
     pub fn intersect(&mut self, a: SetNumber, b: SetNumber) -> Option<SetNumber> {
         Some(self.common(a, b)).filter(|common| *common != SetNumber::EMPTY)
-    }
-
-    /// Forgets every set; numbers and columns given out before mean nothing afterwards. A pass does so between chunks when
-    /// the sets have come to take more memory than it wants to give them.
-    pub fn clear(&mut self) {
-        *self = Self::new(self.query_count);
     }
 
     fn common(&mut self, a: SetNumber, b: SetNumber) -> SetNumber {

@@ -96,7 +96,7 @@ impl Case {
             });
             let predicates: Vec<_> = of_column.collect();
             let index = PredicateIndex::new(queries.len(), &predicates).unwrap();
-            (!predicates.is_empty()).then_some((column, index))
+            (!predicates.is_empty()).then(|| (column, Arc::new(index)))
         };
         AggregationPlan {
             query_count: queries.len(),
@@ -110,7 +110,8 @@ impl Case {
     /// A pass of some of the queries, by so many workers that take chunks in turn; forgetful ones distribute their
     /// buckets after each chunk.
     fn pass<S: QuerySets>(&self, queries: &[Query], workers: usize, forgetful: bool) -> Vec<Vec<GroupRow>> {
-        let mut workers: Vec<_> = (0..workers).map(|_| SharedAggregation::<S>::new(self.plan(queries))).collect();
+        let plan = self.plan(queries);
+        let mut workers: Vec<_> = (0..workers).map(|_| SharedAggregation::<S>::new(plan.clone())).collect();
         let count = workers.len();
         if forgetful {
             workers.iter_mut().for_each(|worker| worker.sets_bytes_max = 0);
@@ -206,4 +207,17 @@ fn a_pass_over_its_memory_fails_and_says_by_how_much() {
     let segments = segments(&rows);
     let error = worker.consume(&segments.iter().collect::<Vec<_>>(), rows.len()).unwrap_err();
     assert!(matches!(error, PassError::Memory { limit: ByteSize(4096), used } if used > ByteSize(4096)), "{error}");
+}
+
+#[test]
+fn the_groups_of_all_queries_count_as_well() {
+    // 50 groups in one bucket are little; distributed to 1000 queries they are 50 000.
+    let rows: Vec<Row> = (0..50).map(|value| (Some(value), None, None)).collect();
+    let case = Case { chunks: vec![rows.clone()], queries: vec![Vec::new(); 1000], keys: vec![0] };
+    let plan = AggregationPlan { memory_limit: ByteSize(2 << 20), ..case.plan(&case.queries) };
+    let mut worker = SharedAggregation::<InternedSets>::new(plan);
+    let segments = segments(&rows);
+    worker.consume(&segments.iter().collect::<Vec<_>>(), rows.len()).unwrap();
+    let error = worker.finish().unwrap_err();
+    assert!(matches!(error, PassError::Memory { limit: ByteSize(0x20_0000), .. }), "{error}");
 }
