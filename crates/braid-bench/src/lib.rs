@@ -13,7 +13,6 @@
 //! | [`report`] | figures with goals, for people and as JSON |
 //! | [`data_directory`] | where databases and Parquet files of a scale lie |
 //! | [`server`] | how a caller lends running servers to what must be measured over the wire |
-//! | [`resident_memory`] | what a process holds in RAM |
 //! | [`demo`] | the first thing a user runs: one table, scan sharing off and on |
 //! | [`error`] | why a benchmark could not be run |
 //!
@@ -30,7 +29,6 @@ mod duckdb;
 pub mod error;
 pub mod parquet_client;
 pub mod report;
-pub mod resident_memory;
 pub mod server;
 pub mod tpch;
 

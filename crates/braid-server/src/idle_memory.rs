@@ -8,6 +8,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use braid_engine::Database;
+use braid_io::{ResidentMemory, give_back_free_memory};
 use tokio_util::sync::CancellationToken;
 
 /// How often the server looks whether it idles.
@@ -30,50 +31,13 @@ pub(crate) async fn give_back_when_idle(database: Weak<Database>, stop: Cancella
             continue;
         }
         // It may take milliseconds for gigabytes: not on a thread that serves connections.
-        let given_back = tokio::task::spawn_blocking(allocator::give_back).await;
+        let given_back = tokio::task::spawn_blocking(give_back_free_memory).await;
         kept_bytes = resident_bytes();
         tracing::debug!(resident_bytes = kept_bytes, given_back = given_back.unwrap_or(false), "idle");
     }
 }
 
-/// Resident memory of this process; 0 where the system does not tell.
+/// Resident memory of this process; 0, which is no growth, where the system does not tell.
 fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_ascii_whitespace().next());
-    kilobytes.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024
-}
-
-/// The C library's allocator.
-mod allocator {
-    /// Gives free memory back to the operating system; whether there was any.
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    pub(super) fn give_back() -> bool {
-        // SAFETY: it takes no pointers, locks the allocator's arenas itself and touches free memory only.
-        unsafe { libc::malloc_trim(0) == 1 }
-    }
-
-    /// Other allocators have their own ways.
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    pub(super) fn give_back() -> bool {
-        false
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    #[test]
-    fn what_is_freed_in_small_pieces_goes_back() {
-        // Pieces below the size that the allocator maps on its own, each second one kept for a while.
-        let mut pieces: Vec<Option<Vec<u8>>> = (0..20_000).map(|_| Some(vec![1; 8 << 10])).collect();
-        let full = resident_bytes();
-        pieces.iter_mut().step_by(2).for_each(|piece| *piece = None);
-        allocator::give_back();
-        let freed = full.saturating_sub(resident_bytes());
-        // 10 000 pieces of 8 KiB, of which each whole page within can go.
-        assert!(freed > 20 << 20, "{freed} bytes of 82 MB");
-        assert!(pieces.iter().flatten().all(|piece| piece[0] == 1));
-    }
+    ResidentMemory::of(std::process::id()).map_or(0, |memory| memory.now_bytes)
 }

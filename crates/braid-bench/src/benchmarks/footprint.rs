@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
-use braid_io::raise_descriptor_limit;
+use braid_io::{ResidentMemory, raise_descriptor_limit};
 use futures::stream::{StreamExt, TryStreamExt};
 use tokio_postgres::error::SqlState;
 
@@ -17,7 +17,6 @@ use crate::benchmark::BenchResult;
 use crate::client::{Client, WireClient};
 use crate::data_directory::{database_directory, open_tpch};
 use crate::report::{Figure, Goal};
-use crate::resident_memory::ResidentMemory;
 use crate::server::{ProcessStarter, ServerProcess};
 use crate::tpch::{STORED_SCALES, check_query, query};
 use crate::{BenchError, BenchOptions, Servers};
@@ -91,7 +90,8 @@ struct Started {
 
 impl Started {
     fn memory(&self) -> Result<ResidentMemory, BenchError> {
-        ResidentMemory::of(self.server.child.id())
+        let pid = self.server.child.id();
+        ResidentMemory::of(pid).map_err(|e| BenchError::other(format!("reading the memory of process {pid}"), e))
     }
 }
 

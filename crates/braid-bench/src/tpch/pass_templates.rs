@@ -4,6 +4,7 @@
 //! Q1's averages are left to whoever prints them: the pass gives sums and counts.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use arrow::compute::kernels::cast_utils::Parser;
 use arrow::datatypes::Date32Type;
@@ -103,14 +104,14 @@ impl PassQueries {
         }
     }
 
-    fn filter(&self, column: usize) -> (usize, PredicateIndex) {
+    fn filter(&self, column: usize) -> (usize, Arc<PredicateIndex>) {
         let predicates: Vec<_> = self
             .queries
             .iter()
             .enumerate()
             .map(|(query, parameters)| (QueryNumber::at(query), parameters.predicate(column)))
             .collect();
-        (column, PredicateIndex::new(self.len(), &predicates).expect("no constant is an interval"))
+        (column, Arc::new(PredicateIndex::new(self.len(), &predicates).expect("no constant is an interval")))
     }
 
     /// A query's rows of the pass as an answer to compare with that of its text.
