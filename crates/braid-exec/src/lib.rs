@@ -1,7 +1,17 @@
 //! Operators that serve one query or many in one pass.
 //!
-//! Here so far is the data-query model of SharedDB (VLDB 2012) for one table: rows that carry the set of the queries that
-//! want them, the indexes that find that set, and the filter and aggregation of many queries in one pass.
+//! What both forms are made of:
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`vector`], [`byte_strings`] | the values of a column for some rows |
+//! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
+//! | [`expression`] | what is computed on them |
+//! | [`arrow_arrays`] | vectors as Arrow arrays and back |
+//! | [`memory`], [`exec_error`] | what a query may hold, and why it failed |
+//!
+//! Many queries in one pass, so far over one table: the data-query model of SharedDB (VLDB 2012). Rows carry the set of
+//! the queries that want them.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -19,9 +29,15 @@
 //! This crate does not know SQL or DataFusion: plans arrive as values of its own types.
 
 mod accumulators;
+pub mod arrow_arrays;
+pub mod batch;
+pub mod byte_strings;
 pub mod class_sets;
+pub mod exec_error;
+pub mod expression;
 mod group_keys;
 pub mod integer_expression;
+pub mod memory;
 mod multiplicative_hasher;
 pub mod predicate_index;
 pub mod query_bitmap;
@@ -29,12 +45,19 @@ pub mod query_set;
 pub mod segment_classes;
 pub mod shared_aggregation;
 pub mod shared_filter;
+pub mod vector;
 
 pub use accumulators::Aggregate;
+pub use batch::{Batch, Origin};
+pub use byte_strings::ByteStrings;
 pub use class_sets::{ClassSets, RowClass};
+pub use exec_error::ExecError;
+pub use expression::Expression;
 pub use group_keys::KeyValue;
 pub use integer_expression::{IntegerExpression, IntegerOperation};
+pub use memory::{FixedBudget, MemoryBudget, Reservation};
 pub use predicate_index::PredicateIndex;
 pub use query_bitmap::QueryBitmap;
 pub use query_set::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets};
 pub use shared_aggregation::{AggregationPlan, GroupRow, PassError, QueryGroups, SharedAggregation};
+pub use vector::Vector;

@@ -1,0 +1,223 @@
+//! Strings of bytes as Arrow lays out views: 16 bytes each, with the string in it or a place in a shared buffer.
+//!
+//! Taking rows copies views and shares buffers. A string of at most 12 bytes lies in its view: two of them are equal
+//! exactly when their views are, and most comparisons of longer ones end at the length and the first four bytes.
+
+use std::sync::Arc;
+
+use arrow::buffer::Buffer;
+
+/// Longest string that lies in its view.
+pub const INLINE_BYTES_MAX: usize = 12;
+
+/// A buffer that [`ByteStrings::append`] fills is closed when it has so many bytes.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A view: the length in 32 bits; then the string and zeros, or its first four bytes, the number of its buffer and its
+/// offset there, 32 bits each; all little-endian.
+type View = [u8; 16];
+
+/// The view of the empty string.
+const EMPTY: View = [0; 16];
+
+/// Strings, one for each row.
+#[derive(Clone, Debug, Default)]
+pub struct ByteStrings {
+    views: Vec<View>,
+    buffers: Arc<Vec<Buffer>>,
+    /// What was appended after the last of `buffers`; strings in it have the next number.
+    open: Vec<u8>,
+}
+
+impl ByteStrings {
+    /// Views into buffers, as Arrow's arrays have them; the caller knows that each lies in its buffer.
+    pub fn from_views(views: &[u128], buffers: Vec<Buffer>) -> Self {
+        Self {
+            views: views.iter().map(|view| view.to_le_bytes()).collect(),
+            buffers: Arc::new(buffers),
+            open: Vec::new(),
+        }
+    }
+
+    /// Copies of strings.
+    pub fn from_strings<'a>(strings: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut copied = Self::default();
+        strings.into_iter().for_each(|string| copied.push(string));
+        copied
+    }
+
+    /// So many empty strings.
+    pub fn empty_strings(count: usize) -> Self {
+        Self { views: vec![EMPTY; count], ..Self::default() }
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    /// One string. Panics when there is no such row.
+    #[inline]
+    pub fn get(&self, row: usize) -> &[u8] {
+        let view = &self.views[row];
+        let length = field(view, 0);
+        if length <= INLINE_BYTES_MAX {
+            &view[4..4 + length]
+        } else {
+            let offset = field(view, 12);
+            &self.buffer(field(view, 8))[offset..offset + length]
+        }
+    }
+
+    fn buffer(&self, number: usize) -> &[u8] {
+        self.buffers.get(number).map_or(&self.open, |buffer| buffer.as_slice())
+    }
+
+    /// Appends a copy of a string.
+    #[inline]
+    pub fn push(&mut self, string: &[u8]) {
+        let mut view = EMPTY;
+        set_field(&mut view, 0, string.len());
+        if string.len() <= INLINE_BYTES_MAX {
+            view[4..4 + string.len()].copy_from_slice(string);
+            return self.views.push(view);
+        }
+        if self.open.len() >= BUFFER_BYTES {
+            self.close();
+        }
+        view[4..8].copy_from_slice(&string[..4]);
+        set_field(&mut view, 8, self.buffers.len());
+        set_field(&mut view, 12, self.open.len());
+        self.open.extend_from_slice(string);
+        self.views.push(view);
+    }
+
+    fn close(&mut self) {
+        let full = std::mem::take(&mut self.open);
+        Arc::make_mut(&mut self.buffers).push(Buffer::from_vec(full));
+    }
+
+    /// Appends copies of strings.
+    pub fn append(&mut self, other: &Self) {
+        self.views.reserve(other.len());
+        for row in 0..other.len() {
+            self.push_from(other, row);
+        }
+    }
+
+    /// Appends copies of the strings at `rows` of `other`.
+    pub fn append_selected(&mut self, other: &Self, rows: &[u32]) {
+        self.views.reserve(rows.len());
+        for row in rows {
+            self.push_from(other, *row as usize);
+        }
+    }
+
+    /// Appends a copy of one string of `other`.
+    #[inline]
+    pub fn push_from(&mut self, other: &Self, row: usize) {
+        let view = other.views[row];
+        if field(&view, 0) <= INLINE_BYTES_MAX {
+            self.views.push(view);
+        } else {
+            self.push(other.get(row));
+        }
+    }
+
+    /// The strings at these rows; shares the buffers, except one that is still being appended to.
+    pub fn take(&self, rows: &[u32]) -> Self {
+        if !self.open.is_empty() {
+            let mut taken = Self::default();
+            taken.append_selected(self, rows);
+            return taken;
+        }
+        Self {
+            views: rows.iter().map(|row| self.views[*row as usize]).collect(),
+            buffers: self.buffers.clone(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Closes the buffer that is being appended to, so that [`Self::take`] shares it.
+    pub fn shrink(&mut self) {
+        if !self.open.is_empty() {
+            self.open.shrink_to_fit();
+            self.close();
+        }
+    }
+
+    /// The views and buffers, as Arrow's arrays take them.
+    pub fn to_views(&self) -> (Vec<u128>, Vec<Buffer>) {
+        let mut buffers = self.buffers.to_vec();
+        if !self.open.is_empty() {
+            buffers.push(Buffer::from_slice_ref(&self.open));
+        }
+        (self.views.iter().map(|view| u128::from_le_bytes(*view)).collect(), buffers)
+    }
+
+    /// Bytes held, with buffers that others may share.
+    pub fn bytes(&self) -> usize {
+        self.views.len() * 16 + self.open.len() + self.buffers.iter().map(Buffer::len).sum::<usize>()
+    }
+
+    /// Whether the strings of two rows are equal.
+    #[inline]
+    pub fn equal(&self, row: usize, other: &Self, other_row: usize) -> bool {
+        let (a, b) = (self.views[row], other.views[other_row]);
+        // Length and first four bytes.
+        if a[..8] != b[..8] {
+            return false;
+        }
+        if field(&a, 0) <= INLINE_BYTES_MAX { a == b } else { self.get(row) == other.get(other_row) }
+    }
+}
+
+/// 32 bits of a view.
+#[inline]
+fn field(view: &View, at: usize) -> usize {
+    u32::from_le_bytes(view[at..at + 4].try_into().expect("four bytes")) as usize
+}
+
+fn set_field(view: &mut View, at: usize, value: usize) {
+    let value = u32::try_from(value).expect("strings and buffers are below 4 GiB");
+    view[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::StringViewArray;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn strings_come_back_as_they_went_in(
+            strings in prop::collection::vec("[a-c]{0,30}", 1..50),
+            more in prop::collection::vec("[a-c]{0,30}", 1..50),
+        ) {
+            let mut held = ByteStrings::from_strings(strings.iter().map(String::as_bytes));
+            let array = StringViewArray::from_iter_values(&more);
+            let added = ByteStrings::from_views(array.views(), array.data_buffers().to_vec());
+            held.append(&added);
+            let all: Vec<&[u8]> = strings.iter().chain(&more).map(String::as_bytes).collect();
+            let found: Vec<&[u8]> = (0..held.len()).map(|row| held.get(row)).collect();
+            prop_assert_eq!(&found, &all);
+            let rows: Vec<u32> = (0..held.len() as u32).rev().collect();
+            let before = held.take(&rows);
+            held.shrink();
+            let after = held.take(&rows);
+            for (at, row) in rows.iter().enumerate() {
+                prop_assert_eq!(before.get(at), all[*row as usize]);
+                prop_assert_eq!(after.get(at), all[*row as usize]);
+                prop_assert!(after.equal(at, &held, *row as usize));
+                prop_assert_eq!(after.equal(at, &held, 0), all[*row as usize] == all[0]);
+            }
+        }
+    }
+}

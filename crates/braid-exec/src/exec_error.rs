@@ -1,0 +1,57 @@
+//! Why a query's operators failed.
+
+use std::fmt;
+
+use braid_base::ByteSize;
+
+/// What went wrong, for one query.
+#[derive(Debug)]
+pub enum ExecError {
+    /// A value beyond what its type holds: PostgreSQL's "… out of range" (22003).
+    OutOfRange {
+        /// The type, as PostgreSQL names it.
+        type_name: &'static str,
+    },
+    /// Division by zero (22012).
+    DivisionByZero,
+    /// More memory than the query may have.
+    Memory(MemoryExceeded),
+    /// A subquery that stands for one value had several rows (21000).
+    SeveralRows,
+    /// What an expression or a source of rows from elsewhere reports.
+    Foreign(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A request for memory that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryExceeded {
+    /// Who asked.
+    pub operator: &'static str,
+    /// How much more it asked for.
+    pub asked: ByteSize,
+    /// What the budget says.
+    pub reason: String,
+}
+
+impl fmt::Display for ExecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { type_name } => write!(f, "{type_name} out of range"),
+            Self::DivisionByZero => f.write_str("division by zero"),
+            Self::Memory(MemoryExceeded { operator, asked, reason }) => {
+                write!(f, "{operator} asks for {asked} more of memory: {reason}")
+            }
+            Self::SeveralRows => f.write_str("more than one row returned by a subquery used as an expression"),
+            Self::Foreign(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExecError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Foreign(error) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}

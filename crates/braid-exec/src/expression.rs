@@ -1,0 +1,169 @@
+//! Expressions over the columns of a batch.
+//!
+//! Types are settled by whoever makes the plan: operands of an operation have one scale, dates are days, and what is
+//! beyond these operations is an expression from elsewhere, evaluated on Arrow arrays.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
+use braid_storage::Scalar;
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub enum Expression {
+    /// The column at this position of the batch.
+    Column(usize),
+    /// A constant; `None` for null.
+    Constant(Option<Scalar>),
+    /// Left and right, combined.
+    Arithmetic {
+        /// How.
+        operation: Arithmetic,
+        /// Left operand.
+        left: Box<Expression>,
+        /// Right operand.
+        right: Box<Expression>,
+        /// What the result may be.
+        range: NumberRange,
+    },
+    /// Integers times a power of ten: a numeric at a larger scale. Exact.
+    ScaleUp {
+        /// The integers.
+        value: Box<Expression>,
+        /// Digits that the scale grows by.
+        digits: u8,
+    },
+    /// Left compared with right, of one kind and scale. Strings bytewise, floats in PostgreSQL's order.
+    Compare {
+        /// How.
+        comparison: Comparison,
+        /// Left operand.
+        left: Box<Expression>,
+        /// Right operand.
+        right: Box<Expression>,
+    },
+    /// AND of all, in SQL's three-valued logic.
+    And(Vec<Expression>),
+    /// OR of all.
+    Or(Vec<Expression>),
+    /// NOT.
+    Not(Box<Expression>),
+    /// IS NULL.
+    IsNull(Box<Expression>),
+    /// Whether it is equal to one of the constants, none of which is null.
+    In {
+        /// What is looked up.
+        value: Box<Expression>,
+        /// Constants of its kind, without duplicates.
+        list: Vec<Scalar>,
+    },
+    /// LIKE: `%` any string, `_` any character (text is UTF-8), a backslash escapes.
+    Like {
+        /// Text.
+        value: Box<Expression>,
+        /// The pattern, as SQL writes it.
+        pattern: String,
+    },
+    /// CASE WHEN: the first branch whose condition is true; only its rows are evaluated.
+    Case {
+        /// Conditions and results.
+        branches: Vec<(Expression, Expression)>,
+        /// ELSE; null without it.
+        otherwise: Option<Box<Expression>>,
+    },
+    /// A field of a date (days since 1970), as an integer.
+    DatePart {
+        /// Which.
+        part: DatePart,
+        /// Dates.
+        value: Box<Expression>,
+    },
+    /// `substring(value from start for length)`, counted in characters from 1 (text is UTF-8); as PostgreSQL, a start
+    /// below 1 uses up length.
+    Substring {
+        /// Text.
+        value: Box<Expression>,
+        /// First character.
+        start: i64,
+        /// Number of characters, not negative; to the end without it.
+        length: Option<i64>,
+    },
+    /// Evaluated elsewhere, on Arrow arrays.
+    Foreign {
+        /// By whom.
+        function: Arc<dyn ForeignExpression>,
+        /// Its arguments and their types.
+        arguments: Vec<(Expression, DataType)>,
+    },
+}
+
+/// An expression that somebody else evaluates.
+pub trait ForeignExpression: Send + Sync + fmt::Debug {
+    /// Its value for each row.
+    ///
+    /// # Errors
+    /// Whatever it reports.
+    fn evaluate(
+        &self,
+        arguments: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// How two numbers are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Sum.
+    Add,
+    /// Difference.
+    Subtract,
+    /// Product.
+    Multiply,
+}
+
+/// What results a type of number has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NumberRange {
+    /// smallint
+    Int16,
+    /// integer, and dates
+    Int32,
+    /// bigint
+    Int64,
+    /// numeric: up to 128 bits, 64 as long as they suffice
+    Numeric,
+    /// double precision; an infinite result of finite numbers is out of range
+    Double,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// =
+    Equal,
+    /// <>
+    NotEqual,
+    /// <
+    Less,
+    /// <=
+    LessOrEqual,
+    /// >
+    Greater,
+    /// >=
+    GreaterOrEqual,
+}
+
+/// A field of a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatePart {
+    /// Year; 0 and below before our era, as PostgreSQL's internal count.
+    Year,
+    /// 1 to 4
+    Quarter,
+    /// 1 to 12
+    Month,
+    /// 1 to 31
+    Day,
+}
