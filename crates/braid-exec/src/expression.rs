@@ -2,6 +2,37 @@
 //!
 //! Types are settled by whoever makes the plan: operands of an operation have one scale, dates are days, and what is
 //! beyond these operations is an expression from elsewhere, evaluated on Arrow arrays.
+//!
+//! An [`Expression`] is a description that plans rewrite and share; each worker evaluates it with an [`Evaluator`] of its
+//! own.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `evaluator` | [`Evaluator`], and the tree it walks |
+//! | `compilation` | from an expression to that tree: constants folded, patterns and sets prepared |
+//! | `operand` | what kernels get: a vector or a constant |
+//! | `row_subset` | evaluating for some of a batch's rows only |
+//! | `arithmetic`, `comparison`, `boolean_logic`, `date_part`, `substring`, `membership`, `case` | the operations |
+//! | `string_predicate` | a condition on strings, once for each string of a dictionary |
+//! | `like_pattern` | LIKE's patterns, by their shape |
+//! | `foreign` | expressions from elsewhere |
+
+mod arithmetic;
+mod boolean_logic;
+mod case;
+mod comparison;
+mod compilation;
+mod date_part;
+mod evaluator;
+mod foreign;
+mod like_pattern;
+mod membership;
+mod operand;
+mod row_subset;
+mod string_predicate;
+mod substring;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +40,8 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use braid_storage::Scalar;
+
+pub use evaluator::Evaluator;
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -97,6 +130,65 @@ pub enum Expression {
         /// Its arguments and their types.
         arguments: Vec<(Expression, DataType)>,
     },
+}
+
+impl Expression {
+    /// Appends the columns it reads, each as often as it reads it.
+    pub fn columns(&self, columns: &mut Vec<usize>) {
+        if let Self::Column(column) = self {
+            columns.push(*column);
+        }
+        self.children().into_iter().for_each(|child| child.columns(columns));
+    }
+
+    /// Replaces each column that it reads.
+    pub fn map_columns(&mut self, map: &mut impl FnMut(usize) -> usize) {
+        if let Self::Column(column) = self {
+            *column = map(*column);
+        }
+        self.children_mut().into_iter().for_each(|child| child.map_columns(map));
+    }
+
+    /// What it is made of, from left to right.
+    fn children(&self) -> Vec<&Self> {
+        match self {
+            Self::Column(_) | Self::Constant(_) => Vec::new(),
+            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => vec![left, right],
+            Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
+            Self::Not(value)
+            | Self::IsNull(value)
+            | Self::ScaleUp { value, .. }
+            | Self::In { value, .. }
+            | Self::Like { value, .. }
+            | Self::DatePart { value, .. }
+            | Self::Substring { value, .. } => vec![value],
+            Self::Case { branches, otherwise } => {
+                let branches = branches.iter().flat_map(|(condition, result)| [condition, result]);
+                branches.chain(otherwise.as_deref()).collect()
+            }
+            Self::Foreign { arguments, .. } => arguments.iter().map(|(argument, _)| argument).collect(),
+        }
+    }
+
+    fn children_mut(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::Column(_) | Self::Constant(_) => Vec::new(),
+            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => vec![left, right],
+            Self::And(parts) | Self::Or(parts) => parts.iter_mut().collect(),
+            Self::Not(value)
+            | Self::IsNull(value)
+            | Self::ScaleUp { value, .. }
+            | Self::In { value, .. }
+            | Self::Like { value, .. }
+            | Self::DatePart { value, .. }
+            | Self::Substring { value, .. } => vec![value],
+            Self::Case { branches, otherwise } => {
+                let branches = branches.iter_mut().flat_map(|(condition, result)| [condition, result]);
+                branches.chain(otherwise.as_deref_mut()).collect()
+            }
+            Self::Foreign { arguments, .. } => arguments.iter_mut().map(|(argument, _)| argument).collect(),
+        }
+    }
 }
 
 /// An expression that somebody else evaluates.

@@ -52,7 +52,7 @@ pub use batch::{Batch, Origin};
 pub use byte_strings::ByteStrings;
 pub use class_sets::{ClassSets, RowClass};
 pub use exec_error::ExecError;
-pub use expression::Expression;
+pub use expression::{Evaluator, Expression};
 pub use group_keys::KeyValue;
 pub use integer_expression::{IntegerExpression, IntegerOperation};
 pub use memory::{FixedBudget, MemoryBudget, Reservation};

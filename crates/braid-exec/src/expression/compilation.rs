@@ -1,0 +1,146 @@
+//! From an expression to the tree that is evaluated.
+//!
+//! What has only constants below it is evaluated here, once. If that fails it stays as it is, and fails for the first row
+//! that wants it: there may be none. Branches of CASE and parts of AND and OR that constants settle disappear. Expressions
+//! from elsewhere are left alone, since they may not give the same every time.
+
+use std::sync::Arc;
+
+use braid_storage::Scalar;
+
+use crate::Batch;
+use crate::expression::Expression;
+use crate::expression::boolean_logic::{Connective, Junction};
+use crate::expression::case::Case;
+use crate::expression::evaluator::Node;
+use crate::expression::foreign::ForeignCall;
+use crate::expression::like_pattern::LikePattern;
+use crate::expression::membership::ValueSet;
+use crate::expression::string_predicate::DictionaryCache;
+use crate::expression::substring::Substring;
+
+/// Prepares an expression.
+pub(super) fn compile(expression: Expression) -> Node {
+    let boxed = |expression: Box<Expression>| Box::new(compile(*expression));
+    let node = match expression {
+        Expression::Column(column) => return Node::Column(column),
+        Expression::Constant(value) => return Node::Constant(value.map(Arc::new)),
+        Expression::Arithmetic { operation, left, right, range } => {
+            Node::Arithmetic { operation, range, left: boxed(left), right: boxed(right) }
+        }
+        Expression::ScaleUp { value, digits } => Node::ScaleUp { value: boxed(value), digits },
+        Expression::Compare { comparison, left, right } => {
+            Node::Compare { comparison, left: boxed(left), right: boxed(right), cache: DictionaryCache::default() }
+        }
+        Expression::And(parts) => return junction(Connective::And, parts),
+        Expression::Or(parts) => return junction(Connective::Or, parts),
+        Expression::Not(value) => Node::Not(boxed(value)),
+        Expression::IsNull(value) => Node::IsNull(boxed(value)),
+        Expression::In { value, list } => Node::In { value: boxed(value), set: Box::new(ValueSet::new(list)) },
+        Expression::Like { value, pattern } => {
+            let pattern = Box::new(LikePattern::new(&pattern));
+            Node::Like { value: boxed(value), pattern, cache: DictionaryCache::default() }
+        }
+        Expression::Case { branches, otherwise } => return case(branches, otherwise),
+        Expression::DatePart { part, value } => Node::DatePart { part, value: boxed(value) },
+        Expression::Substring { value, start, length } => {
+            Node::Substring { value: boxed(value), substring: Box::new(Substring::new(start, length)) }
+        }
+        Expression::Foreign { function, arguments } => {
+            let arguments = arguments.into_iter().map(|(argument, data_type)| (compile(argument), data_type));
+            return Node::Foreign(ForeignCall::new(function, arguments));
+        }
+    };
+    folded(node)
+}
+
+/// A constant, if all below is constant and it has a value.
+fn folded(mut node: Node) -> Node {
+    let is_constant = |node: &Node| matches!(node, Node::Constant(_));
+    let foldable = match &node {
+        Node::Arithmetic { left, right, .. } | Node::Compare { left, right, .. } => {
+            is_constant(left) && is_constant(right)
+        }
+        Node::ScaleUp { value, .. }
+        | Node::Not(value)
+        | Node::IsNull(value)
+        | Node::In { value, .. }
+        | Node::Like { value, .. }
+        | Node::DatePart { value, .. }
+        | Node::Substring { value, .. } => is_constant(value),
+        Node::Column(_) | Node::Constant(_) | Node::Junction(_) | Node::Case(_) | Node::Foreign(_) => false,
+    };
+    if foldable && let Ok(value) = node.evaluate(&mut Batch::new(1)) {
+        return Node::Constant(value.into_vector(1).value(0).map(Arc::new));
+    }
+    node
+}
+
+/// The constant that an expression is, if it is one.
+fn constant(expression: &Expression) -> Option<Option<Scalar>> {
+    if let Expression::Constant(value) = expression {
+        return Some(value.clone());
+    }
+    let mut columns = Vec::new();
+    expression.columns(&mut columns);
+    if !columns.is_empty() {
+        return None;
+    }
+    match compile(expression.clone()) {
+        Node::Constant(value) => Some(value.map(|value| value.as_ref().clone())),
+        _ => None,
+    }
+}
+
+fn junction(connective: Connective, parts: Vec<Expression>) -> Node {
+    let mut left = Vec::with_capacity(parts.len());
+    for part in flattened(connective, parts) {
+        match constant(&part) {
+            Some(Some(Scalar::Bool(value))) if value == connective.decisive() => {
+                return Node::Constant(Some(Scalar::Bool(value).into()));
+            }
+            Some(Some(_)) => {}
+            // Nulls have a say, but one of them is as good as many.
+            Some(None) => {
+                if !left.iter().any(|part| matches!(part, Expression::Constant(None))) {
+                    left.push(Expression::Constant(None));
+                }
+            }
+            None => left.push(part),
+        }
+    }
+    match left.len() {
+        0 => Node::Constant(Some(Scalar::Bool(!connective.decisive()).into())),
+        1 => compile(left.remove(0)),
+        _ => Node::Junction(Junction::new(connective, left)),
+    }
+}
+
+/// The parts, with those of parts that have the same connective.
+fn flattened(connective: Connective, parts: Vec<Expression>) -> Vec<Expression> {
+    parts
+        .into_iter()
+        .flat_map(|part| match (connective, part) {
+            (Connective::And, Expression::And(parts)) | (Connective::Or, Expression::Or(parts)) => {
+                flattened(connective, parts)
+            }
+            (_, part) => vec![part],
+        })
+        .collect()
+}
+
+fn case(branches: Vec<(Expression, Expression)>, otherwise: Option<Box<Expression>>) -> Node {
+    let mut left = Vec::with_capacity(branches.len());
+    let mut otherwise = otherwise.map_or(Expression::Constant(None), |otherwise| *otherwise);
+    for (condition, result) in branches {
+        match constant(&condition) {
+            Some(Some(Scalar::Bool(true))) => {
+                otherwise = result;
+                break;
+            }
+            Some(_) => {}
+            None => left.push((condition, result)),
+        }
+    }
+    if left.is_empty() { compile(otherwise) } else { Node::Case(Box::new(Case::new(left, otherwise))) }
+}

@@ -1,0 +1,122 @@
+//! One worker's evaluation of an expression: a tree of prepared operations, walked once a batch.
+//!
+//! The tree keeps what is worth keeping between batches: patterns, sets, results for a dictionary, observed
+//! selectivities. None of it changes an answer.
+
+use std::sync::Arc;
+
+use braid_storage::Scalar;
+
+use crate::exec_error::ExecError;
+use crate::expression::boolean_logic::{Junction, is_null, is_true, not};
+use crate::expression::case::Case;
+use crate::expression::compilation::compile;
+use crate::expression::foreign::ForeignCall;
+use crate::expression::like_pattern::LikePattern;
+use crate::expression::membership::ValueSet;
+use crate::expression::operand::{Operand, booleans, nulls};
+use crate::expression::string_predicate::{DictionaryCache, select_strings};
+use crate::expression::substring::Substring;
+use crate::expression::{Arithmetic, Comparison, DatePart, Expression, NumberRange, arithmetic, comparison, date_part};
+use crate::{Batch, Vector};
+
+/// One worker's evaluation of an expression: caches what depends on dictionaries, and holds what was prepared from
+/// patterns and lists.
+#[derive(Debug)]
+pub struct Evaluator {
+    root: Node,
+}
+
+impl Evaluator {
+    /// Prepares an expression.
+    pub fn new(expression: Expression) -> Self {
+        Self { root: compile(expression) }
+    }
+
+    /// Its value for each row. A column comes as the batch has it, not as a copy.
+    ///
+    /// # Errors
+    /// When it has no value for some row: a number out of its range, or whatever an expression from elsewhere reports.
+    pub fn evaluate(&mut self, batch: &mut Batch) -> Result<Arc<Vector>, ExecError> {
+        Ok(self.root.evaluate(batch)?.into_vector(batch.row_count()))
+    }
+
+    /// For each row whether the condition is true (false and null are not). Columns of later parts of a conjunction
+    /// may not have been read for the whole batch, nor what fails for rows that an earlier part rules out.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate`].
+    pub fn select(&mut self, batch: &mut Batch) -> Result<Vec<bool>, ExecError> {
+        self.root.select(batch)
+    }
+}
+
+/// An operation with what was prepared for it.
+#[derive(Debug)]
+pub(super) enum Node {
+    Column(usize),
+    Constant(Option<Arc<Scalar>>),
+    Arithmetic { operation: Arithmetic, range: NumberRange, left: Box<Node>, right: Box<Node> },
+    ScaleUp { value: Box<Node>, digits: u8 },
+    Compare { comparison: Comparison, left: Box<Node>, right: Box<Node>, cache: DictionaryCache<Vec<bool>> },
+    Junction(Junction),
+    Not(Box<Node>),
+    IsNull(Box<Node>),
+    In { value: Box<Node>, set: Box<ValueSet> },
+    Like { value: Box<Node>, pattern: Box<LikePattern>, cache: DictionaryCache<Vec<bool>> },
+    Case(Box<Case>),
+    DatePart { part: DatePart, value: Box<Node> },
+    Substring { value: Box<Node>, substring: Box<Substring> },
+    Foreign(ForeignCall),
+}
+
+impl Node {
+    /// Its value for each row.
+    pub fn evaluate(&mut self, batch: &mut Batch) -> Result<Operand, ExecError> {
+        let row_count = batch.row_count();
+        Ok(match self {
+            Self::Column(column) => Operand::Vector(batch.column(*column)),
+            Self::Constant(value) => Operand::Constant(value.clone()),
+            Self::Arithmetic { operation, range, left, right } => {
+                let (left, right) = (left.evaluate(batch)?, right.evaluate(batch)?);
+                arithmetic::arithmetic(*operation, *range, &left, &right, row_count)?
+            }
+            Self::ScaleUp { value, digits } => arithmetic::scale_up(&value.evaluate(batch)?, *digits, row_count)?,
+            Self::Compare { comparison, left, right, cache } => {
+                let (left, right) = (left.evaluate(batch)?, right.evaluate(batch)?);
+                comparison::compare(*comparison, &left, &right, row_count, cache)
+            }
+            Self::Junction(junction) => junction.evaluate(batch)?,
+            Self::Not(value) => not(&value.evaluate(batch)?, row_count),
+            Self::IsNull(value) => is_null(&value.evaluate(batch)?, row_count),
+            Self::In { value, set } => set.contains(&value.evaluate(batch)?),
+            Self::Like { value, pattern, cache } => like(value.evaluate(batch)?, pattern, cache),
+            Self::Case(case) => case.evaluate(batch)?,
+            Self::DatePart { part, value } => date_part::date_part(*part, &value.evaluate(batch)?, row_count),
+            Self::Substring { value, substring } => substring.of(&value.evaluate(batch)?),
+            Self::Foreign(call) => call.evaluate(batch)?,
+        })
+    }
+
+    /// For each row whether it is true.
+    pub fn select(&mut self, batch: &mut Batch) -> Result<Vec<bool>, ExecError> {
+        match self {
+            Self::Junction(junction) => junction.select(batch),
+            node => Ok(is_true(node.evaluate(batch)?, batch.row_count())),
+        }
+    }
+}
+
+fn like(text: Operand, pattern: &LikePattern, cache: &mut DictionaryCache<Vec<bool>>) -> Operand {
+    if text.is_null() {
+        return nulls();
+    }
+    let is_constant = matches!(text, Operand::Constant(_));
+    let vector = text.into_vector(1);
+    let found = select_strings(vector.values(), cache, |string| pattern.matches(string));
+    let found = found.expect("LIKE is asked of strings");
+    if is_constant {
+        return Operand::Constant(Some(Scalar::Bool(found[0]).into()));
+    }
+    booleans(found, vector.valid().map(<[bool]>::to_vec))
+}

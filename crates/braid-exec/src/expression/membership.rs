@@ -1,0 +1,161 @@
+//! IN with a list of constants: whether a value is one of a set.
+//!
+//! A set is held by the kinds of its values, and for each kind in the form that is quickest to ask: a few are compared one
+//! by one, integers that lie close together are positions in a table, the rest is hashed. A numeric is asked for among the
+//! integers or the wide integers by its value, whatever width its vector has.
+
+use std::collections::HashSet;
+
+use braid_storage::Scalar;
+
+use crate::expression::operand::{Operand, booleans, nulls};
+use crate::expression::string_predicate::{DictionaryCache, select_strings};
+use crate::vector::Values;
+
+/// So many values are compared one by one.
+const FEW: usize = 4;
+
+/// Integers that span at most so many are looked up in a table: 4 KiB.
+const TABLE_SPAN: u64 = 4096;
+
+/// Constants of one kind.
+#[derive(Debug)]
+pub(super) struct ValueSet {
+    integers: Integers,
+    wide: HashSet<i128>,
+    /// Keys of [`float_key`].
+    floats: Many<u64>,
+    strings: Many<Vec<u8>>,
+    bools: [bool; 2],
+    cache: DictionaryCache<Vec<bool>>,
+}
+
+#[derive(Debug)]
+enum Integers {
+    /// The last one repeats.
+    Few([i64; FEW]),
+    Table {
+        least: i64,
+        contains: Vec<bool>,
+    },
+    Hashed(HashSet<i64>),
+}
+
+#[derive(Debug)]
+enum Many<T> {
+    Few(Vec<T>),
+    Hashed(HashSet<T>),
+}
+
+impl ValueSet {
+    /// The set of these constants.
+    pub fn new(list: Vec<Scalar>) -> Self {
+        let (mut integers, mut floats, mut strings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut wide, mut bools) = (HashSet::new(), [false; 2]);
+        for constant in list {
+            match constant {
+                Scalar::Bool(value) => bools[usize::from(value)] = true,
+                Scalar::Int(value) => integers.push(value),
+                Scalar::Int128(value) => match i64::try_from(value) {
+                    Ok(value) => integers.push(value),
+                    Err(_) => drop(wide.insert(value)),
+                },
+                Scalar::Float(value) => floats.push(float_key(value)),
+                Scalar::Bytes(value) => strings.push(value),
+                Scalar::Interval(..) => panic!("vectors hold no intervals"),
+            }
+        }
+        Self {
+            integers: Integers::new(integers),
+            wide,
+            floats: Many::new(floats),
+            strings: Many::new(strings),
+            bools,
+            cache: DictionaryCache::default(),
+        }
+    }
+
+    /// Whether each value is in the set; null for null.
+    pub fn contains(&mut self, operand: &Operand) -> Operand {
+        if operand.is_null() {
+            return nulls();
+        }
+        let vector = operand.clone().into_vector(1);
+        let found = match vector.values() {
+            Values::Bool(values) => values.iter().map(|value| self.bools[usize::from(*value)]).collect(),
+            Values::Int(values) => self.integers.contain(values),
+            Values::Int128(values) => values
+                .iter()
+                .map(|value| match i64::try_from(*value) {
+                    Ok(value) => self.integers.contains(value),
+                    Err(_) => self.wide.contains(value),
+                })
+                .collect(),
+            Values::Float(values) => match &self.floats {
+                Many::Few(few) => values.iter().map(|value| few.contains(&float_key(*value))).collect(),
+                Many::Hashed(many) => values.iter().map(|value| many.contains(&float_key(*value))).collect(),
+            },
+            values => match &self.strings {
+                Many::Few(few) => {
+                    select_strings(values, &mut self.cache, |string| few.iter().any(|known| known == string))
+                }
+                Many::Hashed(many) => select_strings(values, &mut self.cache, |string| many.contains(string)),
+            }
+            .expect("the other kinds are strings"),
+        };
+        match operand {
+            Operand::Vector(vector) => booleans(found, vector.valid().map(<[bool]>::to_vec)),
+            Operand::Constant(_) => Operand::Constant(Some(Scalar::Bool(found[0]).into())),
+        }
+    }
+}
+
+impl Integers {
+    fn new(values: Vec<i64>) -> Self {
+        let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else {
+            return Self::Hashed(HashSet::new());
+        };
+        if values.len() <= FEW {
+            return Self::Few(std::array::from_fn(|at| values[at.min(values.len() - 1)]));
+        }
+        if greatest.abs_diff(*least) >= TABLE_SPAN {
+            return Self::Hashed(values.into_iter().collect());
+        }
+        let mut contains = vec![false; greatest.abs_diff(*least) as usize + 1];
+        values.iter().for_each(|value| contains[value.abs_diff(*least) as usize] = true);
+        Self::Table { least: *least, contains }
+    }
+
+    fn contain(&self, values: &[i64]) -> Vec<bool> {
+        match self {
+            Self::Few([a, b, c, d]) => {
+                values.iter().map(|value| (value == a) | (value == b) | (value == c) | (value == d)).collect()
+            }
+            Self::Table { least, contains } => values
+                .iter()
+                .map(|value| contains.get(value.wrapping_sub(*least) as u64 as usize) == Some(&true))
+                .collect(),
+            Self::Hashed(many) => values.iter().map(|value| many.contains(value)).collect(),
+        }
+    }
+
+    fn contains(&self, value: i64) -> bool {
+        match self {
+            Self::Few(few) => few.contains(&value),
+            Self::Table { least, contains } => contains.get(value.wrapping_sub(*least) as u64 as usize) == Some(&true),
+            Self::Hashed(many) => many.contains(&value),
+        }
+    }
+}
+
+impl<T: Eq + std::hash::Hash> Many<T> {
+    fn new(values: Vec<T>) -> Self {
+        if values.len() <= FEW { Self::Few(values) } else { Self::Hashed(values.into_iter().collect()) }
+    }
+}
+
+/// Bits that are equal for floats that are: one NaN, one zero.
+#[inline]
+fn float_key(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
+}
