@@ -8,6 +8,7 @@
 //! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
 //! | [`expression`] | what is computed on them |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
+//! | [`hash_join`] | rows of two sides with equal keys |
 //! | [`memory`], [`exec_error`] | what a query may hold, and why it failed |
 //!
 //! Many queries in one pass, so far over one table: the data-query model of SharedDB (VLDB 2012). Rows carry the set of
@@ -36,6 +37,7 @@ pub mod class_sets;
 pub mod exec_error;
 pub mod expression;
 mod group_keys;
+pub mod hash_join;
 pub mod integer_expression;
 pub mod memory;
 mod multiplicative_hasher;

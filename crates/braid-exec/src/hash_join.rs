@@ -1,0 +1,133 @@
+//! The hash join: one side's rows are collected and found by their keys, the other side's rows look for partners.
+//!
+//! The build side is finished before probing starts. Workers collect [`BuildRows`], a [`JoinTable`] brings them together,
+//! and each worker probes the table with a [`JoinProbe`] of its own. What only the end of probing can tell (build rows
+//! without partner) comes from [`JoinTable::unmatched`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `build_rows` | what a worker collects |
+//! | `key_addresses` | integer keys as one number of a known range |
+//! | `direct_addresses` | arrays and bitmaps by that number, where its range is small |
+//! | `hashed_keys` | open addressing for all other keys |
+//! | `key_hashes`, `key_equality` | hashes of keys, and comparisons, a vector at a time |
+//! | `row_lists` | the rows of a key that repeats |
+//! | `join_table` | columns and keys of the build side, and which rows found partners |
+//! | `join_probe`, `candidates` | from a batch to pairs |
+//! | `key_filter` | what the build side's keys say to a scan of the probe side |
+//! | `unmatched_rows` | what comes after probing |
+//!
+//! Rows with one key make a *group*. Where keys are unique a group is its row, and probing is one load for each row. A
+//! join without keys is the same code: all its rows have the only key there is.
+//!
+//! Nothing here spills to disk: a build side that does not fit its budget is an error.
+
+mod build_rows;
+mod candidates;
+mod direct_addresses;
+mod hashed_keys;
+mod join_probe;
+mod join_table;
+mod key_addresses;
+mod key_equality;
+mod key_filter;
+mod key_hashes;
+mod row_lists;
+#[cfg(test)]
+mod tests;
+mod unmatched_rows;
+
+pub use build_rows::BuildRows;
+pub use join_probe::{JoinProbe, Residual};
+pub use join_table::JoinTable;
+pub use key_filter::KeyFilter;
+pub use unmatched_rows::UnmatchedRows;
+
+/// What becomes of rows with and without partners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    /// Pairs.
+    Inner,
+    /// Pairs, and probe rows without partner with nulls for the build side.
+    ProbeOuter,
+    /// Pairs; after probing, build rows without partner with nulls for the probe side.
+    BuildOuter,
+    /// Both of these.
+    FullOuter,
+    /// Probe rows with a partner, once.
+    ProbeSemi,
+    /// Probe rows without partner.
+    ProbeAnti,
+    /// Probe rows and whether they have a partner, as one more column.
+    ProbeMark,
+    /// After probing, build rows with a partner, once.
+    BuildSemi,
+    /// After probing, build rows without partner.
+    BuildAnti,
+}
+
+impl JoinKind {
+    /// Whether build rows must know if they found partners.
+    pub(crate) fn marks_build_rows(self) -> bool {
+        matches!(self, Self::BuildOuter | Self::FullOuter | Self::BuildSemi | Self::BuildAnti)
+    }
+
+    /// Whether probe rows leave with build rows beside them.
+    pub(crate) fn makes_pairs(self) -> bool {
+        matches!(self, Self::Inner | Self::ProbeOuter | Self::BuildOuter | Self::FullOuter)
+    }
+
+    /// Whether probe rows without partner leave with nulls beside them.
+    pub(crate) fn keeps_probe_rows(self) -> bool {
+        matches!(self, Self::ProbeOuter | Self::FullOuter)
+    }
+
+    /// Whether all that counts is if a probe row has a partner.
+    pub(crate) fn tests_probe_rows(self) -> bool {
+        matches!(self, Self::ProbeSemi | Self::ProbeAnti | Self::ProbeMark)
+    }
+
+    /// Whether probe rows without partner change nothing, so that they may be dropped before they come.
+    pub(crate) fn drops_probe_rows(self) -> bool {
+        matches!(self, Self::Inner | Self::ProbeSemi | Self::BuildOuter | Self::BuildSemi | Self::BuildAnti)
+    }
+}
+
+/// A join.
+#[derive(Clone, Debug)]
+pub struct JoinSpec {
+    /// What becomes of rows.
+    pub kind: JoinKind,
+    /// Columns of the build side's batches; the first must equal the first of `probe_keys`, and so on. Without any,
+    /// every pair of rows has equal keys.
+    pub build_keys: Vec<usize>,
+    /// Columns of the probe side's batches, as many.
+    pub probe_keys: Vec<usize>,
+    /// Whether null equals null: IS NOT DISTINCT FROM. Otherwise it equals nothing.
+    pub nulls_equal: bool,
+    /// NOT IN: a comparison with null may have been true. Only for [`JoinKind::ProbeAnti`] and [`JoinKind::ProbeMark`]
+    /// with one key and without `nulls_equal`.
+    pub null_aware: bool,
+    /// Whether pairs count only if one more condition is true; each [`JoinProbe`] brings it.
+    pub has_residual: bool,
+    /// Columns of the build side's batches.
+    pub build_column_count: usize,
+}
+
+impl JoinSpec {
+    /// Panics on what no plan may ask for.
+    pub(crate) fn check(&self) {
+        assert_eq!(self.build_keys.len(), self.probe_keys.len(), "keys come in pairs");
+        assert!(self.build_keys.iter().all(|key| *key < self.build_column_count), "keys are columns");
+        let may_be_null_aware = matches!(self.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark);
+        assert!(
+            !self.null_aware || may_be_null_aware && self.build_keys.len() == 1 && !self.nulls_equal,
+            "NOT IN has one key, whose nulls are unknown"
+        );
+    }
+
+    /// Whether the build side's keys are all that matters of it.
+    pub(crate) fn needs_keys_only(&self) -> bool {
+        self.kind.tests_probe_rows() && !self.has_residual
+    }
+}

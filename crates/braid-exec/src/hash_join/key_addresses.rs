@@ -1,0 +1,155 @@
+//! Integer keys as one number of a known range: the key's *address*.
+//!
+//! The build side's keys tell each column's range; the address counts the combinations, as the index of an array of so
+//! many dimensions does. What lies outside any column's range has no partner, which is known without looking. Two keys
+//! become one number that way, and null is one value more where it equals itself.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::Vector;
+use crate::vector::Values;
+
+/// No build row has this key. Addresses end at 2^63, so adding to it saturates, and every range is below it.
+pub(crate) const NO_ADDRESS: u64 = u64::MAX;
+
+const ADDRESS_COUNT_MAX: u128 = 1 << 63;
+
+/// From keys to addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyAddresses {
+    keys: Vec<KeyRange>,
+    /// All addresses are below.
+    pub(crate) count: u64,
+}
+
+/// One column of the key. The address grows by `stride * (value - min)`.
+#[derive(Clone, Debug)]
+struct KeyRange {
+    min: i64,
+    /// Values from `min`; zero when there is nothing but nulls.
+    value_count: u64,
+    stride: u64,
+    /// What null adds; [`NO_ADDRESS`] where it equals nothing or there is none.
+    null_address: u64,
+}
+
+impl KeyAddresses {
+    /// The addresses of these keys; `None` when they are no integers or have too many combinations.
+    pub(crate) fn of(keys: &[Arc<Vector>], nulls_equal: bool) -> Option<Self> {
+        let mut count: u128 = 1;
+        let mut ranges = Vec::with_capacity(keys.len());
+        for key in keys {
+            let (min, value_count) = match extremes(key)? {
+                Some((min, max)) => (min, (i128::from(max) - i128::from(min) + 1) as u128),
+                None => (0, 0),
+            };
+            let has_null = nulls_equal && key.valid().is_some_and(|valid| valid.contains(&false));
+            let combinations = count.checked_mul(value_count + u128::from(has_null))?;
+            if combinations > ADDRESS_COUNT_MAX {
+                return None;
+            }
+            let (stride, value_count) = (count as u64, value_count as u64);
+            let null_address = if has_null { stride.wrapping_mul(value_count) } else { NO_ADDRESS };
+            ranges.push(KeyRange { min, value_count, stride, null_address });
+            count = combinations;
+        }
+        Some(Self { keys: ranges, count: count as u64 })
+    }
+
+    /// The addresses of rows; [`NO_ADDRESS`] where no build row has the key.
+    pub(crate) fn fill(&self, keys: &[Arc<Vector>], rows: Range<usize>, addresses: &mut Vec<u64>) {
+        addresses.clear();
+        addresses.resize(rows.len(), 0);
+        for (range, key) in self.keys.iter().zip(keys) {
+            range.add(key, rows.clone(), addresses);
+        }
+    }
+
+    /// Smallest and largest value of a key's column, if nulls have no partners; the first is above the second when
+    /// there is none.
+    pub(crate) fn bounds(&self, key: usize) -> Option<(i64, i64)> {
+        let KeyRange { min, value_count, null_address, .. } = self.keys[key];
+        if null_address != NO_ADDRESS {
+            return None;
+        }
+        Some(if value_count == 0 { (i64::MAX, i64::MIN) } else { (min, min.wrapping_add((value_count - 1) as i64)) })
+    }
+}
+
+impl KeyRange {
+    fn add(&self, key: &Vector, rows: Range<usize>, addresses: &mut [u64]) {
+        let valid = key.valid().map(|valid| &valid[rows.clone()]);
+        let from_min = |value: i64| (value as u64).wrapping_sub(self.min as u64);
+        match key.values() {
+            Values::Int(values) => self.add_values(&values[rows], valid, from_min, addresses),
+            Values::Int128(values) => {
+                let from_min = |value: i128| i64::try_from(value).map_or(NO_ADDRESS, from_min);
+                self.add_values(&values[rows], valid, from_min, addresses);
+            }
+            Values::Bool(values) => self.add_values(&values[rows], valid, |value| from_min(value.into()), addresses),
+            // The build side has nothing but nulls here, and so may have any kind.
+            Values::Float(_) | Values::Bytes(_) | Values::Coded(_) => {
+                let nothing = vec![false; rows.len()];
+                self.add_values(&nothing, valid, |_| NO_ADDRESS, addresses);
+            }
+        }
+    }
+
+    fn add_values<T: Copy>(
+        &self,
+        values: &[T],
+        valid: Option<&[bool]>,
+        from_min: impl Fn(T) -> u64,
+        addresses: &mut [u64],
+    ) {
+        let Self { value_count, stride, null_address, .. } = *self;
+        let added = |value: T| {
+            let distance = from_min(value);
+            if distance < value_count { distance.wrapping_mul(stride) } else { NO_ADDRESS }
+        };
+        match valid {
+            None => {
+                for (address, value) in addresses.iter_mut().zip(values) {
+                    *address = address.saturating_add(added(*value));
+                }
+            }
+            Some(valid) => {
+                for ((address, value), valid) in addresses.iter_mut().zip(values).zip(valid) {
+                    *address = address.saturating_add(if *valid { added(*value) } else { null_address });
+                }
+            }
+        }
+    }
+}
+
+/// Smallest and largest value; inner `None` without any, outer `None` unless they are 64-bit integers.
+fn extremes(key: &Vector) -> Option<Option<(i64, i64)>> {
+    match key.values() {
+        Values::Int(values) => Some(extremes_of(values, key.valid(), i64::MIN, i64::MAX)),
+        Values::Int128(values) => match extremes_of(values, key.valid(), i128::MIN, i128::MAX) {
+            Some((min, max)) => Some(Some((i64::try_from(min).ok()?, i64::try_from(max).ok()?))),
+            None => Some(None),
+        },
+        Values::Bool(values) => {
+            let extremes = extremes_of(values, key.valid(), false, true);
+            Some(extremes.map(|(min, max)| (min.into(), max.into())))
+        }
+        Values::Float(_) | Values::Bytes(_) | Values::Coded(_) => {
+            let all_null = key.is_empty() || key.valid().is_some_and(|valid| !valid.contains(&true));
+            all_null.then_some(None)
+        }
+    }
+}
+
+fn extremes_of<T: Copy + Ord>(values: &[T], valid: Option<&[bool]>, least: T, most: T) -> Option<(T, T)> {
+    let within = |(min, max): (T, T), value: &T| (min.min(*value), max.max(*value));
+    let (min, max) = match valid {
+        None => values.iter().fold((most, least), within),
+        Some(valid) => {
+            let values = values.iter().zip(valid).filter(|(_, valid)| **valid);
+            values.map(|(value, _)| value).fold((most, least), within)
+        }
+    };
+    (min <= max).then_some((min, max))
+}
