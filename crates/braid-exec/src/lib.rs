@@ -7,6 +7,7 @@
 //! | [`vector`], [`byte_strings`] | the values of a column for some rows |
 //! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
 //! | [`expression`] | what is computed on them |
+//! | [`hash_aggregation`] | groups of one query and what is aggregated for each |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 //! | [`hash_join`] | rows of two sides with equal keys |
 //! | [`memory`], [`exec_error`] | what a query may hold, and why it failed |
@@ -38,6 +39,7 @@ pub mod exec_error;
 pub mod expression;
 mod group_keys;
 pub mod hash_join;
+pub mod hash_aggregation;
 pub mod integer_expression;
 pub mod memory;
 mod multiplicative_hasher;

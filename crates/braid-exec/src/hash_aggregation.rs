@@ -1,0 +1,188 @@
+//! Grouping and aggregation of one query: GROUP BY, aggregates without it, and DISTINCT.
+//!
+//! Each worker has groups and states of its own and shares nothing while it consumes rows. A row's key columns become a
+//! group number (`group_table`), the cheapest way that the keys allow: without hashing where they have few values or are
+//! densely numbered integers. Then each argument is accumulated into states by group number, one loop for a vector
+//! (`aggregate_states`); aggregates of the same argument share what they can (`aggregate_plan`). DISTINCT aggregates
+//! keep pairs of group and value, and are computed at the end (`distinct_values`). At last the workers' groups are merged,
+//! in partitions that several threads can work on (`merge`).
+//!
+//! Everything is held in memory; a query that needs more than its budget fails. Types are the plan's business: a sum of
+//! integers comes out at whatever width it needs, and whoever wants a bigint checks the range.
+//!
+//! Sums of floats depend on the order of rows, as they do everywhere.
+
+mod aggregate_plan;
+mod aggregate_states;
+mod averages;
+mod dense_groups;
+mod direct_groups;
+mod distinct_values;
+mod extremes;
+mod group_table;
+mod hashed_groups;
+mod key_hashes;
+mod merge;
+mod stored_keys;
+mod sums;
+
+#[cfg(test)]
+mod measurements;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use merge::Aggregation;
+
+use aggregate_plan::{AggregatePlan, InputPlan};
+use group_table::{GroupTable, Thresholds};
+use merge::{Accumulated, MetGroups};
+
+use crate::vector::{Values, Vector};
+use crate::{Batch, ExecError, MemoryBudget};
+
+/// Who asks for memory.
+const OPERATOR: &str = "aggregation";
+
+/// What is computed of a group's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregateFunction {
+    /// Number of rows; takes no argument.
+    CountRows,
+    /// Number of values that are not null.
+    Count,
+    /// Sum of numbers; that of integers is exact.
+    Sum,
+    /// Least value. A NaN is above all numbers, strings are in the order of their bytes.
+    Minimum,
+    /// Greatest value.
+    Maximum,
+    /// Sum divided by count.
+    Average(AverageKind),
+    /// Whether all booleans are true.
+    BoolAnd,
+    /// Whether a boolean is true.
+    BoolOr,
+}
+
+/// How an average is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AverageKind {
+    /// A numeric: `sum * 10^scale_up_digits / count`, truncated towards zero.
+    Numeric {
+        /// Digits that the average has after the point beyond the argument's.
+        scale_up_digits: u8,
+    },
+    /// In double precision.
+    Float,
+}
+
+/// One aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AggregateCall {
+    /// What is computed.
+    pub function: AggregateFunction,
+    /// The argument's position among the columns of a batch; every function but `CountRows` needs one.
+    pub argument: Option<usize>,
+    /// DISTINCT: each value counts once.
+    pub distinct: bool,
+    /// FILTER: position of a column of booleans; only rows where it is true count.
+    pub filter: Option<usize>,
+}
+
+/// Keys and aggregates. Without keys, all rows are one group, which is there even without rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AggregationSpec {
+    /// Positions of the key columns; nulls are equal to each other.
+    pub keys: Vec<usize>,
+    /// What is computed of each group; nothing for a mere DISTINCT.
+    pub aggregates: Vec<AggregateCall>,
+}
+
+/// The groups that one worker has met so far.
+#[derive(Debug)]
+pub struct AggregationWorker {
+    spec: Arc<AggregationSpec>,
+    plan: AggregatePlan,
+    thresholds: Thresholds,
+    groups: MetGroups,
+    /// Of the rows of the batch at hand.
+    row_groups: Vec<u32>,
+}
+
+impl AggregationWorker {
+    /// No rows yet.
+    pub fn new(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self::with_thresholds(spec, budget, Thresholds::default())
+    }
+
+    fn with_thresholds(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>, thresholds: Thresholds) -> Self {
+        let plan = AggregatePlan::new(&spec);
+        let table = GroupTable::new(spec.keys.len(), thresholds);
+        let groups = MetGroups::new(table, &plan, !spec.keys.is_empty(), thresholds, budget);
+        Self { spec, plan, thresholds, groups, row_groups: Vec::new() }
+    }
+
+    /// Adds rows. Reads the batch's columns that keys, arguments and filters are.
+    ///
+    /// # Errors
+    /// When a sum goes out of range, or the groups take more memory than there is.
+    pub fn consume(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
+        let row_count = batch.row_count();
+        if row_count == 0 {
+            return Ok(());
+        }
+        let keys: Vec<Arc<Vector>> = self.spec.keys.iter().map(|column| batch.column(*column)).collect();
+        self.groups.table.find(&keys, row_count, &mut self.row_groups)?;
+        let group_count = self.groups.table.group_count();
+        for (input, plan) in self.groups.inputs.iter_mut().zip(&self.plan.inputs) {
+            accumulate(input, plan, &self.row_groups, group_count, batch)?;
+        }
+        self.groups.reserve()
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        self.thresholds
+    }
+
+    fn into_groups(self) -> MetGroups {
+        self.groups
+    }
+}
+
+/// Accumulates the rows of one input.
+fn accumulate(
+    input: &mut Accumulated,
+    plan: &InputPlan,
+    groups: &[u32],
+    group_count: usize,
+    batch: &mut Batch,
+) -> Result<(), ExecError> {
+    let kept = plan.filter.map(|filter| rows_where_true(&batch.column(filter)));
+    let kept = kept.filter(|kept| kept.len() < groups.len());
+    let mut vectors: Vec<Arc<Vector>> = Vec::with_capacity(plan.arguments.len());
+    vectors.extend(plan.arguments.iter().map(|argument| batch.column(argument.column)));
+    let Some(kept) = kept else { return accumulate_rows(input, groups, group_count, &vectors) };
+    let groups: Vec<u32> = kept.iter().map(|row| groups[*row as usize]).collect();
+    vectors.iter_mut().for_each(|vector| *vector = Arc::new(vector.take(&kept)));
+    accumulate_rows(input, &groups, group_count, &vectors)
+}
+
+fn accumulate_rows(
+    input: &mut Accumulated,
+    groups: &[u32],
+    group_count: usize,
+    vectors: &[Arc<Vector>],
+) -> Result<(), ExecError> {
+    match input {
+        Accumulated::States(states) => states.update(groups, group_count, vectors),
+        Accumulated::Distinct(values) => values.add(groups, &vectors[0]),
+    }
+}
+
+/// Null is not true, and a vector of nulls may be of any kind.
+fn rows_where_true(filter: &Vector) -> Vec<u32> {
+    let Values::Bool(values) = filter.values() else { return Vec::new() };
+    (0..values.len() as u32).filter(|row| values[*row as usize] && filter.is_valid(*row as usize)).collect()
+}

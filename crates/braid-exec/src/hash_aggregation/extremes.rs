@@ -1,0 +1,286 @@
+//! The least or the greatest value of each group.
+//!
+//! A group starts with a neutral value where the kind has one: the other end of the range, so that most loops are a
+//! comparison and a store. Of which groups nothing was met, others know.
+
+use std::cmp::Ordering;
+
+use braid_storage::scalar::compare_floats;
+
+use super::group_table::narrow;
+use super::sums::{of_rows, without_nulls};
+use crate::byte_strings::ByteStrings;
+use crate::vector::{Values, Vector};
+
+/// Which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Least,
+    Greatest,
+}
+
+/// An extreme for each group.
+#[derive(Debug)]
+pub(super) struct Extremes {
+    end: End,
+    values: ExtremeValues,
+}
+
+#[derive(Clone, Debug)]
+enum ExtremeValues {
+    /// No value was met.
+    Nothing,
+    Bool(Vec<bool>),
+    Int(Vec<i64>),
+    Int128(Vec<i128>),
+    Float(Vec<f64>),
+    Strings(ExtremeStrings),
+}
+
+/// Strings that are replaced: each in its own memory, which the next one takes over.
+#[derive(Clone, Debug, Default)]
+struct ExtremeStrings {
+    strings: Vec<Option<Vec<u8>>>,
+    /// Bytes of all memory that strings have.
+    bytes: usize,
+}
+
+/// Rows whose values are taken into account, and whether groups had a value before.
+pub(super) struct ExtremeRows<'a, Known: Fn(usize) -> bool> {
+    pub(super) groups: &'a [u32],
+    pub(super) group_count: usize,
+    pub(super) known: Known,
+}
+
+impl Extremes {
+    /// No groups yet.
+    pub(super) fn new(end: End) -> Self {
+        Self { end, values: ExtremeValues::Nothing }
+    }
+
+    /// Takes the rows' values into account, except nulls, of which not all are.
+    pub(super) fn update<Known: Fn(usize) -> bool>(&mut self, rows: &ExtremeRows<'_, Known>, vector: &Vector) {
+        let valid = vector.valid();
+        match vector.values() {
+            Values::Bool(values) => {
+                self.update_bools(rows, without_nulls(values, valid, self.neutral_bool()).as_ref().unwrap_or(values));
+            }
+            Values::Int(values) if !self.is_wide() => {
+                let neutral = self.neutral_integer();
+                self.update_integers(rows, without_nulls(values, valid, neutral).as_ref().unwrap_or(values));
+            }
+            Values::Int(values) => {
+                let mut values: Vec<i128> = values.iter().copied().map(i128::from).collect();
+                set_nulls(&mut values, valid, self.neutral_wide());
+                self.update_wide(rows, &values);
+            }
+            Values::Int128(values) => match narrow(values, valid).filter(|_| !self.is_wide()) {
+                Some(mut values) => {
+                    set_nulls(&mut values, valid, self.neutral_integer());
+                    self.update_integers(rows, &values);
+                }
+                None => {
+                    let neutral = self.neutral_wide();
+                    self.update_wide(rows, without_nulls(values, valid, neutral).as_ref().unwrap_or(values));
+                }
+            },
+            Values::Float(values) => {
+                let neutral = self.neutral_float();
+                self.update_floats(rows, without_nulls(values, valid, neutral).as_ref().unwrap_or(values));
+            }
+            Values::Bytes(strings) => {
+                self.update_strings(rows, |row| vector.is_valid(row).then(|| strings.get(row)));
+            }
+            Values::Coded(coded) => self.update_strings(rows, |row| vector.is_valid(row).then(|| coded.get(row))),
+        }
+    }
+
+    fn is_wide(&self) -> bool {
+        matches!(self.values, ExtremeValues::Int128(_))
+    }
+
+    fn neutral_bool(&self) -> bool {
+        self.end == End::Least
+    }
+
+    fn neutral_integer(&self) -> i64 {
+        if self.end == End::Least { i64::MAX } else { i64::MIN }
+    }
+
+    fn neutral_wide(&self) -> i128 {
+        if self.end == End::Least { i128::MAX } else { i128::MIN }
+    }
+
+    /// A NaN is above all numbers.
+    fn neutral_float(&self) -> f64 {
+        if self.end == End::Least { f64::NAN } else { f64::NEG_INFINITY }
+    }
+
+    fn update_bools<Known: Fn(usize) -> bool>(&mut self, rows: &ExtremeRows<'_, Known>, values: &[bool]) {
+        let (end, neutral) = (self.end, self.neutral_bool());
+        if matches!(self.values, ExtremeValues::Nothing) {
+            self.values = ExtremeValues::Bool(Vec::new());
+        }
+        let ExtremeValues::Bool(extremes) = &mut self.values else { panic!("extremes of one kind") };
+        extremes.resize(rows.group_count, neutral);
+        match end {
+            End::Least => replace(extremes, rows.groups, values, |old, new| old & new),
+            End::Greatest => replace(extremes, rows.groups, values, |old, new| old | new),
+        }
+    }
+
+    fn update_integers<Known: Fn(usize) -> bool>(&mut self, rows: &ExtremeRows<'_, Known>, values: &[i64]) {
+        let (end, neutral) = (self.end, self.neutral_integer());
+        if matches!(self.values, ExtremeValues::Nothing) {
+            self.values = ExtremeValues::Int(Vec::new());
+        }
+        let ExtremeValues::Int(extremes) = &mut self.values else { panic!("extremes of one kind") };
+        extremes.resize(rows.group_count, neutral);
+        match end {
+            End::Least => replace(extremes, rows.groups, values, i64::min),
+            End::Greatest => replace(extremes, rows.groups, values, i64::max),
+        }
+    }
+
+    fn update_wide<Known: Fn(usize) -> bool>(&mut self, rows: &ExtremeRows<'_, Known>, values: &[i128]) {
+        let (end, neutral) = (self.end, self.neutral_wide());
+        match &self.values {
+            ExtremeValues::Nothing => self.values = ExtremeValues::Int128(Vec::new()),
+            ExtremeValues::Int(extremes) => {
+                let wide = |(group, value): (usize, &i64)| {
+                    if (rows.known)(group) { i128::from(*value) } else { neutral }
+                };
+                self.values = ExtremeValues::Int128(extremes.iter().enumerate().map(wide).collect());
+            }
+            _ => {}
+        }
+        let ExtremeValues::Int128(extremes) = &mut self.values else { panic!("extremes of one kind") };
+        extremes.resize(rows.group_count, neutral);
+        match end {
+            End::Least => replace(extremes, rows.groups, values, i128::min),
+            End::Greatest => replace(extremes, rows.groups, values, i128::max),
+        }
+    }
+
+    fn update_floats<Known: Fn(usize) -> bool>(&mut self, rows: &ExtremeRows<'_, Known>, values: &[f64]) {
+        let (end, neutral) = (self.end, self.neutral_float());
+        if matches!(self.values, ExtremeValues::Nothing) {
+            self.values = ExtremeValues::Float(Vec::new());
+        }
+        let ExtremeValues::Float(extremes) = &mut self.values else { panic!("extremes of one kind") };
+        extremes.resize(rows.group_count, neutral);
+        let better = if end == End::Least { Ordering::Less } else { Ordering::Greater };
+        replace(extremes, rows.groups, values, |old, new| if compare_floats(new, old) == better { new } else { old });
+    }
+
+    fn update_strings<'a, Known: Fn(usize) -> bool>(
+        &mut self,
+        rows: &ExtremeRows<'_, Known>,
+        string: impl Fn(usize) -> Option<&'a [u8]>,
+    ) {
+        if matches!(self.values, ExtremeValues::Nothing) {
+            self.values = ExtremeValues::Strings(ExtremeStrings::default());
+        }
+        let ExtremeValues::Strings(extremes) = &mut self.values else { panic!("extremes of one kind") };
+        extremes.strings.resize(rows.group_count, None);
+        for (row, group) in rows.groups.iter().enumerate() {
+            if let Some(string) = string(row) {
+                extremes.update(self.end, *group as usize, string);
+            }
+        }
+    }
+
+    /// Takes the extremes of `other_rows`, groups of `other`, into account.
+    pub(super) fn merge<Known: Fn(usize) -> bool>(
+        &mut self,
+        other: &Self,
+        other_rows: &[u32],
+        other_known: impl Fn(usize) -> bool,
+        rows: &ExtremeRows<'_, Known>,
+    ) {
+        match &other.values {
+            ExtremeValues::Nothing => {}
+            ExtremeValues::Bool(values) => {
+                self.update_bools(rows, &of_rows(values, other_rows, self.neutral_bool()));
+            }
+            // Through a vector, with nulls where nothing is known: wide extremes have other stand-ins.
+            ExtremeValues::Int(_) | ExtremeValues::Int128(_) => {
+                self.update(rows, &other.of_groups(other_rows.iter().map(|row| *row as usize), other_known));
+            }
+            ExtremeValues::Float(values) => {
+                self.update_floats(rows, &of_rows(values, other_rows, self.neutral_float()));
+            }
+            ExtremeValues::Strings(values) => self.update_strings(rows, |at| values.get(other_rows[at] as usize)),
+        }
+    }
+
+    /// The extremes of some groups; null where no value is known.
+    pub(super) fn of_groups(
+        &self,
+        groups: impl ExactSizeIterator<Item = usize> + Clone,
+        known: impl Fn(usize) -> bool,
+    ) -> Vector {
+        let valid: Vec<bool> = groups.clone().map(known).collect();
+        let values = match &self.values {
+            ExtremeValues::Nothing => return Vector::repeat(None, groups.len()),
+            ExtremeValues::Bool(values) => Values::Bool(entries(values, groups)),
+            ExtremeValues::Int(values) => Values::Int(entries(values, groups)),
+            ExtremeValues::Int128(values) => Values::Int128(entries(values, groups)),
+            ExtremeValues::Float(values) => Values::Float(entries(values, groups)),
+            ExtremeValues::Strings(values) => {
+                let strings = groups.map(|group| values.get(group).unwrap_or_default());
+                Values::Bytes(ByteStrings::from_strings(strings))
+            }
+        };
+        Vector::new(values, valid.contains(&false).then_some(valid))
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.values {
+            ExtremeValues::Nothing => 0,
+            ExtremeValues::Bool(values) => values.capacity(),
+            ExtremeValues::Int(values) => values.capacity() * 8,
+            ExtremeValues::Int128(values) => values.capacity() * 16,
+            ExtremeValues::Float(values) => values.capacity() * 8,
+            ExtremeValues::Strings(values) => values.strings.capacity() * size_of::<Option<Vec<u8>>>() + values.bytes,
+        }
+    }
+}
+
+impl ExtremeStrings {
+    fn get(&self, group: usize) -> Option<&[u8]> {
+        self.strings.get(group)?.as_deref()
+    }
+
+    fn update(&mut self, end: End, group: usize, string: &[u8]) {
+        let better = if end == End::Least { Ordering::Less } else { Ordering::Greater };
+        let extreme = &mut self.strings[group];
+        if extreme.as_ref().is_some_and(|old| string.cmp(old) != better) {
+            return;
+        }
+        let extreme = extreme.get_or_insert_default();
+        self.bytes -= extreme.capacity();
+        extreme.clear();
+        extreme.extend_from_slice(string);
+        self.bytes += extreme.capacity();
+    }
+}
+
+#[inline(always)]
+fn replace<T: Copy>(extremes: &mut [T], groups: &[u32], values: &[T], better: impl Fn(T, T) -> T) {
+    for (group, value) in groups.iter().zip(values) {
+        let extreme = &mut extremes[*group as usize];
+        *extreme = better(*extreme, *value);
+    }
+}
+
+fn set_nulls<T: Copy>(values: &mut [T], valid: Option<&[bool]>, neutral: T) {
+    let nulls = values.iter_mut().zip(valid.into_iter().flatten()).filter(|(_, valid)| !**valid);
+    nulls.for_each(|(value, _)| *value = neutral);
+}
+
+/// The entries of groups; whatever, where none was ever made.
+fn entries<T: Copy + Default>(values: &[T], groups: impl Iterator<Item = usize>) -> Vec<T> {
+    groups.map(|group| values.get(group).copied().unwrap_or_default()).collect()
+}

@@ -1,0 +1,181 @@
+//! From the key columns of rows to group numbers, dense from 0 in order of appearance.
+//!
+//! Ways of finding a group, from the cheapest: there is only one; by ids of few values; by address, for one integer;
+//! by hash. The first vector says where to begin, and what does not suffice any more is replaced by hashing, for good.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use braid_base::ByteSize;
+
+use super::dense_groups::DenseGroups;
+use super::direct_groups::DirectGroups;
+use super::hashed_groups::HashedGroups;
+use super::stored_keys::StoredKeys;
+use crate::exec_error::{ExecError, MemoryExceeded};
+use crate::vector::{Values, Vector};
+
+/// Group numbers below this; the last ones mean something else in tables.
+const GROUPS_MAX: usize = u32::MAX as usize - 1;
+
+/// When one way of finding groups gives way to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thresholds {
+    /// Bits of an index of ids: 2^16 groups of 4 bytes lie in the second-level cache.
+    pub(crate) dense_index_bits: u32,
+    /// Slots of a table by address that need no groups: 2^21 of 4 bytes are 8 MiB.
+    pub(crate) direct_slots: usize,
+    /// Groups that are merged by one thread at a time, on average.
+    pub(crate) groups_per_partition: usize,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { dense_index_bits: 16, direct_slots: 1 << 21, groups_per_partition: 1 << 14 }
+    }
+}
+
+/// Groups and how they are found.
+#[derive(Debug)]
+pub(super) struct GroupTable {
+    keys: StoredKeys,
+    finder: Finder,
+    thresholds: Thresholds,
+    new: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Finder {
+    /// Nothing was looked up yet.
+    Undecided,
+    /// No keys: one group, which is always there.
+    Single,
+    Dense(DenseGroups),
+    Direct(DirectGroups),
+    Hashed(HashedGroups),
+}
+
+impl GroupTable {
+    /// No groups yet, of so many key columns; without any, the one group.
+    pub(super) fn new(column_count: usize, thresholds: Thresholds) -> Self {
+        let finder = if column_count == 0 { Finder::Single } else { Finder::Undecided };
+        Self { keys: StoredKeys::new(column_count), finder, thresholds, new: Vec::new() }
+    }
+
+    /// The same, found by hash from the beginning: for keys that hashes have scattered.
+    pub(super) fn hashed(column_count: usize, thresholds: Thresholds) -> Self {
+        let mut table = Self::new(column_count, thresholds);
+        if column_count > 0 {
+            table.finder = Finder::Hashed(HashedGroups::of_keys(&table.keys));
+        }
+        table
+    }
+
+    /// Replaces `groups` by the groups of the rows.
+    ///
+    /// # Errors
+    /// When there are more groups than numbers.
+    pub(super) fn find(
+        &mut self,
+        keys: &[Arc<Vector>],
+        row_count: usize,
+        groups: &mut Vec<u32>,
+    ) -> Result<(), ExecError> {
+        if self.keys.count() + row_count > GROUPS_MAX {
+            return Err(too_many_groups());
+        }
+        if matches!(self.finder, Finder::Undecided) && row_count > 0 {
+            self.finder = self.decide(keys);
+        }
+        if !self.find_without_hashing(keys, row_count, groups) {
+            self.finder = Finder::Hashed(HashedGroups::of_keys(&self.keys));
+        }
+        if let Finder::Hashed(hashed) = &mut self.finder {
+            hashed.find(keys, row_count, &mut self.keys, groups);
+        }
+        Ok(())
+    }
+
+    /// False when the way taken so far does not suffice.
+    fn find_without_hashing(&mut self, keys: &[Arc<Vector>], row_count: usize, groups: &mut Vec<u32>) -> bool {
+        let (group_count, new) = (self.keys.count(), &mut self.new);
+        new.clear();
+        let found = match &mut self.finder {
+            Finder::Hashed(_) => return true,
+            Finder::Single | Finder::Undecided => {
+                groups.clear();
+                groups.resize(row_count, 0);
+                true
+            }
+            Finder::Dense(dense) => dense.find(keys, row_count, group_count, groups, new),
+            Finder::Direct(direct) => {
+                integers(&keys[0]).is_some_and(|values| direct.find(&values, keys[0].valid(), group_count, groups, new))
+            }
+        };
+        if found {
+            self.keys.append(keys, &self.new);
+        }
+        found
+    }
+
+    fn decide(&self, keys: &[Arc<Vector>]) -> Finder {
+        match keys[0].values() {
+            Values::Int(_) | Values::Int128(_) if keys.len() == 1 => {
+                Finder::Direct(DirectGroups::new(self.thresholds.direct_slots))
+            }
+            _ => Finder::Dense(DenseGroups::new(keys.len(), self.thresholds.dense_index_bits)),
+        }
+    }
+
+    /// Number of groups.
+    pub(super) fn group_count(&self) -> usize {
+        if matches!(self.finder, Finder::Single) { 1 } else { self.keys.count() }
+    }
+
+    /// The key columns: row g is the key of group g.
+    pub(super) fn keys(&self) -> &[Vector] {
+        self.keys.columns()
+    }
+
+    /// Nothing is looked up any more; only the keys stay.
+    pub(super) fn finish(&mut self) {
+        self.keys.shrink();
+        if !matches!(self.finder, Finder::Single) {
+            self.finder = Finder::Undecided;
+        }
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let finder = match &self.finder {
+            Finder::Undecided | Finder::Single => 0,
+            Finder::Dense(dense) => dense.bytes(),
+            Finder::Direct(direct) => direct.bytes(),
+            Finder::Hashed(hashed) => hashed.bytes(),
+        };
+        self.keys.bytes() + finder
+    }
+}
+
+/// The integers of a vector, if all fit 64 bits.
+fn integers(vector: &Vector) -> Option<Cow<'_, [i64]>> {
+    match vector.values() {
+        Values::Int(values) => Some(Cow::Borrowed(values)),
+        Values::Int128(values) => narrow(values, vector.valid()).map(Cow::Owned),
+        _ => None,
+    }
+}
+
+/// The values as 64 bits, if all that are not null fit.
+pub(super) fn narrow(values: &[i128], valid: Option<&[bool]>) -> Option<Vec<i64>> {
+    let narrowed = values.iter().enumerate().map(|(row, value)| match i64::try_from(*value) {
+        Err(_) if valid.is_some_and(|valid| !valid[row]) => Some(0),
+        narrowed => narrowed.ok(),
+    });
+    narrowed.collect()
+}
+
+fn too_many_groups() -> ExecError {
+    let reason = format!("{GROUPS_MAX} groups are the most");
+    ExecError::Memory(MemoryExceeded { operator: "aggregation", asked: ByteSize(0), reason })
+}
