@@ -191,7 +191,7 @@ impl KeyIds {
         let (first, last) = if self.integers.is_empty() {
             (least, greatest)
         } else {
-            (least.min(self.first_integer), greatest.max(self.first_integer + self.integers.len() as i64 - 1))
+            (least.min(self.first_integer), greatest.max(self.first_integer + (self.integers.len() as i64 - 1)))
         };
         if last.checked_sub(first).is_none_or(|range| range >= INTEGER_RANGE_MAX) {
             return false;

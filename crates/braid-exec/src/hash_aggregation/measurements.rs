@@ -1,1 +1,173 @@
-//! x
+//! What a row costs, for the shapes of keys that queries have. Run with
+//! `cargo test --release -p braid-exec --lib hash_aggregation::measurements -- --ignored --nocapture --test-threads 1`.
+
+use std::time::Instant;
+
+use braid_base::ByteSize;
+use braid_base::random::{Random, SeededRandom};
+
+use super::*;
+use crate::FixedBudget;
+use crate::byte_strings::ByteStrings;
+use crate::vector::CodedStrings;
+
+const BATCH_ROWS: usize = 1024;
+
+/// Rows of one dictionary.
+const CHUNK_ROWS: usize = 120 * BATCH_ROWS;
+
+fn integers(values: &[i64]) -> Vec<Arc<Vector>> {
+    values.chunks(BATCH_ROWS).map(|values| Arc::new(Vector::integers(values.to_vec()))).collect()
+}
+
+fn random_integers(row_count: usize, bound: u64) -> Vec<Arc<Vector>> {
+    let mut random = SeededRandom::new(bound);
+    integers(&(0..row_count).map(|_| random.below(bound) as i64).collect::<Vec<_>>())
+}
+
+fn coded(row_count: usize, strings: &[String]) -> Vec<Arc<Vector>> {
+    let mut random = SeededRandom::new(strings.len() as u64);
+    let mut vectors = Vec::new();
+    while vectors.len() * BATCH_ROWS < row_count {
+        let dictionary = Arc::new(ByteStrings::from_strings(strings.iter().map(String::as_bytes)));
+        for _ in 0..CHUNK_ROWS / BATCH_ROWS {
+            let codes = (0..BATCH_ROWS).map(|_| random.below(strings.len() as u64) as u32).collect();
+            let values = Values::Coded(CodedStrings { codes, dictionary: dictionary.clone() });
+            vectors.push(Arc::new(Vector::new(values, None)));
+        }
+    }
+    vectors
+}
+
+fn plain(row_count: usize, strings: &[String]) -> Vec<Arc<Vector>> {
+    let held = coded(row_count, strings);
+    let plain = |vector: &Arc<Vector>| {
+        let Values::Coded(coded) = vector.values() else { unreachable!() };
+        let strings = (0..coded.codes.len()).map(|row| coded.get(row));
+        Arc::new(Vector::new(Values::Bytes(ByteStrings::from_strings(strings)), None))
+    };
+    held.iter().map(plain).collect()
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("Brand#{number} of some length")).collect()
+}
+
+fn call(function: AggregateFunction, argument: usize) -> AggregateCall {
+    AggregateCall { function, argument: Some(argument), distinct: false, filter: None }
+}
+
+fn count_rows() -> AggregateCall {
+    AggregateCall { function: AggregateFunction::CountRows, argument: None, distinct: false, filter: None }
+}
+
+/// Prints what a row costs while it is consumed, and what a group costs at the end.
+fn measure(name: &str, spec: AggregationSpec, columns: &[Vec<Arc<Vector>>], worker_count: usize) {
+    let spec = Arc::new(spec);
+    let batch_count = columns.iter().map(Vec::len).min().unwrap();
+    let mut best = (f64::MAX, f64::MAX);
+    let mut group_count = 0;
+    let mut bytes = 0;
+    for _ in 0..3 {
+        let budget = FixedBudget::new(ByteSize(8 << 30));
+        let mut workers: Vec<AggregationWorker> =
+            (0..worker_count).map(|_| AggregationWorker::new(spec.clone(), budget.clone())).collect();
+        let begin = Instant::now();
+        for at in 0..batch_count {
+            let vectors = columns.iter().map(|column| column[at].clone());
+            let mut batch = Batch::of_vectors(columns[0][at].len(), vectors);
+            workers[at / 120 % worker_count].consume(&mut batch).unwrap();
+        }
+        let consumed = begin.elapsed();
+        bytes = budget.used();
+        let begin = Instant::now();
+        let aggregation = Aggregation::of_workers(spec.clone(), workers).unwrap();
+        group_count = (0..aggregation.partition_count())
+            .map(|partition| aggregation.partition(partition).unwrap()[0].len())
+            .sum::<usize>();
+        let merged = begin.elapsed();
+        best = (best.0.min(consumed.as_nanos() as f64), best.1.min(merged.as_nanos() as f64));
+    }
+    let row_count = batch_count * BATCH_ROWS;
+    println!(
+        "{name}: {:.2} ns a row of {row_count}, {:.1} ns a group of {group_count} by {worker_count}, {} held",
+        best.0 / row_count as f64,
+        best.1 / group_count as f64,
+        ByteSize(bytes as u64),
+    );
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn few_groups_of_two_coded_keys() {
+    use AggregateFunction::{Average, Sum};
+    let rows = 3_000_000;
+    let flags = |flags: &[&str]| coded(rows, &flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>());
+    let columns = vec![
+        flags(&["A", "N", "R"]),
+        flags(&["O", "F"]),
+        random_integers(rows, 5000),
+        random_integers(rows, 10_000_000),
+        random_integers(rows, 1_000_000_000),
+        random_integers(rows, 100_000_000_000),
+        random_integers(rows, 11),
+    ];
+    let average = Average(AverageKind::Numeric { scale_up_digits: 4 });
+    let aggregates = vec![
+        call(Sum, 2),
+        call(Sum, 3),
+        call(Sum, 4),
+        call(Sum, 5),
+        call(average, 2),
+        call(average, 3),
+        call(average, 6),
+        count_rows(),
+    ];
+    measure("few groups, 8 aggregates", AggregationSpec { keys: vec![0, 1], aggregates }, &columns, 2);
+    let keys_only = AggregationSpec { keys: vec![0, 1], aggregates: Vec::new() };
+    measure("few groups, none", keys_only, &columns, 2);
+    let one_group = AggregationSpec { keys: Vec::new(), aggregates: vec![call(Sum, 5), count_rows()] };
+    measure("one group, sum and count", one_group, &columns, 2);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn many_groups_of_one_integer() {
+    let rows = 6_000_000;
+    let clustered = integers(&(0..rows as i64).map(|row| row / 32 * 32 + row % 32 / 4).collect::<Vec<_>>());
+    let sum = || AggregationSpec { keys: vec![0], aggregates: vec![call(AggregateFunction::Sum, 1)] };
+    let amounts = random_integers(rows, 5000);
+    for worker_count in [1, 2] {
+        let columns = |keys: Vec<Arc<Vector>>| vec![keys, amounts.clone()];
+        measure("clustered", sum(), &columns(clustered.clone()), worker_count);
+        measure("random of 1 million", sum(), &columns(random_integers(rows, 1 << 20)), worker_count);
+        let mut random = SeededRandom::new(7);
+        let scattered: Vec<i64> =
+            (0..rows).map(|_| (random.below(1 << 20) as i64).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)).collect();
+        measure("random of 1 million, scattered", sum(), &columns(integers(&scattered)), worker_count);
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn groups_of_strings_and_distinct_values() {
+    let rows = 3_000_000;
+    let columns = vec![
+        coded(rows, &names(25)),
+        coded(rows, &names(150)),
+        plain(rows, &names(25)),
+        plain(rows, &names(150)),
+        coded(rows, &names(5000)),
+        random_integers(rows, 10_000),
+        random_integers(rows, 50),
+    ];
+    let count = |keys: &[usize]| AggregationSpec { keys: keys.to_vec(), aggregates: vec![count_rows()] };
+    measure("two coded strings", count(&[0, 1]), &columns, 2);
+    measure("two plain strings", count(&[2, 3]), &columns, 2);
+    measure("coded strings of large dictionaries", count(&[4, 1]), &columns, 2);
+    measure("two integers", count(&[5, 6]), &columns, 2);
+    let distinct = AggregateCall { distinct: true, ..call(AggregateFunction::Count, 5) };
+    let spec = |keys: &[usize]| AggregationSpec { keys: keys.to_vec(), aggregates: vec![distinct] };
+    measure("distinct integers", spec(&[]), &columns, 2);
+    measure("distinct integers by strings", spec(&[0, 6]), &columns, 2);
+}
