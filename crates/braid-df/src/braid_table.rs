@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use braid_base::ColumnId;
 use braid_buffer::BufferManager;
 use braid_scan::ScanSpec;
-use braid_storage::{ColumnPredicate, TableVersion};
+use braid_storage::{ColumnPredicate, TableDef, TableVersion};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DataFusionError, Result, Statistics, ToDFSchema};
@@ -100,6 +100,16 @@ impl BraidTable {
     pub fn version(&self) -> &Arc<TableVersion> {
         &self.version
     }
+
+    /// The buffer that it is read through.
+    pub fn buffer(&self) -> &Arc<BufferManager> {
+        &self.buffer
+    }
+
+    /// What its scans follow.
+    pub fn settings(&self) -> ScanSettings {
+        self.settings
+    }
 }
 
 impl fmt::Debug for BraidTable {
@@ -130,14 +140,7 @@ impl TableProvider for BraidTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let all = || (0..self.version.def.columns.len()).collect();
         let projection = projection.cloned().unwrap_or_else(all);
-        let mut predicates = Vec::new();
-        let mut kept = Vec::new();
-        for filter in filters {
-            match translate_filter(filter, &self.version.def) {
-                Some((column, predicate)) => add_predicate(&mut predicates, column, predicate),
-                None => kept.push(filter.clone()),
-            }
-        }
+        let (predicates, kept) = split_filters(filters, &self.version.def);
         let spec = ScanSpec {
             predicates,
             limit: limit.map(|limit| limit as u64),
@@ -164,6 +167,18 @@ impl TableProvider for BraidTable {
         let chunks: Vec<usize> = (0..self.version.chunks.len()).collect();
         Some(table_statistics(&self.version, &columns, &chunks, &[]))
     }
+}
+
+/// Filters that have a translation for encoded data, as predicates, and those that have none.
+pub(crate) fn split_filters(filters: &[Expr], def: &TableDef) -> (Vec<(ColumnId, ColumnPredicate)>, Vec<Expr>) {
+    let (mut predicates, mut kept) = (Vec::new(), Vec::new());
+    for filter in filters {
+        match translate_filter(filter, def) {
+            Some((column, predicate)) => add_predicate(&mut predicates, column, predicate),
+            None => kept.push(filter.clone()),
+        }
+    }
+    (predicates, kept)
 }
 
 /// `filter` with its columns named as in the table alone, not by the name the query gives the table.

@@ -11,6 +11,7 @@
 //! | [`filter_translation`] | SQL conditions on one column as predicates on encoded data |
 //! | [`comparison`] | a column's type against a literal of any type, exactly |
 //! | [`dynamic_filter`] | what joins and top-k learn while running, as live predicates |
+//! | [`operators`] | which parts of a plan run on Braid's own operators, and the operator that runs them |
 //! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
 //! | [`numeric_coercion`] | numerics beside floats are compared as floats |
@@ -24,6 +25,7 @@ pub mod comparison;
 pub mod dynamic_filter;
 pub mod filter_translation;
 pub mod numeric_coercion;
+pub mod operators;
 pub mod parquet_peer;
 pub mod scalar_value;
 pub mod scan_exec;

@@ -130,17 +130,7 @@ impl BraidScanExec {
     /// What EXPLAIN says, as pairs of name and value.
     fn details(&self) -> Vec<(&'static str, String)> {
         let ScanSource { version, spec, dynamic_filters, .. } = &self.source;
-        let column = |column: &ColumnId| &version.def.columns[usize::from(column.0)];
-        let projection: Vec<&str> = spec.projection.iter().map(|c| column(c).name.as_str()).collect();
-        let mut details =
-            vec![("table", version.def.name.clone()), ("projection", format!("[{}]", projection.join(", ")))];
-        if !spec.predicates.is_empty() {
-            let text = spec.predicates.iter().map(|(at, predicate)| {
-                let column = column(at);
-                predicate_text(&column.name, column.column_type, predicate)
-            });
-            details.push(("predicates", format!("[{}]", text.collect::<Vec<_>>().join(", "))));
-        }
+        let mut details = scan_details(version, spec);
         if let Some(filters) = dynamic_filters {
             let text: Vec<String> = filters.filters().iter().map(ToString::to_string).collect();
             details.push(("dynamic_filters", format!("[{}]", text.join(", "))));
@@ -175,6 +165,29 @@ impl BraidScanExec {
         }
         Ok(statistics)
     }
+}
+
+/// What EXPLAIN says of any scan.
+fn scan_details(version: &TableVersion, spec: &ScanSpec) -> Vec<(&'static str, String)> {
+    let column = |column: &ColumnId| &version.def.columns[usize::from(column.0)];
+    let projection: Vec<&str> = spec.projection.iter().map(|c| column(c).name.as_str()).collect();
+    let mut details = vec![("table", version.def.name.clone()), ("projection", format!("[{}]", projection.join(", ")))];
+    if !spec.predicates.is_empty() {
+        let text = spec.predicates.iter().map(|(at, predicate)| {
+            let column = column(at);
+            predicate_text(&column.name, column.column_type, predicate)
+        });
+        details.push(("predicates", format!("[{}]", text.collect::<Vec<_>>().join(", "))));
+    }
+    details
+}
+
+/// What EXPLAIN says of the source of a pipeline.
+pub(crate) fn scan_text(version: &TableVersion, spec: &ScanSpec) -> String {
+    let mut details = scan_details(version, spec);
+    details.push(("chunks", format!("{} of {}", prune(version, &spec.predicates).len(), version.chunks.len())));
+    let text: Vec<String> = details.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    text.join(", ")
 }
 
 impl fmt::Debug for BraidScanExec {

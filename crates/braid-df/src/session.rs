@@ -10,6 +10,7 @@ use datafusion::optimizer::Analyzer;
 use datafusion::prelude::SessionConfig;
 
 use crate::numeric_coercion::NumericCoercion;
+use crate::operators::{BraidQueryPlanner, OperatorSettings};
 
 /// What the engine decides about a session.
 #[derive(Clone)]
@@ -46,6 +47,7 @@ pub fn session_config(settings: &SessionSettings) -> SessionConfig {
     options.sql_parser.dialect = Dialect::PostgreSQL;
     // `0.05` is numeric, as in PostgreSQL: exact, and comparable with numeric columns on encoded data.
     options.sql_parser.parse_float_as_decimal = true;
+    options.extensions.insert(OperatorSettings::default());
     config
 }
 
@@ -54,6 +56,7 @@ pub fn session_state_builder(settings: &SessionSettings) -> SessionStateBuilder 
     let mut analyzer_rules = Analyzer::new().rules;
     analyzer_rules.insert(0, Arc::new(NumericCoercion));
     SessionStateBuilder::new()
+        .with_query_planner(Arc::new(BraidQueryPlanner))
         .with_analyzer_rules(analyzer_rules)
         .with_config(session_config(settings))
         .with_runtime_env(settings.runtime.clone())

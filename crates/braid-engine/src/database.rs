@@ -10,6 +10,7 @@ use arrow::record_batch::RecordBatch;
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
 use braid_df::SessionSettings;
+use braid_df::operators::OperatorSettings;
 use braid_io::{Device, open_device};
 use braid_storage::store::StepHook;
 use braid_storage::{Catalog, NewTable, Store, StoreOptions};
@@ -186,6 +187,9 @@ impl Database {
         options.execution.time_zone = Some(settings.get("TimeZone").unwrap_or("UTC").to_owned());
         if let Some(partitions) = settings.get("braid.target_partitions").and_then(|count| count.parse().ok()) {
             options.execution.target_partitions = partitions;
+        }
+        if let Some(operators) = options.extensions.get_mut::<OperatorSettings>() {
+            operators.braid = settings.get("braid.operators") != Some("datafusion");
         }
         Planner::new(state, self.query_runtime(settings))
     }

@@ -11,6 +11,7 @@ use std::io::ErrorKind;
 
 use arrow::error::ArrowError;
 use braid_buffer::BufferError;
+use braid_exec::ExecError;
 use braid_io::IoError;
 use braid_scan::ScanError;
 use braid_storage::StoreError;
@@ -118,6 +119,8 @@ fn from_external(error: &(dyn Error + 'static)) -> EngineError {
         EngineError::from_datafusion(error)
     } else if let Some(error) = error.downcast_ref::<ArrowError>() {
         from_arrow(error)
+    } else if let Some(error) = error.downcast_ref::<ExecError>() {
+        from_operators(error)
     } else if let Some(error) = error.downcast_ref::<ScanError>() {
         match error {
             ScanError::Buffer(error) => from_buffer(error),
@@ -137,6 +140,20 @@ fn from_external(error: &(dyn Error + 'static)) -> EngineError {
             None => from_unknown(&error.to_string()),
         }
     }
+}
+
+/// Errors of Braid's own operators.
+fn from_operators(error: &ExecError) -> EngineError {
+    let state = match error {
+        ExecError::Foreign(source) => return from_external(source.as_ref()),
+        ExecError::OutOfRange { .. } => SqlState::NumericOutOfRange,
+        ExecError::DivisionByZero => SqlState::DivisionByZero,
+        ExecError::Memory(_) => SqlState::OutOfMemory,
+        ExecError::SeveralRows => SqlState::CardinalityViolation,
+        ExecError::Cancelled => SqlState::QueryCanceled,
+        ExecError::Enough => return EngineError::internal(error.to_string()),
+    };
+    EngineError::new(state, error.to_string())
 }
 
 /// Errors of libraries below the engine's: only those that a statement can cause are told apart.

@@ -147,9 +147,10 @@ impl Batch {
         }
     }
 
-    /// The same rows with these columns, in this order: positions among the old ones.
-    pub fn project(&mut self, columns: &[usize]) {
-        self.columns = columns.iter().map(|at| self.columns[*at].clone()).collect();
+    /// The same rows with these columns, in this order: positions among the old ones, or `None` for one that nobody reads.
+    pub fn project(&mut self, columns: &[Option<usize>]) {
+        let column = |at: &Option<usize>| at.map_or(Column::Released, |at| self.columns[at].clone());
+        self.columns = columns.iter().map(column).collect();
         self.release(|_| true);
     }
 }
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(integers(&mut batch, 1), [int(106), int(102)]);
         assert_eq!(integers(&mut batch, 3), [int(305), int(306)]);
         assert_eq!((first.reads.load(Ordering::Relaxed), second.reads.load(Ordering::Relaxed)), (1, 1));
-        batch.project(&[3, 2, 3]);
+        batch.project(&[Some(3), None, Some(3)]);
         assert_eq!((batch.column_count(), integers(&mut batch, 2)), (3, vec![int(305), int(306)]));
     }
 }

@@ -18,6 +18,10 @@ pub enum ExecError {
     Memory(MemoryExceeded),
     /// A subquery that stands for one value had several rows (21000).
     SeveralRows,
+    /// The query was cancelled.
+    Cancelled,
+    /// Not an error: a limit is reached, and what produces rows is to stop.
+    Enough,
     /// What an expression or a source of rows from elsewhere reports.
     Foreign(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -42,6 +46,8 @@ impl fmt::Display for ExecError {
                 write!(f, "{operator} asks for {asked} more of memory: {reason}")
             }
             Self::SeveralRows => f.write_str("more than one row returned by a subquery used as an expression"),
+            Self::Cancelled => f.write_str("the query was cancelled"),
+            Self::Enough => f.write_str("no more rows are wanted"),
             Self::Foreign(error) => error.fmt(f),
         }
     }

@@ -15,6 +15,7 @@
 //! | `arithmetic`, `comparison`, `boolean_logic`, `date_part`, `substring`, `membership`, `case` | the operations |
 //! | `string_predicate` | a condition on strings, once for each string of a dictionary |
 //! | `like_pattern` | LIKE's patterns, by their shape |
+//! | `display` | expressions as EXPLAIN shows them |
 //! | `foreign` | expressions from elsewhere |
 
 mod arithmetic;
@@ -23,6 +24,7 @@ mod case;
 mod comparison;
 mod compilation;
 mod date_part;
+mod display;
 mod evaluator;
 mod foreign;
 mod like_pattern;
@@ -50,6 +52,8 @@ pub enum Expression {
     Column(usize),
     /// A constant; `None` for null.
     Constant(Option<Scalar>),
+    /// The value of a subquery, by its number; a plan's run puts a constant in its place.
+    Parameter(usize),
     /// Left and right, combined.
     Arithmetic {
         /// How.
@@ -149,10 +153,26 @@ impl Expression {
         self.children_mut().into_iter().for_each(|child| child.map_columns(map));
     }
 
+    /// The column that it is, if it is nothing more.
+    pub fn as_column(&self) -> Option<usize> {
+        match self {
+            Self::Column(column) => Some(*column),
+            _ => None,
+        }
+    }
+
+    /// Puts constants in place of parameters. Panics when there are not enough.
+    pub fn bind_parameters(&mut self, values: &[Option<Scalar>]) {
+        if let Self::Parameter(parameter) = self {
+            *self = Self::Constant(values[*parameter].clone());
+        }
+        self.children_mut().into_iter().for_each(|child| child.bind_parameters(values));
+    }
+
     /// What it is made of, from left to right.
     fn children(&self) -> Vec<&Self> {
         match self {
-            Self::Column(_) | Self::Constant(_) => Vec::new(),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => Vec::new(),
             Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => vec![left, right],
             Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
             Self::Not(value)
@@ -172,7 +192,7 @@ impl Expression {
 
     fn children_mut(&mut self) -> Vec<&mut Self> {
         match self {
-            Self::Column(_) | Self::Constant(_) => Vec::new(),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => Vec::new(),
             Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => vec![left, right],
             Self::And(parts) | Self::Or(parts) => parts.iter_mut().collect(),
             Self::Not(value)
@@ -192,7 +212,7 @@ impl Expression {
 }
 
 /// An expression that somebody else evaluates.
-pub trait ForeignExpression: Send + Sync + fmt::Debug {
+pub trait ForeignExpression: Send + Sync + fmt::Debug + fmt::Display {
     /// Its value for each row.
     ///
     /// # Errors

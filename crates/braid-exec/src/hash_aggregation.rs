@@ -31,6 +31,7 @@ mod measurements;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use merge::Aggregation;
@@ -98,6 +99,28 @@ pub struct AggregationSpec {
     pub keys: Vec<usize>,
     /// What is computed of each group; nothing for a mere DISTINCT.
     pub aggregates: Vec<AggregateCall>,
+}
+
+impl AggregationSpec {
+    /// Columns that are read, some of them more than once.
+    pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        let of_calls = self.aggregates.iter().flat_map(|call| call.argument.into_iter().chain(call.filter));
+        self.keys.iter().copied().chain(of_calls)
+    }
+}
+
+impl fmt::Display for AggregationSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<String> = self.keys.iter().map(|key| format!("#{key}")).collect();
+        let call = |call: &AggregateCall| {
+            let distinct = if call.distinct { "DISTINCT " } else { "" };
+            let argument = call.argument.map_or_else(|| "*".to_owned(), |argument| format!("#{argument}"));
+            let filter = call.filter.map(|filter| format!(" FILTER #{filter}")).unwrap_or_default();
+            format!("{:?}({distinct}{argument}){filter}", call.function)
+        };
+        let calls: Vec<String> = self.aggregates.iter().map(call).collect();
+        write!(f, "by [{}]: [{}]", keys.join(", "), calls.join(", "))
+    }
 }
 
 /// The groups that one worker has met so far.

@@ -9,10 +9,12 @@
 //! | `build_rows` | what a worker collects |
 //! | `key_addresses` | integer keys as one number of a known range |
 //! | `direct_addresses` | arrays and bitmaps by that number, where its range is small |
+//! | `ranked_addresses` | bitmaps that number what is in them, where it is larger |
 //! | `hashed_keys` | open addressing for all other keys |
 //! | `key_hashes`, `key_equality` | hashes of keys, and comparisons, a vector at a time |
 //! | `row_lists` | the rows of a key that repeats |
 //! | `join_table` | columns and keys of the build side, and which rows found partners |
+//! | `directory_builder` | which of these ways to find keys suits them |
 //! | `join_probe`, `candidates` | from a batch to pairs |
 //! | `key_filter` | what the build side's keys say to a scan of the probe side |
 //! | `unmatched_rows` | what comes after probing |
@@ -25,6 +27,7 @@
 mod build_rows;
 mod candidates;
 mod direct_addresses;
+mod directory_builder;
 mod hashed_keys;
 mod join_probe;
 mod join_table;
@@ -32,6 +35,7 @@ mod key_addresses;
 mod key_equality;
 mod key_filter;
 mod key_hashes;
+mod ranked_addresses;
 mod row_lists;
 #[cfg(test)]
 mod tests;
@@ -66,7 +70,27 @@ pub enum JoinKind {
     BuildAnti,
 }
 
+/// Which columns the rows of a join have, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinColumns {
+    /// The probe side's.
+    pub probe: bool,
+    /// Whether there is a partner.
+    pub mark: bool,
+    /// The build side's.
+    pub build: bool,
+}
+
 impl JoinKind {
+    /// Which columns its rows have.
+    pub fn columns(self) -> JoinColumns {
+        JoinColumns {
+            probe: !matches!(self, Self::BuildSemi | Self::BuildAnti),
+            mark: self == Self::ProbeMark,
+            build: self.makes_pairs() || matches!(self, Self::BuildSemi | Self::BuildAnti),
+        }
+    }
+
     /// Whether build rows must know if they found partners.
     pub(crate) fn marks_build_rows(self) -> bool {
         matches!(self, Self::BuildOuter | Self::FullOuter | Self::BuildSemi | Self::BuildAnti)

@@ -4,6 +4,13 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`plan`], [`executor`] | what one query is to do, and its running |
+//! | [`pipeline`] | sources, operators that rows are pushed through, sinks, workers |
+//! | [`table_source`] | a table's chunks as a source, with rows left out by what joins know |
+//! | [`result_rows`] | rows in memory as a source |
+//! | [`row_operators`], [`sort`] | filter, projection, limit; ORDER BY |
+//! | `join_operator`, `aggregation_source` | the hash join and the aggregation in pipelines |
+//! | [`join_order`] | in which order relations are joined |
 //! | [`vector`], [`byte_strings`] | the values of a column for some rows |
 //! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
 //! | [`expression`] | what is computed on them |
@@ -31,24 +38,34 @@
 //! This crate does not know SQL or DataFusion: plans arrive as values of its own types.
 
 mod accumulators;
+mod aggregation_source;
 pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
 pub mod class_sets;
 pub mod exec_error;
+pub mod executor;
 pub mod expression;
 mod group_keys;
-pub mod hash_join;
 pub mod hash_aggregation;
+pub mod hash_join;
 pub mod integer_expression;
+mod join_operator;
+pub mod join_order;
 pub mod memory;
 mod multiplicative_hasher;
+pub mod pipeline;
+pub mod plan;
 pub mod predicate_index;
 pub mod query_bitmap;
 pub mod query_set;
+pub mod result_rows;
+pub mod row_operators;
 pub mod segment_classes;
 pub mod shared_aggregation;
 pub mod shared_filter;
+pub mod sort;
+pub mod table_source;
 pub mod vector;
 
 pub use accumulators::Aggregate;

@@ -84,7 +84,7 @@ struct ChunkPredicate {
 /// A pinned chunk and how far it has been worked through.
 pub(crate) struct ChunkCursor {
     scan: Arc<CooperativeScan>,
-    chunk: PinnedChunk,
+    chunk: Arc<PinnedChunk>,
     predicates: Vec<ChunkPredicate>,
     row_count: usize,
     /// The first vector not yet filtered.
@@ -116,7 +116,8 @@ impl ChunkCursor {
             ChunkPredicate { segment, predicate: chunk.segments[segment].prepare(predicate), ranked }
         });
         let predicates = predicates.collect();
-        Self { scan, chunk, predicates, row_count: meta.row_count as usize, vector: 0, selections: Vec::new() }
+        let (chunk, row_count) = (Arc::new(chunk), meta.row_count as usize);
+        Self { scan, chunk, predicates, row_count, vector: 0, selections: Vec::new() }
     }
 
     /// Whether every vector has been worked through.
@@ -159,6 +160,30 @@ impl ChunkCursor {
             rows_selected += granted;
         }
         if rows_selected == 0 { Ok(None) } else { self.gather(first, rows_selected).map(Some) }
+    }
+
+    /// Works through vectors until one has rows that satisfy every predicate; it and those rows. `None` at the chunk's
+    /// end.
+    pub(crate) fn next_vector(
+        &mut self,
+        ranks: &mut PredicateRanks,
+        metrics: &mut ScanMetrics,
+    ) -> Option<(usize, Selection)> {
+        while !self.is_finished() {
+            let selection = self.filter_vector(ranks);
+            self.vector += 1;
+            metrics.vectors += 1;
+            if !selection.is_empty() {
+                return Some((self.vector - 1, selection));
+            }
+            metrics.vectors_skipped += 1;
+        }
+        None
+    }
+
+    /// The chunk, pinned for as long as the result is held.
+    pub(crate) fn pinned(&self) -> &Arc<PinnedChunk> {
+        &self.chunk
     }
 
     /// The rows of the next vector that satisfy every predicate.

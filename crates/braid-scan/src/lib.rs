@@ -10,6 +10,7 @@
 //! | [`prune`] | which chunks a scan needs at all, and which predicates still say something about them |
 //! | [`cooperative_scan`] | the registered scan that its consumers share |
 //! | [`consumer`] | one core's stream of batches |
+//! | [`chunk_consumer`] | one core's stream of chunks with the selected rows of their vectors, still encoded |
 //! | [`chunk_cursor`] | one chunk: predicates vector by vector, then late decoding |
 //! | [`live_predicates`] | predicates that get narrower while the scan runs |
 //! | [`row_limit`] | LIMIT across consumers |
@@ -17,6 +18,7 @@
 //!
 //! This crate does not know SQL, expressions or DataFusion: predicates arrive as [`braid_storage::ColumnPredicate`].
 
+pub mod chunk_consumer;
 pub mod chunk_cursor;
 pub mod consumer;
 pub mod cooperative_scan;
@@ -27,6 +29,7 @@ pub mod prune;
 pub mod row_limit;
 pub mod spec;
 
+pub use chunk_consumer::{ChunkConsumer, FilteredChunk, ScanChunk};
 pub use consumer::ScanConsumer;
 pub use cooperative_scan::CooperativeScan;
 pub use error::ScanError;

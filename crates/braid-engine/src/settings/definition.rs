@@ -68,6 +68,13 @@ const SILENT: bool = false;
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", "", Domain::Text, REPORTED, "The application's name, for logs."),
     setting(
+        "braid.operators",
+        "braid",
+        Domain::OneOf(&["braid", "datafusion"]),
+        SILENT,
+        "Whose operators queries of this session run on: Braid's where they can be, or DataFusion's.",
+    ),
+    setting(
         "braid.query_memory",
         "",
         Domain::Bytes,

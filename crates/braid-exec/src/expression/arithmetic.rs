@@ -1,18 +1,20 @@
 //! Sums, differences and products.
 //!
-//! Integers are combined in 64 bits with one flag for the whole vector that says whether any result is doubtful; no loop
-//! has a branch for a row. Only a flagged vector is looked at again, row by row in 128 bits, and there rows that are null
-//! are skipped: what lies under them may well have overflowed.
+//! Integers are combined in 64 bits. No loop has a branch for a row: the magnitudes of a vector, combined, tell beforehand
+//! whether an overflow is possible at all, which it mostly is not, and what remains has one flag for the whole vector. Only
+//! a flagged vector is looked at again, row by row in 128 bits, and there rows that are null are skipped: what lies under
+//! them may well have overflowed.
 //!
-//! A product of 64-bit integers has no vector instruction that tells an overflow, so products are taken of 32-bit halves
-//! when both sides fit, which the magnitudes of the vectors tell beforehand; most prices and quantities do.
+//! Products of magnitudes below 2^31 are taken of 32-bit halves, for which there is a vector instruction; most prices and
+//! quantities are such.
+
+use braid_storage::Scalar;
 
 use crate::Vector;
 use crate::exec_error::ExecError;
 use crate::expression::operand::{Operand, Side, both_valid, combine, nulls};
 use crate::expression::{Arithmetic, NumberRange};
 use crate::vector::Values;
-use braid_storage::Scalar;
 
 /// Combines row by row.
 ///
@@ -180,7 +182,7 @@ fn narrow(
         Arithmetic::Subtract => subtract(left, right, row_count),
         Arithmetic::Multiply => multiply(left, right, row_count),
     };
-    let beyond = |bits: u32| values.iter().fold(0, |any, value| any | (value ^ (value >> 63))) >> (bits - 1) != 0;
+    let beyond = |bits: u32| !fits(Side::Each(&values), bits - 1);
     let doubtful = overflows
         || match range {
             NumberRange::Int16 => beyond(16),
@@ -194,50 +196,55 @@ fn narrow(
     wide(operation, range, left.side(), right.side(), valid, row_count)
 }
 
-/// The sums, and whether one overflowed: when its sign is neither operand's.
+/// The sums, and whether one overflowed.
 fn add(left: Side<'_, i64>, right: Side<'_, i64>, row_count: usize) -> (Vec<i64>, bool) {
-    let mut signs = 0;
-    let values = combine(left, right, row_count, |left, right| {
-        let sum = left.wrapping_add(right);
-        signs |= (left ^ sum) & (right ^ sum);
-        sum
-    });
-    (values, signs < 0)
+    if fits(left, 62) && fits(right, 62) {
+        return (combine(left, right, row_count, i64::wrapping_add), false);
+    }
+    overflowing(left, right, row_count, i64::overflowing_add)
 }
 
-/// The differences, and whether one overflowed: when the operands' signs differ and its own is not the left one's.
+/// The differences, and whether one overflowed.
 fn subtract(left: Side<'_, i64>, right: Side<'_, i64>, row_count: usize) -> (Vec<i64>, bool) {
-    let mut signs = 0;
-    let values = combine(left, right, row_count, |left, right| {
-        let difference = left.wrapping_sub(right);
-        signs |= (left ^ right) & (left ^ difference);
-        difference
-    });
-    (values, signs < 0)
+    if fits(left, 62) && fits(right, 62) {
+        return (combine(left, right, row_count, i64::wrapping_sub), false);
+    }
+    overflowing(left, right, row_count, i64::overflowing_sub)
 }
 
 /// The products, and whether one overflowed.
 fn multiply(left: Side<'_, i64>, right: Side<'_, i64>, row_count: usize) -> (Vec<i64>, bool) {
-    if fits_32_bits(left) && fits_32_bits(right) {
+    if fits(left, 31) && fits(right, 31) {
         let product = |left: i64, right: i64| i64::from(left as i32) * i64::from(right as i32);
         return (combine(left, right, row_count, product), false);
     }
-    let mut any = false;
-    let values = combine(left, right, row_count, |left, right| {
-        let (product, overflows) = left.overflowing_mul(right);
-        any |= overflows;
-        product
-    });
-    (values, any)
+    overflowing(left, right, row_count, i64::overflowing_mul)
 }
 
-fn fits_32_bits(side: Side<'_, i64>) -> bool {
+/// Whether all magnitudes have at most so many bits.
+fn fits(side: Side<'_, i64>, bits: u32) -> bool {
     let magnitude = |value: i64| value ^ (value >> 63);
     let magnitudes = match side {
         Side::Each(values) => values.iter().fold(0, |all, value| all | magnitude(*value)),
         Side::All(value) => magnitude(value),
     };
-    magnitudes >> 31 == 0
+    magnitudes >> bits == 0
+}
+
+#[inline]
+fn overflowing(
+    left: Side<'_, i64>,
+    right: Side<'_, i64>,
+    row_count: usize,
+    with: impl Fn(i64, i64) -> (i64, bool),
+) -> (Vec<i64>, bool) {
+    let mut any = false;
+    let values = combine(left, right, row_count, |left, right| {
+        let (value, overflows) = with(left, right);
+        any |= overflows;
+        value
+    });
+    (values, any)
 }
 
 /// Integers in 128 bits, row by row; back to 64 bits when all fit. Rows that are null become 0.

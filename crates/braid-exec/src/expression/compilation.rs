@@ -25,6 +25,7 @@ pub(super) fn compile(expression: Expression) -> Node {
     let node = match expression {
         Expression::Column(column) => return Node::Column(column),
         Expression::Constant(value) => return Node::Constant(value.map(Arc::new)),
+        Expression::Parameter(parameter) => panic!("parameter {parameter} was not bound before the plan ran"),
         Expression::Arithmetic { operation, left, right, range } => {
             Node::Arithmetic { operation, range, left: boxed(left), right: boxed(right) }
         }

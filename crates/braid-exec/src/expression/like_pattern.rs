@@ -56,10 +56,17 @@ impl LikePattern {
     #[inline]
     pub fn matches(&self, string: &[u8]) -> bool {
         match self {
-            Self::Exact(text) => string == text,
+            Self::Exact(text) => string.len() == text.len() && (text.is_empty() || string == text),
             Self::Plain { prefix, middles, suffix } => {
-                let Some(rest) = string.strip_prefix(prefix.as_slice()) else { return false };
-                let Some(mut rest) = rest.strip_suffix(suffix.as_slice()) else { return false };
+                // Nothing is compared with an empty end: the C library's comparison of no bytes may cost 40 ns when one of
+                // its pointers leads nowhere, as those of empty vectors do.
+                if string.len() < prefix.len() + suffix.len()
+                    || !(prefix.is_empty() || string.starts_with(prefix))
+                    || !(suffix.is_empty() || string.ends_with(suffix))
+                {
+                    return false;
+                }
+                let mut rest = &string[prefix.len()..string.len() - suffix.len()];
                 for middle in middles {
                     let Some(at) = middle.find(rest) else { return false };
                     rest = &rest[at + middle.needle().len()..];

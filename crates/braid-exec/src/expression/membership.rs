@@ -15,6 +15,9 @@ use crate::vector::Values;
 /// So many values are compared one by one.
 const FEW: usize = 4;
 
+/// So many integers are: all rows with one, then with the next, in vector instructions.
+const FEW_INTEGERS: usize = 12;
+
 /// Integers that span at most so many are looked up in a table: 4 KiB.
 const TABLE_SPAN: u64 = 4096;
 
@@ -32,12 +35,8 @@ pub(super) struct ValueSet {
 
 #[derive(Debug)]
 enum Integers {
-    /// The last one repeats.
-    Few([i64; FEW]),
-    Table {
-        least: i64,
-        contains: Vec<bool>,
-    },
+    Few(Vec<i64>),
+    Table { least: i64, contains: Vec<bool> },
     Hashed(HashSet<i64>),
 }
 
@@ -97,7 +96,7 @@ impl ValueSet {
             },
             values => match &self.strings {
                 Many::Few(few) => {
-                    select_strings(values, &mut self.cache, |string| few.iter().any(|known| known == string))
+                    select_strings(values, &mut self.cache, |string| few.iter().any(|known| same(known, string)))
                 }
                 Many::Hashed(many) => select_strings(values, &mut self.cache, |string| many.contains(string)),
             }
@@ -115,10 +114,11 @@ impl Integers {
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else {
             return Self::Hashed(HashSet::new());
         };
-        if values.len() <= FEW {
-            return Self::Few(std::array::from_fn(|at| values[at.min(values.len() - 1)]));
+        let is_wide = greatest.abs_diff(*least) >= TABLE_SPAN;
+        if values.len() <= FEW || is_wide && values.len() <= FEW_INTEGERS {
+            return Self::Few(values);
         }
-        if greatest.abs_diff(*least) >= TABLE_SPAN {
+        if is_wide {
             return Self::Hashed(values.into_iter().collect());
         }
         let mut contains = vec![false; greatest.abs_diff(*least) as usize + 1];
@@ -128,8 +128,12 @@ impl Integers {
 
     fn contain(&self, values: &[i64]) -> Vec<bool> {
         match self {
-            Self::Few([a, b, c, d]) => {
-                values.iter().map(|value| (value == a) | (value == b) | (value == c) | (value == d)).collect()
+            Self::Few(few) => {
+                let mut found = vec![false; values.len()];
+                for known in few {
+                    found.iter_mut().zip(values).for_each(|(found, value)| *found |= value == known);
+                }
+                found
             }
             Self::Table { least, contains } => values
                 .iter()
@@ -152,6 +156,12 @@ impl<T: Eq + std::hash::Hash> Many<T> {
     fn new(values: Vec<T>) -> Self {
         if values.len() <= FEW { Self::Few(values) } else { Self::Hashed(values.into_iter().collect()) }
     }
+}
+
+/// Whether two strings are equal, without comparing no bytes at an address that an empty vector made up, which is slow.
+#[inline]
+fn same(known: &[u8], string: &[u8]) -> bool {
+    known.len() == string.len() && (known.is_empty() || known == string)
 }
 
 /// Bits that are equal for floats that are: one NaN, one zero.

@@ -37,6 +37,12 @@ impl ForeignExpression for LengthUnlessX {
     }
 }
 
+impl std::fmt::Display for LengthUnlessX {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("length")
+    }
+}
+
 fn column(at: usize) -> Expression {
     Expression::Column(at)
 }
@@ -106,6 +112,7 @@ fn value(expression: &Expression, row: &[Option<Scalar>]) -> Result<Option<Scala
     Ok(match expression {
         Expression::Column(column) => row[*column].clone(),
         Expression::Constant(value) => value.clone(),
+        Expression::Parameter(parameter) => panic!("parameter {parameter}"),
         Expression::Arithmetic { operation, left, right, range } => match values(&[left, right])? {
             Some(operands) => Some(combined(*operation, *range, &operands)?),
             None => None,

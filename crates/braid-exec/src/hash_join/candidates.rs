@@ -8,7 +8,6 @@ use crate::hash_join::row_lists::RowLists;
 use crate::vector::NO_ROW;
 
 /// Probe rows, each with places of build rows that are still to come.
-#[derive(Default)]
 pub(crate) struct Candidates {
     ranges: Vec<PlaceRange>,
     /// The first that has not come yet.
@@ -22,7 +21,6 @@ struct PlaceRange {
 }
 
 /// Pairs of rows.
-#[derive(Default)]
 pub(crate) struct Pairs {
     pub(crate) probe_rows: Vec<u32>,
     pub(crate) build_rows: Vec<u32>,
@@ -63,7 +61,8 @@ impl Candidates {
         if self.next == self.ranges.len() {
             return None;
         }
-        let mut pairs = Pairs::default();
+        let mut pairs =
+            Pairs { probe_rows: Vec::with_capacity(VECTOR_ROWS), build_rows: Vec::with_capacity(VECTOR_ROWS) };
         while let Some(range) = self.ranges.get_mut(self.next) {
             if settled(range.probe_row) {
                 self.next += 1;

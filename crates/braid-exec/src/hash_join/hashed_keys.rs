@@ -56,6 +56,8 @@ impl Slots {
 pub(crate) struct HashedAddresses {
     slots: Slots,
     seed: HashSeed,
+    /// Whether addresses fit a slot: they are the tags then, and what a slot says is certain.
+    is_exact: bool,
     /// Of each row; [`NO_ADDRESS`] of those without.
     addresses: Vec<u64>,
 }
@@ -66,8 +68,11 @@ impl HashedAddresses {
         Slots::count(row_count) * 8 + row_count * 8
     }
 
-    pub(crate) fn new(row_count: usize, seed: HashSeed) -> Self {
-        Self { slots: Slots::new(row_count), seed, addresses: Vec::with_capacity(row_count) }
+    /// No rows yet, of so many with addresses below `address_count`.
+    pub(crate) fn new(row_count: usize, address_count: u64, seed: HashSeed) -> Self {
+        // An address of 32 ones would look like none.
+        let is_exact = address_count <= u64::from(u32::MAX);
+        Self { slots: Slots::new(row_count), seed, is_exact, addresses: Vec::with_capacity(row_count) }
     }
 
     /// Of all rows.
@@ -77,6 +82,12 @@ impl HashedAddresses {
 
     pub(crate) fn seed(&self) -> HashSeed {
         self.seed
+    }
+
+    /// What slots of this address have in their high half.
+    #[inline]
+    fn tag(&self, address: u64, hash: u64) -> u64 {
+        if self.is_exact { address << 32 } else { hash }
     }
 
     /// Adds the next rows, and says in `groups` which their groups are.
@@ -90,59 +101,90 @@ impl HashedAddresses {
     }
 
     fn insert_row(&mut self, address: u64, row: u32) -> u32 {
+        let (place, group) = self.look_up(address);
+        if group != NO_ROW {
+            return group;
+        }
+        let tag = self.tag(address, self.seed.hash(address));
+        self.slots.set(place, tag, row);
+        row
+    }
+
+    /// The place and group of an address; an empty place and [`NO_ROW`] if there is none.
+    fn look_up(&self, address: u64) -> (usize, u32) {
         let hash = self.seed.hash(address);
+        let tag = self.tag(address, hash);
         let mut place = hash as usize;
         loop {
-            let (found, group) = self.slots.next(hash, place);
-            if group == NO_ROW {
-                self.slots.set(found, hash, row);
-                return row;
-            }
-            if self.addresses[group as usize] == address {
-                return group;
+            let (found, group) = self.slots.next(tag, place);
+            if group == NO_ROW || self.is_exact || self.addresses[group as usize] == address {
+                return (found, group);
             }
             place = self.slots.after(found);
         }
     }
 
-    /// The group of each address, [`NO_ROW`] for none. Slots are read before anything is compared, so that the
-    /// processor waits for many of them at once.
-    pub(crate) fn find(&self, addresses: &[u64], groups: &mut Vec<u32>) {
+    /// The group of each address, [`NO_ROW`] for none. `active` is room for positions.
+    pub(crate) fn find(&self, addresses: &[u64], active: &mut Vec<u32>, groups: &mut Vec<u32>) {
         groups.clear();
-        let mask = self.slots.slots.len() - 1;
-        groups.extend(addresses.iter().map(|address| {
-            let hash = self.seed.hash(*address);
-            let slot = self.slots.slots[hash as usize & mask];
-            // What the slot says if it is empty or its own; otherwise its neighbours must be asked.
-            if slot == 0 || *address == NO_ADDRESS {
-                NO_ROW
-            } else if (slot ^ hash) & TAG == 0 {
-                slot as u32 - 1
-            } else {
-                self.find_from(hash, hash as usize + 1)
-            }
-        }));
-        for (address, group) in addresses.iter().zip(groups.iter_mut()) {
-            if *group != NO_ROW && self.addresses[*group as usize] != *address {
-                *group = self.find_compared(*address);
-            }
+        groups.resize(addresses.len(), NO_ROW);
+        if self.is_exact {
+            self.find_tags(addresses, active, groups, |address, _| address << 32);
+        } else {
+            self.find_tags(addresses, active, groups, |_, hash| hash);
+            self.correct(addresses, groups);
         }
     }
 
-    fn find_from(&self, hash: u64, place: usize) -> u32 {
-        self.slots.next(hash, place).1
+    /// In rounds of one slot for each that still looks, without branches on what is found: hits and misses come in no
+    /// order that a processor could predict.
+    #[inline]
+    fn find_tags(&self, addresses: &[u64], active: &mut Vec<u32>, groups: &mut [u32], tag: impl Fn(u64, u64) -> u64) {
+        let slots = self.slots.slots.as_slice();
+        let look = |address: u64, round: usize| {
+            let hash = self.seed.hash(address);
+            let slot = slots[(hash as usize).wrapping_add(round) & (slots.len() - 1)];
+            let is_found = (slot ^ tag(address, hash)) & TAG == 0 && slot != 0;
+            (if is_found { (slot as u32).wrapping_sub(1) } else { NO_ROW }, slot != 0 && !is_found)
+        };
+        active.resize(addresses.len(), 0);
+        let mut count = 0;
+        for (at, (address, group)) in addresses.iter().zip(groups.iter_mut()).enumerate() {
+            let (found, goes_on) = look(*address, 0);
+            *group = found;
+            active[count] = at as u32;
+            count += usize::from(goes_on);
+        }
+        let mut round = 1;
+        while count > 0 {
+            let looking = count;
+            count = 0;
+            for at in 0..looking {
+                let position = active[at] as usize;
+                let (found, goes_on) = look(addresses[position], round);
+                groups[position] = found;
+                active[count] = position as u32;
+                count += usize::from(goes_on);
+            }
+            round += 1;
+        }
     }
 
-    #[cold]
-    fn find_compared(&self, address: u64) -> u32 {
-        let hash = self.seed.hash(address);
-        let mut place = hash as usize;
-        loop {
-            let (found, group) = self.slots.next(hash, place);
-            if group == NO_ROW || self.addresses[group as usize] == address {
-                return group;
+    /// Looks again where a tag was another address's.
+    fn correct(&self, addresses: &[u64], groups: &mut [u32]) {
+        let last = self.addresses.len().saturating_sub(1);
+        let is_wrong = |address: u64, group: u32| {
+            // Reading some address for those that found nothing costs less than a branch.
+            let found = self.addresses.get((group as usize).min(last)).copied();
+            group != NO_ROW && found != Some(address)
+        };
+        let any_wrong = addresses.iter().zip(groups.iter()).fold(false, |any, (a, g)| any | is_wrong(*a, *g));
+        if any_wrong {
+            for (address, group) in addresses.iter().zip(groups) {
+                if is_wrong(*address, *group) {
+                    *group = self.look_up(*address).1;
+                }
             }
-            place = self.slots.after(found);
         }
     }
 }

@@ -114,7 +114,7 @@ impl JoinProbe {
     /// Probe rows without partner, beside nulls.
     fn emit_unpaired(&self, mut batch: Batch, paired: &[bool], emit: Emit<'_>) -> Result<(), ExecError> {
         let unpaired: Vec<bool> = paired.iter().map(|paired| !paired).collect();
-        batch.retain(&unpaired);
+        retain(&mut batch, &unpaired);
         if batch.row_count() == 0 {
             return Ok(());
         }
@@ -155,10 +155,10 @@ impl JoinProbe {
     fn emit_tested(&self, mut batch: Batch, outcome: &Outcome, emit: Emit<'_>) -> Result<(), ExecError> {
         let Outcome { paired, perhaps_paired } = outcome;
         match self.table.spec.kind {
-            JoinKind::ProbeSemi => batch.retain(paired),
+            JoinKind::ProbeSemi => retain(&mut batch, paired),
             JoinKind::ProbeAnti => {
                 let neither = paired.iter().zip(perhaps_paired).map(|(paired, perhaps)| !paired && !perhaps);
-                batch.retain(&neither.collect::<Vec<bool>>());
+                retain(&mut batch, &neither.collect::<Vec<bool>>());
             }
             _ => {
                 let known = || paired.iter().zip(perhaps_paired).map(|(paired, perhaps)| *paired || !perhaps);
@@ -224,7 +224,7 @@ impl JoinProbe {
                 }
             }
             if kind.makes_pairs() && counts.contains(&true) {
-                pair_batch.retain(&counts);
+                retain(&mut pair_batch, &counts);
                 emit(pair_batch)?;
             }
         }
@@ -259,4 +259,18 @@ fn compact(groups: &[u32]) -> (Vec<u32>, Vec<u32>) {
     probe_rows.truncate(count);
     build_rows.truncate(count);
     (probe_rows, build_rows)
+}
+
+/// [`Batch::retain`] without branches on what is kept.
+fn retain(batch: &mut Batch, keep: &[bool]) {
+    let mut kept = vec![0; keep.len()];
+    let mut count = 0;
+    for (at, keep) in keep.iter().enumerate() {
+        kept[count] = at as u32;
+        count += usize::from(*keep);
+    }
+    if count < keep.len() {
+        kept.truncate(count);
+        batch.take(&kept);
+    }
 }

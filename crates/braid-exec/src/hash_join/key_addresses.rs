@@ -30,8 +30,8 @@ struct KeyRange {
     /// Values from `min`; zero when there is nothing but nulls.
     value_count: u64,
     stride: u64,
-    /// What null adds; [`NO_ADDRESS`] where it equals nothing or there is none.
-    null_address: u64,
+    /// Null as a distance from `min`; [`NO_ADDRESS`] where it equals nothing or there is none.
+    null_distance: u64,
 }
 
 impl KeyAddresses {
@@ -50,8 +50,8 @@ impl KeyAddresses {
                 return None;
             }
             let (stride, value_count) = (count as u64, value_count as u64);
-            let null_address = if has_null { stride.wrapping_mul(value_count) } else { NO_ADDRESS };
-            ranges.push(KeyRange { min, value_count, stride, null_address });
+            let null_distance = if has_null { value_count } else { NO_ADDRESS };
+            ranges.push(KeyRange { min, value_count, stride, null_distance });
             count = combinations;
         }
         Some(Self { keys: ranges, count: count as u64 })
@@ -59,18 +59,26 @@ impl KeyAddresses {
 
     /// The addresses of rows; [`NO_ADDRESS`] where no build row has the key.
     pub(crate) fn fill(&self, keys: &[Arc<Vector>], rows: Range<usize>, addresses: &mut Vec<u64>) {
-        addresses.clear();
         addresses.resize(rows.len(), 0);
-        for (range, key) in self.keys.iter().zip(keys) {
-            range.add(key, rows.clone(), addresses);
+        let mut keys = self.keys.iter().zip(keys);
+        match keys.next() {
+            // Its stride is one.
+            Some((range, key)) => range.each(key, rows.clone(), addresses, |_, distance| distance),
+            None => addresses.fill(0),
+        }
+        for (range, key) in keys {
+            let stride = range.stride;
+            range.each(key, rows.clone(), addresses, |address, distance| {
+                if distance == NO_ADDRESS { NO_ADDRESS } else { address.saturating_add(distance.wrapping_mul(stride)) }
+            });
         }
     }
 
     /// Smallest and largest value of a key's column, if nulls have no partners; the first is above the second when
     /// there is none.
     pub(crate) fn bounds(&self, key: usize) -> Option<(i64, i64)> {
-        let KeyRange { min, value_count, null_address, .. } = self.keys[key];
-        if null_address != NO_ADDRESS {
+        let KeyRange { min, value_count, null_distance, .. } = self.keys[key];
+        if null_distance != NO_ADDRESS {
             return None;
         }
         Some(if value_count == 0 { (i64::MAX, i64::MIN) } else { (min, min.wrapping_add((value_count - 1) as i64)) })
@@ -78,45 +86,52 @@ impl KeyAddresses {
 }
 
 impl KeyRange {
-    fn add(&self, key: &Vector, rows: Range<usize>, addresses: &mut [u64]) {
+    /// Puts what `combine` makes of an address and this column's distance from the least value, [`NO_ADDRESS`] beyond
+    /// the range, in its place.
+    #[inline]
+    fn each(&self, key: &Vector, rows: Range<usize>, addresses: &mut [u64], combine: impl Fn(u64, u64) -> u64) {
         let valid = key.valid().map(|valid| &valid[rows.clone()]);
         let from_min = |value: i64| (value as u64).wrapping_sub(self.min as u64);
         match key.values() {
-            Values::Int(values) => self.add_values(&values[rows], valid, from_min, addresses),
+            Values::Int(values) => self.each_value(&values[rows], valid, from_min, addresses, combine),
             Values::Int128(values) => {
                 let from_min = |value: i128| i64::try_from(value).map_or(NO_ADDRESS, from_min);
-                self.add_values(&values[rows], valid, from_min, addresses);
+                self.each_value(&values[rows], valid, from_min, addresses, combine);
             }
-            Values::Bool(values) => self.add_values(&values[rows], valid, |value| from_min(value.into()), addresses),
+            Values::Bool(values) => {
+                self.each_value(&values[rows], valid, |value| from_min(value.into()), addresses, combine);
+            }
             // The build side has nothing but nulls here, and so may have any kind.
             Values::Float(_) | Values::Bytes(_) | Values::Coded(_) => {
                 let nothing = vec![false; rows.len()];
-                self.add_values(&nothing, valid, |_| NO_ADDRESS, addresses);
+                self.each_value(&nothing, valid, |_| NO_ADDRESS, addresses, combine);
             }
         }
     }
 
-    fn add_values<T: Copy>(
+    #[inline]
+    fn each_value<T: Copy>(
         &self,
         values: &[T],
         valid: Option<&[bool]>,
         from_min: impl Fn(T) -> u64,
         addresses: &mut [u64],
+        combine: impl Fn(u64, u64) -> u64,
     ) {
-        let Self { value_count, stride, null_address, .. } = *self;
-        let added = |value: T| {
+        let Self { value_count, null_distance, .. } = *self;
+        let distance = |value: T| {
             let distance = from_min(value);
-            if distance < value_count { distance.wrapping_mul(stride) } else { NO_ADDRESS }
+            if distance < value_count { distance } else { NO_ADDRESS }
         };
         match valid {
             None => {
                 for (address, value) in addresses.iter_mut().zip(values) {
-                    *address = address.saturating_add(added(*value));
+                    *address = combine(*address, distance(*value));
                 }
             }
             Some(valid) => {
                 for ((address, value), valid) in addresses.iter_mut().zip(values).zip(valid) {
-                    *address = address.saturating_add(if *valid { added(*value) } else { null_address });
+                    *address = combine(*address, if *valid { distance(*value) } else { null_distance });
                 }
             }
         }

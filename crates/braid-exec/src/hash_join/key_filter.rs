@@ -9,15 +9,17 @@ use std::sync::Arc;
 use crate::Vector;
 use crate::hash_join::JoinTable;
 use crate::hash_join::direct_addresses::Bitmap;
+use crate::hash_join::directory_builder::vectors;
 use crate::hash_join::join_table::Directory;
 use crate::hash_join::key_addresses::{KeyAddresses, NO_ADDRESS};
 use crate::hash_join::key_hashes::{HashSeed, KeyHasher};
 
 /// A bitmap that takes up to so many bits for each row is better than a Bloom filter: it is exact and hashes nothing.
-const BITMAP_BITS_PER_ROW: u64 = 32;
+const BITMAP_BITS_PER_ROW: u64 = 64;
 
-/// A bitmap of so many bits is small whatever the number of rows: 32 KiB.
-const BITMAP_BITS_SMALL: u64 = 1 << 18;
+/// A bitmap of so many bits is small whatever the number of rows: 1 MiB, which stays in a core's cache.
+/// Smaller in tests, so that few rows reach Bloom filters.
+const BITMAP_BITS_SMALL: u64 = if cfg!(test) { 1 << 6 } else { 1 << 23 };
 
 /// With four bits of a word for each key, about one key in 30 that is not there passes.
 const BLOOM_BITS_PER_ROW: usize = 12;
@@ -50,7 +52,7 @@ impl Bloom {
     /// The word of a hash, from its high half, and its four bits, from its low 24.
     #[inline]
     fn place(&self, hash: u64) -> (usize, u64) {
-        let word = ((hash >> 32) * self.words.len() as u64 >> 32) as usize;
+        let word = (((hash >> 32) * self.words.len() as u64) >> 32) as usize;
         let bit = |at: u64| 1 << (hash >> (at * 6) & 63);
         (word, bit(0) | bit(1) | bit(2) | bit(3))
     }
@@ -75,7 +77,9 @@ impl JoinTable {
         }
         let members = match &self.directory {
             Directory::Members(addresses, bitmap) => Members::Bitmap(addresses.clone(), bitmap.clone()),
-            Directory::Rows(addresses, _) | Directory::Addresses(addresses) => self.address_members(addresses, None),
+            Directory::Rows(addresses, _) | Directory::Addresses(addresses) | Directory::Ranks(addresses, _) => {
+                self.address_members(addresses, None)
+            }
             Directory::HashedAddresses(addresses, hashed) => {
                 self.address_members(addresses, Some((hashed.addresses(), hashed.seed())))
             }
@@ -85,24 +89,27 @@ impl JoinTable {
     }
 
     fn address_members(&self, addresses: &KeyAddresses, known: Option<(&[u64], HashSeed)>) -> Members {
-        let computed;
-        let (numbers, seed) = match known {
-            Some(known) => known,
+        let each = |each: &mut dyn FnMut(&[u64])| match known {
+            Some((numbers, _)) => each(numbers),
             None => {
-                let mut numbers = Vec::new();
-                addresses.fill(&self.keys(), 0..self.row_count, &mut numbers);
-                computed = numbers;
-                (computed.as_slice(), HashSeed::random())
+                let (keys, mut numbers) = (self.keys(), Vec::new());
+                for rows in vectors(self.row_count) {
+                    addresses.fill(&keys, rows, &mut numbers);
+                    each(&numbers);
+                }
             }
         };
         if addresses.count <= BITMAP_BITS_SMALL.max(self.row_count as u64 * BITMAP_BITS_PER_ROW) {
             let mut bitmap = Bitmap::new(addresses.count);
-            bitmap.insert(numbers);
+            each(&mut |numbers| bitmap.insert(numbers));
             return Members::Bitmap(addresses.clone(), Arc::new(bitmap));
         }
+        let seed = known.map_or_else(HashSeed::random, |(_, seed)| seed);
         let mut bloom = Bloom::new(self.row_count);
-        let there = numbers.iter().filter(|address| **address != NO_ADDRESS);
-        there.for_each(|address| bloom.insert(seed.hash(*address)));
+        each(&mut |numbers| {
+            let there = numbers.iter().filter(|address| **address != NO_ADDRESS);
+            there.for_each(|address| bloom.insert(seed.hash(*address)));
+        });
         Members::Addresses(addresses.clone(), seed, Arc::new(bloom))
     }
 

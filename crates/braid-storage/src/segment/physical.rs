@@ -40,6 +40,15 @@ impl Segment {
         }
     }
 
+    /// Number of distinct strings of a segment that has a [dictionary](Self::dictionary).
+    pub fn dictionary_strings(&self) -> Option<usize> {
+        match self.body() {
+            Body::Strings(StringColumn::Dictionary(dictionary)) => Some(dictionary.value_count()),
+            Body::Constant(Constant::Bytes(_)) => Some(1),
+            _ => None,
+        }
+    }
+
     /// The distinct strings of a segment that has them, ascending; `None` when it is not encoded so.
     pub fn dictionary(&self) -> Option<Vec<Scalar>> {
         match self.body() {

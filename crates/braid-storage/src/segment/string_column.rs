@@ -230,6 +230,11 @@ impl StringDictionary {
         self.values.iter()
     }
 
+    /// Number of distinct strings.
+    pub(super) fn value_count(&self) -> usize {
+        self.values.count()
+    }
+
     /// Appends the codes of the selected rows of a vector.
     pub(super) fn gather_codes(&self, vector: usize, selection: &Selection, codes: &mut Vec<i32>) {
         self.codes.gather(vector, selection, codes);

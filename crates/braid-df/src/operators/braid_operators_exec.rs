@@ -1,0 +1,241 @@
+//! The physical operator that runs a plan of Braid's operators: a leaf with one partition for DataFusion, pipelines on all
+//! cores inside.
+//!
+//! Rows flow through a channel of a few batches, so a slow reader holds the pipelines up, and dropping the stream stops
+//! them. Memory is asked of the query's own pool.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, SchemaRef};
+use braid_exec::executor::Executor;
+use braid_exec::pipeline::Sink;
+use braid_exec::plan::Plan;
+use braid_exec::{Batch, ExecError, MemoryBudget, Vector};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
+    SendableRecordBatchStream,
+};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::mpsc::Sender;
+
+/// Batches in the channel to whoever reads the rows, for each worker.
+const CHANNEL_BATCHES: usize = 2;
+
+/// Batches that a worker may hold back before it blocks its thread: one vector of rows can become very many.
+const HELD_BACK_MAX: usize = 16;
+
+/// Runs a plan.
+pub struct BraidOperatorsExec {
+    plan: Arc<Plan>,
+    worker_count: usize,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl BraidOperatorsExec {
+    /// The plan's rows, as batches of `schema`.
+    pub fn new(plan: Arc<Plan>, schema: SchemaRef, worker_count: usize) -> Self {
+        assert_eq!(plan.column_count(), schema.fields().len(), "a plan has the columns of its schema");
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Both,
+            Boundedness::Bounded,
+        )
+        // Workers give way themselves, and the stream waits for its channel.
+        .with_scheduling_type(SchedulingType::Cooperative);
+        Self { plan, worker_count, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+    }
+}
+
+impl fmt::Debug for BraidOperatorsExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BraidOperatorsExec").field("worker_count", &self.worker_count).finish_non_exhaustive()
+    }
+}
+
+impl DisplayAs for BraidOperatorsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut tree = String::new();
+        self.plan.describe(1, &mut tree)?;
+        write!(f, "BraidOperatorsExec: workers={}\n{}", self.worker_count, tree.trim_end())
+    }
+}
+
+impl ExecutionPlan for BraidOperatorsExec {
+    fn name(&self) -> &'static str {
+        "BraidOperatorsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let schema = self.schema();
+        let mut builder = RecordBatchReceiverStream::builder(schema.clone(), CHANNEL_BATCHES * self.worker_count);
+        let budget = QueryBudget::new(&context);
+        let (plan, worker_count, sender) = (self.plan.clone(), self.worker_count, builder.tx());
+        let baseline = BaselineMetrics::new(&self.metrics, partition);
+        let batch_rows = context.session_config().batch_size();
+        builder.spawn(async move {
+            let executor = Executor::new(worker_count, budget);
+            let make_sink = || OutputSink::new(schema.clone(), batch_rows, sender.clone(), baseline.clone());
+            let sinks = executor.run(&plan, make_sink).await.map_err(datafusion_error)?;
+            for mut sink in sinks {
+                sink.flush().map_err(datafusion_error)?;
+                sink.ready().await;
+            }
+            Ok(())
+        });
+        Ok(builder.build())
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// An error of the operators as DataFusion passes errors on.
+fn datafusion_error(error: ExecError) -> DataFusionError {
+    match error {
+        ExecError::Foreign(error) => match error.downcast::<DataFusionError>() {
+            Ok(error) => *error,
+            Err(error) => DataFusionError::External(error),
+        },
+        ExecError::Memory(exceeded) => DataFusionError::ResourcesExhausted(ExecError::Memory(exceeded).to_string()),
+        error => DataFusionError::External(Box::new(error)),
+    }
+}
+
+/// A query's memory pool, as operators ask it.
+#[derive(Debug)]
+struct QueryBudget {
+    reservation: Mutex<MemoryReservation>,
+}
+
+impl QueryBudget {
+    fn new(context: &TaskContext) -> Arc<Self> {
+        let reservation = MemoryConsumer::new("Braid's operators").register(context.memory_pool());
+        Arc::new(Self { reservation: Mutex::new(reservation) })
+    }
+}
+
+impl MemoryBudget for QueryBudget {
+    fn try_grow(&self, bytes: usize) -> Result<(), String> {
+        self.reservation.lock().try_grow(bytes).map_err(|error| error.to_string())
+    }
+
+    fn shrink(&self, bytes: usize) {
+        self.reservation.lock().shrink(bytes);
+    }
+}
+
+/// One worker's rows on their way to the stream.
+struct OutputSink {
+    schema: SchemaRef,
+    batch_rows: usize,
+    sender: Sender<Result<RecordBatch>>,
+    baseline: BaselineMetrics,
+    row_count: usize,
+    columns: Vec<Vector>,
+    held_back: Vec<RecordBatch>,
+}
+
+impl OutputSink {
+    fn new(
+        schema: SchemaRef,
+        batch_rows: usize,
+        sender: Sender<Result<RecordBatch>>,
+        baseline: BaselineMetrics,
+    ) -> Self {
+        Self { schema, batch_rows, sender, baseline, row_count: 0, columns: Vec::new(), held_back: Vec::new() }
+    }
+
+    /// Makes a batch of the rows there are.
+    fn flush(&mut self) -> Result<(), ExecError> {
+        if self.row_count == 0 {
+            return Ok(());
+        }
+        let types = self.schema.fields().iter().map(|field| field.data_type());
+        let array = |(column, data_type): (&Vector, &DataType)| column.to_array(data_type);
+        let arrays: Result<Vec<ArrayRef>, _> = self.columns.iter().zip(types).map(array).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.row_count));
+        let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
+        let batch = batch.map_err(|error| ExecError::Foreign(Box::new(DataFusionError::from(error))))?;
+        self.baseline.record_output(batch.num_rows());
+        self.held_back.push(batch);
+        self.row_count = 0;
+        self.columns.clear();
+        if self.held_back.len() > HELD_BACK_MAX {
+            let batches = std::mem::take(&mut self.held_back);
+            let sender = &self.sender;
+            // No way to wait otherwise in the middle of an operator.
+            let sent = tokio::task::block_in_place(|| {
+                batches.into_iter().try_for_each(|batch| sender.blocking_send(Ok(batch)))
+            });
+            sent.map_err(|_| ExecError::Cancelled)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for OutputSink {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+        if self.columns.is_empty() {
+            self.columns = columns.into_iter().map(|column| column.as_ref().clone()).collect();
+        } else {
+            self.columns.iter_mut().zip(&columns).for_each(|(to, from)| to.append(from));
+        }
+        self.row_count += batch.row_count();
+        if self.row_count >= self.batch_rows { self.flush() } else { Ok(()) }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.held_back.is_empty()
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for batch in std::mem::take(&mut self.held_back) {
+                // Nobody reads any more: the stream was dropped, and what runs is about to be stopped.
+                let _ = self.sender.send(Ok(batch)).await;
+            }
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! How many rows a plan has, and how many values a column: from row counts and zone maps, and the usual guesses above
+//! (System R, section 4). Join order and build sides hang on these numbers; no answer does.
+
+use braid_base::ColumnId;
+use braid_scan::{ScanSpec, prune};
+use braid_storage::TableVersion;
+use datafusion::common::ScalarValue;
+
+use crate::table_statistics::table_statistics;
+
+/// Share of rows that a condition keeps of which nothing is known.
+pub(super) const SELECTIVITY_UNKNOWN: f64 = 1.0 / 3.0;
+
+/// Values of a column of which nothing is known, as a share of the rows.
+const DISTINCT_SHARE_UNKNOWN: f64 = 0.1;
+
+/// What is thought of a plan's rows.
+#[derive(Clone, Debug)]
+pub(super) struct Estimate {
+    /// Rows.
+    pub(super) rows: f64,
+    /// Distinct values of each column.
+    pub(super) distinct: Vec<f64>,
+}
+
+impl Estimate {
+    /// Of a scan.
+    pub(super) fn of_scan(version: &TableVersion, spec: &ScanSpec) -> Self {
+        let chunks = prune(version, &spec.predicates);
+        let statistics = table_statistics(version, &spec.projection, &chunks, &spec.predicates);
+        let rows = statistics.num_rows.get_value().map_or(0.0, |rows| *rows as f64);
+        let distinct = |(at, column): (usize, &ColumnId)| {
+            if version.def.primary_key == [*column] {
+                return rows;
+            }
+            let bounds = &statistics.column_statistics[at];
+            let width = match (bounds.min_value.get_value(), bounds.max_value.get_value()) {
+                (Some(min), Some(max)) => integer(max).zip(integer(min)).map(|(max, min)| max - min + 1.0),
+                _ => None,
+            };
+            width.map_or(rows * DISTINCT_SHARE_UNKNOWN, |width| width.min(rows)).max(1.0)
+        };
+        let distinct = spec.projection.iter().enumerate().map(distinct).collect();
+        Self { rows, distinct }
+    }
+
+    /// So many of the rows, evenly.
+    pub(super) fn scaled(mut self, share: f64) -> Self {
+        self.rows *= share;
+        self.cap();
+        self
+    }
+
+    /// So many rows at most.
+    pub(super) fn limited(mut self, rows: f64) -> Self {
+        self.rows = self.rows.min(rows);
+        self.cap();
+        self
+    }
+
+    /// No column has more values than there are rows.
+    fn cap(&mut self) {
+        let rows = self.rows.max(1.0);
+        self.distinct.iter_mut().for_each(|distinct| *distinct = distinct.min(rows));
+    }
+
+    /// The rows beside those of another.
+    pub(super) fn with_columns_of(mut self, other: &Self, rows: f64) -> Self {
+        self.distinct.extend_from_slice(&other.distinct);
+        self.rows = rows;
+        self.cap();
+        self
+    }
+
+    /// Different combinations of values in some columns.
+    pub(super) fn distinct_of(&self, columns: &[usize]) -> f64 {
+        columns.iter().map(|column| self.distinct[*column]).product::<f64>().min(self.rows.max(1.0))
+    }
+
+    /// Share of the pairs of two inputs' rows whose keys are equal.
+    pub(super) fn equal_share(&self, keys: &[usize], other: &Self, other_keys: &[usize]) -> f64 {
+        1.0 / self.distinct_of(keys).max(other.distinct_of(other_keys)).max(1.0)
+    }
+}
+
+fn integer(value: &ScalarValue) -> Option<f64> {
+    match value {
+        ScalarValue::Int16(value) => value.map(f64::from),
+        ScalarValue::Int32(value) | ScalarValue::Date32(value) => value.map(f64::from),
+        ScalarValue::Int64(value) => value.map(|value| value as f64),
+        ScalarValue::Decimal128(value, _, _) => value.map(|value| value as f64),
+        _ => None,
+    }
+}

@@ -1,0 +1,446 @@
+//! DataFusion's expressions as Braid's: natively where there is a kernel and the types are those it computes with, else
+//! as an expression that DataFusion evaluates on Arrow arrays.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use braid_exec::arrow_arrays::is_supported;
+use braid_exec::expression::{Arithmetic, Comparison, DatePart, ForeignExpression, NumberRange};
+use braid_exec::{Expression, Vector};
+use braid_storage::Scalar;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, DataFusionError, ScalarValue};
+use datafusion::logical_expr::expr::{InList, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, Like, Operator};
+use datafusion::physical_expr::PhysicalExpr;
+
+use super::coverage::{Coverage, Uncovered, uncovered};
+
+/// What values are computed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    /// Integers that are compared as they are, of this width or unit.
+    Integer(IntegerKind),
+    /// With so many digits after the point.
+    Numeric(i8),
+    Float,
+    Text,
+    Bytes,
+    Null,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IntegerKind {
+    Number,
+    Date,
+    Timestamp(arrow::datatypes::TimeUnit),
+}
+
+fn kind(data_type: &DataType) -> Option<Kind> {
+    Some(match data_type {
+        DataType::Boolean => Kind::Bool,
+        DataType::Int16 | DataType::Int32 | DataType::Int64 => Kind::Integer(IntegerKind::Number),
+        DataType::Date32 => Kind::Integer(IntegerKind::Date),
+        DataType::Timestamp(unit, _) => Kind::Integer(IntegerKind::Timestamp(*unit)),
+        DataType::Decimal128(_, scale) if *scale >= 0 => Kind::Numeric(*scale),
+        DataType::Float32 | DataType::Float64 => Kind::Float,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => Kind::Bytes,
+        DataType::Null => Kind::Null,
+        _ => return None,
+    })
+}
+
+/// Whether values of two types are equal exactly when their vectors' values are.
+pub(super) fn is_same_kind(a: &DataType, b: &DataType) -> bool {
+    kind(a).is_some_and(|a| a != Kind::Null && kind(b) == Some(a))
+}
+
+/// Whether columns of this type can be carried by Braid's operators.
+pub(super) fn is_carried(data_type: &DataType) -> bool {
+    is_supported(data_type)
+}
+
+impl Coverage<'_> {
+    /// An expression over the columns of `schema`.
+    pub(super) fn expression(&mut self, expr: &Expr, schema: &DFSchema) -> Result<Expression, Uncovered> {
+        match self.native(expr, schema)? {
+            Some(expression) => Ok(expression),
+            None => self.foreign(expr, schema),
+        }
+    }
+
+    /// The expression, if there are kernels for all of it down to foreign parts.
+    fn native(&mut self, expr: &Expr, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        Ok(match expr {
+            Expr::Alias(alias) => Some(self.expression(&alias.expr, schema)?),
+            Expr::Column(column) => Some(Expression::Column(self.column(column, schema)?)),
+            Expr::Literal(value, _) => literal(value).map(Expression::Constant),
+            Expr::BinaryExpr(binary) => self.binary(binary, schema)?,
+            Expr::Not(inner) => Some(Expression::Not(Box::new(self.expression(inner, schema)?))),
+            Expr::IsNull(inner) => Some(Expression::IsNull(Box::new(self.expression(inner, schema)?))),
+            Expr::IsNotNull(inner) => {
+                let is_null = Expression::IsNull(Box::new(self.expression(inner, schema)?));
+                Some(Expression::Not(Box::new(is_null)))
+            }
+            Expr::Between(between) => {
+                let low = (*between.expr.clone()).gt_eq(*between.low.clone());
+                let high = (*between.expr.clone()).lt_eq(*between.high.clone());
+                let within = self.native(&low.and(high), schema)?;
+                if between.negated { within.map(|within| Expression::Not(Box::new(within))) } else { within }
+            }
+            Expr::InList(list) => self.in_list(list, schema)?,
+            Expr::Like(like) => self.like(like, schema)?,
+            Expr::Case(case) => self.case(case, expr, schema)?,
+            Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type(), schema)?,
+            Expr::ScalarFunction(function) => self.function(function, schema)?,
+            Expr::ScalarSubquery(subquery) => Some(self.scalar_subquery(subquery)?),
+            _ => None,
+        })
+    }
+
+    pub(super) fn column(&self, column: &Column, schema: &DFSchema) -> Result<usize, Uncovered> {
+        schema.index_of_column(column).map_err(|error| uncovered(error.to_string()))
+    }
+
+    fn binary(&mut self, binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let BinaryExpr { left, op, right } = binary;
+        if matches!(op, Operator::And | Operator::Or) {
+            let mut parts = Vec::new();
+            flatten(left, *op, &mut parts);
+            flatten(right, *op, &mut parts);
+            let parts: Result<Vec<Expression>, Uncovered> =
+                parts.into_iter().map(|part| self.expression(part, schema)).collect();
+            return Ok(Some(if *op == Operator::And { Expression::And(parts?) } else { Expression::Or(parts?) }));
+        }
+        let comparison = match op {
+            Operator::Eq => Some(Comparison::Equal),
+            Operator::NotEq => Some(Comparison::NotEqual),
+            Operator::Lt => Some(Comparison::Less),
+            Operator::LtEq => Some(Comparison::LessOrEqual),
+            Operator::Gt => Some(Comparison::Greater),
+            Operator::GtEq => Some(Comparison::GreaterOrEqual),
+            _ => None,
+        };
+        let (Some(left_kind), Some(right_kind)) = (self.kind_of(left, schema)?, self.kind_of(right, schema)?) else {
+            return Ok(None);
+        };
+        if let Some(comparison) = comparison {
+            let (left, right) = match (left_kind, right_kind) {
+                (Kind::Numeric(a), Kind::Numeric(b)) => {
+                    let (left, right) = (self.expression(left, schema)?, self.expression(right, schema)?);
+                    (scale_up(left, (b - a).max(0)), scale_up(right, (a - b).max(0)))
+                }
+                (a, b) if a == b && a != Kind::Null => {
+                    (self.expression(left, schema)?, self.expression(right, schema)?)
+                }
+                _ => return Ok(None),
+            };
+            return Ok(Some(Expression::Compare { comparison, left: Box::new(left), right: Box::new(right) }));
+        }
+        // Integers and floats are computed by functions that check them; what is left here is numerics.
+        let (Kind::Numeric(a), Kind::Numeric(b)) = (left_kind, right_kind) else { return Ok(None) };
+        let Some(DataType::Decimal128(_, scale)) = Expr::BinaryExpr(binary.clone()).get_type(schema).ok() else {
+            return Ok(None);
+        };
+        let (operation, ups) = match op {
+            Operator::Plus => (Arithmetic::Add, (scale - a, scale - b)),
+            Operator::Minus => (Arithmetic::Subtract, (scale - a, scale - b)),
+            Operator::Multiply if a + b == scale => (Arithmetic::Multiply, (0, 0)),
+            _ => return Ok(None),
+        };
+        if ups.0 < 0 || ups.1 < 0 {
+            return Ok(None);
+        }
+        let left = scale_up(self.expression(left, schema)?, ups.0);
+        let right = scale_up(self.expression(right, schema)?, ups.1);
+        Ok(Some(arithmetic(operation, left, right, NumberRange::Numeric)))
+    }
+
+    fn kind_of(&self, expr: &Expr, schema: &DFSchema) -> Result<Option<Kind>, Uncovered> {
+        let data_type = expr.get_type(schema).map_err(|error| uncovered(error.to_string()))?;
+        Ok(kind(&data_type))
+    }
+
+    fn in_list(&mut self, list: &InList, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let value_kind = self.kind_of(&list.expr, schema)?;
+        let mut constants: Vec<Scalar> = Vec::with_capacity(list.list.len());
+        for item in &list.list {
+            let Expr::Literal(value, _) = item else { return Ok(None) };
+            match (literal(value), kind(&value.data_type()) == value_kind) {
+                (Some(Some(scalar)), true) => {
+                    if !constants.contains(&scalar) {
+                        constants.push(scalar);
+                    }
+                }
+                _ => return Ok(None),
+            }
+        }
+        let value = Box::new(self.expression(&list.expr, schema)?);
+        let membership = Expression::In { value, list: constants };
+        Ok(Some(if list.negated { Expression::Not(Box::new(membership)) } else { membership }))
+    }
+
+    fn like(&mut self, like: &Like, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let escape_is_usual = like.escape_char.is_none_or(|escape| escape == '\\');
+        let is_text = self.kind_of(&like.expr, schema)? == Some(Kind::Text);
+        if like.case_insensitive || !escape_is_usual || !is_text {
+            return Ok(None);
+        }
+        let pattern = match &*like.pattern {
+            Expr::Literal(
+                ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)),
+                _,
+            ) => text.clone(),
+            _ => return Ok(None),
+        };
+        let matches = Expression::Like { value: Box::new(self.expression(&like.expr, schema)?), pattern };
+        Ok(Some(if like.negated { Expression::Not(Box::new(matches)) } else { matches }))
+    }
+
+    fn case(&mut self, case: &Case, expr: &Expr, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let result_kind = self.kind_of(expr, schema)?;
+        let mut branches = Vec::with_capacity(case.when_then_expr.len());
+        for (when, then) in &case.when_then_expr {
+            let kind = self.kind_of(then, schema)?;
+            if kind != result_kind && kind != Some(Kind::Null) {
+                return Ok(None);
+            }
+            let condition = match &case.expr {
+                None => self.expression(when, schema)?,
+                Some(value) => self.expression(&(**value).clone().eq((**when).clone()), schema)?,
+            };
+            branches.push((condition, self.expression(then, schema)?));
+        }
+        let otherwise = match &case.else_expr {
+            None => None,
+            Some(otherwise) => {
+                let kind = self.kind_of(otherwise, schema)?;
+                if kind != result_kind && kind != Some(Kind::Null) {
+                    return Ok(None);
+                }
+                Some(Box::new(self.expression(otherwise, schema)?))
+            }
+        };
+        Ok(Some(Expression::Case { branches, otherwise }))
+    }
+
+    /// A cast that keeps every value.
+    fn cast(&mut self, expr: &Expr, to: &DataType, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let from = expr.get_type(schema).map_err(|error| uncovered(error.to_string()))?;
+        let digits = match (&from, to) {
+            (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, _) if kind(to) == Some(Kind::Text) => 0,
+            (DataType::Int16, DataType::Int16 | DataType::Int32 | DataType::Int64) => 0,
+            (DataType::Int32, DataType::Int32 | DataType::Int64) => 0,
+            (DataType::Int64, DataType::Int64) => 0,
+            (DataType::Int16, DataType::Decimal128(precision, scale)) if holds(*precision, *scale, 5) => *scale,
+            (DataType::Int32, DataType::Decimal128(precision, scale)) if holds(*precision, *scale, 10) => *scale,
+            (DataType::Int64, DataType::Decimal128(precision, scale)) if holds(*precision, *scale, 19) => *scale,
+            (DataType::Decimal128(p, s), DataType::Decimal128(precision, scale))
+                if scale >= s && *s >= 0 && holds(*precision, *scale, (*p).saturating_sub(*s as u8)) =>
+            {
+                scale - s
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(scale_up(self.expression(expr, schema)?, digits)))
+    }
+
+    fn function(&mut self, function: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let arguments = &function.args;
+        match (function.func.name(), &arguments[..]) {
+            ("checked_add" | "checked_subtract" | "checked_multiply", [left, right]) => {
+                let data_type = left.get_type(schema).map_err(|error| uncovered(error.to_string()))?;
+                let range = match data_type {
+                    DataType::Int16 => NumberRange::Int16,
+                    DataType::Int32 => NumberRange::Int32,
+                    DataType::Int64 => NumberRange::Int64,
+                    _ => return Ok(None),
+                };
+                let operation = match function.func.name() {
+                    "checked_add" => Arithmetic::Add,
+                    "checked_subtract" => Arithmetic::Subtract,
+                    _ => Arithmetic::Multiply,
+                };
+                let (left, right) = (self.expression(left, schema)?, self.expression(right, schema)?);
+                Ok(Some(arithmetic(operation, left, right, range)))
+            }
+            ("date_part", [part, value]) => {
+                let of_dates = value.get_type(schema).is_ok_and(|data_type| data_type == DataType::Date32);
+                let to_integer = Expr::ScalarFunction(function.clone())
+                    .get_type(schema)
+                    .is_ok_and(|data_type| kind(&data_type) == Some(Kind::Integer(IntegerKind::Number)));
+                let part = match text(part).map(str::to_ascii_lowercase).as_deref() {
+                    Some("year") => DatePart::Year,
+                    Some("quarter") => DatePart::Quarter,
+                    Some("month") => DatePart::Month,
+                    Some("day") => DatePart::Day,
+                    _ => return Ok(None),
+                };
+                if !of_dates || !to_integer {
+                    return Ok(None);
+                }
+                Ok(Some(Expression::DatePart { part, value: Box::new(self.expression(value, schema)?) }))
+            }
+            ("substr", [value, start, rest @ ..]) if rest.len() <= 1 => {
+                let of_text = self.kind_of(value, schema)? == Some(Kind::Text);
+                let (Some(start), length) = (integer(start), rest.first().map(integer)) else { return Ok(None) };
+                let length = match length {
+                    None => None,
+                    Some(Some(length)) if length >= 0 => Some(length),
+                    Some(_) => return Ok(None),
+                };
+                if !of_text {
+                    return Ok(None);
+                }
+                let value = Box::new(self.expression(value, schema)?);
+                Ok(Some(Expression::Substring { value, start, length }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The expression as DataFusion evaluates it.
+    fn foreign(&mut self, expr: &Expr, schema: &DFSchema) -> Result<Expression, Uncovered> {
+        let error = |error: DataFusionError| uncovered(error.to_string());
+        let contains_subquery = expr
+            .exists(|expr| {
+                Ok(matches!(
+                    expr,
+                    Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::OuterReferenceColumn(_, _)
+                ))
+            })
+            .map_err(error)?;
+        if contains_subquery {
+            return Err(uncovered(format!("a subquery within {expr}")));
+        }
+        let result_type = expr.get_type(schema).map_err(error)?;
+        if !is_carried(&result_type) {
+            return Err(uncovered(format!("{expr} of type {result_type}")));
+        }
+        let mut columns: Vec<Column> = Vec::new();
+        expr.apply(|expr| {
+            if let Expr::Column(column) = expr
+                && !columns.contains(column)
+            {
+                columns.push(column.clone());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+        .map_err(error)?;
+        let mut fields = Vec::with_capacity(columns.len());
+        let mut arguments = Vec::with_capacity(columns.len());
+        for (at, column) in columns.iter().enumerate() {
+            let position = self.column(column, schema)?;
+            let field = schema.field(position);
+            if !is_carried(field.data_type()) {
+                return Err(uncovered(format!("column {column} of type {}", field.data_type())));
+            }
+            arguments.push((Expression::Column(position), field.data_type().clone()));
+            let name = argument_name(at);
+            let field = Field::new(name, field.data_type().clone(), true).with_metadata(field.metadata().clone());
+            fields.push(Arc::new(field));
+        }
+        let renamed = expr.clone().transform(|expr| {
+            Ok(match expr {
+                Expr::Column(column) => {
+                    let at = columns.iter().position(|other| *other == column).expect("every column was collected");
+                    Transformed::yes(Expr::Column(Column::new_unqualified(argument_name(at))))
+                }
+                other => Transformed::no(other),
+            })
+        });
+        let schema: SchemaRef = Arc::new(Schema::new(fields));
+        let argument_schema = DFSchema::try_from(schema.as_ref().clone()).map_err(error)?;
+        let physical = self.session.create_physical_expr(renamed.map_err(error)?.data, &argument_schema);
+        let function = Arc::new(DataFusionExpression { expr: physical.map_err(error)?, schema });
+        Ok(Expression::Foreign { function, arguments })
+    }
+}
+
+fn argument_name(at: usize) -> String {
+    format!("c{at}")
+}
+
+/// An expression on columns that it names by position.
+#[derive(Debug)]
+struct DataFusionExpression {
+    expr: Arc<dyn PhysicalExpr>,
+    schema: SchemaRef,
+}
+
+impl ForeignExpression for DataFusionExpression {
+    fn evaluate(&self, arguments: &[ArrayRef], row_count: usize) -> Result<ArrayRef, Box<dyn Error + Send + Sync>> {
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arguments.to_vec(), &options)?;
+        Ok(self.expr.evaluate(&batch)?.into_array(row_count)?)
+    }
+}
+
+impl std::fmt::Display for DataFusionExpression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.expr.fmt(f)
+    }
+}
+
+fn flatten<'a>(expr: &'a Expr, op: Operator, parts: &mut Vec<&'a Expr>) {
+    match expr {
+        Expr::BinaryExpr(binary) if binary.op == op => {
+            flatten(&binary.left, op, parts);
+            flatten(&binary.right, op, parts);
+        }
+        other => parts.push(other),
+    }
+}
+
+fn arithmetic(operation: Arithmetic, left: Expression, right: Expression, range: NumberRange) -> Expression {
+    Expression::Arithmetic { operation, left: Box::new(left), right: Box::new(right), range }
+}
+
+/// A numeric with more digits after the point.
+pub(super) fn scale_up(value: Expression, digits: i8) -> Expression {
+    match (digits, value) {
+        (0, value) => value,
+        (digits, Expression::Constant(Some(Scalar::Int(value)))) => {
+            let scaled = i128::from(value) * 10i128.pow(digits as u32);
+            let scalar = i64::try_from(scaled).map_or(Scalar::Int128(scaled), Scalar::Int);
+            Expression::Constant(Some(scalar))
+        }
+        (digits, value) => Expression::ScaleUp { value: Box::new(value), digits: digits as u8 },
+    }
+}
+
+/// Whether a numeric type has room for so many digits before the point.
+fn holds(precision: u8, scale: i8, digits: u8) -> bool {
+    scale >= 0 && precision.saturating_sub(scale as u8) >= digits
+}
+
+/// A constant as operators know it; `None` when its type is not theirs.
+pub(super) fn literal(value: &ScalarValue) -> Option<Option<Scalar>> {
+    if value.is_null() {
+        return Some(None);
+    }
+    if !is_carried(&value.data_type()) {
+        return None;
+    }
+    let array = value.to_array().ok()?;
+    Vector::from_array(&array).map(|vector| vector.value(0))
+}
+
+fn text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(value, _) => value.try_as_str().flatten(),
+        _ => None,
+    }
+}
+
+fn integer(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(value), _) => *value,
+        Expr::Literal(ScalarValue::Int32(value), _) => value.map(i64::from),
+        _ => None,
+    }
+}

@@ -1,0 +1,307 @@
+//! From a plan to pipelines, and their running one after the other.
+//!
+//! A pipeline ends where all rows must be there before the first can go on: at the build side of a join, at groups, at a
+//! sort. So a plan is worked through from such an end to the next.
+//!
+//! A join's build side is complete before its probe side is begun, and what is known about its keys by then goes down the
+//! probe side as far as columns can be followed: through filters, projections and groupings, past other joins, across
+//! equal keys into their build sides, to the scans. So a row of the largest table that any join would drop is dropped
+//! where it is read, in whatever order the joins stand (predicate transfer: Yang, Zhao, Yu, Koutris, CIDR 2024).
+//!
+//! Which columns of a plan's rows are read further up is followed down on the way, so that nothing else is carried.
+
+use std::fmt;
+use std::sync::Arc;
+
+use braid_storage::Scalar;
+use futures::future::BoxFuture;
+
+use crate::aggregation_source::{AggregationSink, AggregationSource};
+use crate::hash_aggregation::AggregationSpec;
+use crate::hash_join::{BuildRows, JoinSpec, JoinTable};
+use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
+use crate::memory::Reservation;
+use crate::pipeline::{Enough, Operator, OperatorFactory, Pipeline, RowFilter, Sink, Source};
+use crate::plan::{JoinCondition, Plan};
+use crate::result_rows::ResultSource;
+use crate::row_operators::{Filter, Limit, LimitWindow, Projection, Relayout};
+use crate::sort::{SortSpec, SortWorker};
+use crate::{ExecError, Expression, MemoryBudget};
+
+/// One run of a plan. Dropping it, or a future of it, stops what runs.
+pub struct Executor {
+    worker_count: usize,
+    budget: Arc<dyn MemoryBudget>,
+    cancelled: Enough,
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").field("worker_count", &self.worker_count).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        // Workers that compute at this moment see it at their next batch.
+        self.cancelled.reached();
+    }
+}
+
+/// Pipelines that together give a plan's rows, one after the other.
+struct Rows {
+    pipelines: Vec<Pipeline>,
+    column_count: usize,
+    /// Whether their order means something; then there is one pipeline, with one worker.
+    in_order: bool,
+}
+
+/// What is asked of a plan's rows.
+#[derive(Clone)]
+struct Wanted {
+    /// By column, whether anybody reads it.
+    columns: Vec<bool>,
+    /// Rows that these do not let through are of no use to anybody, and need not be produced.
+    filters: Vec<RowFilter>,
+}
+
+impl Wanted {
+    /// These columns of all rows.
+    fn columns(columns: Vec<bool>) -> Self {
+        Self { columns, filters: Vec::new() }
+    }
+
+    /// What is asked of the input of an operator that reads these columns of it, given where each of the operator's own
+    /// columns comes from.
+    fn of_input(&self, columns: Vec<bool>, from: impl Fn(usize) -> Option<usize>) -> Self {
+        let below = |filter: &RowFilter| {
+            let columns: Option<Vec<usize>> = filter.columns.iter().map(|column| from(*column)).collect();
+            Some(RowFilter { columns: columns?, keys: filter.keys.clone() })
+        };
+        Self { columns, filters: self.filters.iter().filter_map(below).collect() }
+    }
+}
+
+impl Executor {
+    /// A run with so many workers, at least one, within a budget.
+    pub fn new(worker_count: usize, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self { worker_count: worker_count.max(1), budget, cancelled: Enough::default() }
+    }
+
+    /// Runs a plan; its rows go to sinks, of which there are as many as workers, and which are handed back. When the
+    /// rows have an order they go to the first sink.
+    ///
+    /// # Errors
+    /// The first that any operator reports.
+    pub async fn run<S: Sink>(&self, plan: &Plan, make_sink: impl Fn() -> S + Send) -> Result<Vec<S>, ExecError> {
+        let rows = self.rows(plan, Wanted::columns(vec![true; plan.column_count()])).await?;
+        self.drain(rows, make_sink).await
+    }
+
+    async fn drain<S: Sink>(&self, rows: Rows, make_sink: impl Fn() -> S) -> Result<Vec<S>, ExecError> {
+        let sink_count = if rows.in_order { 1 } else { self.worker_count };
+        let mut sinks: Vec<S> = (0..sink_count).map(|_| make_sink()).collect();
+        for pipeline in rows.pipelines {
+            sinks = pipeline.run(sinks).await?;
+        }
+        Ok(sinks)
+    }
+
+    fn rows<'a>(&'a self, plan: &'a Plan, wanted: Wanted) -> BoxFuture<'a, Result<Rows, ExecError>> {
+        Box::pin(async move {
+            match plan {
+                Plan::Source { source, column_count } => Ok(self.of_source(source.clone(), *column_count, &wanted)),
+                Plan::Filter { input, condition } => self.filter(input, condition, wanted).await,
+                Plan::Project { input, expressions } => self.project(input, expressions, wanted).await,
+                Plan::Join { build, probe, condition } => self.join(build, probe, condition, wanted).await,
+                Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
+                Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
+                Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
+                Plan::Union(plans) => self.union(plans, wanted).await,
+                Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted).await,
+            }
+        })
+    }
+
+    fn of_source(&self, source: Arc<dyn Source>, column_count: usize, wanted: &Wanted) -> Rows {
+        let pipeline = Pipeline {
+            source,
+            filters: wanted.filters.clone(),
+            operators: Vec::new(),
+            limits: Vec::new(),
+            cancelled: self.cancelled.clone(),
+        };
+        Rows { pipelines: vec![pipeline], column_count, in_order: false }
+    }
+
+    async fn filter(&self, input: &Plan, condition: &Expression, wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut read = wanted.columns.clone();
+        mark_columns(condition, &mut read);
+        let mut rows = self.rows(input, wanted.of_input(read, Some)).await?;
+        let (condition, needed): (_, Arc<[bool]>) = (condition.clone(), wanted.columns.into());
+        rows.push(Arc::new(move || Box::new(Filter::new(condition.clone(), needed.clone()))), rows.column_count);
+        Ok(rows)
+    }
+
+    async fn project(&self, input: &Plan, expressions: &[Expression], wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut read = vec![false; input.column_count()];
+        for (expression, _) in expressions.iter().zip(&wanted.columns).filter(|(_, needed)| **needed) {
+            mark_columns(expression, &mut read);
+        }
+        let below = wanted.of_input(read, |column| expressions[column].as_column());
+        let mut rows = self.rows(input, below).await?;
+        let (columns, needed): (Arc<[Expression]>, Arc<[bool]>) = (expressions.into(), wanted.columns.into());
+        rows.push(Arc::new(move || Box::new(Projection::new(&columns, &needed))), expressions.len());
+        Ok(rows)
+    }
+
+    async fn join(
+        &self,
+        build: &Plan,
+        probe: &Plan,
+        condition: &JoinCondition,
+        wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        let (probe_count, build_count) = (probe.column_count(), build.column_count());
+        let layout = Arc::new(JoinLayout::new(condition, probe_count, build_count, &wanted.columns));
+        let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
+        let table = self.build(build, condition, &layout, of_build).await?;
+        let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
+        if let Some(keys) = table.key_filter() {
+            of_probe.filters.push(RowFilter { columns: condition.probe_keys.clone(), keys });
+        }
+        let mut rows = self.rows(probe, of_probe).await?;
+        let (probed, of_rows) = (table.clone(), layout.clone());
+        let probe = move || Box::new(ProbeOperator::new(probed.clone(), of_rows.clone())) as Box<dyn Operator>;
+        rows.push(Arc::new(probe), layout.column_count());
+        rows.in_order &= condition.kind.columns().probe;
+        if condition.kind.marks_build_rows() {
+            let column_count = layout.column_count();
+            let unmatched = UnmatchedSource::new(table, layout);
+            let nothing = Wanted::columns(Vec::new());
+            rows.pipelines.extend(self.of_source(Arc::new(unmatched), column_count, &nothing).pipelines);
+            rows.in_order = false;
+        }
+        Ok(rows)
+    }
+
+    async fn build(
+        &self,
+        build: &Plan,
+        condition: &JoinCondition,
+        layout: &JoinLayout,
+        wanted: Wanted,
+    ) -> Result<Arc<JoinTable>, ExecError> {
+        let rows = self.rows(build, wanted).await?;
+        let columns = &layout.build_columns;
+        let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
+        let sinks = self.drain(rows, || BuildSink::new(part(), columns.clone())).await?;
+        let spec = JoinSpec {
+            kind: condition.kind,
+            build_keys: layout.build_keys.clone(),
+            probe_keys: condition.probe_keys.clone(),
+            nulls_equal: condition.nulls_equal,
+            null_aware: condition.null_aware,
+            has_residual: condition.residual.is_some(),
+            build_column_count: columns.len(),
+        };
+        Ok(Arc::new(JoinTable::new(spec, sinks.into_iter().map(BuildSink::into_rows).collect())?))
+    }
+
+    async fn aggregate(&self, input: &Plan, spec: &Arc<AggregationSpec>, wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut read = vec![false; input.column_count()];
+        spec.columns().for_each(|column| read[column] = true);
+        // A group that is of no use need not be made of any row.
+        let below = wanted.of_input(read, |column| spec.keys.get(column).copied());
+        let rows = self.rows(input, below).await?;
+        let sinks = self.drain(rows, || AggregationSink::new(spec.clone(), self.budget.clone())).await?;
+        let source = AggregationSource::new(spec.clone(), sinks)?;
+        Ok(self.of_source(Arc::new(source), spec.keys.len() + spec.aggregates.len(), &wanted))
+    }
+
+    async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut read = wanted.columns.clone();
+        spec.keys.iter().for_each(|key| read[key.column] = true);
+        // Without some of its rows, others would be the first.
+        let below = wanted.of_input(read.clone(), |column| spec.limit.is_none().then_some(column));
+        let mut rows = self.rows(input, below).await?;
+        // What is sorted has the columns that are read, and gets the others' places back afterwards.
+        let kept: Vec<usize> = (0..read.len()).filter(|column| read[*column]).collect();
+        let place = |column: usize| kept.iter().position(|kept| *kept == column);
+        rows.relayout(kept.iter().copied().map(Some).collect());
+        let mut spec = spec.clone();
+        for key in &mut spec.keys {
+            key.column = place(key.column).expect("sort keys are read");
+        }
+        let spec = Arc::new(spec);
+        let workers = self.drain(rows, || SortWorker::new(spec.clone(), self.budget.clone())).await?;
+        let sorted = Arc::new(SortWorker::finish(workers, kept.len())?);
+        let nothing = Wanted::columns(Vec::new());
+        let mut rows = self.of_source(Arc::new(ResultSource::in_order(sorted)), kept.len(), &nothing);
+        rows.in_order = true;
+        rows.relayout((0..read.len()).map(place).collect());
+        Ok(rows)
+    }
+
+    async fn limit(&self, input: &Plan, offset: u64, limit: Option<u64>, wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut rows = self.rows(input, Wanted::columns(wanted.columns)).await?;
+        let enough = Enough::default();
+        let window = LimitWindow::new(offset, limit, enough.clone());
+        rows.push(Arc::new(move || Box::new(Limit::new(window.clone()))), rows.column_count);
+        rows.pipelines.iter_mut().for_each(|pipeline| pipeline.limits.push(enough.clone()));
+        Ok(rows)
+    }
+
+    async fn union(&self, plans: &[Plan], wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut all = Rows { pipelines: Vec::new(), column_count: wanted.columns.len(), in_order: false };
+        for plan in plans {
+            all.pipelines.extend(self.rows(plan, wanted.clone()).await?.pipelines);
+        }
+        Ok(all)
+    }
+
+    async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut values = Vec::with_capacity(subqueries.len());
+        for subquery in subqueries {
+            values.push(self.scalar(subquery).await?);
+        }
+        let bound = input.bind(&values);
+        self.rows(&bound, wanted).await
+    }
+
+    /// The only value of a plan of one column.
+    async fn scalar(&self, plan: &Plan) -> Result<Option<Scalar>, ExecError> {
+        let rows = self.rows(plan, Wanted::columns(vec![true])).await?;
+        let first_two = Arc::new(SortSpec { keys: Vec::new(), limit: Some(2) });
+        let workers = self.drain(rows, || SortWorker::new(first_two.clone(), self.budget.clone())).await?;
+        let found = SortWorker::finish(workers, 1)?;
+        match found.row_count() {
+            0 => Ok(None),
+            1 => Ok(found.columns()[0].value(0)),
+            _ => Err(ExecError::SeveralRows),
+        }
+    }
+}
+
+impl Rows {
+    /// Adds an operator, after which rows have so many columns.
+    fn push(&mut self, factory: OperatorFactory, column_count: usize) {
+        self.pipelines.iter_mut().for_each(|pipeline| pipeline.operators.push(factory.clone()));
+        self.column_count = column_count;
+    }
+
+    /// Puts columns into other places.
+    fn relayout(&mut self, columns: Vec<Option<usize>>) {
+        if self.column_count == columns.len() && columns.iter().copied().eq((0..columns.len()).map(Some)) {
+            return;
+        }
+        let (column_count, columns): (usize, Arc<[Option<usize>]>) = (columns.len(), columns.into());
+        self.push(Arc::new(move || Box::new(Relayout::new(columns.clone()))), column_count);
+    }
+}
+
+fn mark_columns(expression: &Expression, read: &mut [bool]) {
+    let mut columns = Vec::new();
+    expression.columns(&mut columns);
+    columns.into_iter().for_each(|column| read[column] = true);
+}

@@ -1,0 +1,227 @@
+//! Push-based pipelines: a source, operators that each batch is pushed through, a sink.
+//!
+//! Workers pull *morsels* (a chunk of a table, a piece of a materialised result) from the source and push their batches
+//! through to the sink, each with operators and a sink of its own (morsel-driven parallelism: Leis et al., SIGMOD 2014).
+//! Work that could block is asynchronous at two places only: the next morsel, and a sink that waits for its reader.
+//! Between them everything is plain calls.
+//!
+//! Rules:
+//! 1. A worker gives way to other tasks when it has computed for [`QUANTUM`], so that the network's tasks run and a
+//!    cancelled query stops there.
+//! 2. The first error of any worker ends the pipeline; the others are aborted.
+//! 3. Dropping the pipeline's future aborts its workers: nothing of a cancelled query goes on.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use tokio::task::JoinSet;
+
+use crate::hash_join::KeyFilter;
+use crate::{Batch, ExecError};
+
+/// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
+pub const QUANTUM: Duration = Duration::from_millis(1);
+
+/// Where rows come from. Started once for each run.
+pub trait Source: Send + Sync + fmt::Debug {
+    /// Most workers that it keeps busy.
+    fn worker_count_max(&self) -> usize;
+
+    /// Starts it. What `filters` say about columns may be used to leave out rows; nothing needs to be.
+    fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource>;
+
+    /// What EXPLAIN says.
+    fn describe(&self) -> String;
+}
+
+/// A source that runs.
+pub trait StartedSource: Send + Sync {
+    /// One worker's share: each morsel goes to one of them.
+    fn feed(&self) -> Box<dyn Feed>;
+}
+
+/// One worker's stream of morsels.
+pub trait Feed: Send {
+    /// The next one; `None` at the end.
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>>;
+}
+
+/// Work that needs no waiting.
+pub trait Morsel: Send {
+    /// The next rows, at most a vector's, never none; `None` at the end.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError>;
+}
+
+/// What the keys of a join's build side say about a source's rows: which of them cannot have partners.
+#[derive(Clone)]
+pub struct RowFilter {
+    /// The source's columns that are the join's keys.
+    pub columns: Vec<usize>,
+    /// The keys.
+    pub keys: KeyFilter,
+}
+
+/// One worker's operator.
+pub trait Operator: Send {
+    /// Takes rows and hands on what becomes of them, at once.
+    ///
+    /// # Errors
+    /// Its own, and those of `next`.
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError>;
+}
+
+/// What is behind an operator.
+pub type Next<'a> = dyn FnMut(Batch) -> Result<(), ExecError> + 'a;
+
+/// Makes an operator for each worker.
+pub type OperatorFactory = Arc<dyn Fn() -> Box<dyn Operator> + Send + Sync>;
+
+/// One worker's end of a pipeline.
+pub trait Sink: Send + 'static {
+    /// Takes rows.
+    ///
+    /// # Errors
+    /// Its own.
+    fn consume(&mut self, batch: Batch) -> Result<(), ExecError>;
+
+    /// Waits until it can take more; called after each of the source's batches.
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    /// Whether [`Self::ready`] would wait.
+    fn is_ready(&self) -> bool {
+        true
+    }
+}
+
+/// Says that nobody wants more rows: a limit is reached.
+#[derive(Clone, Debug, Default)]
+pub struct Enough(Arc<AtomicBool>);
+
+impl Enough {
+    /// No more rows are wanted.
+    pub fn reached(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that is so.
+    pub fn is_reached(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A source and the operators behind it.
+#[derive(Clone)]
+pub struct Pipeline {
+    /// Where rows come from.
+    pub source: Arc<dyn Source>,
+    /// What the source may leave out.
+    pub filters: Vec<RowFilter>,
+    /// What rows are pushed through.
+    pub operators: Vec<OperatorFactory>,
+    /// Limits on the way.
+    pub limits: Vec<Enough>,
+    /// Whether the query was cancelled.
+    pub cancelled: Enough,
+}
+
+/// One worker.
+struct Worker<S> {
+    feed: Box<dyn Feed>,
+    operators: Vec<Box<dyn Operator>>,
+    limits: Vec<Enough>,
+    cancelled: Enough,
+    sink: S,
+}
+
+impl Pipeline {
+    /// Runs to the end with at most `worker_count_max` workers, one for each of the sinks at most, which are handed back.
+    ///
+    /// # Errors
+    /// The first of any worker.
+    pub async fn run<S: Sink>(&self, sinks: Vec<S>) -> Result<Vec<S>, ExecError> {
+        let started = self.source.start(&self.filters);
+        let worker_count = sinks.len().min(self.source.worker_count_max()).max(1);
+        let mut idle = sinks;
+        let mut busy: Vec<Worker<S>> = idle.drain(..worker_count).map(|sink| self.worker(&*started, sink)).collect();
+        if worker_count == 1 {
+            let only = busy.pop().expect("one worker");
+            idle.push(only.run().await?);
+            return Ok(idle);
+        }
+        let mut tasks = JoinSet::new();
+        busy.into_iter().for_each(|worker| {
+            tasks.spawn(worker.run());
+        });
+        while let Some(ended) = tasks.join_next().await {
+            match ended {
+                Ok(sink) => idle.push(sink?),
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(error) => return Err(ExecError::Foreign(Box::new(error))),
+                },
+            }
+        }
+        Ok(idle)
+    }
+
+    fn worker<S: Sink>(&self, started: &dyn StartedSource, sink: S) -> Worker<S> {
+        let operators = self.operators.iter().map(|factory| factory()).collect();
+        Worker { feed: started.feed(), operators, limits: self.limits.clone(), cancelled: self.cancelled.clone(), sink }
+    }
+}
+
+impl<S: Sink> Worker<S> {
+    async fn run(mut self) -> Result<S, ExecError> {
+        match self.work().await {
+            Ok(()) | Err(ExecError::Enough) => Ok(self.sink),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn work(&mut self) -> Result<(), ExecError> {
+        let mut since = Instant::now();
+        while let Some(mut morsel) = self.feed.next().await? {
+            while let Some(batch) = morsel.next_batch()? {
+                if self.limits.iter().any(Enough::is_reached) {
+                    return Ok(());
+                }
+                push(&mut self.operators, &mut self.sink, &self.cancelled, batch)?;
+                if !self.sink.is_ready() {
+                    self.sink.ready().await;
+                }
+                if since.elapsed() >= QUANTUM {
+                    tokio::task::yield_now().await;
+                    since = Instant::now();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pushes rows through operators into a sink. A batch that becomes a million is noticed to be cancelled on the way.
+fn push(
+    operators: &mut [Box<dyn Operator>],
+    sink: &mut dyn Sink,
+    cancelled: &Enough,
+    batch: Batch,
+) -> Result<(), ExecError> {
+    if cancelled.is_reached() {
+        return Err(ExecError::Cancelled);
+    }
+    match operators.split_first_mut() {
+        None => sink.consume(batch),
+        Some((first, rest)) => first.push(batch, &mut |batch| push(rest, &mut *sink, cancelled, batch)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

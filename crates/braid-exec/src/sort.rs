@@ -1,0 +1,229 @@
+//! ORDER BY, and with a limit the first rows of it.
+//!
+//! Each worker collects the rows it is given. With a limit it sorts and cuts what it has whenever that grows to several
+//! times the limit, so it never holds much more than it hands on (the k first of k first rows are the k first). At the
+//! end all workers' rows are sorted as one.
+//!
+//! Keys are compared column after column on vectors of one kind each, so the comparison of two rows costs one `match` a
+//! column; rows themselves are moved once, when the order is known.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use braid_base::VECTOR_ROWS;
+use braid_storage::scalar::compare_floats;
+
+use crate::memory::Reservation;
+use crate::pipeline::Sink;
+use crate::result_rows::ResultRows;
+use crate::vector::Values;
+use crate::{Batch, ExecError, MemoryBudget, Vector};
+
+/// One column of ORDER BY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortKey {
+    /// Column of the rows.
+    pub column: usize,
+    /// DESC.
+    pub descending: bool,
+    /// NULLS FIRST.
+    pub nulls_first: bool,
+}
+
+/// What is sorted, and how much of it is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortSpec {
+    /// Most significant first.
+    pub keys: Vec<SortKey>,
+    /// Rows wanted, with those that an OFFSET skips.
+    pub limit: Option<usize>,
+}
+
+/// One worker's rows.
+pub struct SortWorker {
+    spec: Arc<SortSpec>,
+    row_count: usize,
+    columns: Vec<Vector>,
+    reservation: Reservation,
+}
+
+impl SortWorker {
+    /// No rows yet.
+    pub fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self { spec, row_count: 0, columns: Vec::new(), reservation: Reservation::new(budget, "sort") }
+    }
+
+    /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows.
+    ///
+    /// # Errors
+    /// When the rows take more memory than the query may have.
+    pub fn finish(workers: Vec<Self>, column_count: usize) -> Result<ResultRows, ExecError> {
+        let mut workers = workers.into_iter().filter(|worker| worker.row_count > 0);
+        let Some(mut all) = workers.next() else {
+            return Ok(ResultRows::new(0, vec![Vector::repeat(None, 0); column_count]));
+        };
+        for worker in workers {
+            all.append(worker.row_count, worker.columns.iter())?;
+        }
+        all.sort()?;
+        Ok(ResultRows::new(all.row_count, std::mem::take(&mut all.columns)))
+    }
+
+    fn append<'a>(&mut self, row_count: usize, columns: impl Iterator<Item = &'a Vector>) -> Result<(), ExecError> {
+        if self.columns.is_empty() {
+            self.columns = columns.cloned().collect();
+        } else {
+            self.columns.iter_mut().zip(columns).for_each(|(to, from)| to.append(from));
+        }
+        self.row_count += row_count;
+        self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
+    }
+
+    /// Brings the rows into their order and drops those beyond the limit.
+    fn sort(&mut self) -> Result<(), ExecError> {
+        // Twice the rows while they move.
+        let bytes = self.columns.iter().map(Vector::bytes).sum::<usize>();
+        self.reservation.resize(2 * bytes + 4 * self.row_count)?;
+        let order = sorted_rows(&self.columns, self.row_count, &self.spec);
+        self.columns = self.columns.iter().map(|column| column.take(&order)).collect();
+        self.row_count = order.len();
+        self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
+    }
+}
+
+impl Sink for SortWorker {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+        self.append(batch.row_count(), columns.iter().map(AsRef::as_ref))?;
+        match self.spec.limit {
+            Some(limit) if self.row_count >= limit.saturating_mul(4).max(8 * VECTOR_ROWS) => self.sort(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The numbers of the wanted rows, in order.
+fn sorted_rows(columns: &[Vector], row_count: usize, spec: &SortSpec) -> Vec<u32> {
+    let keys: Vec<KeyColumn<'_>> = spec.keys.iter().map(|key| KeyColumn::new(&columns[key.column], *key)).collect();
+    // Equal rows keep the order in which they came, so that the answer of one worker does not depend on the sort.
+    let compare = |a: &u32, b: &u32| {
+        let mut orders = keys.iter().map(|key| key.compare(*a as usize, *b as usize));
+        orders.find(|order| order.is_ne()).unwrap_or_else(|| a.cmp(b))
+    };
+    let mut rows: Vec<u32> = (0..row_count as u32).collect();
+    if let Some(limit) = spec.limit
+        && limit < rows.len()
+    {
+        if limit > 0 {
+            rows.select_nth_unstable_by(limit - 1, compare);
+        }
+        rows.truncate(limit);
+    }
+    rows.sort_unstable_by(compare);
+    rows
+}
+
+struct KeyColumn<'a> {
+    vector: &'a Vector,
+    /// Places in a dictionary's order by code, so that coded strings are compared as numbers.
+    ranks: Option<Vec<u32>>,
+    key: SortKey,
+}
+
+impl<'a> KeyColumn<'a> {
+    fn new(vector: &'a Vector, key: SortKey) -> Self {
+        let ranks = match vector.values() {
+            Values::Coded(coded) if coded.dictionary.len() <= coded.codes.len() => {
+                let mut codes: Vec<u32> = (0..coded.dictionary.len() as u32).collect();
+                codes.sort_by(|a, b| coded.dictionary.get(*a as usize).cmp(coded.dictionary.get(*b as usize)));
+                let mut ranks = vec![0; codes.len()];
+                codes.iter().enumerate().for_each(|(rank, code)| ranks[*code as usize] = rank as u32);
+                Some(ranks)
+            }
+            _ => None,
+        };
+        Self { vector, ranks, key }
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let nulls_first = if self.key.nulls_first { Ordering::Less } else { Ordering::Greater };
+        match (self.vector.is_valid(a), self.vector.is_valid(b)) {
+            (true, true) => {}
+            (false, false) => return Ordering::Equal,
+            (false, true) => return nulls_first,
+            (true, false) => return nulls_first.reverse(),
+        }
+        let order = match self.vector.values() {
+            Values::Bool(values) => values[a].cmp(&values[b]),
+            Values::Int(values) => values[a].cmp(&values[b]),
+            Values::Int128(values) => values[a].cmp(&values[b]),
+            Values::Float(values) => compare_floats(values[a], values[b]),
+            Values::Bytes(strings) => strings.get(a).cmp(strings.get(b)),
+            Values::Coded(coded) => match &self.ranks {
+                Some(ranks) => ranks[coded.codes[a] as usize].cmp(&ranks[coded.codes[b] as usize]),
+                None => coded.get(a).cmp(coded.get(b)),
+            },
+        };
+        if self.key.descending { order.reverse() } else { order }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_base::ByteSize;
+    use braid_storage::Scalar;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::FixedBudget;
+
+    proptest! {
+        #[test]
+        fn workers_together_give_the_first_rows_of_all(
+            rows in prop::collection::vec((prop::option::of(-3i64..3), "[ab]{0,2}"), 0..200),
+            descending: (bool, bool), nulls_first: bool, limit in prop::option::of(0usize..50), worker_count in 1usize..4,
+        ) {
+            let keys = vec![
+                SortKey { column: 0, descending: descending.0, nulls_first },
+                SortKey { column: 1, descending: descending.1, nulls_first },
+            ];
+            let spec = Arc::new(SortSpec { keys, limit });
+            let budget = FixedBudget::new(ByteSize(1 << 20));
+            let mut workers: Vec<SortWorker> =
+                (0..worker_count).map(|_| SortWorker::new(spec.clone(), budget.clone())).collect();
+            for (at, rows) in rows.chunks(7).enumerate() {
+                let integers = Vector::new(
+                    Values::Int(rows.iter().map(|row| row.0.unwrap_or(9)).collect()),
+                    Some(rows.iter().map(|row| row.0.is_some()).collect()),
+                );
+                let strings =
+                    Vector::new(Values::Bytes(crate::ByteStrings::from_strings(rows.iter().map(|row| row.1.as_bytes()))), None);
+                let batch = Batch::of_vectors(rows.len(), [Arc::new(integers), Arc::new(strings)]);
+                workers[at % worker_count].consume(batch).unwrap();
+            }
+            let sorted = SortWorker::finish(workers, 2).unwrap();
+            prop_assert_eq!(budget.used(), 0);
+            let mut expected = rows.clone();
+            expected.sort_by(|a, b| {
+                let null = |row: &(Option<i64>, String)| row.0.is_none() != nulls_first;
+                let first = null(a).cmp(&null(b)).then(match descending.0 {
+                    false => a.0.cmp(&b.0),
+                    true => b.0.cmp(&a.0),
+                });
+                first.then(if descending.1 { b.1.cmp(&a.1) } else { a.1.cmp(&b.1) })
+            });
+            expected.truncate(limit.unwrap_or(usize::MAX));
+            let found: Vec<(Option<i64>, String)> = (0..sorted.row_count())
+                .map(|row| {
+                    let integer = sorted.columns()[0].value(row).map(|value| match value {
+                        Scalar::Int(value) => value,
+                        other => panic!("{other:?}"),
+                    });
+                    let Some(Scalar::Bytes(text)) = sorted.columns()[1].value(row) else { panic!("no text") };
+                    (integer, String::from_utf8(text).unwrap())
+                })
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

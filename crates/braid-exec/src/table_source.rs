@@ -1,0 +1,387 @@
+//! A table as a pipeline's source: a cooperative scan whose chunks are the morsels.
+//!
+//! Which rows of a chunk are wanted is found on encoded data, vector by vector: first the scan's predicates, then what
+//! joins further on know about their keys, of which only the key column is decoded. A batch is filled with the rows that
+//! are left of as many vectors as it takes, so that the operators behind a selective scan still get full batches; its
+//! columns are decoded when they are first read, at the rows that are left by then.
+
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::Array;
+use braid_base::VECTOR_ROWS;
+use braid_buffer::{BufferManager, PinnedChunk};
+use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanMetrics, ScanSpec, prune};
+use braid_storage::{ColumnPredicate, PhysicalType, Scalar, Segment, Selection, TableVersion};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::vector::{CodedStrings, Values};
+use crate::{Batch, ByteStrings, ExecError, Origin, Vector};
+
+/// Most strings of a dictionary that is read as a whole: of a larger one, a scan may use few.
+const DICTIONARY_STRINGS_MAX: usize = 4 * VECTOR_ROWS;
+
+/// A scan of one table version.
+pub struct TableSource {
+    version: Arc<TableVersion>,
+    buffer: Arc<BufferManager>,
+    spec: ScanSpec,
+    description: String,
+    /// What each worker of each run did.
+    metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+}
+
+impl TableSource {
+    /// A source of the columns that `spec` projects, described as whoever knows their names wants. Panics when it has a
+    /// limit: operators count rows themselves.
+    pub fn new(version: Arc<TableVersion>, buffer: Arc<BufferManager>, spec: ScanSpec, description: String) -> Self {
+        assert!(spec.limit.is_none(), "a source of a pipeline has no limit");
+        Self { version, buffer, spec, description, metrics: Arc::default() }
+    }
+
+    /// What is asked of the scan.
+    pub fn spec(&self) -> &ScanSpec {
+        &self.spec
+    }
+
+    /// The version that is scanned.
+    pub fn version(&self) -> &Arc<TableVersion> {
+        &self.version
+    }
+
+    /// What each worker of its runs did; complete when the runs have ended.
+    pub fn metrics(&self) -> Vec<ScanMetrics> {
+        self.metrics.lock().clone()
+    }
+
+    /// The scan's predicates, with the bounds of what later operators can use.
+    fn narrowed(&self, filters: &[RowFilter]) -> ScanSpec {
+        let mut spec = self.spec.clone();
+        for filter in filters {
+            for (key, column) in filter.columns.iter().enumerate() {
+                let column = spec.projection[*column];
+                let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
+                if let (Some((low, high)), PhysicalType::Int) = (filter.keys.bounds(key), physical) {
+                    let (low, high) = (Bound::Included(Scalar::Int(low)), Bound::Included(Scalar::Int(high)));
+                    spec.predicates.push((column, ColumnPredicate::Range { low, high }));
+                }
+            }
+        }
+        spec
+    }
+}
+
+impl fmt::Debug for TableSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableSource").field("table", &self.version.def.name).finish_non_exhaustive()
+    }
+}
+
+impl Source for TableSource {
+    fn worker_count_max(&self) -> usize {
+        if self.spec.in_order { 1 } else { prune(&self.version, &self.spec.predicates).len() }
+    }
+
+    fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource> {
+        let scan = CooperativeScan::start(&self.buffer, self.version.clone(), self.narrowed(filters));
+        Arc::new(StartedScan { scan, filters: filters.into(), metrics: self.metrics.clone() })
+    }
+
+    fn describe(&self) -> String {
+        self.description.clone()
+    }
+}
+
+struct StartedScan {
+    scan: Arc<CooperativeScan>,
+    filters: Arc<[RowFilter]>,
+    metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+}
+
+impl StartedSource for StartedScan {
+    fn feed(&self) -> Box<dyn Feed> {
+        let consumer = self.scan.chunk_consumer();
+        let filters = self.filters.iter().map(ActiveFilter::new).collect();
+        Box::new(ScanFeed { scan: self.scan.clone(), consumer, filters, metrics: self.metrics.clone() })
+    }
+}
+
+struct ScanFeed {
+    scan: Arc<CooperativeScan>,
+    consumer: ChunkConsumer,
+    filters: Vec<ActiveFilter>,
+    metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+}
+
+impl Drop for ScanFeed {
+    fn drop(&mut self) {
+        self.metrics.lock().push(*self.consumer.metrics());
+    }
+}
+
+/// A filter in one worker, and what it has dropped so far.
+struct ActiveFilter {
+    filter: RowFilter,
+    rows_seen: usize,
+    rows_dropped: usize,
+}
+
+impl ActiveFilter {
+    /// Rows after which it is known what a filter is worth.
+    const ROWS_ENOUGH: usize = 16 * VECTOR_ROWS;
+
+    fn new(filter: &RowFilter) -> Self {
+        Self { filter: filter.clone(), rows_seen: 0, rows_dropped: 0 }
+    }
+
+    /// Whether looking at a row here costs less than carrying it on to the join that would drop it.
+    fn is_worth_it(&self) -> bool {
+        self.rows_seen < Self::ROWS_ENOUGH || self.rows_dropped * 8 >= self.rows_seen
+    }
+
+    /// Leaves those of the origin's rows that may have partners.
+    fn narrow(&mut self, origin: &ChunkOrigin, rows: &mut Vec<u32>) {
+        let key = |column: &usize| Arc::new(origin.read(*column, rows));
+        let keys: Vec<Arc<Vector>> = self.filter.columns.iter().map(key).collect();
+        let mut keep = vec![true; rows.len()];
+        self.filter.keys.retain(&keys, &mut keep);
+        self.rows_seen += rows.len();
+        let mut keep = keep.into_iter();
+        let before = rows.len();
+        rows.retain(|_| keep.next().expect("one decision for each row"));
+        self.rows_dropped += before - rows.len();
+    }
+}
+
+impl Feed for ScanFeed {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
+        Box::pin(async move {
+            Ok(match self.consumer.next_chunk().await {
+                None => None,
+                Some(Err(error)) => return Err(ExecError::Foreign(Box::new(error))),
+                Some(Ok(ScanChunk::Counted(rows))) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
+                Some(Ok(ScanChunk::Filtered(chunk))) => {
+                    let columns = self.scan.spec().projection.iter();
+                    let segments = columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column)));
+                    let origin = Arc::new(ChunkOrigin { columns: segments.collect(), _pin: chunk.pin() });
+                    let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
+                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, left: Vec::new() };
+                    Some(Box::new(morsel) as Box<dyn Morsel>)
+                }
+            })
+        })
+    }
+}
+
+/// Rows without columns.
+struct CountedRows(u64);
+
+impl Morsel for CountedRows {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        let rows = self.0.min(VECTOR_ROWS as u64);
+        self.0 -= rows;
+        Ok((rows > 0).then(|| Batch::new(rows as usize)))
+    }
+}
+
+/// A chunk's vectors on their way to batches.
+struct ChunkMorsel<'a> {
+    consumer: &'a mut ChunkConsumer,
+    chunk: FilteredChunk,
+    origin: Arc<ChunkOrigin>,
+    filters: &'a mut [ActiveFilter],
+    /// Rows of the chunk that did not fit the batch before.
+    left: Vec<u32>,
+}
+
+impl ChunkMorsel<'_> {
+    /// The rows of the next vector that has any.
+    fn next_rows(&mut self) -> Option<Vec<u32>> {
+        loop {
+            let (vector, selection) = self.consumer.next_vector(&mut self.chunk)?;
+            let first = (vector * VECTOR_ROWS) as u32;
+            let mut rows: Vec<u32> = if selection.is_all() {
+                (first..first + selection.len() as u32).collect()
+            } else {
+                let mut indices = [0; VECTOR_ROWS];
+                selection.indices(&mut indices).iter().map(|row| first + u32::from(*row)).collect()
+            };
+            for filter in self.filters.iter_mut().filter(|filter| filter.is_worth_it()) {
+                filter.narrow(&self.origin, &mut rows);
+                if rows.is_empty() {
+                    break;
+                }
+            }
+            if !rows.is_empty() {
+                return Some(rows);
+            }
+        }
+    }
+}
+
+impl Morsel for ChunkMorsel<'_> {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        let mut rows = std::mem::take(&mut self.left);
+        while rows.len() < VECTOR_ROWS {
+            let Some(more) = self.next_rows() else { break };
+            if rows.is_empty() {
+                rows = more;
+            } else if rows.len() + more.len() <= VECTOR_ROWS {
+                rows.extend_from_slice(&more);
+            } else {
+                // A vector stays whole: what is decoded in one go was encoded in one go.
+                self.left = more;
+                break;
+            }
+        }
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let mut batch = Batch::new(rows.len());
+        batch.push_deferred(self.origin.clone(), rows, 0..self.origin.columns.len());
+        Ok(Some(batch))
+    }
+}
+
+/// A pinned chunk's columns; rows are numbered through the chunk.
+struct ChunkOrigin {
+    columns: Vec<ChunkColumn>,
+    _pin: Arc<PinnedChunk>,
+}
+
+struct ChunkColumn {
+    segment: Arc<Segment>,
+    /// The segment's distinct strings, when they are few.
+    dictionary: OnceLock<Option<Arc<ByteStrings>>>,
+}
+
+impl Origin for ChunkOrigin {
+    fn read(&self, column: usize, rows: &[u32]) -> Vector {
+        self.columns[column].read(rows)
+    }
+}
+
+impl ChunkColumn {
+    fn new(segment: Arc<Segment>) -> Self {
+        Self { segment, dictionary: OnceLock::new() }
+    }
+
+    fn read(&self, rows: &[u32]) -> Vector {
+        let ascending = rows.is_sorted_by(|a, b| a < b);
+        if ascending {
+            return self.read_ascending(rows);
+        }
+        let mut distinct = rows.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let at = |row: &u32| distinct.binary_search(row).expect("every row is among the distinct ones") as u32;
+        let places: Vec<u32> = rows.iter().map(at).collect();
+        self.read_ascending(&distinct).take(&places)
+    }
+
+    fn read_ascending(&self, rows: &[u32]) -> Vector {
+        let mut reader = ColumnReader::new(self, rows.len());
+        for of_vector in rows.chunk_by(|a, b| a / VECTOR_ROWS as u32 == b / VECTOR_ROWS as u32) {
+            let vector = of_vector[0] as usize / VECTOR_ROWS;
+            let row_count = self.segment.vector_rows(vector);
+            let selection = if of_vector.len() == row_count {
+                Selection::all(row_count)
+            } else {
+                let mut selection = Selection::none(row_count);
+                of_vector.iter().for_each(|row| selection.insert(*row as usize % VECTOR_ROWS));
+                selection
+            };
+            reader.read(vector, &selection);
+        }
+        reader.finish()
+    }
+
+    fn dictionary(&self) -> Option<&Arc<ByteStrings>> {
+        let read = || {
+            let count = self.segment.dictionary_strings()?;
+            (count <= DICTIONARY_STRINGS_MAX).then(|| {
+                let strings = self.segment.dictionary().expect("it has a dictionary");
+                let bytes = strings.iter().map(|string| match string {
+                    Scalar::Bytes(bytes) => bytes.as_slice(),
+                    _ => unreachable!("dictionaries of columns of strings hold strings"),
+                });
+                let mut strings = ByteStrings::from_strings(bytes);
+                strings.shrink();
+                Arc::new(strings)
+            })
+        };
+        self.dictionary.get_or_init(read).as_ref()
+    }
+}
+
+/// Selected rows of one or more vectors of a segment on their way to a [`Vector`].
+struct ColumnReader<'a> {
+    segment: &'a Segment,
+    values: Reading,
+    valid: Option<Vec<bool>>,
+    row_count: usize,
+}
+
+enum Reading {
+    Integers(Vec<i64>),
+    Codes(Vec<i32>, Arc<ByteStrings>),
+    /// Through Arrow arrays, one for each vector.
+    Vector(Option<Vector>),
+}
+
+impl<'a> ColumnReader<'a> {
+    fn new(column: &'a ChunkColumn, row_count: usize) -> Self {
+        let values = match column.segment.column_type().physical() {
+            PhysicalType::Int => Reading::Integers(Vec::with_capacity(row_count)),
+            PhysicalType::Bytes => match column.dictionary() {
+                Some(dictionary) => Reading::Codes(Vec::with_capacity(row_count), dictionary.clone()),
+                None => Reading::Vector(None),
+            },
+            _ => Reading::Vector(None),
+        };
+        Self { segment: &column.segment, values, valid: None, row_count: 0 }
+    }
+
+    fn read(&mut self, vector: usize, selection: &Selection) {
+        let before = self.row_count;
+        self.row_count += selection.count();
+        match &mut self.values {
+            Reading::Integers(values) => self.segment.gather_integers(vector, selection, values),
+            Reading::Codes(codes, _) => self.segment.gather_codes(vector, selection, codes),
+            Reading::Vector(so_far) => {
+                let array = self.segment.gather(vector..vector + 1, std::slice::from_ref(selection));
+                let read = match Vector::from_array(&array) {
+                    Some(read) => read,
+                    None => unreachable!("a source's columns have types that vectors hold: {}", array.data_type()),
+                };
+                match so_far {
+                    None => *so_far = Some(read),
+                    Some(so_far) => so_far.append(&read),
+                }
+                return;
+            }
+        }
+        match (self.segment.valid_rows(vector), &mut self.valid) {
+            (None, None) => {}
+            (None, Some(valid)) => valid.resize(self.row_count, true),
+            (Some(rows), valid) => {
+                let valid = valid.get_or_insert_with(|| vec![true; before]);
+                valid.extend(selection.iter().map(|row| rows.contains(row)));
+            }
+        }
+    }
+
+    fn finish(self) -> Vector {
+        match self.values {
+            Reading::Integers(values) => Vector::new(Values::Int(values), self.valid),
+            Reading::Codes(codes, dictionary) => {
+                let codes = codes.into_iter().map(|code| code as u32).collect();
+                Vector::new(Values::Coded(CodedStrings { codes, dictionary }), self.valid)
+            }
+            Reading::Vector(vector) => vector.unwrap_or_else(|| Vector::repeat(None, 0)),
+        }
+    }
+}
