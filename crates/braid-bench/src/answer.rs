@@ -94,6 +94,12 @@ impl Answer {
         Ok(Self { rows })
     }
 
+    /// Fails unless there are so many rows: all that some engines are asked for.
+    pub fn check_row_count(&self, expected: usize) -> Result<(), Difference> {
+        let found = self.rows.len();
+        if found == expected { Ok(()) } else { Err(Difference::RowCount { expected, found }) }
+    }
+
     /// The answer from values in PostgreSQL's text format, as they come over the wire.
     pub fn from_wire<'a>(rows: impl Iterator<Item = Vec<Option<&'a str>>>) -> Self {
         let value = |v: Option<&str>| v.map_or_else(|| NULL.to_owned(), canonical_text);

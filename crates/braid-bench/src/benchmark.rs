@@ -33,9 +33,23 @@ pub struct BenchOptions {
     /// Rows of the result that `footprint` streams.
     #[arg(long, default_value_t = 100_000_000)]
     pub rows: u64,
+    /// The engine that `tpch-power` runs beside Braid [default: all that are there].
+    #[arg(long)]
+    pub peer: Option<Peer>,
     /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// An engine beside Braid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Peer {
+    /// DataFusion's operators on Braid's own tables and scans.
+    Operators,
+    /// DataFusion on Parquet files.
+    Datafusion,
+    /// DuckDB, tables in memory.
+    Duckdb,
 }
 
 /// What a benchmark gives back.
@@ -76,7 +90,7 @@ pub fn benchmarks() -> &'static [Benchmark] {
         },
         Benchmark {
             name: "tpch-power",
-            about: "the 22 TPC-H queries, hot, beside DataFusion on Parquet: geometric means",
+            about: "the 22 TPC-H queries, hot, beside DuckDB and DataFusion: geometric means",
             run: |options, _| Box::pin(tpch_power::run(options)),
         },
         Benchmark {

@@ -1,8 +1,8 @@
 //! DuckDB beside Braid, in the same run: a script of `bench/peers` in the Python that `bench/peers/run.sh` has set up.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use serde::de::DeserializeOwned;
 
@@ -21,10 +21,7 @@ pub(crate) async fn run_duckdb<T: DeserializeOwned>(
     arguments: &[&Path],
     input: Vec<u8>,
 ) -> Result<Option<T>, BenchError> {
-    let installed = std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache/braid/peers/venv/bin/python"));
-    let Some(python) = std::env::var_os(PEERS_PYTHON).map(PathBuf::from).or(installed).filter(|p| p.exists()) else {
-        return Ok(None);
-    };
+    let Some(python) = peers_python() else { return Ok(None) };
     let mut command = Command::new(&python);
     command.arg("-c").arg(script).args(arguments);
     let output = tokio::task::spawn_blocking(move || run(command, &input))
@@ -37,6 +34,79 @@ pub(crate) async fn run_duckdb<T: DeserializeOwned>(
     }
     let printed = serde_json::from_slice(&output.stdout);
     printed.map(Some).map_err(|e| BenchError::other("reading DuckDB's figures", e))
+}
+
+/// A Python that has DuckDB.
+fn peers_python() -> Option<PathBuf> {
+    let installed = std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache/braid/peers/venv/bin/python"));
+    std::env::var_os(PEERS_PYTHON).map(PathBuf::from).or(installed).filter(|python| python.exists())
+}
+
+/// A DuckDB that stays up between queries, with the tables of a directory of Parquet files in its memory. Ends when it
+/// is dropped.
+pub(crate) struct DuckDbSession {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// DuckDB's version.
+    pub(crate) version: String,
+}
+
+#[derive(serde::Deserialize)]
+struct Version {
+    version: String,
+}
+
+/// What a query took.
+#[derive(serde::Deserialize)]
+pub(crate) struct QueryRun {
+    /// Seconds until all rows were there.
+    pub(crate) seconds: f64,
+    /// Number of rows.
+    pub(crate) rows: usize,
+}
+
+impl DuckDbSession {
+    /// Starts one and loads the tables; `None` where DuckDB is not installed. Blocks.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(crate) fn start(parquet: &Path) -> Result<Option<Self>, BenchError> {
+        let Some(python) = peers_python() else { return Ok(None) };
+        let mut command = Command::new(&python);
+        command.arg("-c").arg(include_str!("../../../bench/peers/duckdb_session.py")).arg(parquet);
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|source| BenchError::File { path: python, source })?;
+        let input = child.stdin.take().expect("standard input is piped");
+        let output = BufReader::new(child.stdout.take().expect("standard output is piped"));
+        let mut session = Self { child, input, output, version: String::new() };
+        session.version = session.answer::<Version>()?.version;
+        Ok(Some(session))
+    }
+
+    /// Runs a query to its end. Blocks.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn run(&mut self, sql: &str) -> Result<QueryRun, BenchError> {
+        let line = serde_json::Value::from(sql).to_string();
+        writeln!(self.input, "{line}").map_err(|e| BenchError::other("asking DuckDB", e))?;
+        self.answer()
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).map_err(|e| BenchError::other("reading from DuckDB", e))?;
+        serde_json::from_str(&line).map_err(|e| BenchError::other("DuckDB's answer; it says why above", e))
+    }
+}
+
+impl Drop for DuckDbSession {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 fn run(mut command: Command, input: &[u8]) -> std::io::Result<Output> {

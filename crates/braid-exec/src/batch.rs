@@ -10,12 +10,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::Vector;
+use crate::row_numbers::RowNumbers;
 
 /// Something that columns can be read from later.
 pub trait Origin: Send + Sync {
     /// The values of a column at these rows, which may repeat and come in any order;
     /// [`NO_ROW`](crate::vector::NO_ROW) reads as null.
-    fn read(&self, column: usize, rows: &[u32]) -> Vector;
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector;
 }
 
 /// Some rows.
@@ -40,7 +41,7 @@ enum Column {
 #[derive(Clone)]
 struct OriginRows {
     origin: Arc<dyn Origin>,
-    rows: Arc<Vec<u32>>,
+    rows: Arc<RowNumbers>,
 }
 
 impl Batch {
@@ -74,7 +75,13 @@ impl Batch {
 
     /// Appends columns that can be read from `origin` at `rows`, one for each row of the batch. Panics unless there are
     /// so many.
-    pub fn push_deferred(&mut self, origin: Arc<dyn Origin>, rows: Vec<u32>, columns: impl IntoIterator<Item = usize>) {
+    pub fn push_deferred(
+        &mut self,
+        origin: Arc<dyn Origin>,
+        rows: impl Into<RowNumbers>,
+        columns: impl IntoIterator<Item = usize>,
+    ) {
+        let rows = rows.into();
         assert_eq!(rows.len(), self.row_count, "an origin has as many rows as its batch");
         let at = self.origins.len();
         self.origins.push(OriginRows { origin, rows: Arc::new(rows) });
@@ -104,7 +111,7 @@ impl Batch {
             }
         }
         for origin in &mut self.origins {
-            origin.rows = Arc::new(rows.iter().map(|row| origin.rows[*row as usize]).collect());
+            origin.rows = Arc::new(origin.rows.take(rows));
         }
         self.row_count = rows.len();
     }
@@ -179,9 +186,9 @@ mod tests {
     }
 
     impl Origin for Grid {
-        fn read(&self, column: usize, rows: &[u32]) -> Vector {
+        fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
             self.reads.fetch_add(1, Ordering::Relaxed);
-            Vector::integers(rows.iter().map(|row| 100 * column as i64 + i64::from(*row)).collect())
+            Vector::integers(rows.as_slice().iter().map(|row| 100 * column as i64 + i64::from(*row)).collect())
         }
     }
 

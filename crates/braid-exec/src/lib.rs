@@ -13,6 +13,7 @@
 //! | [`join_order`] | in which order relations are joined |
 //! | [`vector`], [`byte_strings`] | the values of a column for some rows |
 //! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
+//! | [`row_numbers`] | which rows of an origin a batch has |
 //! | [`expression`] | what is computed on them |
 //! | [`hash_aggregation`] | groups of one query and what is aggregated for each |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
@@ -60,6 +61,7 @@ pub mod predicate_index;
 pub mod query_bitmap;
 pub mod query_set;
 pub mod result_rows;
+pub mod row_numbers;
 pub mod row_operators;
 pub mod segment_classes;
 pub mod shared_aggregation;

@@ -8,6 +8,7 @@ use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
 use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::row_numbers::RowNumbers;
 use crate::{Batch, ExecError, Origin, Vector};
 
 /// Rows of one morsel: as many as a worker gets done in some tens of microseconds.
@@ -40,8 +41,8 @@ impl ResultRows {
 }
 
 impl Origin for ResultRows {
-    fn read(&self, column: usize, rows: &[u32]) -> Vector {
-        self.columns[column].take(rows)
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
+        self.columns[column].take(rows.as_slice())
     }
 }
 

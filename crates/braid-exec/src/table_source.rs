@@ -18,6 +18,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::row_numbers::{RowNumbers, VectorSelection};
 use crate::vector::{CodedStrings, Values};
 use crate::{Batch, ByteStrings, ExecError, Origin, Vector};
 
@@ -142,17 +143,17 @@ impl ActiveFilter {
         self.rows_seen < Self::ROWS_ENOUGH || self.rows_dropped * 8 >= self.rows_seen
     }
 
-    /// Leaves those of the origin's rows that may have partners.
-    fn narrow(&mut self, origin: &ChunkOrigin, rows: &mut Vec<u32>) {
-        let key = |column: &usize| Arc::new(origin.read(*column, rows));
+    /// Leaves those of a vector's rows that may have partners.
+    fn narrow(&mut self, origin: &ChunkOrigin, selection: &mut VectorSelection) {
+        let key = |column: &usize| Arc::new(origin.columns[*column].read_vectors(std::slice::from_ref(selection)));
         let keys: Vec<Arc<Vector>> = self.filter.columns.iter().map(key).collect();
-        let mut keep = vec![true; rows.len()];
+        let row_count = selection.rows.count();
+        let mut keep = vec![true; row_count];
         self.filter.keys.retain(&keys, &mut keep);
-        self.rows_seen += rows.len();
         let mut keep = keep.into_iter();
-        let before = rows.len();
-        rows.retain(|_| keep.next().expect("one decision for each row"));
-        self.rows_dropped += before - rows.len();
+        selection.rows.retain(|_| keep.next().expect("one decision for each row"));
+        self.rows_seen += row_count;
+        self.rows_dropped += row_count - selection.rows.count();
     }
 }
 
@@ -168,7 +169,7 @@ impl Feed for ScanFeed {
                     let segments = columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column)));
                     let origin = Arc::new(ChunkOrigin { columns: segments.collect(), _pin: chunk.pin() });
                     let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
-                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, left: Vec::new() };
+                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, left: None };
                     Some(Box::new(morsel) as Box<dyn Morsel>)
                 }
             })
@@ -194,29 +195,23 @@ struct ChunkMorsel<'a> {
     origin: Arc<ChunkOrigin>,
     filters: &'a mut [ActiveFilter],
     /// Rows of the chunk that did not fit the batch before.
-    left: Vec<u32>,
+    left: Option<VectorSelection>,
 }
 
 impl ChunkMorsel<'_> {
-    /// The rows of the next vector that has any.
-    fn next_rows(&mut self) -> Option<Vec<u32>> {
+    /// The next vector that has rows which are wanted, and these.
+    fn next_rows(&mut self) -> Option<VectorSelection> {
         loop {
-            let (vector, selection) = self.consumer.next_vector(&mut self.chunk)?;
-            let first = (vector * VECTOR_ROWS) as u32;
-            let mut rows: Vec<u32> = if selection.is_all() {
-                (first..first + selection.len() as u32).collect()
-            } else {
-                let mut indices = [0; VECTOR_ROWS];
-                selection.indices(&mut indices).iter().map(|row| first + u32::from(*row)).collect()
-            };
+            let (vector, rows) = self.consumer.next_vector(&mut self.chunk)?;
+            let mut selection = VectorSelection { vector, rows };
             for filter in self.filters.iter_mut().filter(|filter| filter.is_worth_it()) {
-                filter.narrow(&self.origin, &mut rows);
-                if rows.is_empty() {
+                filter.narrow(&self.origin, &mut selection);
+                if selection.rows.is_empty() {
                     break;
                 }
             }
-            if !rows.is_empty() {
-                return Some(rows);
+            if !selection.rows.is_empty() {
+                return Some(selection);
             }
         }
     }
@@ -224,22 +219,22 @@ impl ChunkMorsel<'_> {
 
 impl Morsel for ChunkMorsel<'_> {
     fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
-        let mut rows = std::mem::take(&mut self.left);
-        while rows.len() < VECTOR_ROWS {
+        let mut selections: Vec<VectorSelection> = self.left.take().into_iter().collect();
+        let mut row_count: usize = selections.iter().map(|selection| selection.rows.count()).sum();
+        while row_count < VECTOR_ROWS {
             let Some(more) = self.next_rows() else { break };
-            if rows.is_empty() {
-                rows = more;
-            } else if rows.len() + more.len() <= VECTOR_ROWS {
-                rows.extend_from_slice(&more);
-            } else {
+            row_count += more.rows.count();
+            if row_count > VECTOR_ROWS && !selections.is_empty() {
                 // A vector stays whole: what is decoded in one go was encoded in one go.
-                self.left = more;
+                self.left = Some(more);
                 break;
             }
+            selections.push(more);
         }
-        if rows.is_empty() {
+        if selections.is_empty() {
             return Ok(None);
         }
+        let rows = RowNumbers::of_selections(selections);
         let mut batch = Batch::new(rows.len());
         batch.push_deferred(self.origin.clone(), rows, 0..self.origin.columns.len());
         Ok(Some(batch))
@@ -259,7 +254,7 @@ struct ChunkColumn {
 }
 
 impl Origin for ChunkOrigin {
-    fn read(&self, column: usize, rows: &[u32]) -> Vector {
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
         self.columns[column].read(rows)
     }
 }
@@ -269,33 +264,25 @@ impl ChunkColumn {
         Self { segment, dictionary: OnceLock::new() }
     }
 
-    fn read(&self, rows: &[u32]) -> Vector {
-        let ascending = rows.is_sorted_by(|a, b| a < b);
-        if ascending {
-            return self.read_ascending(rows);
+    fn read(&self, rows: &RowNumbers) -> Vector {
+        let vector_rows = |vector| self.segment.vector_rows(vector);
+        if let Some(selections) = rows.selections(vector_rows) {
+            return self.read_vectors(selections);
         }
-        let mut distinct = rows.to_vec();
+        let mut distinct = rows.as_slice().to_vec();
         distinct.sort_unstable();
         distinct.dedup();
         let at = |row: &u32| distinct.binary_search(row).expect("every row is among the distinct ones") as u32;
-        let places: Vec<u32> = rows.iter().map(at).collect();
-        self.read_ascending(&distinct).take(&places)
+        let places: Vec<u32> = rows.as_slice().iter().map(at).collect();
+        let distinct = RowNumbers::from(distinct);
+        let selections = distinct.selections(vector_rows).expect("distinct rows ascend");
+        self.read_vectors(selections).take(&places)
     }
 
-    fn read_ascending(&self, rows: &[u32]) -> Vector {
-        let mut reader = ColumnReader::new(self, rows.len());
-        for of_vector in rows.chunk_by(|a, b| a / VECTOR_ROWS as u32 == b / VECTOR_ROWS as u32) {
-            let vector = of_vector[0] as usize / VECTOR_ROWS;
-            let row_count = self.segment.vector_rows(vector);
-            let selection = if of_vector.len() == row_count {
-                Selection::all(row_count)
-            } else {
-                let mut selection = Selection::none(row_count);
-                of_vector.iter().for_each(|row| selection.insert(*row as usize % VECTOR_ROWS));
-                selection
-            };
-            reader.read(vector, &selection);
-        }
+    fn read_vectors(&self, selections: &[VectorSelection]) -> Vector {
+        let row_count = selections.iter().map(|selection| selection.rows.count()).sum();
+        let mut reader = ColumnReader::new(self, row_count);
+        selections.iter().for_each(|VectorSelection { vector, rows }| reader.read(*vector, rows));
         reader.finish()
     }
 

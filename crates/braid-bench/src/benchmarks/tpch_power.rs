@@ -1,14 +1,16 @@
-//! `tpch-power`: the 22 queries one after the other, hot, beside DataFusion on Parquet files of the same rows.
+//! `tpch-power`: the 22 queries one after the other, hot, on Braid's operators and beside it on other engines: DuckDB
+//! where it is installed, DataFusion on Parquet files of the same rows, DataFusion's operators on Braid's scans.
 //!
-//! Each query runs on both engines in turn: once to warm up, when its two answers are also compared, then
-//! [`REPETITIONS`] times, of which the median counts. The geometric mean gives every query the same weight.
+//! Each query runs on all of them in turn: once to warm up, when answers are also compared, then [`REPETITIONS`] times,
+//! of which the median counts. The geometric mean gives every query the same weight.
 
 use std::time::Instant;
 
-use crate::answer::RowOrder;
-use crate::benchmark::BenchResult;
+use crate::answer::{Answer, RowOrder};
+use crate::benchmark::{BenchResult, Peer};
 use crate::client::{Client, SessionClient};
 use crate::data_directory::{open_tpch, tpch_parquet};
+use crate::duckdb::DuckDbSession;
 use crate::parquet_client::ParquetClient;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::tpch::query;
@@ -17,41 +19,104 @@ use crate::{BenchError, BenchOptions};
 /// Timed runs of a query.
 const REPETITIONS: usize = 3;
 
+/// An engine beside Braid.
+enum Contestant {
+    Client(Box<dyn Client>),
+    DuckDb(DuckDbSession),
+}
+
+impl Contestant {
+    /// Runs a query that is not timed, and compares answers as far as the engine gives them.
+    async fn warm_up(&mut self, name: &str, at: usize, sql: &str, found: &Answer) -> Result<(), BenchError> {
+        let compared = match self {
+            Self::Client(client) => client.answer(sql).await?.compare(found, RowOrder::Kept),
+            Self::DuckDb(session) => {
+                let rows = tokio::task::block_in_place(|| session.run(sql))?.rows;
+                found.check_row_count(rows)
+            }
+        };
+        compared.map_err(|difference| BenchError::WrongAnswer {
+            query: format!("q{at:02} (expected is that of {name})"),
+            difference: difference.to_string(),
+        })
+    }
+
+    async fn median_ms(&mut self, sql: &str) -> Result<f64, BenchError> {
+        match self {
+            Self::Client(client) => median_ms(client.as_mut(), sql).await,
+            Self::DuckDb(session) => {
+                let times: Result<Vec<f64>, BenchError> = tokio::task::block_in_place(|| {
+                    (0..REPETITIONS).map(|_| Ok(session.run(sql)?.seconds * 1e3)).collect()
+                });
+                Ok(median(times?))
+            }
+        }
+    }
+}
+
 /// Runs it.
 pub async fn run(options: &BenchOptions) -> BenchResult {
     let parquet = tpch_parquet(options).await?;
     let database = open_tpch(options, None).await?;
     let mut braid = SessionClient::new(&database);
-    let mut peer = ParquetClient::open(&parquet, database.config().target_partitions).await?;
-    let mut table = plain_table(&["query", "Braid ms", "DataFusion ms", "ratio"]);
-    let mut times: Vec<(f64, f64)> = Vec::new();
+    let mut peers: Vec<(String, Contestant)> = Vec::new();
+    let is_wanted = |peer: Peer| options.peer.is_none_or(|wanted| wanted == peer);
+    if is_wanted(Peer::Duckdb) {
+        match tokio::task::block_in_place(|| DuckDbSession::start(&parquet))? {
+            Some(session) => peers.push((format!("DuckDB {}", session.version), Contestant::DuckDb(session))),
+            None => println!("DuckDB is not installed: bench/peers/run.sh sets it up"),
+        }
+    }
+    if is_wanted(Peer::Datafusion) {
+        let client = ParquetClient::open(&parquet, database.config().target_partitions).await?;
+        peers.push(("DataFusion on Parquet".to_owned(), Contestant::Client(Box::new(client))));
+    }
+    if is_wanted(Peer::Operators) {
+        let mut client = SessionClient::new(&database);
+        client.run("set braid.operators = datafusion").await?;
+        peers.push(("DataFusion on Braid's scans".to_owned(), Contestant::Client(Box::new(client))));
+    }
+    let mut headings = vec!["query".to_owned(), "Braid ms".to_owned()];
+    headings.extend(peers.iter().flat_map(|(name, _)| [format!("{name} ms"), "ratio".to_owned()]));
+    let mut table = plain_table(&headings.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut ours = Vec::new();
+    let mut theirs: Vec<Vec<f64>> = vec![Vec::new(); peers.len()];
     for at in 1..=22 {
         let sql = query(at, options.scale);
-        let expected = peer.answer(&sql).await?;
         let found = braid.answer(&sql).await?;
-        expected.compare(&found, RowOrder::Kept).map_err(|difference| BenchError::WrongAnswer {
-            query: format!("q{at:02} (expected is DataFusion's)"),
-            difference: difference.to_string(),
-        })?;
-        let (ours, theirs) = (median_ms(&mut braid, &sql).await?, median_ms(&mut peer, &sql).await?);
-        table.add_row([
-            left(&format!("q{at:02}")),
-            right(number(ours)),
-            right(number(theirs)),
-            right(number(ours / theirs)),
-        ]);
-        times.push((ours, theirs));
+        for (name, peer) in &mut peers {
+            peer.warm_up(name, at, &sql, &found).await?;
+        }
+        let own = median_ms(&mut braid, &sql).await?;
+        let mut row = vec![left(&format!("q{at:02}")), right(number(own))];
+        for ((_, peer), theirs) in peers.iter_mut().zip(&mut theirs) {
+            let time = peer.median_ms(&sql).await?;
+            row.extend([right(number(time)), right(number(own / time))]);
+            theirs.push(time);
+        }
+        table.add_row(row);
+        ours.push(own);
     }
     println!("{table}");
-    let ours = geometric_mean(times.iter().map(|t| t.0));
-    let theirs = geometric_mean(times.iter().map(|t| t.1));
-    Ok(vec![
-        Figure::new("geometric mean of 22 queries, Braid", ours, "ms"),
-        Figure::new("geometric mean of 22 queries, DataFusion on Parquet", theirs, "ms"),
-        Figure::new("Braid / DataFusion", ours / theirs, "").with_goal(Goal::AtMost(1.0)),
-        Figure::new("all 22 queries, Braid", times.iter().map(|t| t.0).sum::<f64>() / 1e3, "s"),
-        Figure::new("all 22 queries, DataFusion on Parquet", times.iter().map(|t| t.1).sum::<f64>() / 1e3, "s"),
-    ])
+    Ok(figures(&ours, peers.iter().map(|(name, _)| name.as_str()).zip(&theirs)))
+}
+
+fn figures<'a>(ours: &[f64], peers: impl Iterator<Item = (&'a str, &'a Vec<f64>)>) -> Vec<Figure> {
+    let mut figures = vec![
+        Figure::new("geometric mean of 22 queries, Braid", geometric_mean(ours), "ms"),
+        Figure::new("all 22 queries, Braid", ours.iter().sum::<f64>() / 1e3, "s"),
+    ];
+    for (name, theirs) in peers {
+        let mean = geometric_mean(theirs);
+        let worst = ours.iter().zip(theirs).map(|(own, theirs)| own / theirs).fold(0.0, f64::max);
+        figures.extend([
+            Figure::new(format!("geometric mean of 22 queries, {name}"), mean, "ms"),
+            Figure::new(format!("all 22 queries, {name}"), theirs.iter().sum::<f64>() / 1e3, "s"),
+            Figure::new(format!("Braid / {name}"), geometric_mean(ours) / mean, "").with_goal(Goal::AtMost(1.0)),
+            Figure::new(format!("Braid / {name}, worst query"), worst, "").with_goal(Goal::AtMost(2.5)),
+        ]);
+    }
+    figures
 }
 
 async fn median_ms(client: &mut dyn Client, sql: &str) -> Result<f64, BenchError> {
@@ -61,13 +126,16 @@ async fn median_ms(client: &mut dyn Client, sql: &str) -> Result<f64, BenchError
         client.run(sql).await?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_by(f64::total_cmp);
-    Ok(times[REPETITIONS / 2])
+    Ok(median(times))
 }
 
-fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().copied().map(f64::ln).sum::<f64>() / values.len() as f64).exp()
 }
 
 #[cfg(test)]
@@ -76,6 +144,6 @@ mod tests {
 
     #[test]
     fn the_geometric_mean_weighs_ratios() {
-        assert!((geometric_mean([1.0, 4.0, 16.0].into_iter()) - 4.0).abs() < 1e-12);
+        assert!((geometric_mean(&[1.0, 4.0, 16.0]) - 4.0).abs() < 1e-12);
     }
 }

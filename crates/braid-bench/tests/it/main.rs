@@ -22,6 +22,7 @@ const SCALE: f64 = 0.01;
 /// One data directory for a test: the database is made once and its lock is held by one test at a time.
 fn options(directory: &Path) -> BenchOptions {
     BenchOptions {
+        peer: None,
         data: directory.to_owned(),
         scale: SCALE,
         clients: vec![1, 2],

@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
     Distinct, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, Subquery, TableScan, Union,
 };
 
-use super::estimate::{Estimate, SELECTIVITY_UNKNOWN};
+use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
 use super::expression_translation::{is_carried, is_same_kind};
 use crate::braid_table::{BraidTable, split_filters};
 use crate::scan_exec::scan_text;
@@ -147,7 +147,8 @@ impl Coverage<'_> {
         schema: &DFSchema,
     ) -> Result<Covered, Uncovered> {
         let condition = self.expression(predicate, schema)?;
-        let estimate = input.estimate.scaled(SELECTIVITY_UNKNOWN);
+        let share = if is_groups(&input.plan) { SELECTIVITY_OF_GROUPS } else { SELECTIVITY_UNKNOWN };
+        let estimate = input.estimate.scaled(share);
         Ok(Covered { plan: Plan::Filter { input: Box::new(input.plan), condition }, estimate })
     }
 
@@ -269,6 +270,15 @@ pub(super) fn projected(input: Covered, expressions: Vec<Expression>) -> Covered
 /// Some of the columns.
 pub(super) fn columns_of(input: Covered, columns: &[usize]) -> Covered {
     projected(input, columns.iter().copied().map(Expression::Column).collect())
+}
+
+/// Whether rows are groups, perhaps with other columns.
+fn is_groups(plan: &Plan) -> bool {
+    match plan {
+        Plan::Aggregate { .. } => true,
+        Plan::Project { input, .. } => is_groups(input),
+        _ => false,
+    }
 }
 
 fn limited(input: Covered, offset: u64, limit: Option<u64>) -> Covered {

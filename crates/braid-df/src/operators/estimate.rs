@@ -11,6 +11,9 @@ use crate::table_statistics::table_statistics;
 /// Share of rows that a condition keeps of which nothing is known.
 pub(super) const SELECTIVITY_UNKNOWN: f64 = 1.0 / 3.0;
 
+/// Share of groups that HAVING keeps. Less than other conditions: whoever asks for groups by their size asks for few.
+pub(super) const SELECTIVITY_OF_GROUPS: f64 = 0.1;
+
 /// Values of a column of which nothing is known, as a share of the rows.
 const DISTINCT_SHARE_UNKNOWN: f64 = 0.1;
 

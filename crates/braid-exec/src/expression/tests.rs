@@ -14,6 +14,7 @@ use crate::batch::{Batch, Origin};
 use crate::byte_strings::ByteStrings;
 use crate::expression::like_pattern::LikePattern;
 use crate::expression::{Arithmetic, Comparison, DatePart, Evaluator, Expression, ForeignExpression, NumberRange};
+use crate::row_numbers::RowNumbers;
 use crate::vector::{CodedStrings, Values};
 use crate::{ExecError, Vector};
 
@@ -97,8 +98,8 @@ fn batch(columns: impl IntoIterator<Item = Vector>) -> Batch {
 struct Vectors(Vec<Vector>);
 
 impl Origin for Vectors {
-    fn read(&self, column: usize, rows: &[u32]) -> Vector {
-        self.0[column].take(rows)
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
+        self.0[column].take(rows.as_slice())
     }
 }
 

@@ -16,6 +16,7 @@ use crate::hash_join::key_hashes::{HashSeed, KeyHasher};
 use crate::hash_join::ranked_addresses::RankedAddresses;
 use crate::hash_join::row_lists::RowLists;
 use crate::hash_join::{BuildRows, JoinSpec};
+use crate::row_numbers::RowNumbers;
 use crate::vector::NO_ROW;
 use crate::{ExecError, Reservation, Vector};
 
@@ -179,8 +180,8 @@ impl JoinTable {
 }
 
 impl Origin for JoinTable {
-    fn read(&self, column: usize, rows: &[u32]) -> Vector {
-        self.columns[column].take(rows)
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
+        self.columns[column].take(rows.as_slice())
     }
 }
 

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::batch::Origin;
 use crate::byte_strings::ByteStrings;
+use crate::row_numbers::RowNumbers;
 use crate::vector::{CodedStrings, Values};
 use crate::{Batch, ExecError, FixedBudget, Reservation, Vector};
 
@@ -149,8 +150,8 @@ fn strings(values: &[Value], form: u8) -> Values {
 struct Held(Vector);
 
 impl Origin for Held {
-    fn read(&self, _: usize, rows: &[u32]) -> Vector {
-        self.0.take(rows)
+    fn read(&self, _: usize, rows: &RowNumbers) -> Vector {
+        self.0.take(rows.as_slice())
     }
 }
 
@@ -167,7 +168,7 @@ fn batch(rows: &[Row], form: u8, key_count: usize, id_first: bool) -> Batch {
         if form & 4 == 0 {
             batch.push(Arc::new(vector));
         } else {
-            batch.push_deferred(Arc::new(Held(vector)), (0..rows.len() as u32).collect(), [0]);
+            batch.push_deferred(Arc::new(Held(vector)), (0..rows.len() as u32).collect::<Vec<u32>>(), [0]);
         }
     }
     if !id_first {

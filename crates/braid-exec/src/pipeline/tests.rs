@@ -106,9 +106,8 @@ async fn a_dropped_run_stops_within_milliseconds() {
         let source = Endless::default();
         let batches = source.batches.clone();
         let endless = plan(source);
-        let running = tokio::spawn(async move {
-            executor(worker_count).run(&endless, Count::default).await.map(|_| ())
-        });
+        let running =
+            tokio::spawn(async move { executor(worker_count).run(&endless, Count::default).await.map(|_| ()) });
         while batches.load(Ordering::Relaxed) < 100 {
             tokio::task::yield_now().await;
         }

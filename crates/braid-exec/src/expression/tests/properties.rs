@@ -223,7 +223,7 @@ fn batch_of(columns: &[Vector], deferred: bool) -> Batch {
     let rows = columns[0].len();
     let mut batch = Batch::new(rows);
     let origin = Arc::new(Vectors(columns.to_vec()));
-    batch.push_deferred(origin, (0..rows as u32).collect(), 0..columns.len());
+    batch.push_deferred(origin, (0..rows as u32).collect::<Vec<u32>>(), 0..columns.len());
     batch
 }
 
