@@ -1,4 +1,4 @@
-//! One table of every type, in a store on disk and in memory, behind two contexts of the same settings.
+//! One table of every type, in a store on disk and in memory, behind contexts of the same settings.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use arrow::datatypes::{IntervalMonthDayNano, SchemaRef};
 use arrow::util::pretty::pretty_format_batches;
 use braid_base::{ByteSize, Random, SeededRandom, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
+use braid_df::operators::OperatorSettings;
 use braid_df::{BraidTable, ScanSettings, SessionSettings, session_state};
 use braid_io::{Backend, DeviceOptions, open_device};
 use braid_storage::{ColumnDef, ColumnType, NewTable, Store, StoreOptions, TableVersion};
@@ -52,8 +53,10 @@ pub fn columns() -> Vec<ColumnDef> {
 
 /// Both sides of every comparison.
 pub struct Fixture {
-    /// Tables `t` (of [`columns`]) and `small` in Braid.
+    /// Tables `t` (of [`columns`]) and `small` in Braid, under DataFusion's operators.
     pub braid: SessionContext,
+    /// The same under Braid's operators.
+    pub operators: SessionContext,
     /// The same in memory.
     pub memory: SessionContext,
     pub buffer: Arc<BufferManager>,
@@ -84,11 +87,15 @@ impl Fixture {
         });
         let small = small_columns();
         let small_rows = [small_batch()];
-        let fixture_session = || {
+        let fixture_session = |braid: bool| {
             let settings = SessionSettings::new(2, Arc::new(RuntimeEnv::default()));
-            SessionContext::new_with_state(session_state(&settings))
+            let mut state = session_state(&settings);
+            let extensions = &mut state.config_mut().options_mut().extensions;
+            extensions.get_mut::<OperatorSettings>().unwrap().braid = braid;
+            SessionContext::new_with_state(state)
         };
-        let (braid, memory) = (fixture_session(), fixture_session());
+        let foreign = || fixture_session(false);
+        let (braid, operators, memory) = (foreign(), fixture_session(true), foreign());
         for (name, columns, batches) in [("t", columns(), &batches[..]), ("small", small, &small_rows[..])] {
             let new = NewTable { name: name.to_owned(), columns, primary_key: vec![braid_base::ColumnId(0)] };
             store.create_table(new).await.unwrap();
@@ -98,14 +105,15 @@ impl Fixture {
                 appender.commit().await.unwrap();
             }
             let version = store.snapshot().table(name).unwrap().clone();
-            let table = BraidTable::with_settings(version, buffer.clone(), settings);
-            braid.register_table(name, Arc::new(table)).unwrap();
+            let table = Arc::new(BraidTable::with_settings(version, buffer.clone(), settings));
+            braid.register_table(name, table.clone()).unwrap();
+            operators.register_table(name, table).unwrap();
             let table = MemTable::try_new(batches[0].schema(), vec![batches.to_vec()]).unwrap();
             memory.register_table(name, Arc::new(table)).unwrap();
         }
         let version = store.snapshot().table("t").unwrap().clone();
         assert_eq!(version.chunks.len(), INSERTS.len());
-        Self { braid, memory, buffer, version, _store: store, _dir: dir }
+        Self { braid, operators, memory, buffer, version, _store: store, _dir: dir }
     }
 
     /// The physical plan of `sql` over Braid.
@@ -118,11 +126,13 @@ impl Fixture {
         displayable(self.plan(sql).await.as_ref()).indent(false).to_string()
     }
 
-    /// Runs `sql` on both and compares the rows, in order if it has one.
+    /// Runs `sql` on all of them and compares the rows, in order if it has one.
     pub async fn check(&self, sql: &str) {
         let expected = rows(&self.memory, sql).await.unwrap_or_else(|error| panic!("in memory: {sql}: {error}"));
-        let found = rows(&self.braid, sql).await.unwrap_or_else(|error| panic!("in Braid: {sql}: {error}"));
-        assert_eq!(found, expected, "{sql}");
+        for context in [&self.braid, &self.operators] {
+            let found = rows(context, sql).await.unwrap_or_else(|error| panic!("in Braid: {sql}: {error}"));
+            assert_eq!(found, expected, "{sql}");
+        }
     }
 }
 

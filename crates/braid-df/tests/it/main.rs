@@ -6,5 +6,6 @@ mod dynamic_filters;
 mod execution;
 mod filters;
 mod fixture;
+mod operators;
 mod plans;
 mod statistics;
