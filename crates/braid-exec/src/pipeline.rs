@@ -161,13 +161,20 @@ impl Pipeline {
             tasks.spawn(worker.run());
         });
         while let Some(ended) = tasks.join_next().await {
-            match ended {
-                Ok(sink) => idle.push(sink?),
+            let failed = match ended {
+                Ok(Ok(sink)) => {
+                    idle.push(sink);
+                    continue;
+                }
+                Ok(Err(error)) => error,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(error) => return Err(ExecError::Foreign(Box::new(error))),
+                    Err(error) => ExecError::Foreign(Box::new(error)),
                 },
-            }
+            };
+            // What the others hold is given back before the error is told.
+            tasks.shutdown().await;
+            return Err(failed);
         }
         Ok(idle)
     }

@@ -92,7 +92,19 @@ impl Source for TableSource {
     }
 
     fn describe(&self) -> String {
-        self.description.clone()
+        let metrics = self.metrics();
+        if metrics.is_empty() {
+            return self.description.clone();
+        }
+        let sum = |count: fn(&ScanMetrics) -> u64| metrics.iter().map(count).sum::<u64>();
+        format!(
+            "{}, chunks_read={}, rows_scanned={}, rows_selected={}, bytes_scanned={}",
+            self.description,
+            sum(|m| m.chunks_read),
+            sum(|m| m.rows_in),
+            sum(|m| m.rows_out),
+            sum(|m| m.encoded_bytes)
+        )
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, SchemaRef};
+use arrow::error::ArrowError;
 use braid_exec::executor::Executor;
 use braid_exec::pipeline::Sink;
 use braid_exec::plan::Plan;
@@ -142,6 +143,20 @@ fn datafusion_error(error: ExecError) -> DataFusionError {
     }
 }
 
+fn foreign(error: ArrowError) -> ExecError {
+    ExecError::Foreign(Box::new(DataFusionError::from(error)))
+}
+
+/// PostgreSQL's name of an integer type.
+fn integer_name(data_type: &DataType) -> Option<&'static str> {
+    match data_type {
+        DataType::Int16 => Some("smallint"),
+        DataType::Int32 => Some("integer"),
+        DataType::Int64 => Some("bigint"),
+        _ => None,
+    }
+}
+
 /// A query's memory pool, as operators ask it.
 #[derive(Debug)]
 struct QueryBudget {
@@ -192,11 +207,15 @@ impl OutputSink {
             return Ok(());
         }
         let types = self.schema.fields().iter().map(|field| field.data_type());
-        let array = |(column, data_type): (&Vector, &DataType)| column.to_array(data_type);
-        let arrays: Result<Vec<ArrayRef>, _> = self.columns.iter().zip(types).map(array).collect();
+        let array = |(column, data_type): (&Vector, &DataType)| {
+            column.to_array(data_type).map_err(|error| match (error, integer_name(data_type)) {
+                (ArrowError::ComputeError(_), Some(type_name)) => ExecError::OutOfRange { type_name },
+                (error, _) => foreign(error),
+            })
+        };
+        let arrays: Result<Vec<ArrayRef>, ExecError> = self.columns.iter().zip(types).map(array).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.row_count));
-        let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
-        let batch = batch.map_err(|error| ExecError::Foreign(Box::new(DataFusionError::from(error))))?;
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays?, &options).map_err(foreign)?;
         self.baseline.record_output(batch.num_rows());
         self.held_back.push(batch);
         self.row_count = 0;

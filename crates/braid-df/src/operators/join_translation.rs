@@ -40,6 +40,10 @@ impl Coverage<'_> {
 
     fn other_join(&mut self, join: &Join) -> Result<Covered, Uncovered> {
         self.check_keys(join)?;
+        if join.null_aware && join.on.len() != 1 {
+            // Which of the keys is the one of NOT IN is not said.
+            return Err(uncovered(format!("NOT IN with {} keys", join.on.len())));
+        }
         let (left, right) = (self.plan(&join.left)?, self.plan(&join.right)?);
         let left = self.side(left, join.left.schema(), join.on.iter().map(|on| &on.0))?;
         let right = self.side(right, join.right.schema(), join.on.iter().map(|on| &on.1))?;
