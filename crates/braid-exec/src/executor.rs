@@ -80,6 +80,13 @@ impl Wanted {
         };
         Self { columns, filters: self.filters.iter().filter_map(below).collect() }
     }
+
+    /// What is asked of rows in whose place others get nulls when they are missing: a filter that lets nulls through
+    /// would let those through that it has caused itself.
+    fn where_missing_is_null(mut self) -> Self {
+        self.filters.retain(|filter| filter.keys.drops_nulls());
+        self
+    }
 }
 
 impl Executor {
@@ -164,7 +171,10 @@ impl Executor {
     ) -> Result<Rows, ExecError> {
         let (probe_count, build_count) = (probe.column_count(), build.column_count());
         let layout = Arc::new(JoinLayout::new(condition, probe_count, build_count, &wanted.columns));
-        let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
+        let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
+        if condition.kind.keeps_probe_rows() {
+            of_build = of_build.where_missing_is_null();
+        }
         let table = self.build(build, condition, &layout, of_build).await?;
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
         if let Some(keys) = table.key_filter() {

@@ -133,6 +133,11 @@ impl KeyFilter {
         }
     }
 
+    /// Whether it keeps no row that has a null among its keys.
+    pub fn drops_nulls(&self) -> bool {
+        !self.nulls_equal
+    }
+
     /// Sets `keep` to false for rows whose keys have no partner; others are left as they are, as are some of those.
     /// The keys are in the order of the join's. Panics unless there are as many of each.
     pub fn retain(&mut self, keys: &[Arc<Vector>], keep: &mut [bool]) {
