@@ -315,3 +315,6 @@ fn mark_columns(expression: &Expression, read: &mut [bool]) {
     expression.columns(&mut columns);
     columns.into_iter().for_each(|column| read[column] = true);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! Random plans, run and compared with what they are by definition; run with too little memory; dropped in the middle.
+//!
+//! A failure names the seed of its plan: `PLAN_SEED=<seed> cargo test -p braid-exec a_single_plan -- --ignored`.
+
+mod definition;
+mod memory_tables;
+mod random_plans;
+
+use std::time::Duration;
+
+use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
+
+use self::definition::{Answer, Definition, Order, Stop};
+use self::memory_tables::{Table, canonical, compare_rows};
+use self::random_plans::Generator;
+use super::*;
+use crate::hash_join::JoinKind;
+use crate::{Batch, FixedBudget};
+
+type Value = Option<Scalar>;
+type Row = Vec<Value>;
+
+/// Longest time that a plan, or the end of a dropped one, may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const PLENTY: ByteSize = ByteSize(1 << 30);
+
+/// Collects rows as values.
+#[derive(Default)]
+struct Collected(Vec<Row>);
+
+impl Sink for Collected {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        assert!((1..=VECTOR_ROWS).contains(&batch.row_count()), "{} rows", batch.row_count());
+        let columns: Vec<_> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+        let row = |row: usize| columns.iter().map(|column| canonical(column.value(row))).collect();
+        self.0.extend((0..batch.row_count()).map(row));
+        Ok(())
+    }
+}
+
+/// Says which plan it was when a test fails.
+struct Case {
+    seed: u64,
+    plan: Plan,
+    tables: Vec<Arc<Table>>,
+    random: SeededRandom,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let mut generator = Generator::new(seed);
+        let depth = 1 + generator.random.below(5) as usize;
+        let (plan, _) = generator.plan(depth);
+        Self { seed, plan, tables: generator.tables, random: generator.random }
+    }
+
+    fn expected(&self) -> Result<Answer, Stop> {
+        Definition { tables: &self.tables, parameters: Vec::new() }.answer(&self.plan)
+    }
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut text = String::new();
+            self.plan.describe(0, &mut text).unwrap();
+            eprintln!("{text}{:#?}", self.tables);
+            eprintln!("PLAN_SEED={} cargo test -p braid-exec a_single_plan -- --ignored", self.seed);
+        }
+    }
+}
+
+async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Result<Vec<Row>, ExecError> {
+    let executor = Executor::new(worker_count, budget.clone());
+    let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
+    let sinks = run.await.expect("it ends")?;
+    Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
+}
+
+/// Waits until all memory is given back: workers of a failed run end after it.
+async fn assert_given_back(budget: &FixedBudget) {
+    let since = std::time::Instant::now();
+    while budget.used() > 0 {
+        assert!(since.elapsed() < PATIENCE, "{} bytes were not given back", budget.used());
+        tokio::time::sleep(Duration::from_micros(100)).await;
+    }
+}
+
+fn assert_answers(mut found: Vec<Row>, expected: &Answer) {
+    let mut wanted = expected.rows.clone();
+    if expected.order != Order::Total {
+        found.sort_by(|a, b| compare_rows(a, b));
+        wanted.sort_by(|a, b| compare_rows(a, b));
+    }
+    if let Order::Some(count) = expected.order {
+        assert_eq!(found.len(), count, "rows of a limit");
+        let mut left = wanted.iter();
+        let are_wanted = found.iter().all(|row| left.any(|wanted| compare_rows(wanted, row).is_eq()));
+        assert!(are_wanted, "found{}\nwanted some of{}", text(&found), text(&wanted));
+        return;
+    }
+    let same = found.len() == wanted.len()
+        && found.iter().zip(&wanted).all(|(a, b)| a.len() == b.len() && compare_rows(a, b).is_eq());
+    assert!(same, "found{}\nwanted{}", text(&found), text(&wanted));
+}
+
+fn text(rows: &[Row]) -> String {
+    rows.iter().map(|row| format!("\n{row:?}")).collect()
+}
+
+/// Whether there was something to compare.
+async fn check(mut case: Case) -> bool {
+    let expected = case.expected();
+    if let Err(Stop::Undefined) = expected {
+        return false;
+    }
+    for worker_count in [1, 3] {
+        let budget = FixedBudget::new(PLENTY);
+        match (run(&case.plan, worker_count, &budget).await, &expected) {
+            (Ok(found), Ok(expected)) => assert_answers(found, expected),
+            (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+            (found, expected) => panic!("found {found:?}, wanted {expected:?}"),
+        }
+        assert_given_back(&budget).await;
+    }
+    if case.random.chance(1, 3) {
+        let limit = 1 << case.random.below(18);
+        let (budget, worker_count) = (FixedBudget::new(ByteSize(limit)), 1 + case.random.below(3) as usize);
+        match (run(&case.plan, worker_count, &budget).await, &expected) {
+            (Err(ExecError::Memory(_)), _) => {}
+            (Ok(found), Ok(expected)) => assert_answers(found, expected),
+            (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+            (found, expected) => panic!("with {limit} bytes found {found:?}, wanted {expected:?}"),
+        }
+        assert_given_back(&budget).await;
+    }
+    true
+}
+
+async fn check_all(seeds: std::ops::Range<u64>) {
+    let mut compared = 0;
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        compared += u64::from(check(Case::new(seed)).await);
+    }
+    println!("{compared} of {count} plans were compared");
+    assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plans_are_what_they_are_defined_to_be() {
+    check_all(0..4_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes"]
+async fn many_plans_are_what_they_are_defined_to_be() {
+    check_all(1_000_000..1_200_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "replays the plan of PLAN_SEED"]
+async fn a_single_plan_is_what_it_is_defined_to_be() {
+    let seed = std::env::var("PLAN_SEED").expect("PLAN_SEED is set").parse().expect("PLAN_SEED is a number");
+    // Which worker has which rows differs from run to run.
+    for _ in 0..50 {
+        check(Case::new(seed)).await;
+    }
+}
+
+/// Left out below an outer join, a row leaves its partner with a null, which is equal to a null further up.
+#[tokio::test]
+async fn filters_that_let_nulls_through_stay_above_outer_joins() {
+    let tables = vec![
+        Table::of_integers(0, 1, &[&[Some(1)]]),
+        Table::of_integers(1, 2, &[&[Some(1), Some(5)]]),
+        Table::of_integers(2, 1, &[&[None], &[Some(6)]]),
+    ];
+    let source = |at: usize| Plan::Source { source: tables[at].clone(), column_count: tables[at].kinds.len() };
+    let join = |kind, build: Plan, probe: Plan, probe_key: usize| {
+        let (build_keys, probe_keys, residual) = (vec![0], vec![probe_key], None);
+        let nulls_equal = kind == JoinKind::Inner;
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware: false };
+        Plan::Join { build: build.into(), probe: probe.into(), condition }
+    };
+    let outer = join(JoinKind::ProbeOuter, source(1), source(0), 0);
+    let plan = join(JoinKind::Inner, source(2), outer, 2);
+    assert!(check(Case { seed: 0, plan, tables, random: SeededRandom::new(0) }).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_dropped_in_the_middle_gives_everything_back() {
+    for seed in 0..1_000 {
+        let mut case = Case::new(seed);
+        if let Err(Stop::Undefined) = case.expected() {
+            continue;
+        }
+        let (budget, worker_count) = (FixedBudget::new(PLENTY), 1 + case.random.below(3) as usize);
+        let executor = Executor::new(worker_count, budget.clone());
+        let polls = case.random.below(6);
+        let mut running = Box::pin(executor.run(&case.plan, Collected::default));
+        for _ in 0..polls {
+            let ended =
+                futures::future::poll_fn(|context| std::task::Poll::Ready(running.as_mut().poll(context))).await;
+            if ended.is_ready() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(running);
+        drop(executor);
+        assert_given_back(&budget).await;
+    }
+}
