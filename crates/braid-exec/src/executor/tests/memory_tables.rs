@@ -148,8 +148,10 @@ impl Table {
         let column_count = 1 + random.below(4);
         let kinds: Vec<Kind> =
             (0..column_count).map(|_| KINDS[[0, 0, 0, 1, 2, 2, 3, 4][random.below(8) as usize]]).collect();
+        // Some rows have partners in other tables, some have not.
+        let varieties = [2, 5, 12, row_count_max];
         let variety: Vec<(u64, bool)> =
-            kinds.iter().map(|_| ([2, 5, 12, 300][random.below(4) as usize], random.chance(1, 2))).collect();
+            kinds.iter().map(|_| (varieties[random.below(4) as usize], random.chance(1, 2))).collect();
         let row_count_max = row_count_max.min([3, 30, 30, 300][random.below(4) as usize]);
         let row_count = random.below(row_count_max) as usize;
         let mut row = |_| {

@@ -39,7 +39,7 @@ impl Generator {
     pub fn new(seed: u64) -> Self {
         let mut random = SeededRandom::new(seed);
         let step = [1, 1, 7, 100_000, 1 << 40][random.below(5) as usize];
-        let mostly_joins = random.chance(1, 3);
+        let mostly_joins = random.chance(2, 3);
         let row_count_max = if mostly_joins { 12 } else { 300 };
         let table_count = 1 + random.below(4) as usize;
         let tables = (0..table_count).map(|number| Table::random(number, row_count_max, step, &mut random)).collect();
@@ -65,8 +65,12 @@ impl Generator {
             let kinds = table.kinds.clone();
             return (Plan::Source { source: table, column_count: kinds.len() }, kinds);
         }
-        if self.mostly_joins && self.chance(2, 3) {
-            return self.join(depth);
+        if self.mostly_joins {
+            match self.below(10) {
+                0..5 => return self.join(depth),
+                5 | 6 => return self.sort(depth),
+                _ => {}
+            }
         }
         match self.below(20) {
             0..3 => self.filter(depth),
@@ -180,7 +184,7 @@ impl Generator {
         let key =
             |column, this: &mut Self| SortKey { column, descending: this.chance(1, 2), nulls_first: this.chance(1, 2) };
         let keys = columns.into_iter().map(|column| key(column, self)).collect();
-        let limit = self.chance(1, 2).then(|| self.below(20));
+        let limit = self.chance(1, 2).then(|| self.few());
         let sorted = Plan::Sort { input: input.into(), spec: SortSpec { keys, limit }.into() };
         match self.below(4) {
             0 => (self.limited(sorted), kinds),
@@ -194,9 +198,15 @@ impl Generator {
         }
     }
 
+    /// As many rows as a limit lets through.
+    fn few(&mut self) -> usize {
+        let bound = self.one_of(&[4, 4, 30]);
+        self.below(bound)
+    }
+
     fn limited(&mut self, input: Plan) -> Plan {
-        let offset = if self.chance(1, 2) { 0 } else { self.below(10) as u64 };
-        let limit = self.chance(3, 4).then(|| self.below(30) as u64);
+        let offset = if self.chance(1, 2) { 0 } else { self.few() as u64 };
+        let limit = self.chance(3, 4).then(|| self.few() as u64);
         Plan::Limit { input: input.into(), offset, limit }
     }
 
