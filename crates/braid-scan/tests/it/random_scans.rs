@@ -1,9 +1,12 @@
 //! Random scans of random tables: any projection, predicates, limit, order, batch size, number of consumers and policy
 //! answers what the model answers.
 
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use braid_base::{ColumnId, Random};
 use braid_buffer::ScanPolicy;
-use braid_scan::{CooperativeScan, ScanSpec};
+use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanSpec};
 use braid_storage::ColumnType;
 
 use crate::fixture::Fixture;
@@ -50,6 +53,88 @@ async fn run(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec<Vec<Va
     assert!(metrics.chunks_read + metrics.chunks_counted + metrics.chunks_pruned <= metrics.chunks_total);
     assert!(!scan.is_registered());
     rows
+}
+
+/// The rows that a consumer of chunks selects in one of them.
+fn selected(
+    scan: &CooperativeScan,
+    consumer: &mut ChunkConsumer,
+    mut chunk: FilteredChunk,
+    types: &[ColumnType],
+) -> Vec<Vec<Value>> {
+    let (spec, mut rows, mut vectors) = (scan.spec(), Vec::new(), Vec::new());
+    let schema = spec.schema(&scan.version().def);
+    // What is selected can be read for as long as the chunk is pinned.
+    let _pin = chunk.pin();
+    while let Some((vector, selection)) = consumer.next_vector(&mut chunk) {
+        vectors.push(vector);
+        assert!(selection.count() > 0, "a vector without rows");
+        let options = RecordBatchOptions::new().with_row_count(Some(selection.count()));
+        let gather = |column: &ColumnId| {
+            chunk.segment(scan, *column).gather(vector..vector + 1, std::slice::from_ref(&selection))
+        };
+        let arrays = spec.projection.iter().map(gather).collect();
+        let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options).unwrap();
+        rows.extend(values(types, &batch));
+    }
+    assert!(vectors.is_sorted_by(|a, b| a < b), "vectors {vectors:?}");
+    rows
+}
+
+/// The same as [`run`], from consumers that select rows and leave their columns to be read.
+async fn run_chunks(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec<Vec<Value>> {
+    let scan = CooperativeScan::start(&fixture.buffer, fixture.version.clone(), spec.clone());
+    let columns = &fixture.generator.columns;
+    let types: Arc<[ColumnType]> = spec.projection.iter().map(|c| columns[usize::from(c.0)].column_type).collect();
+    let tasks: Vec<_> = (0..consumers)
+        .map(|_| {
+            let (scan, types) = (scan.clone(), types.clone());
+            let mut consumer = scan.chunk_consumer();
+            tokio::spawn(async move {
+                let mut rows = Vec::new();
+                while let Some(chunk) = consumer.next_chunk().await {
+                    match chunk.unwrap() {
+                        ScanChunk::Counted(count) => {
+                            assert!(types.is_empty(), "rows without the columns that are wanted of them");
+                            rows.resize(rows.len() + count as usize, Vec::new());
+                        }
+                        ScanChunk::Filtered(chunk) => rows.extend(selected(&scan, &mut consumer, chunk, &types)),
+                    }
+                }
+                assert!(consumer.next_chunk().await.is_none());
+                assert_eq!(consumer.metrics().rows_out, rows.len() as u64);
+                rows
+            })
+        })
+        .collect();
+    let mut rows = Vec::new();
+    for task in tasks {
+        rows.extend(task.await.unwrap());
+    }
+    assert_eq!(scan.metrics().rows_out, rows.len() as u64);
+    assert!(!scan.is_registered());
+    rows
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chunks_select_the_rows_that_batches_have() {
+    for seed in 0..12 {
+        let mut fixture = Fixture::random(100 + seed, POLICIES[seed as usize % 4]).await;
+        for number in 0..12 {
+            let spec = ScanSpec { limit: None, ..random_spec(&mut fixture.generator, fixture.rows.len()) };
+            let consumers = 1 + fixture.generator.random.below(3) as usize;
+            let context = format!("seed {seed}, scan {number}, {consumers} consumers: {spec:?}");
+            let found = run_chunks(&fixture, &spec, consumers).await;
+            let batches = run(&fixture, &spec, consumers).await;
+            let all = expected(&fixture.rows, &spec.projection, &spec.predicates);
+            if spec.in_order && consumers == 1 {
+                assert_eq!(format!("{found:?}"), format!("{all:?}"), "{context}");
+            }
+            let found = sorted(found);
+            assert!(found == sorted(batches), "other than batches, {context}");
+            assert!(found == sorted(all), "{context}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
