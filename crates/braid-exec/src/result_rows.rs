@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
+use crate::memory::Reservation;
 use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
 use crate::row_numbers::RowNumbers;
 use crate::{Batch, ExecError, Origin, Vector};
@@ -18,6 +19,8 @@ const MORSEL_ROWS: usize = 16 * VECTOR_ROWS;
 pub struct ResultRows {
     row_count: usize,
     columns: Vec<Vector>,
+    /// The memory that the columns take, where it is counted.
+    _reservation: Option<Reservation>,
 }
 
 impl ResultRows {
@@ -26,7 +29,12 @@ impl ResultRows {
         for column in &columns {
             assert_eq!(column.len(), row_count, "a column has as many rows as its table");
         }
-        Self { row_count, columns }
+        Self { row_count, columns, _reservation: None }
+    }
+
+    /// Rows that hold a query's memory for as long as they are there. Panics as [`Self::new`].
+    pub(crate) fn holding(row_count: usize, columns: Vec<Vector>, reservation: Reservation) -> Self {
+        Self { _reservation: Some(reservation), ..Self::new(row_count, columns) }
     }
 
     /// Number of rows.

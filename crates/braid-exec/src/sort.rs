@@ -53,7 +53,8 @@ impl SortWorker {
         Self { spec, row_count: 0, columns: Vec::new(), reservation: Reservation::new(budget, "sort") }
     }
 
-    /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows.
+    /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows. They hold
+    /// their memory until they are dropped.
     ///
     /// # Errors
     /// When the rows take more memory than the query may have.
@@ -66,7 +67,7 @@ impl SortWorker {
             all.append(worker.row_count, worker.columns.iter())?;
         }
         all.sort()?;
-        Ok(ResultRows::new(all.row_count, std::mem::take(&mut all.columns)))
+        Ok(ResultRows::holding(all.row_count, all.columns, all.reservation))
     }
 
     fn append<'a>(&mut self, row_count: usize, columns: impl Iterator<Item = &'a Vector>) -> Result<(), ExecError> {
@@ -202,7 +203,7 @@ mod tests {
                 workers[at % worker_count].consume(batch).unwrap();
             }
             let sorted = SortWorker::finish(workers, 2).unwrap();
-            prop_assert_eq!(budget.used(), 0);
+            prop_assert_eq!(budget.used(), sorted.columns().iter().map(Vector::bytes).sum::<usize>());
             let mut expected = rows.clone();
             expected.sort_by(|a, b| {
                 let null = |row: &(Option<i64>, String)| row.0.is_none() != nulls_first;
@@ -224,6 +225,8 @@ mod tests {
                 })
                 .collect();
             prop_assert_eq!(found, expected);
+            drop(sorted);
+            prop_assert_eq!(budget.used(), 0);
         }
     }
 }
