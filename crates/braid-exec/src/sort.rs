@@ -1,8 +1,9 @@
 //! ORDER BY, and with a limit the first rows of it.
 //!
 //! Each worker collects the rows it is given. With a limit it sorts and cuts what it has whenever that grows to several
-//! times the limit, so it never holds much more than it hands on (the k first of k first rows are the k first). At the
-//! end all workers' rows are sorted as one.
+//! times the limit, so it never holds much more than it hands on (the k first of k first rows are the k first). From
+//! then on a row that is not before the last of these is dropped by its keys, before any other column of it is read. At
+//! the end all workers' rows are sorted as one.
 //!
 //! Keys are compared column after column on vectors of one kind each, so the comparison of two rows costs one `match` a
 //! column; rows themselves are moved once, when the order is known.
@@ -18,6 +19,9 @@ use crate::pipeline::Sink;
 use crate::result_rows::ResultRows;
 use crate::vector::Values;
 use crate::{Batch, ExecError, MemoryBudget, Vector};
+
+/// Fewer rows are not worth cutting. Tests have few rows.
+const CUT_ROWS_MIN: usize = if cfg!(test) { 16 } else { 8 * VECTOR_ROWS };
 
 /// One column of ORDER BY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +48,16 @@ pub struct SortWorker {
     spec: Arc<SortSpec>,
     row_count: usize,
     columns: Vec<Vector>,
+    /// The last of the first rows so far, as many as are wanted; later rows must come before it.
+    last_wanted: Option<usize>,
     reservation: Reservation,
 }
 
 impl SortWorker {
     /// No rows yet.
     pub fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self { spec, row_count: 0, columns: Vec::new(), reservation: Reservation::new(budget, "sort") }
+        let reservation = Reservation::new(budget, "sort");
+        Self { spec, row_count: 0, columns: Vec::new(), last_wanted: None, reservation }
     }
 
     /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows. They hold
@@ -88,16 +95,37 @@ impl SortWorker {
         let order = sorted_rows(&self.columns, self.row_count, &self.spec);
         self.columns = self.columns.iter().map(|column| column.take(&order)).collect();
         self.row_count = order.len();
+        self.last_wanted =
+            self.spec.limit.filter(|limit| *limit == self.row_count).and_then(|limit| limit.checked_sub(1));
         self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
+    }
+
+    /// Drops rows that cannot be among the wanted ones any more.
+    fn drop_hopeless(&self, batch: &mut Batch) {
+        let Some(last) = self.last_wanted else { return };
+        let mut orders = vec![Ordering::Equal; batch.row_count()];
+        for key in &self.spec.keys {
+            compare_with(&batch.column(key.column), &self.columns[key.column], last, *key, &mut orders);
+            if !orders.contains(&Ordering::Equal) {
+                break;
+            }
+        }
+        // One that is equal came later.
+        let keep: Vec<bool> = orders.into_iter().map(Ordering::is_lt).collect();
+        batch.retain(&keep);
     }
 }
 
 impl Sink for SortWorker {
     fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        self.drop_hopeless(&mut batch);
+        if batch.row_count() == 0 {
+            return Ok(());
+        }
         let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
         self.append(batch.row_count(), columns.iter().map(AsRef::as_ref))?;
         match self.spec.limit {
-            Some(limit) if self.row_count >= limit.saturating_mul(4).max(8 * VECTOR_ROWS) => self.sort(),
+            Some(limit) if self.row_count >= limit.saturating_mul(4).max(CUT_ROWS_MIN) => self.sort(),
             _ => Ok(()),
         }
     }
@@ -147,25 +175,51 @@ impl<'a> KeyColumn<'a> {
     }
 
     fn compare(&self, a: usize, b: usize) -> Ordering {
-        let nulls_first = if self.key.nulls_first { Ordering::Less } else { Ordering::Greater };
-        match (self.vector.is_valid(a), self.vector.is_valid(b)) {
-            (true, true) => {}
-            (false, false) => return Ordering::Equal,
-            (false, true) => return nulls_first,
-            (true, false) => return nulls_first.reverse(),
+        if let (Some(ranks), Values::Coded(coded)) = (&self.ranks, self.vector.values())
+            && self.vector.is_valid(a)
+            && self.vector.is_valid(b)
+        {
+            let order = ranks[coded.codes[a] as usize].cmp(&ranks[coded.codes[b] as usize]);
+            return if self.key.descending { order.reverse() } else { order };
         }
-        let order = match self.vector.values() {
-            Values::Bool(values) => values[a].cmp(&values[b]),
-            Values::Int(values) => values[a].cmp(&values[b]),
-            Values::Int128(values) => values[a].cmp(&values[b]),
-            Values::Float(values) => compare_floats(values[a], values[b]),
-            Values::Bytes(strings) => strings.get(a).cmp(strings.get(b)),
-            Values::Coded(coded) => match &self.ranks {
-                Some(ranks) => ranks[coded.codes[a] as usize].cmp(&ranks[coded.codes[b] as usize]),
-                None => coded.get(a).cmp(coded.get(b)),
-            },
-        };
-        if self.key.descending { order.reverse() } else { order }
+        compare_rows(self.vector, a, self.vector, b, self.key)
+    }
+}
+
+/// The order of two rows of vectors of one kind by one key.
+fn compare_rows(left: &Vector, a: usize, right: &Vector, b: usize, key: SortKey) -> Ordering {
+    let nulls_first = if key.nulls_first { Ordering::Less } else { Ordering::Greater };
+    match (left.is_valid(a), right.is_valid(b)) {
+        (true, true) => {}
+        (false, false) => return Ordering::Equal,
+        (false, true) => return nulls_first,
+        (true, false) => return nulls_first.reverse(),
+    }
+    let order = match (left.values(), right.values()) {
+        (Values::Bool(left), Values::Bool(right)) => left[a].cmp(&right[b]),
+        (Values::Int(left), Values::Int(right)) => left[a].cmp(&right[b]),
+        (Values::Int128(left), Values::Int128(right)) => left[a].cmp(&right[b]),
+        (Values::Int(left), Values::Int128(right)) => i128::from(left[a]).cmp(&right[b]),
+        (Values::Int128(left), Values::Int(right)) => left[a].cmp(&i128::from(right[b])),
+        (Values::Float(left), Values::Float(right)) => compare_floats(left[a], right[b]),
+        (left, right) => left.string(a).cmp(right.string(b)),
+    };
+    if key.descending { order.reverse() } else { order }
+}
+
+/// Refines the orders of rows that are equal so far, by comparing each with row `other_row` of `other`.
+fn compare_with(vector: &Vector, other: &Vector, other_row: usize, key: SortKey, orders: &mut [Ordering]) {
+    let is_plain = vector.valid().is_none() && other.is_valid(other_row);
+    if let (Values::Int(values), Values::Int(others), true) = (vector.values(), other.values(), is_plain) {
+        let other = others[other_row];
+        for (order, value) in orders.iter_mut().zip(values) {
+            let by_key = if key.descending { other.cmp(value) } else { value.cmp(&other) };
+            *order = order.then(by_key);
+        }
+        return;
+    }
+    for (row, order) in orders.iter_mut().enumerate().filter(|(_, order)| order.is_eq()) {
+        *order = compare_rows(vector, row, other, other_row, key);
     }
 }
 

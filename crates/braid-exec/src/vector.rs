@@ -205,6 +205,15 @@ impl Values {
         self.len() == 0
     }
 
+    /// One string. Panics when these are none.
+    pub(crate) fn string(&self, row: usize) -> &[u8] {
+        match self {
+            Self::Bytes(strings) => strings.get(row),
+            Self::Coded(coded) => coded.get(row),
+            _ => panic!("{:?} values are no strings", self.kind()),
+        }
+    }
+
     fn kind(&self) -> Kind {
         match self {
             Self::Bool(_) => Kind::Bool,
