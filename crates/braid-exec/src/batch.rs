@@ -4,7 +4,7 @@
 //! which of its rows these are. What drops or multiplies rows rewrites the origins' row numbers, so a column that a join
 //! makes superfluous is never decoded, and a column of the build side is gathered once, after the last join.
 //!
-//! Invariant: every vector has as many rows as the batch, and so has every origin.
+//! Invariant: every vector has as many rows as the batch, and so has every origin that a column is still to be read from.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,6 +42,15 @@ enum Column {
 struct OriginRows {
     origin: Arc<dyn Origin>,
     rows: Arc<RowNumbers>,
+}
+
+/// Vectors of which rows were taken.
+struct HeldVectors(Vec<Arc<Vector>>);
+
+impl Origin for HeldVectors {
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
+        self.0[column].take(rows.as_slice())
+    }
 }
 
 impl Batch {
@@ -103,15 +112,31 @@ impl Batch {
         }
     }
 
-    /// Keeps the rows at these positions, in this order, repeated as they are.
+    /// Keeps the rows at these positions, in this order, repeated as they are. Nothing is copied: vectors become origins, and
+    /// are gathered when they are read, if they are.
     pub fn take(&mut self, rows: &[u32]) {
+        let mut held: Vec<Arc<Vector>> = Vec::new();
+        let at = self.origins.len();
         for column in &mut self.columns {
             if let Column::Vector(vector) = column {
-                *column = Column::Vector(Arc::new(vector.take(rows)));
+                held.push(vector.clone());
+                *column = Column::Deferred { origin: at, column: held.len() - 1 };
             }
         }
-        for origin in &mut self.origins {
-            origin.rows = Arc::new(origin.rows.take(rows));
+        let mut used = vec![false; at];
+        for column in &self.columns {
+            if let Column::Deferred { origin, .. } = column
+                && *origin < at
+            {
+                used[*origin] = true;
+            }
+        }
+        for (origin, used) in self.origins.iter_mut().zip(used) {
+            origin.rows = Arc::new(if used { origin.rows.take(rows) } else { RowNumbers::default() });
+        }
+        if !held.is_empty() {
+            let origin = OriginRows { origin: Arc::new(HeldVectors(held)), rows: Arc::new(rows.to_vec().into()) };
+            self.origins.push(origin);
         }
         self.row_count = rows.len();
     }
@@ -119,9 +144,15 @@ impl Batch {
     /// Keeps the rows for which `keep` says so. Panics unless it has an entry for each.
     pub fn retain(&mut self, keep: &[bool]) {
         assert_eq!(keep.len(), self.row_count, "one decision for each row");
-        let kept: Vec<u32> = (0..self.row_count as u32).filter(|row| keep[*row as usize]).collect();
-        if kept.len() < self.row_count {
-            self.take(&kept);
+        // Without a branch for each row: selectivities in the middle are the common case.
+        let mut kept = vec![0; self.row_count];
+        let mut count = 0;
+        for (row, keep) in (0u32..).zip(keep) {
+            kept[count] = row;
+            count += usize::from(*keep);
+        }
+        if count < self.row_count {
+            self.take(&kept[..count]);
         }
     }
 

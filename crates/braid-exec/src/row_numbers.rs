@@ -11,7 +11,7 @@ use braid_storage::Selection;
 use crate::vector::NO_ROW;
 
 /// Rows by number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RowNumbers {
     count: usize,
     numbers: OnceLock<Vec<u32>>,

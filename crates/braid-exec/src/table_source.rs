@@ -162,8 +162,7 @@ impl ActiveFilter {
         let row_count = selection.rows.count();
         let mut keep = vec![true; row_count];
         self.filter.keys.retain(&keys, &mut keep);
-        let mut keep = keep.into_iter();
-        selection.rows.retain(|_| keep.next().expect("one decision for each row"));
+        selection.rows.retain_where(&keep);
         self.rows_seen += row_count;
         self.rows_dropped += row_count - selection.rows.count();
     }

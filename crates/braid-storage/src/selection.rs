@@ -133,6 +133,26 @@ impl Selection {
         }
     }
 
+    /// Keeps those selected rows for which `keep` says so, which has an entry for each of them, in order. Panics when it
+    /// has fewer.
+    pub fn retain_where(&mut self, keep: &[bool]) {
+        let mut at = 0;
+        for word in &mut self.words {
+            if *word == u64::MAX {
+                *word = pack(keep[at..at + 64].try_into().expect("64 decisions"));
+                at += 64;
+                continue;
+            }
+            let (mut rest, mut kept) = (*word, 0);
+            while rest != 0 {
+                kept |= u64::from(keep[at]) << rest.trailing_zeros();
+                at += 1;
+                rest &= rest - 1;
+            }
+            *word = kept;
+        }
+    }
+
     /// The selected rows, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {
@@ -161,6 +181,17 @@ impl Selection {
         }
         &indices[..count]
     }
+}
+
+/// A bit for each decision.
+#[inline]
+fn pack(keep: &[bool; 64]) -> u64 {
+    let (eights, _) = keep.as_chunks::<8>();
+    eights.iter().rev().fold(0, |word, eight| {
+        let bytes = u64::from_le_bytes(eight.map(u8::from));
+        // Each byte is 0 or 1; the product brings bit 0 of byte i to bit 56 + i.
+        word << 8 | bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
 }
 
 /// A word with the `count` lowest bits set; all of them from 64 on.
@@ -221,6 +252,19 @@ mod tests {
         selection.retain(|r| r % 2 == 0);
         assert!(selection.iter().eq([0, 62, 64, 500]));
         assert_eq!(Selection::all(1024).indices(&mut indices).len(), 1024);
+    }
+
+    #[test]
+    fn decisions_are_about_selected_rows() {
+        for (len, first) in [(1024, 0), (1000, 0), (700, 13), (64, 1), (3, 0)] {
+            let mut selection = Selection::all(len);
+            (0..first).for_each(|row| selection.remove(row));
+            let rows: Vec<usize> = selection.iter().collect();
+            let keep: Vec<bool> = rows.iter().map(|row| (row * 7 + row / 3) % 5 < 2).collect();
+            selection.retain_where(&keep);
+            let expected = rows.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(row, _)| *row);
+            assert!(selection.iter().eq(expected), "{len} from {first}");
+        }
     }
 
     #[test]

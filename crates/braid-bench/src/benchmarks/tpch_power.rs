@@ -56,18 +56,19 @@ impl Contestant {
 
 /// Runs it.
 pub async fn run(options: &BenchOptions) -> BenchResult {
-    let parquet = tpch_parquet(options).await?;
     let database = open_tpch(options, None).await?;
     let mut braid = SessionClient::new(&database);
     let mut peers: Vec<(String, Contestant)> = Vec::new();
     let is_wanted = |peer: Peer| options.peer.is_none_or(|wanted| wanted == peer);
     if is_wanted(Peer::Duckdb) {
+        let parquet = tpch_parquet(options).await?;
         match tokio::task::block_in_place(|| DuckDbSession::start(&parquet))? {
             Some(session) => peers.push((format!("DuckDB {}", session.version), Contestant::DuckDb(session))),
             None => println!("DuckDB is not installed: bench/peers/run.sh sets it up"),
         }
     }
     if is_wanted(Peer::Datafusion) {
+        let parquet = tpch_parquet(options).await?;
         let client = ParquetClient::open(&parquet, database.config().target_partitions).await?;
         peers.push(("DataFusion on Parquet".to_owned(), Contestant::Client(Box::new(client))));
     }
