@@ -28,7 +28,8 @@ use crate::row_operators::{Filter, Limit, LimitWindow, Projection, Relayout};
 use crate::sort::{SortSpec, SortWorker};
 use crate::{ExecError, Expression, MemoryBudget};
 
-/// One run of a plan. Dropping it, or a future of it, stops what runs.
+/// One run of a plan. Dropping it, or a future of it, stops what runs; from outside its task, [`Executor::cancellation`]
+/// does.
 pub struct Executor {
     worker_count: usize,
     budget: Arc<dyn MemoryBudget>,
@@ -93,6 +94,11 @@ impl Executor {
     /// A run with so many workers, at least one, within a budget.
     pub fn new(worker_count: usize, budget: Arc<dyn MemoryBudget>) -> Self {
         Self { worker_count: worker_count.max(1), budget, cancelled: Enough::default() }
+    }
+
+    /// Stops the run at the next batch of each worker once it is [reached](Enough::reached).
+    pub fn cancellation(&self) -> Enough {
+        self.cancelled.clone()
     }
 
     /// Runs a plan; its rows go to sinks, of which there are as many as workers, and which are handed back. When the
@@ -181,8 +187,11 @@ impl Executor {
             of_probe.filters.push(RowFilter { columns: condition.probe_keys.clone(), keys });
         }
         let mut rows = self.rows(probe, of_probe).await?;
-        let (probed, of_rows) = (table.clone(), layout.clone());
-        let probe = move || Box::new(ProbeOperator::new(probed.clone(), of_rows.clone())) as Box<dyn Operator>;
+        let (probed, of_rows, cancelled) = (table.clone(), layout.clone(), self.cancelled.clone());
+        let probe = move || {
+            let operator = ProbeOperator::new(probed.clone(), of_rows.clone(), cancelled.clone());
+            Box::new(operator) as Box<dyn Operator>
+        };
         rows.push(Arc::new(probe), layout.column_count());
         rows.in_order &= condition.kind.columns().probe;
         if condition.kind.marks_build_rows() {

@@ -93,7 +93,7 @@ pub enum Expression {
     In {
         /// What is looked up.
         value: Box<Expression>,
-        /// Constants of its kind, without duplicates.
+        /// Constants of its kind.
         list: Vec<Scalar>,
     },
     /// LIKE: `%` any string, `_` any character (text is UTF-8), a backslash escapes.

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 
 use crate::expression::Evaluator;
 use crate::hash_join::{BuildRows, JoinKind, JoinProbe, JoinTable, UnmatchedRows};
-use crate::pipeline::{Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
+use crate::pipeline::{Enough, Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::plan::JoinCondition;
 use crate::{Batch, ExecError, Expression};
 
@@ -149,10 +149,15 @@ pub(crate) struct ProbeOperator {
 }
 
 impl ProbeOperator {
-    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>) -> Self {
+    /// A worker's part; one batch of the probe side may make very many pairs, so it is noticed between them that the query
+    /// is cancelled.
+    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: Enough) -> Self {
         let residual = layout.residual.clone().map(|residual| {
             let mut residual = Evaluator::new(residual);
-            Box::new(move |batch: &mut Batch| residual.select(batch)) as crate::hash_join::Residual
+            let test = move |batch: &mut Batch| {
+                if cancelled.is_reached() { Err(ExecError::Cancelled) } else { residual.select(batch) }
+            };
+            Box::new(test) as crate::hash_join::Residual
         });
         Self { probe: JoinProbe::new(table, residual), layout }
     }

@@ -78,6 +78,8 @@ type RelationSet = u64;
 impl JoinGraph<'_> {
     fn exhaustive(&self) -> JoinTree {
         let all: RelationSet = (1 << self.rows.len()) - 1;
+        let is_connected: Vec<bool> = (0..=all).map(|set| set != 0 && self.is_connected(set)).collect();
+        let is_connected = |set: RelationSet| is_connected[set as usize];
         let mut best: HashMap<RelationSet, Candidate> =
             (0..self.rows.len()).map(|at| (1 << at, self.relation(at))).collect();
         for set in 1..=all {
@@ -85,17 +87,17 @@ impl JoinGraph<'_> {
                 continue;
             }
             // Unconnected halves only where the set itself falls apart: its parts are then joined in the end.
-            let connected = self.is_connected(set);
+            let (connected, rows) = (is_connected(set), self.rows_of(set));
             let mut cheapest: Option<Candidate> = None;
             let mut half = (set - 1) & set;
             while half != 0 {
                 let other = set ^ half;
                 // No cross product where it can be avoided, however small the estimates say it is.
-                if !connected || (self.is_connected(half) && self.is_connected(other)) {
+                if !connected || (is_connected(half) && is_connected(other)) {
                     let (Some(build), Some(probe)) = (best.get(&half), best.get(&other)) else {
                         unreachable!("smaller sets come first")
                     };
-                    let cost = self.cost(build, probe, self.rows_of(set));
+                    let cost = self.cost(build, probe, rows);
                     if cheapest.as_ref().is_none_or(|cheapest| cost < cheapest.cost) {
                         cheapest = Some(self.join(build, probe, set));
                     }

@@ -173,6 +173,7 @@ impl Pipeline {
                 },
             };
             // What the others hold is given back before the error is told.
+            self.cancelled.reached();
             tasks.shutdown().await;
             return Err(failed);
         }
@@ -196,17 +197,28 @@ impl<S: Sink> Worker<S> {
     async fn work(&mut self) -> Result<(), ExecError> {
         let mut since = Instant::now();
         while let Some(mut morsel) = self.feed.next().await? {
-            while let Some(batch) = morsel.next_batch()? {
+            loop {
+                let batch = morsel.next_batch()?;
+                let is_last = batch.is_none();
+                if self.cancelled.is_reached() {
+                    return Err(ExecError::Cancelled);
+                }
                 if self.limits.iter().any(Enough::is_reached) {
                     return Ok(());
                 }
-                push(&mut self.operators, &mut self.sink, &self.cancelled, batch)?;
+                if let Some(batch) = batch {
+                    push(&mut self.operators, &mut self.sink, &self.cancelled, batch)?;
+                }
                 if !self.sink.is_ready() {
                     self.sink.ready().await;
                 }
+                // Also after a morsel of which nothing was left.
                 if since.elapsed() >= QUANTUM {
                     tokio::task::yield_now().await;
                     since = Instant::now();
+                }
+                if is_last {
+                    break;
                 }
             }
         }

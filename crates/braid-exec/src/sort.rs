@@ -11,9 +11,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use braid_base::VECTOR_ROWS;
+use braid_base::{ByteSize, VECTOR_ROWS};
 use braid_storage::scalar::compare_floats;
 
+use crate::exec_error::MemoryExceeded;
 use crate::memory::Reservation;
 use crate::pipeline::Sink;
 use crate::result_rows::ResultRows;
@@ -84,6 +85,13 @@ impl SortWorker {
             self.columns.iter_mut().zip(columns).for_each(|(to, from)| to.append(from));
         }
         self.row_count += row_count;
+        if u32::try_from(self.row_count).is_err() {
+            return Err(ExecError::Memory(MemoryExceeded {
+                operator: "sort",
+                asked: ByteSize(row_count as u64),
+                reason: format!("rows are numbered in 32 bits, and there are {}", self.row_count),
+            }));
+        }
         self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
     }
 
@@ -225,7 +233,6 @@ fn compare_with(vector: &Vector, other: &Vector, other_row: usize, key: SortKey,
 
 #[cfg(test)]
 mod tests {
-    use braid_base::ByteSize;
     use braid_storage::Scalar;
     use proptest::prelude::*;
 

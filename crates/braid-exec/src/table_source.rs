@@ -280,11 +280,25 @@ impl ChunkColumn {
         if let Some(selections) = rows.selections(vector_rows) {
             return self.read_vectors(selections);
         }
-        let mut distinct = rows.as_slice().to_vec();
-        distinct.sort_unstable();
+        let numbers = rows.as_slice();
+        let mut distinct = numbers.to_vec();
+        let is_sorted = numbers.is_sorted();
+        if !is_sorted {
+            distinct.sort_unstable();
+        }
         distinct.dedup();
-        let at = |row: &u32| distinct.binary_search(row).expect("every row is among the distinct ones") as u32;
-        let places: Vec<u32> = rows.as_slice().iter().map(at).collect();
+        let places: Vec<u32> = if is_sorted {
+            // A join has repeated rows where they stood.
+            let mut at = 0;
+            let place = |number: &u32| {
+                at += u32::from(distinct[at as usize] != *number);
+                at
+            };
+            numbers.iter().map(place).collect()
+        } else {
+            let place = |row: &u32| distinct.binary_search(row).expect("every row is among the distinct ones") as u32;
+            numbers.iter().map(place).collect()
+        };
         let distinct = RowNumbers::from(distinct);
         let selections = distinct.selections(vector_rows).expect("distinct rows ascend");
         self.read_vectors(selections).take(&places)

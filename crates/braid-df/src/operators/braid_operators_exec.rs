@@ -11,7 +11,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use braid_exec::executor::Executor;
-use braid_exec::pipeline::Sink;
+use braid_exec::pipeline::{Enough, Sink};
 use braid_exec::plan::Plan;
 use braid_exec::{Batch, ExecError, MemoryBudget, Vector};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -21,11 +21,12 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
     SendableRecordBatchStream,
 };
+use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::Sender;
@@ -35,6 +36,9 @@ const CHANNEL_BATCHES: usize = 2;
 
 /// Batches that a worker may hold back before it blocks its thread: one vector of rows can become very many.
 const HELD_BACK_MAX: usize = 16;
+
+/// A batch of long strings has fewer rows: it is handed on when it has so many bytes.
+const BATCH_BYTES_MAX: usize = 4 << 20;
 
 /// Runs a plan.
 pub struct BraidOperatorsExec {
@@ -113,8 +117,9 @@ impl ExecutionPlan for BraidOperatorsExec {
         let (plan, worker_count, sender) = (self.plan.clone(), self.worker_count, builder.tx());
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let batch_rows = context.session_config().batch_size();
+        let executor = Executor::new(worker_count, budget);
+        let cancel = CancelOnDrop(executor.cancellation());
         builder.spawn(async move {
-            let executor = Executor::new(worker_count, budget);
             let make_sink = || OutputSink::new(schema.clone(), batch_rows, sender.clone(), baseline.clone());
             let sinks = executor.run(&plan, make_sink).await.map_err(datafusion_error)?;
             for mut sink in sinks {
@@ -123,11 +128,25 @@ impl ExecutionPlan for BraidOperatorsExec {
             }
             Ok(())
         });
-        Ok(builder.build())
+        // A worker that computes in the stream's own task cannot be aborted there; it looks for this.
+        let rows = builder.build().map(move |batch| {
+            let _held = &cancel;
+            batch
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
+    }
+}
+
+/// Ends a run when its rows are not read any more.
+struct CancelOnDrop(Enough);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.reached();
     }
 }
 
@@ -242,7 +261,9 @@ impl Sink for OutputSink {
             self.columns.iter_mut().zip(&columns).for_each(|(to, from)| to.append(from));
         }
         self.row_count += batch.row_count();
-        if self.row_count >= self.batch_rows { self.flush() } else { Ok(()) }
+        let is_full = self.row_count >= self.batch_rows
+            || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX;
+        if is_full { self.flush() } else { Ok(()) }
     }
 
     fn is_ready(&self) -> bool {

@@ -15,6 +15,7 @@ use braid_exec::table_source::TableSource;
 use braid_scan::ScanSpec;
 use datafusion::catalog::Session;
 use datafusion::catalog::default_table_source::source_as_provider;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError};
 use datafusion::logical_expr::{
     Distinct, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, Subquery, TableScan, Union,
@@ -24,6 +25,9 @@ use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
 use super::expression_translation::{is_carried, is_same_kind};
 use crate::braid_table::{BraidTable, split_filters};
 use crate::scan_exec::scan_text;
+
+/// Deepest expression: what is done to them recurses, and DataFusion takes care of deeper ones.
+const EXPRESSION_DEPTH_MAX: usize = 200;
 
 /// Why Braid's operators do not cover a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +76,11 @@ impl Coverage<'_> {
         for field in logical.schema().fields() {
             if !is_carried(field.data_type()) {
                 return Err(uncovered(format!("column {} of type {}", field.name(), field.data_type())));
+            }
+        }
+        for expr in logical.expressions() {
+            if is_deep(&expr)? {
+                return Err(uncovered(format!("expressions nested deeper than {EXPRESSION_DEPTH_MAX}")));
             }
         }
         match logical {
@@ -250,6 +259,20 @@ impl Coverage<'_> {
         self.scalars.push((subquery.clone(), plan));
         Ok(Expression::Parameter(self.scalars.len() - 1))
     }
+}
+
+fn is_deep(expr: &Expr) -> Result<bool, Uncovered> {
+    let mut below = vec![(expr, 1)];
+    while let Some((expr, depth)) = below.pop() {
+        if depth > EXPRESSION_DEPTH_MAX {
+            return Ok(true);
+        }
+        expr.apply_children(|child| {
+            below.push((child, depth + 1));
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(false)
 }
 
 /// Rows with other columns.

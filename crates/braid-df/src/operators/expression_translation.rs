@@ -171,11 +171,7 @@ impl Coverage<'_> {
         for item in &list.list {
             let Expr::Literal(value, _) = item else { return Ok(None) };
             match (literal(value), kind(&value.data_type()) == value_kind) {
-                (Some(Some(scalar)), true) => {
-                    if !constants.contains(&scalar) {
-                        constants.push(scalar);
-                    }
-                }
+                (Some(Some(scalar)), true) => constants.push(scalar),
                 _ => return Ok(None),
             }
         }
@@ -202,6 +198,10 @@ impl Coverage<'_> {
     }
 
     fn case(&mut self, case: &Case, expr: &Expr, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        if case.expr.as_ref().is_some_and(|base| base.is_volatile()) {
+            // It is evaluated once, not for each branch.
+            return Ok(None);
+        }
         let result_kind = self.kind_of(expr, schema)?;
         let mut branches = Vec::with_capacity(case.when_then_expr.len());
         for (when, then) in &case.when_then_expr {

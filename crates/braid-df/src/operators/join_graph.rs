@@ -14,8 +14,8 @@ use datafusion::logical_expr::{Join, JoinType, LogicalPlan};
 use super::coverage::{Coverage, Covered, Uncovered, projected};
 use super::estimate::SELECTIVITY_UNKNOWN;
 
-/// Most relations of one graph; what is beyond stays as it was written.
-const RELATIONS_MAX: usize = 32;
+/// Most relations of one graph. The outermost joins of a longer chain stay as they were written.
+pub(super) const RELATIONS_MAX: usize = 24;
 
 /// A column of a relation. Expressions of the graph name them by their position among [`JoinGraph::columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -173,26 +173,18 @@ impl Coverage<'_> {
         let rows: Vec<f64> = graph.relations.iter().map(|relation| relation.estimate.rows.max(1.0)).collect();
         let tree = join_order(&rows, &graph.edges());
         let (covered, of_plan) = graph.plan(&tree);
-        let constant = std::mem::take(&mut graph.conditions);
         let place = |column: usize| {
             let column = graph.columns[column];
             of_plan.iter().position(|other| *other == column).expect("the tree has all relations' columns")
         };
         let expressions = columns.into_iter().map(|column| Expression::Column(place(column))).collect();
-        let covered = projected(covered, expressions);
-        // What reads no column at all.
-        Ok(constant.into_iter().fold(covered, |Covered { plan, estimate }, condition| Covered {
-            plan: Plan::Filter { input: Box::new(plan), condition },
-            estimate,
-        }))
+        Ok(projected(covered, expressions))
     }
 
     /// Adds what a plan is made of to the graph; the graph's columns that are the plan's.
     fn flatten(&mut self, logical: &LogicalPlan, graph: &mut JoinGraph) -> Result<Vec<usize>, Uncovered> {
         match logical {
-            LogicalPlan::Join(join) if is_inner(join) && graph.relations.len() < RELATIONS_MAX => {
-                self.flatten_join(join, graph)
-            }
+            LogicalPlan::Join(join) if is_inner(join) => self.flatten_join(join, graph),
             LogicalPlan::SubqueryAlias(alias) if leads_to_join(&alias.input) => self.flatten(&alias.input, graph),
             LogicalPlan::Filter(filter) if leads_to_join(&filter.input) => {
                 let columns = self.flatten(&filter.input, graph)?;
@@ -265,7 +257,23 @@ fn mapped(mut expression: Expression, columns: &[usize]) -> Expression {
     expression
 }
 
-fn is_inner(join: &Join) -> bool {
+/// Number of relations that the graph of a join has.
+pub(super) fn relation_count(join: &Join) -> usize {
+    let mut count = 0;
+    let mut below: Vec<&LogicalPlan> = vec![&join.left, &join.right];
+    while let Some(plan) = below.pop() {
+        match plan {
+            LogicalPlan::Join(join) if is_inner(join) => below.extend([&*join.left, &*join.right]),
+            LogicalPlan::SubqueryAlias(alias) => below.push(&alias.input),
+            LogicalPlan::Filter(filter) => below.push(&filter.input),
+            LogicalPlan::Projection(projection) => below.push(&projection.input),
+            _ => count += 1,
+        }
+    }
+    count
+}
+
+pub(super) fn is_inner(join: &Join) -> bool {
     join.join_type == JoinType::Inner && join.null_equality == NullEquality::NullEqualsNothing
 }
 

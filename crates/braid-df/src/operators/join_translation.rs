@@ -10,6 +10,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, Join, JoinType};
 use super::coverage::{Coverage, Covered, Uncovered, columns_of, projected, uncovered};
 use super::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 use super::expression_translation::is_same_kind;
+use super::join_graph::{RELATIONS_MAX, is_inner, relation_count};
 
 /// One side of a join, with its keys as columns.
 pub(super) struct JoinSide {
@@ -22,7 +23,7 @@ pub(super) struct JoinSide {
 impl Coverage<'_> {
     pub(super) fn join(&mut self, join: &Join) -> Result<Covered, Uncovered> {
         match join.join_type {
-            JoinType::Inner if join.null_equality == NullEquality::NullEqualsNothing => self.inner_joins(join),
+            JoinType::Inner if is_inner(join) && relation_count(join) <= RELATIONS_MAX => self.inner_joins(join),
             _ => self.other_join(join),
         }
     }

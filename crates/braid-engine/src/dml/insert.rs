@@ -17,6 +17,7 @@ use crate::names::table_name;
 use crate::query::interrupt::to_the_end;
 use crate::query::planner::values_of;
 use crate::query::rewrite::Parameters;
+use crate::query::second_attempt;
 use crate::table::definition::columns_named;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 
@@ -134,7 +135,8 @@ impl<'a> Target<'a> {
                 (plan, width)
             }
         };
-        Ok((planner.start(planner.physical(&plan).await?)?, width))
+        let physical = planner.physical(&plan).await?;
+        Ok((second_attempt::start(planner, plan, physical)?, width))
     }
 
     /// PostgreSQL lets a query give fewer columns than a table has, when no column list says otherwise.

@@ -34,6 +34,6 @@ mod precedence;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
-mod second_attempt;
+pub(crate) mod second_attempt;
 
 pub(crate) use execution::{execute, prepare};

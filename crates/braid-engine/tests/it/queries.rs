@@ -164,6 +164,44 @@ async fn a_query_over_its_budget_fails_alone() {
     assert_eq!(db.state("set braid.query_memory = '1TB'").await, "22023");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_join_of_very_many_pairs_stops() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    db.run("insert into t select value from generate_series(1, 20000) as s(value)").await;
+    db.run("set statement_timeout = '50ms'").await;
+    // One batch of one side makes millions of pairs, which a condition drops, or an aggregation takes in.
+    for sql in ["select count(*) from t x, t y, t z", "select count(*) from t x join t y on x.a * y.a = -1"] {
+        assert_eq!(db.state(sql).await, "57014", "{sql}");
+        let stopped = std::time::Instant::now();
+        while db.database.memory().used().0 > 0 || db.database.buffer().stats().scans > 0 {
+            assert!(stopped.elapsed().as_secs() < 5, "{sql}: still running");
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_tried_again_on_operators_that_spill() {
+    let db = TestDb::new().await;
+    db.run("create table t (a bigint, b text)").await;
+    db.run("insert into t select value, repeat('x', 100) || value from generate_series(1, 200000) as s(value)").await;
+    let small = db.database.session("bob");
+    let distinct = "select count(*) from (select distinct a, b from t) s";
+    run(&small, "set braid.query_memory = '16MB'").await.unwrap();
+    // Not in memory: the rows alone take 23 MB.
+    assert_eq!(run(&small, distinct).await.unwrap(), "200000");
+    // Some budgets are too small for any operator.
+    run(&small, "set braid.query_memory = '64kB'").await.unwrap();
+    assert_eq!(run(&small, distinct).await.unwrap_err().sqlstate(), "53200");
+    // Tasks that were aborted let go of what they held soon after.
+    let failed = std::time::Instant::now();
+    while db.database.memory().used().0 > 0 {
+        assert!(failed.elapsed().as_secs() < 5, "{} are still held", db.database.memory().used());
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+}
+
 #[tokio::test]
 async fn statements_see_one_snapshot() {
     let db = TestDb::new().await;

@@ -5,7 +5,7 @@ use braid_base::ByteSize;
 use braid_bench::ScanPolicy;
 use braid_bench::client::{Client, SessionClient};
 use braid_bench::data_directory::stored_bytes;
-use braid_bench::tpch::check_query;
+use braid_bench::tpch::{check_query, query};
 
 use crate::small_tpch::{self, SCALE};
 
@@ -49,4 +49,26 @@ async fn tpch_under_elevator() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tpch_under_relevance() {
     check_all(ScanPolicy::Relevance).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tpch_on_braid_s_operators_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = small_tpch::open_copy(directory.path(), ByteSize::mib(1)).await;
+    let mut client = SessionClient::new(&database);
+    for number in 1..=22 {
+        let plan = client.answer(&format!("explain {}", query(number, SCALE))).await.unwrap();
+        let lines: Vec<&str> = plan.rows.iter().map(|row| row[0].as_str()).collect();
+        assert!(lines[0].starts_with("BraidOperatorsExec"), "q{number:02}: {}", lines.join("\n"));
+        let foreign = lines[1..].iter().find(|line| line.contains("Exec"));
+        assert_eq!(foreign, None, "q{number:02}: {}", lines.join("\n"));
+    }
+    // The same answers on operators that are not ours.
+    client.run("set braid.operators = datafusion").await.unwrap();
+    let plan = client.answer(&format!("explain {}", query(3, SCALE))).await.unwrap();
+    assert!(plan.rows.iter().any(|row| row[0].contains("HashJoinExec")), "{plan:?}");
+    for number in [1, 3, 13, 18, 21, 22] {
+        check_query(&mut client, number, SCALE).await.unwrap();
+    }
+    database.close().await;
 }
