@@ -86,9 +86,7 @@ impl ScanConsumer {
     fn open(&mut self, chunk: PinnedChunk) {
         let meta = &self.scan.version().chunks[chunk.chunk];
         let live = self.scan.live_predicates();
-        self.metrics.chunks_read += 1;
-        self.metrics.rows_in += u64::from(meta.row_count);
-        self.metrics.encoded_bytes += chunk.segments.iter().map(|s| s.encoded_bytes() as u64).sum::<u64>();
+        self.metrics.take_chunk(meta.row_count, &chunk.segments);
         if refuted(meta, &live) {
             self.metrics.chunks_refuted += 1;
         } else {

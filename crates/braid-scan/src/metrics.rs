@@ -1,6 +1,9 @@
 //! What a scan did: counters that consumers keep for themselves and add to the scan's totals batch by batch.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use braid_storage::Segment;
 
 /// Counters of a scan, or of one of its consumers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +28,15 @@ pub struct ScanMetrics {
     pub vectors_skipped: u64,
     /// Encoded bytes of the segments taken from the buffer.
     pub encoded_bytes: u64,
+}
+
+impl ScanMetrics {
+    /// Counts a chunk of `row_count` rows that was taken from the buffer.
+    pub(crate) fn take_chunk(&mut self, row_count: u32, segments: &[Arc<Segment>]) {
+        self.chunks_read += 1;
+        self.rows_in += u64::from(row_count);
+        self.encoded_bytes += segments.iter().map(|segment| segment.encoded_bytes() as u64).sum::<u64>();
+    }
 }
 
 /// The sum over consumers. Relaxed atomics: the counters are independent, and readers want an estimate while running.

@@ -81,7 +81,7 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     assert!(value(&pass, "Q1 and Q6: one pass of 1024") > 0.0, "{pass:?}");
 
     let power = run("tpch-power", &options).await;
-    assert!(value(&power, "Braid / DataFusion") > 0.0);
+    assert!(value(&power, "Braid / DataFusion on Parquet") > 0.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,6 +29,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::mpsc::Sender;
 
 /// Batches in the channel to whoever reads the rows, for each worker.
@@ -162,6 +163,11 @@ fn datafusion_error(error: ExecError) -> DataFusionError {
     }
 }
 
+/// Whether there is a thread for the reader beside this one; in a runtime of one thread it waits for the operator's end.
+fn may_block() -> bool {
+    Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread
+}
+
 fn foreign(error: ArrowError) -> ExecError {
     ExecError::Foreign(Box::new(DataFusionError::from(error)))
 }
@@ -239,7 +245,7 @@ impl OutputSink {
         self.held_back.push(batch);
         self.row_count = 0;
         self.columns.clear();
-        if self.held_back.len() > HELD_BACK_MAX {
+        if self.held_back.len() > HELD_BACK_MAX && may_block() {
             let batches = std::mem::take(&mut self.held_back);
             let sender = &self.sender;
             // No way to wait otherwise in the middle of an operator.
