@@ -10,50 +10,9 @@
 
 use std::ops::Bound;
 
+use braid_exec::expression::Comparison;
 use braid_storage::{ColumnPredicate, ColumnType, PhysicalType, Scalar};
 use datafusion::common::ScalarValue;
-
-/// A comparison, column on the left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// `=`
-    Equal,
-    /// `<>`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-}
-
-impl Comparison {
-    /// The comparison that is true where this one is false.
-    pub fn negated(self) -> Self {
-        match self {
-            Self::Equal => Self::NotEqual,
-            Self::NotEqual => Self::Equal,
-            Self::Less => Self::GreaterOrEqual,
-            Self::LessOrEqual => Self::Greater,
-            Self::Greater => Self::LessOrEqual,
-            Self::GreaterOrEqual => Self::Less,
-        }
-    }
-
-    /// The comparison with its sides exchanged.
-    pub fn mirrored(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessOrEqual => Self::GreaterOrEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterOrEqual => Self::LessOrEqual,
-            symmetric => symmetric,
-        }
-    }
-}
 
 /// Where a literal lies among the values of a physical type.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,12 +13,13 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use braid_base::ColumnId;
+use braid_exec::expression::Comparison;
 use braid_storage::{ColumnPredicate, ColumnType, Scalar, TableDef};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, Operator};
 
-use crate::comparison::{Comparison, Position, cast_is_exact, compare, never, position};
+use crate::comparison::{Position, cast_is_exact, compare, never, position};
 
 /// The rows of the table for which `expr` is true, as a predicate on one of its columns; `None` if there is no exact
 /// one.

@@ -290,9 +290,10 @@ impl Executor {
 
     /// The only value of a plan of one column.
     async fn scalar(&self, plan: &Plan) -> Result<Option<Scalar>, ExecError> {
-        let rows = self.rows(plan, Wanted::columns(vec![true])).await?;
-        let first_two = Arc::new(SortSpec { keys: Vec::new(), limit: Some(2) });
-        let workers = self.drain(rows, || SortWorker::new(first_two.clone(), self.budget.clone())).await?;
+        // Two are enough to know that there are several.
+        let rows = self.limit(plan, 0, Some(2), Wanted::columns(vec![true])).await?;
+        let no_order = Arc::new(SortSpec { keys: Vec::new(), limit: None });
+        let workers = self.drain(rows, || SortWorker::new(no_order.clone(), self.budget.clone())).await?;
         let found = SortWorker::finish(workers, 1)?;
         match found.row_count() {
             0 => Ok(None),

@@ -136,6 +136,31 @@ pub enum Expression {
     },
 }
 
+impl Comparison {
+    /// The comparison that is true where this one is false.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
+
+    /// The comparison with its sides exchanged.
+    pub fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            symmetric => symmetric,
+        }
+    }
+}
+
 impl Expression {
     /// Appends the columns it reads, each as often as it reads it.
     pub fn columns(&self, columns: &mut Vec<usize>) {

@@ -21,7 +21,6 @@ mod distinct_values;
 mod extremes;
 mod group_table;
 mod hashed_groups;
-mod key_hashes;
 mod merge;
 mod stored_keys;
 mod sums;

@@ -11,7 +11,7 @@
 //! | `direct_addresses` | arrays and bitmaps by that number, where its range is small |
 //! | `ranked_addresses` | bitmaps that number what is in them, where it is larger |
 //! | `hashed_keys` | open addressing for all other keys |
-//! | `key_hashes`, `key_equality` | hashes of keys, and comparisons, a vector at a time |
+//! | `key_equality` | comparisons of keys, a vector at a time |
 //! | `row_lists` | the rows of a key that repeats |
 //! | `join_table` | columns and keys of the build side, and which rows found partners |
 //! | `directory_builder` | which of these ways to find keys suits them |
@@ -34,7 +34,6 @@ mod join_table;
 mod key_addresses;
 mod key_equality;
 mod key_filter;
-mod key_hashes;
 mod ranked_addresses;
 mod row_lists;
 #[cfg(test)]

@@ -5,15 +5,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use crate::expression::Evaluator;
 use crate::hash_join::{BuildRows, JoinKind, JoinProbe, JoinTable, UnmatchedRows};
 use crate::pipeline::{Enough, Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::plan::JoinCondition;
 use crate::{Batch, ExecError, Expression};
+
+/// Morsels of what is left of the build side: the most workers that it keeps busy.
+const UNMATCHED_PARTS: usize = 64;
 
 /// Which columns a join reads, keeps and has.
 #[derive(Debug)]
@@ -190,12 +193,12 @@ impl fmt::Debug for UnmatchedSource {
 
 impl Source for UnmatchedSource {
     fn worker_count_max(&self) -> usize {
-        1
+        UNMATCHED_PARTS
     }
 
     fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
-        let (table, layout) = (self.table.clone(), self.layout.clone());
-        Arc::new(Arc::new(StartedUnmatched { table, layout, taken: AtomicBool::new(false) }))
+        let parts = self.table.unmatched(self.layout.probe_count).split(UNMATCHED_PARTS);
+        Arc::new(Arc::new(StartedUnmatched { parts: Mutex::new(parts), layout: self.layout.clone() }))
     }
 
     fn describe(&self) -> String {
@@ -204,9 +207,8 @@ impl Source for UnmatchedSource {
 }
 
 struct StartedUnmatched {
-    table: Arc<JoinTable>,
+    parts: Mutex<Vec<UnmatchedRows>>,
     layout: Arc<JoinLayout>,
-    taken: AtomicBool,
 }
 
 impl StartedSource for Arc<StartedUnmatched> {
@@ -217,11 +219,9 @@ impl StartedSource for Arc<StartedUnmatched> {
 
 impl Feed for Arc<StartedUnmatched> {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
-        let first = !self.taken.swap(true, Ordering::Relaxed);
-        let morsel = first.then(|| {
-            let batches = self.table.unmatched(self.layout.probe_count);
-            Box::new(UnmatchedMorsel { batches, layout: self.layout.clone() }) as Box<dyn Morsel>
-        });
+        let part = self.parts.lock().pop();
+        let morsel =
+            part.map(|batches| Box::new(UnmatchedMorsel { batches, layout: self.layout.clone() }) as Box<dyn Morsel>);
         Box::pin(std::future::ready(Ok(morsel)))
     }
 }

@@ -1,6 +1,6 @@
 //! Operators that serve one query or many in one pass.
 //!
-//! What both forms are made of:
+//! One query: a plan, run as pipelines over vectors.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | [`result_rows`] | rows in memory as a source |
 //! | [`row_operators`], [`sort`] | filter, projection, limit; ORDER BY |
 //! | `join_operator`, `aggregation_source` | the hash join and the aggregation in pipelines |
+//! | `key_hashes` | hashes of keys, for joins and groups |
 //! | [`join_order`] | in which order relations are joined |
 //! | [`vector`], [`byte_strings`] | the values of a column for some rows |
 //! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
@@ -53,6 +54,7 @@ pub mod hash_join;
 pub mod integer_expression;
 mod join_operator;
 pub mod join_order;
+mod key_hashes;
 pub mod memory;
 mod multiplicative_hasher;
 pub mod pipeline;

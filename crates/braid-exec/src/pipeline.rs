@@ -9,7 +9,9 @@
 //! 1. A worker gives way to other tasks when it has computed for [`QUANTUM`], so that the network's tasks run and a
 //!    cancelled query stops there.
 //! 2. The first error of any worker ends the pipeline; the others are aborted.
-//! 3. Dropping the pipeline's future aborts its workers: nothing of a cancelled query goes on.
+//! 3. Dropping the pipeline's future aborts its workers where they give way. Before each batch, on its way too, they look
+//!    whether the query was cancelled: whoever reads the rows says so, since a worker that computes in the very task that is
+//!    aborted would not notice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -101,7 +103,7 @@ pub trait Sink: Send + 'static {
     }
 }
 
-/// Says that nobody wants more rows: a limit is reached.
+/// Says that nobody wants more rows: a limit is reached, or the query was cancelled.
 #[derive(Clone, Debug, Default)]
 pub struct Enough(Arc<AtomicBool>);
 

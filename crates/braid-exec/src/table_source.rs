@@ -43,16 +43,6 @@ impl TableSource {
         Self { version, buffer, spec, description, metrics: Arc::default() }
     }
 
-    /// What is asked of the scan.
-    pub fn spec(&self) -> &ScanSpec {
-        &self.spec
-    }
-
-    /// The version that is scanned.
-    pub fn version(&self) -> &Arc<TableVersion> {
-        &self.version
-    }
-
     /// What each worker of its runs did; complete when the runs have ended.
     pub fn metrics(&self) -> Vec<ScanMetrics> {
         self.metrics.lock().clone()

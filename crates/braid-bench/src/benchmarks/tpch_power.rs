@@ -6,6 +6,8 @@
 
 use std::time::Instant;
 
+use braid_engine::Database;
+
 use crate::answer::{Answer, RowOrder};
 use crate::benchmark::{BenchResult, Peer};
 use crate::client::{Client, SessionClient};
@@ -18,6 +20,12 @@ use crate::{BenchError, BenchOptions};
 
 /// Timed runs of a query.
 const REPETITIONS: usize = 3;
+
+/// The columns of lineitem that Q6 reads.
+const SCANNED_BY_Q06: [&str; 4] = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"];
+
+/// What is read to measure the memory: 256 MB.
+const BANDWIDTH_BYTES: u64 = 256 << 20;
 
 /// An engine beside Braid.
 enum Contestant {
@@ -99,7 +107,38 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         ours.push(own);
     }
     println!("{table}");
+    let scanned = SCANNED_BY_Q06.iter().map(|column| stored_column_bytes(&database, column)).sum::<u64>();
+    println!(
+        "q06 reads {:.1} MB of segments: {:.1} GB/s. Memory gives all cores {:.1} GB/s in sequence.",
+        scanned as f64 / 1e6,
+        scanned as f64 / 1e6 / ours[5],
+        memory_bandwidth()
+    );
     Ok(figures(&ours, peers.iter().map(|(name, _)| name.as_str()).zip(&theirs)))
+}
+
+/// Encoded bytes of a column of lineitem.
+fn stored_column_bytes(database: &Database, column: &str) -> u64 {
+    let catalog = database.store().snapshot();
+    let table = catalog.table("lineitem").expect("TPC-H is loaded");
+    let (id, _) = table.def.column(column).expect("lineitem has it");
+    table.chunks.iter().map(|chunk| u64::from(chunk.segments[usize::from(id.0)].stored_bytes)).sum()
+}
+
+/// Gigabytes a second that all cores together read from memory, in sequence.
+fn memory_bandwidth() -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Larger than caches, whatever the machine.
+    let numbers: Vec<u64> = (0..BANDWIDTH_BYTES / 8).collect();
+    let start = Instant::now();
+    let sum = std::thread::scope(|scope| {
+        let add = |numbers: &[u64]| numbers.iter().copied().fold(0, u64::wrapping_add);
+        let parts = numbers.chunks(numbers.len().div_ceil(cores));
+        let threads: Vec<_> = parts.map(|numbers| scope.spawn(move || add(numbers))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("adding does not panic")).fold(0, u64::wrapping_add)
+    });
+    std::hint::black_box(sum);
+    BANDWIDTH_BYTES as f64 / 1e9 / start.elapsed().as_secs_f64()
 }
 
 fn figures<'a>(ours: &[f64], peers: impl Iterator<Item = (&'a str, &'a Vec<f64>)>) -> Vec<Figure> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use braid_exec::arrow_arrays::is_supported;
-use braid_exec::expression::{Arithmetic, Comparison, DatePart, ForeignExpression, NumberRange};
+use braid_exec::expression::{Arithmetic, DatePart, ForeignExpression, NumberRange};
 use braid_exec::{Expression, Vector};
 use braid_storage::Scalar;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -17,6 +17,7 @@ use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, Like, Oper
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::coverage::{Coverage, Uncovered, uncovered};
+use crate::filter_translation::comparison;
 
 /// What values are computed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,19 +117,10 @@ impl Coverage<'_> {
                 parts.into_iter().map(|part| self.expression(part, schema)).collect();
             return Ok(Some(if *op == Operator::And { Expression::And(parts?) } else { Expression::Or(parts?) }));
         }
-        let comparison = match op {
-            Operator::Eq => Some(Comparison::Equal),
-            Operator::NotEq => Some(Comparison::NotEqual),
-            Operator::Lt => Some(Comparison::Less),
-            Operator::LtEq => Some(Comparison::LessOrEqual),
-            Operator::Gt => Some(Comparison::Greater),
-            Operator::GtEq => Some(Comparison::GreaterOrEqual),
-            _ => None,
-        };
         let (Some(left_kind), Some(right_kind)) = (self.kind_of(left, schema)?, self.kind_of(right, schema)?) else {
             return Ok(None);
         };
-        if let Some(comparison) = comparison {
+        if let Some(comparison) = comparison(*op) {
             let (left, right) = match (left_kind, right_kind) {
                 (Kind::Numeric(a), Kind::Numeric(b)) => {
                     let (left, right) = (self.expression(left, schema)?, self.expression(right, schema)?);

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use super::key_hashes::KeyHasher;
 use super::stored_keys::StoredKeys;
 use crate::Vector;
+use crate::key_hashes::KeyHasher;
 
 /// A slot not in use: a group number that no group has.
 const FREE: u64 = u64::MAX;
@@ -44,7 +44,7 @@ impl HashedGroups {
         let slots = vec![FREE; slot_count(keys.count())];
         let mut table = Self { slots, hasher: KeyHasher::default(), scratch: Scratch::default() };
         let mut hashes = Vec::new();
-        KeyHasher::default().hash(keys.columns(), keys.count(), &mut hashes);
+        KeyHasher::default().fill(keys.columns(), 0..keys.count(), &mut hashes);
         for (group, hash) in hashes.iter().enumerate() {
             insert(&mut table.slots, (hash >> 32) << 32 | group as u64);
         }
@@ -60,7 +60,7 @@ impl HashedGroups {
         groups: &mut Vec<u32>,
     ) {
         self.grow(stored.count() + row_count);
-        self.hasher.hash(keys, row_count, &mut self.scratch.hashes);
+        self.hasher.fill(keys, 0..row_count, &mut self.scratch.hashes);
         let Scratch { hashes, positions, pending, candidates, new } = &mut self.scratch;
         let shift = shift(self.slots.len());
         positions.clear();

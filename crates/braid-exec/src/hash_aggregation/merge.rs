@@ -14,9 +14,9 @@ use super::aggregate_plan::AggregatePlan;
 use super::aggregate_states::InputStates;
 use super::distinct_values::DistinctValues;
 use super::group_table::{GroupTable, Thresholds};
-use super::key_hashes::KeyHasher;
 use super::{AggregationSpec, AggregationWorker, OPERATOR};
 use crate::exec_error::{ExecError, MemoryExceeded};
+use crate::key_hashes::KeyHasher;
 use crate::vector::Vector;
 use crate::{MemoryBudget, Reservation};
 
@@ -257,7 +257,7 @@ impl PartitionOrder {
             resized => resized.expect("a reservation fails for memory only"),
         }
         let mut hashes = Vec::new();
-        KeyHasher::default().hash(worker.table.keys(), group_count, &mut hashes);
+        KeyHasher::default().fill(worker.table.keys(), 0..group_count, &mut hashes);
         // Tables take the upper bits of the hash, and these must not be the same for all groups of a partition.
         let partition = |hash: &u64| (*hash as usize & (partition_count - 1)) as u32;
         let partitions: Vec<u32> = hashes.iter().map(partition).collect();

@@ -14,9 +14,9 @@ use crate::hash_join::direct_addresses::{Bitmap, DirectRows, groups_of_addresses
 use crate::hash_join::hashed_keys::{HashedAddresses, HashedColumns, Search};
 use crate::hash_join::join_table::Directory;
 use crate::hash_join::key_addresses::KeyAddresses;
-use crate::hash_join::key_hashes::{HashSeed, KeyHasher};
 use crate::hash_join::ranked_addresses::RankedAddresses;
 use crate::hash_join::row_lists::RowLists;
+use crate::key_hashes::KeyHasher;
 use crate::vector::NO_ROW;
 use crate::{ExecError, Reservation, Vector};
 
@@ -132,7 +132,7 @@ impl DirectoryBuilder<'_> {
 
     fn hash_addresses(&mut self, addresses: KeyAddresses) -> Result<(Directory, Option<RowLists>), ExecError> {
         grow(self.reservation, HashedAddresses::bytes(self.row_count) + self.row_count * 4)?;
-        let mut hashed = HashedAddresses::new(self.row_count, addresses.count, HashSeed::random());
+        let mut hashed = HashedAddresses::new(self.row_count, addresses.count);
         let mut groups = Groups::new(self.row_count);
         let mut found = Vec::new();
         self.each_address(&addresses, |first_row, numbers| {
@@ -145,8 +145,7 @@ impl DirectoryBuilder<'_> {
 
     fn hash_columns(&mut self) -> Result<(Directory, Option<RowLists>), ExecError> {
         grow(self.reservation, HashedColumns::bytes(self.row_count) + self.row_count * 4)?;
-        let seed = HashSeed::random();
-        let mut hasher = KeyHasher::new(seed, self.keys.len());
+        let mut hasher = KeyHasher::default();
         let mut hashed = HashedColumns::new(self.row_count);
         let mut groups = Groups::new(self.row_count);
         let (mut hashes, mut found, mut search) = (Vec::new(), Vec::new(), Search::default());
@@ -157,7 +156,7 @@ impl DirectoryBuilder<'_> {
             groups.add(rows.start, &found);
         }
         let lists = self.lists(groups)?;
-        Ok((Directory::HashedColumns(hashed, seed), lists))
+        Ok((Directory::HashedColumns(hashed), lists))
     }
 
     /// Lists of rows by group, if keys repeat and rows matter.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::Vector;
 use crate::hash_join::key_addresses::NO_ADDRESS;
 use crate::hash_join::key_equality::RowPairs;
-use crate::hash_join::key_hashes::HashSeed;
+use crate::key_hashes::HashSeed;
 use crate::vector::NO_ROW;
 
 /// The half of a hash that a slot holds. The slot's place comes from the other half's low end.
@@ -69,19 +69,20 @@ impl HashedAddresses {
     }
 
     /// No rows yet, of so many with addresses below `address_count`.
-    pub(crate) fn new(row_count: usize, address_count: u64, seed: HashSeed) -> Self {
+    pub(crate) fn new(row_count: usize, address_count: u64) -> Self {
         // An address of 32 ones would look like none.
         let is_exact = address_count <= u64::from(u32::MAX);
-        Self { slots: Slots::new(row_count), seed, is_exact, addresses: Vec::with_capacity(row_count) }
+        Self {
+            slots: Slots::new(row_count),
+            seed: HashSeed::of_process(),
+            is_exact,
+            addresses: Vec::with_capacity(row_count),
+        }
     }
 
     /// Of all rows.
     pub(crate) fn addresses(&self) -> &[u64] {
         &self.addresses
-    }
-
-    pub(crate) fn seed(&self) -> HashSeed {
-        self.seed
     }
 
     /// What slots of this address have in their high half.

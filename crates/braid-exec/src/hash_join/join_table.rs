@@ -12,10 +12,10 @@ use crate::hash_join::direct_addresses::{Bitmap, DirectRows, groups_of_addresses
 use crate::hash_join::directory_builder::{DirectoryBuilder, groups_with_keys, grow};
 use crate::hash_join::hashed_keys::{HashedAddresses, HashedColumns, Search};
 use crate::hash_join::key_addresses::KeyAddresses;
-use crate::hash_join::key_hashes::{HashSeed, KeyHasher};
 use crate::hash_join::ranked_addresses::RankedAddresses;
 use crate::hash_join::row_lists::RowLists;
 use crate::hash_join::{BuildRows, JoinSpec};
+use crate::key_hashes::KeyHasher;
 use crate::row_numbers::RowNumbers;
 use crate::vector::NO_ROW;
 use crate::{ExecError, Reservation, Vector};
@@ -49,14 +49,15 @@ pub(crate) enum Directory {
     /// By hash of the address; a group is its first row.
     HashedAddresses(KeyAddresses, HashedAddresses),
     /// By hash of the key; a group is its first row.
-    HashedColumns(HashedColumns, HashSeed),
+    HashedColumns(HashedColumns),
 }
 
 /// Where groups are looked up, with room for what is computed on the way; one for each worker.
+#[derive(Default)]
 pub(crate) struct Finder {
     numbers: Vec<u64>,
     active: Vec<u32>,
-    hasher: Option<KeyHasher>,
+    hasher: KeyHasher,
     search: Search,
 }
 
@@ -111,11 +112,7 @@ impl JoinTable {
     }
 
     pub(crate) fn finder(&self) -> Finder {
-        let hasher = match &self.directory {
-            Directory::HashedColumns(_, seed) => Some(KeyHasher::new(*seed, self.spec.build_keys.len())),
-            _ => None,
-        };
-        Finder { numbers: Vec::new(), active: Vec::new(), hasher, search: Search::default() }
+        Finder::default()
     }
 
     /// The group of each of a vector of keys, [`NO_ROW`] for none. A group may have no rows.
@@ -143,8 +140,8 @@ impl JoinTable {
                 addresses.fill(keys, 0..row_count, numbers);
                 hashed.find(numbers, active, groups);
             }
-            Directory::HashedColumns(hashed, _) => {
-                hasher.as_mut().expect("made for this table").fill(keys, 0..row_count, numbers);
+            Directory::HashedColumns(hashed) => {
+                hasher.fill(keys, 0..row_count, numbers);
                 groups_with_keys(keys, 0..row_count, self.spec.nulls_equal, groups);
                 hashed.find(&self.keys(), keys, numbers, search, groups);
             }

@@ -12,7 +12,7 @@ use crate::hash_join::direct_addresses::Bitmap;
 use crate::hash_join::directory_builder::vectors;
 use crate::hash_join::join_table::Directory;
 use crate::hash_join::key_addresses::{KeyAddresses, NO_ADDRESS};
-use crate::hash_join::key_hashes::{HashSeed, KeyHasher};
+use crate::key_hashes::{HashSeed, KeyHasher};
 
 /// A bitmap that takes up to so many bits for each row is better than a Bloom filter: it is exact and hashes nothing.
 const BITMAP_BITS_PER_ROW: u64 = 64;
@@ -80,17 +80,15 @@ impl JoinTable {
             Directory::Rows(addresses, _) | Directory::Addresses(addresses) | Directory::Ranks(addresses, _) => {
                 self.address_members(addresses, None)
             }
-            Directory::HashedAddresses(addresses, hashed) => {
-                self.address_members(addresses, Some((hashed.addresses(), hashed.seed())))
-            }
-            Directory::HashedColumns(_, seed) => self.hash_members(*seed),
+            Directory::HashedAddresses(addresses, hashed) => self.address_members(addresses, Some(hashed.addresses())),
+            Directory::HashedColumns(_) => self.hash_members(),
         };
         Some(KeyFilter { members, nulls_equal: self.spec.nulls_equal, numbers: Vec::new() })
     }
 
-    fn address_members(&self, addresses: &KeyAddresses, known: Option<(&[u64], HashSeed)>) -> Members {
+    fn address_members(&self, addresses: &KeyAddresses, known: Option<&[u64]>) -> Members {
         let each = |each: &mut dyn FnMut(&[u64])| match known {
-            Some((numbers, _)) => each(numbers),
+            Some(numbers) => each(numbers),
             None => {
                 let (keys, mut numbers) = (self.keys(), Vec::new());
                 for rows in vectors(self.row_count) {
@@ -104,7 +102,7 @@ impl JoinTable {
             each(&mut |numbers| bitmap.insert(numbers));
             return Members::Bitmap(addresses.clone(), Arc::new(bitmap));
         }
-        let seed = known.map_or_else(HashSeed::random, |(_, seed)| seed);
+        let seed = HashSeed::of_process();
         let mut bloom = Bloom::new(self.row_count);
         each(&mut |numbers| {
             let there = numbers.iter().filter(|address| **address != NO_ADDRESS);
@@ -113,8 +111,8 @@ impl JoinTable {
         Members::Addresses(addresses.clone(), seed, Arc::new(bloom))
     }
 
-    fn hash_members(&self, seed: HashSeed) -> Members {
-        let (mut hasher, mut hashes) = (KeyHasher::new(seed, self.spec.build_keys.len()), Vec::new());
+    fn hash_members(&self) -> Members {
+        let (mut hasher, mut hashes) = (KeyHasher::default(), Vec::new());
         hasher.fill(&self.keys(), 0..self.row_count, &mut hashes);
         let mut bloom = Bloom::new(self.row_count);
         hashes.iter().for_each(|hash| bloom.insert(*hash));
