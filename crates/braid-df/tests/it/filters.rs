@@ -217,7 +217,8 @@ async fn what_can_be_said_exactly_is_pushed_down() {
 /// NaN equals NaN and is above every number, -0 equals 0: PostgreSQL's floats, in which DataFusion differs for -0.
 #[test]
 fn floats_compare_as_in_postgresql() {
-    use braid_df::comparison::{Comparison, compare};
+    use braid_df::comparison::compare;
+    use braid_exec::expression::Comparison;
     use braid_storage::{ColumnType, Scalar};
     use datafusion::common::ScalarValue;
     let values = [f64::NEG_INFINITY, -1.0, -0.0, 0.0, 0.3, 1.0, f64::INFINITY, f64::NAN];
