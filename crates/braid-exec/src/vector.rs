@@ -264,6 +264,11 @@ impl Values {
                 to.codes.extend_from_slice(&from.codes);
             }
             (Self::Coded(to), _) => {
+                if let Self::Coded(from) = other
+                    && to.append_recoded(from)
+                {
+                    return;
+                }
                 let mut strings = to.dictionary.take(&to.codes);
                 match other {
                     Self::Coded(from) => strings.append_selected(&from.dictionary, &from.codes),
@@ -288,7 +293,34 @@ impl Values {
     }
 }
 
+/// Most strings of a dictionary that others are brought into: they are compared one by one.
+const UNITED_STRINGS_MAX: usize = 64;
+
 impl CodedStrings {
+    /// Appends the codes of another dictionary's strings in terms of this one, which gets what it lacks: chunks of a table
+    /// have dictionaries of their own, mostly of the same few strings. False when the strings are too many.
+    fn append_recoded(&mut self, from: &Self) -> bool {
+        if from.dictionary.len().max(self.dictionary.len()) > UNITED_STRINGS_MAX {
+            return false;
+        }
+        let mut missing = Vec::new();
+        let mut code = |string: &[u8]| {
+            (0..self.dictionary.len()).find(|known| self.dictionary.get(*known) == string).unwrap_or_else(|| {
+                missing.push(string.to_vec());
+                self.dictionary.len() + missing.len() - 1
+            }) as u32
+        };
+        let codes: Vec<u32> = (0..from.dictionary.len()).map(|at| code(from.dictionary.get(at))).collect();
+        if !missing.is_empty() {
+            let known = (0..self.dictionary.len()).map(|at| self.dictionary.get(at));
+            let mut united = ByteStrings::from_strings(known.chain(missing.iter().map(Vec::as_slice)));
+            united.shrink();
+            self.dictionary = Arc::new(united);
+        }
+        self.codes.extend(from.codes.iter().map(|code| codes[*code as usize]));
+        true
+    }
+
     /// The string of a row.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
@@ -342,7 +374,22 @@ mod tests {
     }
 
     #[test]
+    fn small_dictionaries_become_one() {
+        let mut vector = coded(&["a", "b"], &[1, 0]);
+        vector.append(&coded(&["b", "c"], &[1, 0, 0]));
+        vector.append(&coded(&["c"], &[0]));
+        let Values::Coded(united) = vector.values() else { panic!("{vector:?}") };
+        assert_eq!((united.dictionary.len(), united.codes.as_slice()), (3, [1, 0, 2, 1, 1, 2].as_slice()));
+        assert_eq!(scalars(&vector), ["b", "a", "c", "b", "b", "c"].map(text));
+    }
+
+    #[test]
     fn dictionaries_that_differ_become_strings() {
+        let many: Vec<String> = (0..=UNITED_STRINGS_MAX).map(|n| n.to_string()).collect();
+        let mut vector = coded(&["a"], &[0]);
+        vector.append(&coded(&many.iter().map(String::as_str).collect::<Vec<_>>(), &[64, 1]));
+        assert!(matches!(vector.values(), Values::Bytes(_)), "{vector:?}");
+        assert_eq!(scalars(&vector), ["a", "64", "1"].map(text));
         let long = "a string that does not fit a view";
         let mut vector = coded(&["a", long], &[1, 0, 1]);
         vector.append(&coded(&[long, "c"], &[0, 1]));

@@ -170,18 +170,37 @@ impl Selection {
     /// The selected rows, ascending, as an index list in `indices`.
     pub fn indices<'a>(&self, indices: &'a mut [u16; VECTOR_ROWS]) -> &'a [u16] {
         let mut count = 0;
-        for (i, &word) in self.words.iter().enumerate() {
-            let mut rest = word;
-            while rest != 0 {
-                // `count` stays below 1024: there are no more bits than that. The mask tells the compiler.
-                indices[count & (VECTOR_ROWS - 1)] = (i * 64) as u16 + rest.trailing_zeros() as u16;
-                count += 1;
-                rest &= rest - 1;
+        for (i, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
+            for (at, byte) in word.to_le_bytes().into_iter().enumerate() {
+                let first = (i * 64 + at * 8) as u16;
+                // Eight are written, of which as many count as there are bits. There is room: no more than `first` rows
+                // came before.
+                indices[count..count + 8].copy_from_slice(&ONES[usize::from(byte)].map(|bit| first + bit));
+                count += byte.count_ones() as usize;
             }
         }
         &indices[..count]
     }
 }
+
+/// The places of the bits that are set in each byte, ascending, and zeros behind them. 16 bits wide, as indices are, so that
+/// eight are loaded, moved to their byte's place and stored in one go: 4 KiB.
+const ONES: [[u16; 8]; 256] = {
+    let mut ones = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut count) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                ones[byte][count] = bit;
+                count += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    ones
+};
 
 /// A bit for each decision.
 #[inline]
