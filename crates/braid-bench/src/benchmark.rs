@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
-use crate::benchmarks::{cold_scan, footprint, load, one_pass, scan_sharing, tpch_check, tpch_mix, tpch_power};
+use crate::benchmarks::{
+    cold_scan, footprint, load, one_pass, query_sets, scan_sharing, tpch_check, tpch_mix, tpch_power,
+};
 use crate::report::{Figure, Report, machine};
 use crate::{BenchError, Servers, tpch};
 
@@ -85,8 +87,13 @@ pub fn benchmarks() -> &'static [Benchmark] {
         },
         Benchmark {
             name: "one-pass",
-            about: "up to 1024 queries of the types Q1 and Q6 in one pass over lineitem, beside DuckDB one after the other",
+            about: "up to 1024 queries of each type of QPipe's mix in one pass, beside each alone on Braid and on DuckDB",
             run: |options, _| Box::pin(one_pass::run(options)),
+        },
+        Benchmark {
+            name: "query-sets",
+            about: "what rows carry for up to 4096 queries: lists, bitmaps, interned sets",
+            run: |options, _| Box::pin(query_sets::run(options)),
         },
         Benchmark {
             name: "tpch-power",

@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use crate::hash_aggregation::{Aggregation, AggregationSpec, AggregationWorker};
 use crate::pipeline::{Feed, Morsel, RowFilter, Sink, Source, StartedSource};
 use crate::result_rows::ResultRows;
+use crate::shared_operator::SetColumn;
 use crate::{Batch, ExecError, MemoryBudget};
 
 /// Groups one worker's rows.
@@ -23,6 +24,11 @@ pub(crate) struct AggregationSink {
 impl AggregationSink {
     pub(crate) fn new(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
         Self { worker: AggregationWorker::new(spec, budget) }
+    }
+
+    /// For many queries: each row counts for those of its set.
+    pub(crate) fn shared(spec: Arc<AggregationSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self { worker: AggregationWorker::shared(spec, sets, budget) }
     }
 }
 

@@ -82,6 +82,12 @@ impl Batch {
         self.columns.push(Column::Vector(column));
     }
 
+    /// Puts another column in the place of one. Panics unless it has as many rows as the batch.
+    pub fn replace(&mut self, at: usize, column: Arc<Vector>) {
+        assert_eq!(column.len(), self.row_count, "a column has as many rows as its batch");
+        self.columns[at] = Column::Vector(column);
+    }
+
     /// Appends columns that can be read from `origin` at `rows`, one for each row of the batch. Panics unless there are
     /// so many.
     pub fn push_deferred(

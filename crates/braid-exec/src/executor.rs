@@ -10,6 +10,9 @@
 //!
 //! Which columns of a plan's rows are read further up is followed down on the way, so that nothing else is carried.
 
+mod shared_join;
+mod shared_results;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,8 +26,9 @@ use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource
 use crate::memory::Reservation;
 use crate::pipeline::{Enough, Operator, OperatorFactory, Pipeline, RowFilter, Sink, Source};
 use crate::plan::{JoinCondition, Plan};
-use crate::result_rows::ResultSource;
+use crate::result_rows::{ResultRows, ResultSource};
 use crate::row_operators::{Filter, Limit, LimitWindow, Projection, Relayout};
+use crate::shared_operator::{SetColumn, SharedOperator, SharedStep};
 use crate::sort::{SortSpec, SortWorker};
 use crate::{ExecError, Expression, MemoryBudget};
 
@@ -90,6 +94,20 @@ impl Wanted {
     }
 }
 
+/// Rows to be sorted.
+struct SortInput {
+    rows: Rows,
+    /// Which of the columns they have; the others are read by nobody.
+    kept: Vec<usize>,
+    /// The spec for these columns.
+    spec: Arc<SortSpec>,
+}
+
+/// Where a column is among those that are kept.
+fn place_among(kept: &[usize], column: usize) -> Option<usize> {
+    kept.iter().position(|kept| *kept == column)
+}
+
 impl Executor {
     /// A run with so many workers, at least one, within a budget.
     pub fn new(worker_count: usize, budget: Arc<dyn MemoryBudget>) -> Self {
@@ -132,6 +150,7 @@ impl Executor {
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
                 Plan::Union(plans) => self.union(plans, wanted).await,
                 Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted).await,
+                Plan::Shared(operator) => self.shared(operator, wanted).await,
             }
         })
     }
@@ -181,7 +200,16 @@ impl Executor {
         if condition.kind.keeps_probe_rows() {
             of_build = of_build.where_missing_is_null();
         }
-        let table = self.build(build, condition, &layout, of_build).await?;
+        let spec = JoinSpec {
+            kind: condition.kind,
+            build_keys: layout.build_keys.clone(),
+            probe_keys: condition.probe_keys.clone(),
+            nulls_equal: condition.nulls_equal,
+            null_aware: condition.null_aware,
+            has_residual: condition.residual.is_some(),
+            build_column_count: layout.build_columns.len(),
+        };
+        let table = self.build(build, &layout.build_columns, spec, of_build).await?;
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
         if let Some(keys) = table.key_filter() {
             of_probe.filters.push(RowFilter { columns: condition.probe_keys.clone(), keys });
@@ -204,26 +232,17 @@ impl Executor {
         Ok(rows)
     }
 
+    /// Collects these columns of a plan's rows as the build side of a join.
     async fn build(
         &self,
         build: &Plan,
-        condition: &JoinCondition,
-        layout: &JoinLayout,
+        columns: &[usize],
+        spec: JoinSpec,
         wanted: Wanted,
     ) -> Result<Arc<JoinTable>, ExecError> {
         let rows = self.rows(build, wanted).await?;
-        let columns = &layout.build_columns;
         let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
-        let sinks = self.drain(rows, || BuildSink::new(part(), columns.clone())).await?;
-        let spec = JoinSpec {
-            kind: condition.kind,
-            build_keys: layout.build_keys.clone(),
-            probe_keys: condition.probe_keys.clone(),
-            nulls_equal: condition.nulls_equal,
-            null_aware: condition.null_aware,
-            has_residual: condition.residual.is_some(),
-            build_column_count: columns.len(),
-        };
+        let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
         Ok(Arc::new(JoinTable::new(spec, sinks.into_iter().map(BuildSink::into_rows).collect())?))
     }
 
@@ -239,27 +258,34 @@ impl Executor {
     }
 
     async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, ExecError> {
+        let SortInput { rows, kept, spec } = self.sort_input(input, spec, wanted).await?;
+        let workers = self.drain(rows, || SortWorker::new(spec.clone(), self.budget.clone())).await?;
+        Ok(self.of_sorted(SortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
+    }
+
+    /// What is to be sorted, with the columns that are read only.
+    async fn sort_input(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<SortInput, ExecError> {
         let mut read = wanted.columns.clone();
         spec.keys.iter().for_each(|key| read[key.column] = true);
         // Without some of its rows, others would be the first.
         let below = wanted.of_input(read.clone(), |column| spec.limit.is_none().then_some(column));
         let mut rows = self.rows(input, below).await?;
-        // What is sorted has the columns that are read, and gets the others' places back afterwards.
         let kept: Vec<usize> = (0..read.len()).filter(|column| read[*column]).collect();
-        let place = |column: usize| kept.iter().position(|kept| *kept == column);
         rows.relayout(kept.iter().copied().map(Some).collect());
         let mut spec = spec.clone();
         for key in &mut spec.keys {
-            key.column = place(key.column).expect("sort keys are read");
+            key.column = place_among(&kept, key.column).expect("sort keys are read");
         }
-        let spec = Arc::new(spec);
-        let workers = self.drain(rows, || SortWorker::new(spec.clone(), self.budget.clone())).await?;
-        let sorted = Arc::new(SortWorker::finish(workers, kept.len())?);
-        let nothing = Wanted::columns(Vec::new());
-        let mut rows = self.of_source(Arc::new(ResultSource::in_order(sorted)), kept.len(), &nothing);
+        Ok(SortInput { rows, kept, spec: Arc::new(spec) })
+    }
+
+    /// Sorted rows, whose columns get their places back.
+    fn of_sorted(&self, sorted: ResultRows, kept: &[usize], column_count: usize) -> Rows {
+        let source = ResultSource::in_order(Arc::new(sorted));
+        let mut rows = self.of_source(Arc::new(source), kept.len(), &Wanted::columns(Vec::new()));
         rows.in_order = true;
-        rows.relayout((0..read.len()).map(place).collect());
-        Ok(rows)
+        rows.relayout((0..column_count).map(|column| place_among(kept, column)).collect());
+        rows
     }
 
     async fn limit(&self, input: &Plan, offset: u64, limit: Option<u64>, wanted: Wanted) -> Result<Rows, ExecError> {
@@ -277,6 +303,48 @@ impl Executor {
             all.pipelines.extend(self.rows(plan, wanted.clone()).await?.pipelines);
         }
         Ok(all)
+    }
+
+    async fn shared(&self, operator: &SharedOperator, wanted: Wanted) -> Result<Rows, ExecError> {
+        match operator {
+            SharedOperator::Step { input, step } => self.shared_step(input, step, wanted).await,
+            SharedOperator::Join { build, probe, condition, sets } => {
+                self.shared_join(build, probe, condition, sets, wanted).await
+            }
+            SharedOperator::Aggregate { input, spec, sets } => self.shared_aggregate(input, spec, sets, wanted).await,
+            SharedOperator::Sort { input, spec, sets } => self.shared_sort(input, spec, sets, wanted).await,
+            SharedOperator::Limit { input, offset, limit, sets } => {
+                self.shared_limit(input, *offset, *limit, sets, wanted).await
+            }
+        }
+    }
+
+    async fn shared_step(&self, input: &Plan, step: &Arc<dyn SharedStep>, wanted: Wanted) -> Result<Rows, ExecError> {
+        let mut read = vec![false; input.column_count()];
+        step.mark_read(&wanted.columns, &mut read);
+        let below = wanted.of_input(read, |column| step.origin(column));
+        let mut rows = self.rows(input, below).await?;
+        let column_count = step.column_count(input.column_count());
+        let step = step.clone();
+        rows.push(Arc::new(move || step.operator(&wanted.columns)), column_count);
+        Ok(rows)
+    }
+
+    async fn shared_aggregate(
+        &self,
+        input: &Plan,
+        spec: &Arc<AggregationSpec>,
+        sets: &SetColumn,
+        wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        let mut read = vec![false; input.column_count()];
+        spec.columns().for_each(|column| read[column] = true);
+        read[sets.column] = true;
+        let below = wanted.of_input(read, |column| spec.keys.get(column).copied());
+        let rows = self.rows(input, below).await?;
+        let sink = || AggregationSink::shared(spec.clone(), sets.clone(), self.budget.clone());
+        let source = AggregationSource::new(spec.clone(), self.drain(rows, sink).await?)?;
+        Ok(self.of_source(Arc::new(source), spec.keys.len() + spec.aggregates.len() + 1, &wanted))
     }
 
     async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, ExecError> {

@@ -44,6 +44,7 @@ use arrow::datatypes::DataType;
 use braid_storage::Scalar;
 
 pub use evaluator::Evaluator;
+pub(crate) use like_pattern::LikePattern;
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -100,8 +101,8 @@ pub enum Expression {
     Like {
         /// Text.
         value: Box<Expression>,
-        /// The pattern, as SQL writes it.
-        pattern: String,
+        /// The pattern, as SQL writes it: a constant, or a parameter until it is bound.
+        pattern: Box<Expression>,
     },
     /// CASE WHEN: the first branch whose condition is true; only its rows are evaluated.
     Case {
@@ -170,6 +171,14 @@ impl Expression {
         self.children().into_iter().for_each(|child| child.columns(columns));
     }
 
+    /// Appends its parameters, each as often as it has it.
+    pub fn parameters(&self, parameters: &mut Vec<usize>) {
+        if let Self::Parameter(parameter) = self {
+            parameters.push(*parameter);
+        }
+        self.children().into_iter().for_each(|child| child.parameters(parameters));
+    }
+
     /// Replaces each column that it reads.
     pub fn map_columns(&mut self, map: &mut impl FnMut(usize) -> usize) {
         if let Self::Column(column) = self {
@@ -198,13 +207,14 @@ impl Expression {
     fn children(&self) -> Vec<&Self> {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => Vec::new(),
-            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => vec![left, right],
+            Self::Arithmetic { left, right, .. }
+            | Self::Compare { left, right, .. }
+            | Self::Like { value: left, pattern: right } => vec![left, right],
             Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
             Self::Not(value)
             | Self::IsNull(value)
             | Self::ScaleUp { value, .. }
             | Self::In { value, .. }
-            | Self::Like { value, .. }
             | Self::DatePart { value, .. }
             | Self::Substring { value, .. } => vec![value],
             Self::Case { branches, otherwise } => {
@@ -218,13 +228,14 @@ impl Expression {
     fn children_mut(&mut self) -> Vec<&mut Self> {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => Vec::new(),
-            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => vec![left, right],
+            Self::Arithmetic { left, right, .. }
+            | Self::Compare { left, right, .. }
+            | Self::Like { value: left, pattern: right } => vec![left, right],
             Self::And(parts) | Self::Or(parts) => parts.iter_mut().collect(),
             Self::Not(value)
             | Self::IsNull(value)
             | Self::ScaleUp { value, .. }
             | Self::In { value, .. }
-            | Self::Like { value, .. }
             | Self::DatePart { value, .. }
             | Self::Substring { value, .. } => vec![value],
             Self::Case { branches, otherwise } => {

@@ -1,11 +1,14 @@
-//! Grouping and aggregation of one query: GROUP BY, aggregates without it, and DISTINCT.
+//! Grouping and aggregation, of one query or of many in one pass: GROUP BY, aggregates without it, and DISTINCT.
 //!
 //! Each worker has groups and states of its own and shares nothing while it consumes rows. A row's key columns become a
 //! group number (`group_table`), the cheapest way that the keys allow: without hashing where they have few values or are
 //! densely numbered integers. Then each argument is accumulated into states by group number, one loop for a vector
 //! (`aggregate_states`); aggregates of the same argument share what they can (`aggregate_plan`). DISTINCT aggregates
 //! keep pairs of group and value, and are computed at the end (`distinct_values`). At last the workers' groups are merged,
-//! in partitions that several threads can work on (`merge`).
+//! in partitions that several threads can work on (`partition_order`, `merge`).
+//!
+//! Many queries can share one pass: then rows carry the set of the queries that want them, groups are those of key and
+//! set, and at the end each key's sets are made disjoint (`set_refinement`, `atom_groups`).
 //!
 //! Everything is held in memory; a query that needs more than its budget fails. Types are the plan's business: a sum of
 //! integers comes out at whatever width it needs, and whoever wants a bigint checks the range.
@@ -14,6 +17,7 @@
 
 mod aggregate_plan;
 mod aggregate_states;
+mod atom_groups;
 mod averages;
 mod dense_groups;
 mod direct_groups;
@@ -22,6 +26,9 @@ mod extremes;
 mod group_table;
 mod hashed_groups;
 mod merge;
+mod paired_groups;
+mod partition_order;
+mod set_refinement;
 mod stored_keys;
 mod sums;
 
@@ -38,9 +45,11 @@ pub use merge::Aggregation;
 use aggregate_plan::{AggregatePlan, InputPlan};
 use group_table::{GroupTable, Thresholds};
 use merge::{Accumulated, MetGroups};
+use set_refinement::Refinements;
 
+use crate::shared_operator::SetColumn;
 use crate::vector::{Values, Vector};
-use crate::{Batch, ExecError, MemoryBudget};
+use crate::{Batch, ExecError, MemoryBudget, SetStore};
 
 /// Who asks for memory.
 const OPERATOR: &str = "aggregation";
@@ -125,9 +134,11 @@ impl fmt::Display for AggregationSpec {
 /// The groups that one worker has met so far.
 #[derive(Debug)]
 pub struct AggregationWorker {
-    spec: Arc<AggregationSpec>,
+    /// Key columns; last the set, when many queries share the groups.
+    keys: Vec<usize>,
     plan: AggregatePlan,
     thresholds: Thresholds,
+    sets: Option<Arc<SetStore>>,
     groups: MetGroups,
     /// Of the rows of the batch at hand.
     row_groups: Vec<u32>,
@@ -136,14 +147,26 @@ pub struct AggregationWorker {
 impl AggregationWorker {
     /// No rows yet.
     pub fn new(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self::with_thresholds(spec, budget, Thresholds::default())
+        Self::with_thresholds(&spec, None, budget, Thresholds::default())
     }
 
-    fn with_thresholds(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>, thresholds: Thresholds) -> Self {
-        let plan = AggregatePlan::new(&spec);
-        let table = GroupTable::new(spec.keys.len(), thresholds);
-        let groups = MetGroups::new(table, &plan, !spec.keys.is_empty(), thresholds, budget);
-        Self { spec, plan, thresholds, groups, row_groups: Vec::new() }
+    /// No rows yet. Each row counts for the queries of its set.
+    pub fn shared(spec: Arc<AggregationSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self::with_thresholds(&spec, Some(sets), budget, Thresholds::default())
+    }
+
+    fn with_thresholds(
+        spec: &AggregationSpec,
+        sets: Option<SetColumn>,
+        budget: Arc<dyn MemoryBudget>,
+        thresholds: Thresholds,
+    ) -> Self {
+        let plan = AggregatePlan::new(spec);
+        let mut keys = spec.keys.clone();
+        keys.extend(sets.as_ref().map(|sets| sets.column));
+        let table = GroupTable::with_sets(keys.len(), sets.is_some(), thresholds);
+        let groups = MetGroups::new(table, spec.keys.len(), &plan, thresholds, budget);
+        Self { keys, plan, thresholds, sets: sets.map(|sets| sets.store), groups, row_groups: Vec::new() }
     }
 
     /// Adds rows. Reads the batch's columns that keys, arguments and filters are.
@@ -155,7 +178,7 @@ impl AggregationWorker {
         if row_count == 0 {
             return Ok(());
         }
-        let keys: Vec<Arc<Vector>> = self.spec.keys.iter().map(|column| batch.column(*column)).collect();
+        let keys: Vec<Arc<Vector>> = self.keys.iter().map(|column| batch.column(*column)).collect();
         self.groups.table.find(&keys, row_count, &mut self.row_groups)?;
         let group_count = self.groups.table.group_count();
         for (input, plan) in self.groups.inputs.iter_mut().zip(&self.plan.inputs) {
@@ -166,6 +189,11 @@ impl AggregationWorker {
 
     fn thresholds(&self) -> Thresholds {
         self.thresholds
+    }
+
+    /// For what the worker's groups are merged with, if many queries share them.
+    fn refinements(&self) -> Option<Refinements> {
+        self.sets.as_ref().map(|store| Refinements::new(store.clone(), self.groups.budget.clone()))
     }
 
     fn into_groups(self) -> MetGroups {

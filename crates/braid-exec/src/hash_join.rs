@@ -16,6 +16,7 @@
 //! | `join_table` | columns and keys of the build side, and which rows found partners |
 //! | `directory_builder` | which of these ways to find keys suits them |
 //! | `join_probe`, `candidates` | from a batch to pairs |
+//! | `pair_stream` | pairs of row numbers, for who decides on them elsewhere |
 //! | `key_filter` | what the build side's keys say to a scan of the probe side |
 //! | `unmatched_rows` | what comes after probing |
 //!
@@ -34,6 +35,7 @@ mod join_table;
 mod key_addresses;
 mod key_equality;
 mod key_filter;
+mod pair_stream;
 mod ranked_addresses;
 mod row_lists;
 #[cfg(test)]
@@ -41,9 +43,11 @@ mod tests;
 mod unmatched_rows;
 
 pub use build_rows::BuildRows;
+pub(crate) use candidates::Pairs;
 pub use join_probe::{JoinProbe, Residual};
 pub use join_table::JoinTable;
 pub use key_filter::KeyFilter;
+pub(crate) use pair_stream::PairStream;
 pub use unmatched_rows::UnmatchedRows;
 
 /// What becomes of rows with and without partners.

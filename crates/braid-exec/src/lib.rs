@@ -10,36 +10,39 @@
 //! | [`result_rows`] | rows in memory as a source |
 //! | [`row_operators`], [`sort`] | filter, projection, limit; ORDER BY |
 //! | `join_operator`, `aggregation_source` | the hash join and the aggregation in pipelines |
-//! | `key_hashes` | hashes of keys, for joins and groups |
+//! | `key_hashes`, `multiplicative_hasher` | hashes of keys, for joins and groups |
 //! | [`join_order`] | in which order relations are joined |
 //! | [`vector`], [`byte_strings`] | the values of a column for some rows |
 //! | [`batch`] | rows on their way through a pipeline, with columns read as late as they can be |
 //! | [`row_numbers`] | which rows of an origin a batch has |
 //! | [`expression`] | what is computed on them |
-//! | [`hash_aggregation`] | groups of one query and what is aggregated for each |
+//! | [`hash_aggregation`] | groups, of one query or of many in one pass, and what is aggregated for each |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 //! | [`hash_join`] | rows of two sides with equal keys |
 //! | [`memory`], [`exec_error`] | what a query may hold, and why it failed |
 //!
-//! Many queries in one pass, so far over one table: the data-query model of SharedDB (VLDB 2012). Rows carry the set of
-//! the queries that want them.
+//! Many queries in one pass: the data-query model of SharedDB (VLDB 2012). Rows carry the set of the queries that want
+//! them, as one more column; the operators are the same wherever sets do not matter.
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`query_set`] | what a row carries: lists, bitmaps, interned classes, behind one trait |
-//! | [`query_bitmap`] | a set of queries before it is represented for rows |
-//! | [`predicate_index`] | the predicates of many queries on one column: from a value to its class |
-//! | [`class_sets`] | the queries of each class |
-//! | [`segment_classes`] | the classes of a segment's rows, found on encoded data |
-//! | [`shared_filter`] | from the rows of a vector to those that anybody wants, with their sets |
-//! | [`shared_aggregation`] | filter and aggregation of many queries of one form in one pass |
-//! | `group_keys`, `accumulators` | its groups, and what is added up for each |
-//! | [`integer_expression`] | arithmetic on 64-bit integers that never overflows unnoticed |
-//! | `multiplicative_hasher` | a hash for the engine's own numbers |
+//! | [`shared_plan`] | from a plan with parameters, and those of each query, to one plan for all |
+//! | [`shared_operator`] | the operators that look at sets |
+//! | `shared_steps` | those that look at one batch at a time: conditions, columns, meeting sets |
+//! | [`set_store`], `set_calculator` | the distinct sets of a pass; their intersections, unions, differences |
+//! | [`predicate_index`], [`class_sets`] | the predicates of many queries on one column: from a value to its class |
+//! | [`indexed_predicates`] | the same, from a value to its set |
+//! | [`like_index`] | the patterns of many queries, matched together |
+//! | `query_conditions` | conditions with parameters: from a row to the queries for which they are true |
+//! | `set_scan`, [`segment_classes`] | the same in a scan, on encoded data |
+//! | [`query_set`], [`query_bitmap`] | what a row may carry: lists, bitmaps, interned sets, measured behind one trait |
+//! | [`routing`] | from shared rows to each query's own |
+//! | `shared_sort`, `shared_limit`, `query_windows` | ORDER BY and LIMIT, counted for each query on its own |
+//! | `set_memo` | what a worker found out about sets |
+//! | `shared_join` | the hash join in which it depends on the query whether a row has partners |
 //!
 //! This crate does not know SQL or DataFusion: plans arrive as values of its own types.
 
-mod accumulators;
 mod aggregation_source;
 pub mod arrow_arrays;
 pub mod batch;
@@ -48,41 +51,53 @@ pub mod class_sets;
 pub mod exec_error;
 pub mod executor;
 pub mod expression;
-mod group_keys;
 pub mod hash_aggregation;
 pub mod hash_join;
-pub mod integer_expression;
+pub mod indexed_predicates;
 mod join_operator;
 pub mod join_order;
 mod key_hashes;
+pub mod like_index;
 pub mod memory;
 mod multiplicative_hasher;
 pub mod pipeline;
 pub mod plan;
 pub mod predicate_index;
 pub mod query_bitmap;
+mod query_conditions;
 pub mod query_set;
+mod query_windows;
 pub mod result_rows;
+pub mod routing;
 pub mod row_numbers;
 pub mod row_operators;
 pub mod segment_classes;
-pub mod shared_aggregation;
-pub mod shared_filter;
+mod set_calculator;
+mod set_memo;
+mod set_scan;
+pub mod set_store;
+mod shared_join;
+mod shared_limit;
+pub mod shared_operator;
+pub mod shared_plan;
+mod shared_sort;
+mod shared_steps;
 pub mod sort;
 pub mod table_source;
 pub mod vector;
 
-pub use accumulators::Aggregate;
 pub use batch::{Batch, Origin};
 pub use byte_strings::ByteStrings;
 pub use class_sets::{ClassSets, RowClass};
 pub use exec_error::ExecError;
 pub use expression::{Evaluator, Expression};
-pub use group_keys::KeyValue;
-pub use integer_expression::{IntegerExpression, IntegerOperation};
+pub use like_index::{LikeIndex, LikeMatcher};
 pub use memory::{FixedBudget, MemoryBudget, Reservation};
 pub use predicate_index::PredicateIndex;
 pub use query_bitmap::QueryBitmap;
+pub use query_conditions::ParameterRow;
 pub use query_set::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets};
-pub use shared_aggregation::{AggregationPlan, GroupRow, PassError, QueryGroups, SharedAggregation};
+pub use routing::Routing;
+pub use set_store::{SetNumber, SetStore};
+pub use shared_plan::SharedPlan;
 pub use vector::Vector;

@@ -1,17 +1,30 @@
-//! A hash for numbers that the engine itself hands out (groups, slots, sets): one multiplication. Not for values that
-//! come from users: those go through the standard library's keyed hash.
+//! A hash for numbers that the engine itself hands out (groups, slots, sets, bits of sets): one multiplication for eight
+//! bytes. Not for values that come from users: those go through the standard library's keyed hash.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map keyed by numbers of the engine.
-pub(crate) type NumberMap<V> = std::collections::HashMap<u64, V, BuildHasherDefault<MultiplicativeHasher>>;
+pub(crate) type NumberMap<V> = NumbersMap<u64, V>;
+
+/// A map keyed by lists of such numbers.
+pub(crate) type NumbersMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<MultiplicativeHasher>>;
 
 #[derive(Default)]
 pub(crate) struct MultiplicativeHasher(u64);
 
 impl Hasher for MultiplicativeHasher {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+        let (eights, rest) = bytes.as_chunks::<8>();
+        eights.iter().for_each(|eight| self.write_u64(u64::from_le_bytes(*eight)));
+        rest.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
     }
 
     fn write_u64(&mut self, number: u64) {

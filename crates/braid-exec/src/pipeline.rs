@@ -22,6 +22,7 @@ use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::hash_join::KeyFilter;
+use crate::indexed_predicates::IndexedPredicates;
 use crate::{Batch, ExecError};
 
 /// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
@@ -37,6 +38,28 @@ pub trait Source: Send + Sync + fmt::Debug {
 
     /// What EXPLAIN says.
     fn describe(&self) -> String;
+
+    /// Its rows that any query wants, with the set of the queries that do as one more column behind the others; `None`
+    /// when it cannot find sets by itself.
+    fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
+        drop(filters);
+        None
+    }
+
+    /// Its rows, perhaps without some that no query wants; `None` when it cannot leave any out.
+    fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
+        let _ = filters;
+        None
+    }
+}
+
+/// What many queries want of a column.
+#[derive(Clone, Debug)]
+pub struct SetFilter {
+    /// The source's column.
+    pub column: usize,
+    /// Which of its values each query wants, and the sets.
+    pub predicates: Arc<IndexedPredicates>,
 }
 
 /// A source that runs.

@@ -10,6 +10,7 @@ use crate::Expression;
 use crate::hash_aggregation::AggregationSpec;
 use crate::hash_join::JoinKind;
 use crate::pipeline::Source;
+use crate::shared_operator::SharedOperator;
 use crate::sort::SortSpec;
 
 /// A plan.
@@ -79,6 +80,8 @@ pub enum Plan {
         /// What needs their values.
         input: Box<Plan>,
     },
+    /// An operator of a plan that many queries share. Plans for one query have none.
+    Shared(Box<SharedOperator>),
 }
 
 /// How the rows of a join belong together.
@@ -116,11 +119,14 @@ impl Plan {
             }
             Self::Aggregate { spec, .. } => spec.keys.len() + spec.aggregates.len(),
             Self::Union(plans) => plans.first().map_or(0, Self::column_count),
+            Self::Shared(operator) => operator.column_count(),
         }
     }
 
     /// The same plan with `values` in place of its parameters. Nested [`Plan::WithScalars`] have parameters of their own.
-    pub(crate) fn bind(&self, values: &[Option<Scalar>]) -> Self {
+    ///
+    /// Panics when there are fewer values than parameters, and on plans that are shared already.
+    pub fn bind(&self, values: &[Option<Scalar>]) -> Self {
         let bound = |plan: &Self| Box::new(plan.bind(values));
         let expression = |expression: &Expression| {
             let mut bound = expression.clone();
@@ -129,6 +135,7 @@ impl Plan {
         };
         match self {
             Self::Source { .. } | Self::WithScalars { .. } => self.clone(),
+            Self::Shared(_) => panic!("parameters are bound before queries share a plan"),
             Self::Filter { input, condition } => Self::Filter { input: bound(input), condition: expression(condition) },
             Self::Project { input, expressions } => {
                 Self::Project { input: bound(input), expressions: expressions.iter().map(expression).collect() }
@@ -204,6 +211,10 @@ impl Plan {
             Self::WithScalars { subqueries, input } => {
                 writeln!(out, "Scalars: {} before the first input", subqueries.len())?;
                 std::iter::once(&**input).chain(subqueries).collect()
+            }
+            Self::Shared(operator) => {
+                writeln!(out, "{operator}")?;
+                operator.inputs()
             }
         };
         inputs.into_iter().try_for_each(|input| input.describe(depth + 1, out))

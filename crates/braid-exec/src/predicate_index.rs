@@ -29,6 +29,9 @@ use slot_ranges::SlotRanges;
 /// Widest range of integers that is looked up in a table: 2^16 classes of 4 bytes fit a second-level cache.
 const TABLE_VALUES_MAX: i128 = 1 << 16;
 
+/// Most values that a hull lists; beyond, it is a range.
+const HULL_VALUES_MAX: usize = 64;
+
 /// The predicates of the queries of one pass on one column.
 #[derive(Debug)]
 pub struct PredicateIndex {
@@ -113,8 +116,35 @@ impl PredicateIndex {
                 let is_constant = constants.get(at).is_some_and(|constant| order(constant, value) == Ordering::Equal);
                 self.slots[2 * at + usize::from(is_constant)]
             }
+            // Beyond 64 bits it is below or above all constants.
+            (Constants::Integers(_), Scalar::Int128(value)) => {
+                self.slots[if *value < 0 { 0 } else { self.slots.len() - 1 }]
+            }
             (Constants::Integers(_), other) => panic!("{other:?} looked up among integers"),
         }
+    }
+
+    /// A predicate that holds for every value that any query wants, from the least to the greatest of them; `None` when
+    /// that says nothing.
+    pub fn hull(&self) -> Option<ColumnPredicate> {
+        if self.null != RowClass::NOBODY {
+            return None;
+        }
+        let is_wanted = |class: &RowClass| *class != RowClass::NOBODY;
+        let Some(first) = self.slots.iter().position(is_wanted) else { return Some(ColumnPredicate::In(Vec::new())) };
+        let last = self.slots.iter().rposition(is_wanted).expect("there is a first");
+        // The even slots lie between constants.
+        let bound = |slot: usize, constant: usize| match slot % 2 {
+            1 => Bound::Included(self.constants.scalar(slot / 2)),
+            _ => Bound::Excluded(self.constants.scalar(constant)),
+        };
+        let low = if first == 0 { Bound::Unbounded } else { bound(first, (first - 1) / 2) };
+        let high = if last + 1 == self.slots.len() { Bound::Unbounded } else { bound(last, last / 2) };
+        let wanted = || (first..=last).filter(|slot| is_wanted(&self.slots[*slot]));
+        if last - first < 2 * HULL_VALUES_MAX && wanted().all(|slot| slot % 2 == 1) {
+            return Some(ColumnPredicate::In(wanted().map(|slot| self.constants.scalar(slot / 2)).collect()));
+        }
+        Some(ColumnPredicate::Range { low, high })
     }
 
     /// Appends the classes of integers. Panics when the constants are no integers.
@@ -147,6 +177,13 @@ fn slot_of_integer(constants: &[i64], value: i64) -> usize {
 }
 
 impl Constants {
+    fn scalar(&self, at: usize) -> Scalar {
+        match self {
+            Self::Integers(constants) => Scalar::Int(constants[at]),
+            Self::Others(constants) => constants[at].clone(),
+        }
+    }
+
     fn from_scalars(scalars: Vec<Scalar>) -> Self {
         let integers = scalars.iter().map(|scalar| match scalar {
             Scalar::Int(value) => Some(*value),

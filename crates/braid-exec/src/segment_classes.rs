@@ -5,11 +5,9 @@ use braid_storage::{PhysicalType, Scalar, Segment, Selection};
 
 use crate::{PredicateIndex, RowClass};
 
-/// A segment under a predicate index.
+/// How the rows of a segment are classified by a predicate index.
 #[derive(Debug)]
-pub struct SegmentClasses<'a> {
-    index: &'a PredicateIndex,
-    segment: &'a Segment,
+pub struct SegmentClasses {
     stored: Stored,
     integers: Vec<i64>,
     codes: Vec<i32>,
@@ -26,58 +24,71 @@ enum Stored {
     Scalars,
 }
 
-impl<'a> SegmentClasses<'a> {
+impl SegmentClasses {
     /// Prepares to classify the rows of a segment. Panics, now or later, when the index is of another type.
-    pub fn new(index: &'a PredicateIndex, segment: &'a Segment) -> Self {
+    pub fn new(index: &PredicateIndex, segment: &Segment) -> Self {
         let stored = match (segment.dictionary(), segment.column_type().physical()) {
             (Some(values), _) => Stored::Dictionary(values.iter().map(|value| index.class_of(value)).collect()),
             (None, PhysicalType::Int) => Stored::Integers,
             (None, PhysicalType::Bytes) => Stored::Strings,
             (None, _) => Stored::Scalars,
         };
-        Self { index, segment, stored, integers: Vec::new(), codes: Vec::new() }
+        Self { stored, integers: Vec::new(), codes: Vec::new() }
     }
 
-    /// Replaces `classes` by those of the selected rows of a vector.
+    /// Replaces `classes` by those of the selected rows of a vector; of the index and the segment that this was made for.
     ///
     /// Panics when there is no such vector, or the selection has another number of rows.
-    pub fn of_rows(&mut self, vector: usize, selection: &Selection, classes: &mut Vec<RowClass>) {
+    pub fn of_rows(
+        &mut self,
+        index: &PredicateIndex,
+        segment: &Segment,
+        vector: usize,
+        selection: &Selection,
+        classes: &mut Vec<RowClass>,
+    ) {
         classes.clear();
         match &self.stored {
             Stored::Dictionary(by_code) => {
                 self.codes.clear();
-                self.segment.gather_codes(vector, selection, &mut self.codes);
+                segment.gather_codes(vector, selection, &mut self.codes);
                 classes.extend(self.codes.iter().map(|code| by_code[*code as usize]));
             }
             Stored::Integers => {
                 self.integers.clear();
-                self.segment.gather_integers(vector, selection, &mut self.integers);
-                self.index.classes_of_integers(&self.integers, classes);
+                segment.gather_integers(vector, selection, &mut self.integers);
+                index.classes_of_integers(&self.integers, classes);
             }
             Stored::Strings => {
                 let mut value = Scalar::Bytes(Vec::new());
-                self.segment.for_each_string(vector, selection, |string| {
+                segment.for_each_string(vector, selection, |string| {
                     if let Scalar::Bytes(bytes) = &mut value {
                         bytes.clear();
                         bytes.extend_from_slice(string);
                     }
-                    classes.push(self.index.class_of(&value));
+                    classes.push(index.class_of(&value));
                 });
             }
             Stored::Scalars => classes.extend(selection.iter().map(|row| {
-                let value = self.segment.value(vector * braid_base::VECTOR_ROWS + row);
-                value.map_or(self.index.class_of_null(), |value| self.index.class_of(&value))
+                let value = segment.value(vector * braid_base::VECTOR_ROWS + row);
+                value.map_or(index.class_of_null(), |value| index.class_of(&value))
             })),
         }
-        self.classify_nulls(vector, selection, classes);
+        classify_nulls(index, segment, vector, selection, classes);
     }
+}
 
-    fn classify_nulls(&self, vector: usize, selection: &Selection, classes: &mut [RowClass]) {
-        let Some(valid) = self.segment.valid_rows(vector) else { return };
-        for (class, row) in classes.iter_mut().zip(selection.iter()) {
-            if !valid.contains(row) {
-                *class = self.index.class_of_null();
-            }
+fn classify_nulls(
+    index: &PredicateIndex,
+    segment: &Segment,
+    vector: usize,
+    selection: &Selection,
+    classes: &mut [RowClass],
+) {
+    let Some(valid) = segment.valid_rows(vector) else { return };
+    for (class, row) in classes.iter_mut().zip(selection.iter()) {
+        if !valid.contains(row) {
+            *class = index.class_of_null();
         }
     }
 }

@@ -47,18 +47,22 @@ pub struct SortSpec {
 /// One worker's rows.
 pub struct SortWorker {
     spec: Arc<SortSpec>,
-    row_count: usize,
-    columns: Vec<Vector>,
+    rows: SortRows,
     /// The last of the first rows so far, as many as are wanted; later rows must come before it.
     last_wanted: Option<usize>,
+}
+
+/// Rows that are collected to be sorted, with their memory.
+pub(crate) struct SortRows {
+    row_count: usize,
+    columns: Vec<Vector>,
     reservation: Reservation,
 }
 
 impl SortWorker {
     /// No rows yet.
     pub fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
-        let reservation = Reservation::new(budget, "sort");
-        Self { spec, row_count: 0, columns: Vec::new(), last_wanted: None, reservation }
+        Self { spec, rows: SortRows::new(budget), last_wanted: None }
     }
 
     /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows. They hold
@@ -67,18 +71,82 @@ impl SortWorker {
     /// # Errors
     /// When the rows take more memory than the query may have.
     pub fn finish(workers: Vec<Self>, column_count: usize) -> Result<ResultRows, ExecError> {
-        let mut workers = workers.into_iter().filter(|worker| worker.row_count > 0);
+        let mut workers = workers.into_iter().filter(|worker| worker.rows.row_count > 0);
         let Some(mut all) = workers.next() else {
             return Ok(ResultRows::new(0, vec![Vector::repeat(None, 0); column_count]));
         };
         for worker in workers {
-            all.append(worker.row_count, worker.columns.iter())?;
+            all.rows.append(worker.rows.row_count, worker.rows.columns.iter())?;
         }
         all.sort()?;
-        Ok(ResultRows::holding(all.row_count, all.columns, all.reservation))
+        Ok(all.rows.into_result())
     }
 
-    fn append<'a>(&mut self, row_count: usize, columns: impl Iterator<Item = &'a Vector>) -> Result<(), ExecError> {
+    /// Brings the rows into their order and drops those beyond the limit.
+    fn sort(&mut self) -> Result<(), ExecError> {
+        let SortSpec { keys, limit } = &*self.spec;
+        self.rows.arrange(0, |columns, row_count| sorted_rows(columns, row_count, keys, *limit))?;
+        self.last_wanted = limit.filter(|limit| *limit == self.rows.row_count).and_then(|limit| limit.checked_sub(1));
+        Ok(())
+    }
+}
+
+impl Sink for SortWorker {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        if let Some(last) = self.last_wanted {
+            self.rows.drop_from(last, &self.spec.keys, &mut batch);
+        }
+        self.rows.collect(batch)?;
+        match self.spec.limit {
+            Some(limit) if self.rows.row_count >= cut_rows(limit) => self.sort(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// So many rows are collected before those beyond the first `wanted` are dropped.
+pub(crate) fn cut_rows(wanted: usize) -> usize {
+    wanted.saturating_mul(4).max(CUT_ROWS_MIN)
+}
+
+impl SortRows {
+    /// No rows yet.
+    pub(crate) fn new(budget: Arc<dyn MemoryBudget>) -> Self {
+        Self { row_count: 0, columns: Vec::new(), reservation: Reservation::new(budget, "sort") }
+    }
+
+    /// Number of rows.
+    pub(crate) fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// The columns; none before the first rows.
+    pub(crate) fn columns(&self) -> &[Vector] {
+        &self.columns
+    }
+
+    /// Puts another column in the place of one. Panics unless it has as many rows and takes no more memory.
+    pub(crate) fn replace(&mut self, at: usize, column: Vector) {
+        assert_eq!(column.len(), self.row_count, "a column has as many rows as its table");
+        assert!(column.bytes() <= self.columns[at].bytes(), "memory was asked for");
+        self.columns[at] = column;
+    }
+
+    /// Adds rows.
+    pub(crate) fn collect(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        if batch.row_count() == 0 {
+            return Ok(());
+        }
+        let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+        self.append(batch.row_count(), columns.iter().map(AsRef::as_ref))
+    }
+
+    /// Adds the rows of these columns.
+    pub(crate) fn append<'a>(
+        &mut self,
+        row_count: usize,
+        columns: impl Iterator<Item = &'a Vector>,
+    ) -> Result<(), ExecError> {
         if self.columns.is_empty() {
             self.columns = columns.cloned().collect();
         } else {
@@ -95,60 +163,51 @@ impl SortWorker {
         self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
     }
 
-    /// Brings the rows into their order and drops those beyond the limit.
-    fn sort(&mut self) -> Result<(), ExecError> {
+    /// Keeps the rows whose numbers `choose` gives, in that order. It gets the columns and the number of rows, and takes
+    /// at most `row_bytes` for each row beside the numbers.
+    pub(crate) fn arrange(
+        &mut self,
+        row_bytes: usize,
+        choose: impl FnOnce(&[Vector], usize) -> Vec<u32>,
+    ) -> Result<(), ExecError> {
         // Twice the rows while they move.
         let bytes = self.columns.iter().map(Vector::bytes).sum::<usize>();
-        self.reservation.resize(2 * bytes + 4 * self.row_count)?;
-        let order = sorted_rows(&self.columns, self.row_count, &self.spec);
+        self.reservation.resize(2 * bytes + (4 + row_bytes) * self.row_count)?;
+        let order = choose(&self.columns, self.row_count);
         self.columns = self.columns.iter().map(|column| column.take(&order)).collect();
         self.row_count = order.len();
-        self.last_wanted =
-            self.spec.limit.filter(|limit| *limit == self.row_count).and_then(|limit| limit.checked_sub(1));
         self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
     }
 
-    /// Drops rows that cannot be among the wanted ones any more.
-    fn drop_hopeless(&self, batch: &mut Batch) {
-        let Some(last) = self.last_wanted else { return };
+    /// Drops the rows of a batch that do not come before row `last`: one that is equal came later.
+    pub(crate) fn drop_from(&self, last: usize, keys: &[SortKey], batch: &mut Batch) {
         let mut orders = vec![Ordering::Equal; batch.row_count()];
-        for key in &self.spec.keys {
+        for key in keys {
             compare_with(&batch.column(key.column), &self.columns[key.column], last, *key, &mut orders);
             if !orders.contains(&Ordering::Equal) {
                 break;
             }
         }
-        // One that is equal came later.
         let keep: Vec<bool> = orders.into_iter().map(Ordering::is_lt).collect();
         batch.retain(&keep);
     }
-}
 
-impl Sink for SortWorker {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
-        self.drop_hopeless(&mut batch);
-        if batch.row_count() == 0 {
-            return Ok(());
-        }
-        let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
-        self.append(batch.row_count(), columns.iter().map(AsRef::as_ref))?;
-        match self.spec.limit {
-            Some(limit) if self.row_count >= limit.saturating_mul(4).max(CUT_ROWS_MIN) => self.sort(),
-            _ => Ok(()),
-        }
+    /// The rows, which hold their memory until they are dropped.
+    pub(crate) fn into_result(self) -> ResultRows {
+        ResultRows::holding(self.row_count, self.columns, self.reservation)
     }
 }
 
-/// The numbers of the wanted rows, in order.
-fn sorted_rows(columns: &[Vector], row_count: usize, spec: &SortSpec) -> Vec<u32> {
-    let keys: Vec<KeyColumn<'_>> = spec.keys.iter().map(|key| KeyColumn::new(&columns[key.column], *key)).collect();
+/// The numbers of the first rows, all without a limit, in order.
+pub(crate) fn sorted_rows(columns: &[Vector], row_count: usize, keys: &[SortKey], limit: Option<usize>) -> Vec<u32> {
+    let keys: Vec<KeyColumn<'_>> = keys.iter().map(|key| KeyColumn::new(&columns[key.column], *key)).collect();
     // Equal rows keep the order in which they came, so that the answer of one worker does not depend on the sort.
     let compare = |a: &u32, b: &u32| {
         let mut orders = keys.iter().map(|key| key.compare(*a as usize, *b as usize));
         orders.find(|order| order.is_ne()).unwrap_or_else(|| a.cmp(b))
     };
     let mut rows: Vec<u32> = (0..row_count as u32).collect();
-    if let Some(limit) = spec.limit
+    if let Some(limit) = limit
         && limit < rows.len()
     {
         if limit > 0 {
@@ -195,7 +254,7 @@ impl<'a> KeyColumn<'a> {
 }
 
 /// The order of two rows of vectors of one kind by one key.
-fn compare_rows(left: &Vector, a: usize, right: &Vector, b: usize, key: SortKey) -> Ordering {
+pub(crate) fn compare_rows(left: &Vector, a: usize, right: &Vector, b: usize, key: SortKey) -> Ordering {
     let nulls_first = if key.nulls_first { Ordering::Less } else { Ordering::Greater };
     match (left.is_valid(a), right.is_valid(b)) {
         (true, true) => {}

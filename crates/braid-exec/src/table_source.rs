@@ -17,10 +17,12 @@ use braid_storage::{ColumnPredicate, PhysicalType, Scalar, Segment, Selection, T
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
-use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::pipeline::{Feed, Morsel, RowFilter, SetFilter, Source, StartedSource};
 use crate::row_numbers::{RowNumbers, VectorSelection};
+use crate::set_calculator::set_column;
+use crate::set_scan::{ChunkSets, SetScan};
 use crate::vector::{CodedStrings, Values};
-use crate::{Batch, ByteStrings, ExecError, Origin, Vector};
+use crate::{Batch, ByteStrings, ExecError, Origin, SetNumber, Vector};
 
 /// Most strings of a dictionary that is read as a whole: of a larger one, a scan may use few.
 const DICTIONARY_STRINGS_MAX: usize = 4 * VECTOR_ROWS;
@@ -33,6 +35,8 @@ pub struct TableSource {
     description: String,
     /// What each worker of each run did.
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+    /// What many queries want, where many share the scan.
+    set_filters: Arc<[SetFilter]>,
 }
 
 impl TableSource {
@@ -40,12 +44,21 @@ impl TableSource {
     /// limit: operators count rows themselves.
     pub fn new(version: Arc<TableVersion>, buffer: Arc<BufferManager>, spec: ScanSpec, description: String) -> Self {
         assert!(spec.limit.is_none(), "a source of a pipeline has no limit");
-        Self { version, buffer, spec, description, metrics: Arc::default() }
+        Self { version, buffer, spec, description, metrics: Arc::default(), set_filters: Arc::default() }
     }
 
     /// What each worker of its runs did; complete when the runs have ended.
     pub fn metrics(&self) -> Vec<ScanMetrics> {
         self.metrics.lock().clone()
+    }
+
+    /// The scan without values that nobody wants: zone maps leave out whole chunks.
+    fn within_hulls(&self, filters: &[SetFilter]) -> ScanSpec {
+        let mut spec = self.spec.clone();
+        for SetFilter { column, predicates } in filters {
+            spec.predicates.extend(predicates.hull().map(|hull| (spec.projection[*column], hull)));
+        }
+        spec
     }
 
     /// The scan's predicates, with the bounds of what later operators can use.
@@ -78,7 +91,33 @@ impl Source for TableSource {
 
     fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource> {
         let scan = CooperativeScan::start(&self.buffer, self.version.clone(), self.narrowed(filters));
-        Arc::new(StartedScan { scan, filters: filters.into(), metrics: self.metrics.clone() })
+        let (metrics, set_filters) = (self.metrics.clone(), self.set_filters.clone());
+        Arc::new(StartedScan { scan, filters: filters.into(), set_filters, metrics })
+    }
+
+    fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
+        let spec = self.within_hulls(&filters);
+        let description =
+            format!("{}, sets_by={:?}", self.description, filters.iter().map(|f| f.column).collect::<Vec<_>>());
+        Some(Arc::new(Self {
+            spec,
+            description,
+            set_filters: filters.into(),
+            version: self.version.clone(),
+            buffer: self.buffer.clone(),
+            metrics: self.metrics.clone(),
+        }))
+    }
+
+    fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(Self {
+            spec: self.within_hulls(filters),
+            description: self.description.clone(),
+            set_filters: self.set_filters.clone(),
+            version: self.version.clone(),
+            buffer: self.buffer.clone(),
+            metrics: self.metrics.clone(),
+        }))
     }
 
     fn describe(&self) -> String {
@@ -101,6 +140,7 @@ impl Source for TableSource {
 struct StartedScan {
     scan: Arc<CooperativeScan>,
     filters: Arc<[RowFilter]>,
+    set_filters: Arc<[SetFilter]>,
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
 }
 
@@ -108,7 +148,8 @@ impl StartedSource for StartedScan {
     fn feed(&self) -> Box<dyn Feed> {
         let consumer = self.scan.chunk_consumer();
         let filters = self.filters.iter().map(ActiveFilter::new).collect();
-        Box::new(ScanFeed { scan: self.scan.clone(), consumer, filters, metrics: self.metrics.clone() })
+        let sets = (!self.set_filters.is_empty()).then(|| SetScan::new(&self.set_filters));
+        Box::new(ScanFeed { scan: self.scan.clone(), consumer, filters, sets, metrics: self.metrics.clone() })
     }
 }
 
@@ -116,6 +157,7 @@ struct ScanFeed {
     scan: Arc<CooperativeScan>,
     consumer: ChunkConsumer,
     filters: Vec<ActiveFilter>,
+    sets: Option<SetScan>,
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
 }
 
@@ -145,14 +187,18 @@ impl ActiveFilter {
         self.rows_seen < Self::ROWS_ENOUGH || self.rows_dropped * 8 >= self.rows_seen
     }
 
-    /// Leaves those of a vector's rows that may have partners.
-    fn narrow(&mut self, origin: &ChunkOrigin, selection: &mut VectorSelection) {
+    /// Leaves those of a vector's rows that may have partners, and of their sets if they have some.
+    fn narrow(&mut self, origin: &ChunkOrigin, VectorRows { selection, sets }: &mut VectorRows) {
         let key = |column: &usize| Arc::new(origin.columns[*column].read_vectors(std::slice::from_ref(selection)));
         let keys: Vec<Arc<Vector>> = self.filter.columns.iter().map(key).collect();
         let row_count = selection.rows.count();
         let mut keep = vec![true; row_count];
         self.filter.keys.retain(&keys, &mut keep);
         selection.rows.retain_where(&keep);
+        if let Some(sets) = sets {
+            let mut keep = keep.iter();
+            sets.retain(|_| *keep.next().expect("a set for each row"));
+        }
         self.rows_seen += row_count;
         self.rows_dropped += row_count - selection.rows.count();
     }
@@ -170,7 +216,9 @@ impl Feed for ScanFeed {
                     let segments = columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column)));
                     let origin = Arc::new(ChunkOrigin { columns: segments.collect(), _pin: chunk.pin() });
                     let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
-                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, left: None };
+                    let segment = |column: usize| origin.columns[column].segment.clone();
+                    let sets = self.sets.as_mut().map(|scan| (scan.open(segment), scan));
+                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, sets, left: None };
                     Some(Box::new(morsel) as Box<dyn Morsel>)
                 }
             })
@@ -195,49 +243,66 @@ struct ChunkMorsel<'a> {
     chunk: FilteredChunk,
     origin: Arc<ChunkOrigin>,
     filters: &'a mut [ActiveFilter],
+    /// Where rows get sets.
+    sets: Option<(ChunkSets, &'a mut SetScan)>,
     /// Rows of the chunk that did not fit the batch before.
-    left: Option<VectorSelection>,
+    left: Option<VectorRows>,
+}
+
+/// Rows of a vector, with the set of each where they have sets.
+struct VectorRows {
+    selection: VectorSelection,
+    sets: Option<Vec<SetNumber>>,
 }
 
 impl ChunkMorsel<'_> {
     /// The next vector that has rows which are wanted, and these.
-    fn next_rows(&mut self) -> Option<VectorSelection> {
-        loop {
-            let (vector, rows) = self.consumer.next_vector(&mut self.chunk)?;
-            let mut selection = VectorSelection { vector, rows };
+    fn next_rows(&mut self) -> Result<Option<VectorRows>, ExecError> {
+        while let Some((vector, mut rows)) = self.consumer.next_vector(&mut self.chunk) {
+            let sets = match &mut self.sets {
+                None => None,
+                Some((chunk, scan)) => Some(scan.narrow(chunk, vector, &mut rows)?),
+            };
+            let mut rows = VectorRows { selection: VectorSelection { vector, rows }, sets };
             for filter in self.filters.iter_mut().filter(|filter| filter.is_worth_it()) {
-                filter.narrow(&self.origin, &mut selection);
-                if selection.rows.is_empty() {
+                if rows.selection.rows.is_empty() {
                     break;
                 }
+                filter.narrow(&self.origin, &mut rows);
             }
-            if !selection.rows.is_empty() {
-                return Some(selection);
+            if !rows.selection.rows.is_empty() {
+                return Ok(Some(rows));
             }
         }
+        Ok(None)
     }
 }
 
 impl Morsel for ChunkMorsel<'_> {
     fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
-        let mut selections: Vec<VectorSelection> = self.left.take().into_iter().collect();
-        let mut row_count: usize = selections.iter().map(|selection| selection.rows.count()).sum();
+        let mut parts: Vec<VectorRows> = self.left.take().into_iter().collect();
+        let mut row_count: usize = parts.iter().map(|part| part.selection.rows.count()).sum();
         while row_count < VECTOR_ROWS {
-            let Some(more) = self.next_rows() else { break };
-            row_count += more.rows.count();
-            if row_count > VECTOR_ROWS && !selections.is_empty() {
+            let Some(more) = self.next_rows()? else { break };
+            row_count += more.selection.rows.count();
+            if row_count > VECTOR_ROWS && !parts.is_empty() {
                 // A vector stays whole: what is decoded in one go was encoded in one go.
                 self.left = Some(more);
                 break;
             }
-            selections.push(more);
+            parts.push(more);
         }
-        if selections.is_empty() {
+        if parts.is_empty() {
             return Ok(None);
         }
+        let (selections, sets): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.selection, part.sets)).unzip();
         let rows = RowNumbers::of_selections(selections);
         let mut batch = Batch::new(rows.len());
         batch.push_deferred(self.origin.clone(), rows, 0..self.origin.columns.len());
+        if self.sets.is_some() {
+            let sets: Vec<SetNumber> = sets.into_iter().flatten().flatten().collect();
+            batch.push(Arc::new(set_column(&sets)));
+        }
         Ok(Some(batch))
     }
 }

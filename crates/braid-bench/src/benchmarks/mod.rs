@@ -4,6 +4,7 @@ pub mod cold_scan;
 pub mod footprint;
 pub mod load;
 pub mod one_pass;
+pub mod query_sets;
 pub mod scan_sharing;
 pub mod tpch_check;
 pub mod tpch_mix;

@@ -1,44 +1,45 @@
-//! `one-pass`: Q queries of one type with random parameters in one pass over lineitem, beside the same queries one after
-//! the other on DuckDB and on Braid's SQL (SharedDB, section 3; the sets of `braid_exec::query_set`).
+//! `one-pass`: Q queries of one type of QPipe's mix, with random parameters, in one pass; beside each of them alone on Braid
+//! and on DuckDB (SharedDB, VLDB 2012, sections 3 and 5).
 //!
-//! The pass takes chunks from a cooperative scan, one worker for each core, from a buffer that holds all of them; the time
-//! is from building the predicate indexes to having every query's rows. The mix answers half of the queries of each type
-//! from the same chunks. With it, the same pass with each representation of query sets.
+//! A type is a plan with parameters ([`SharedQueries`]); a pass shares it among the rows of parameters. The mix has as
+//! many queries of each of the eight types, whose passes follow each other. All tables lie in memory. The time of a pass
+//! is from the parameters to having every query's rows.
 //!
-//! Two of the mix's eight types, the ones without joins, so there are no goals yet. DuckDB is asked [`ALONE_MAX`] queries, one
-//! after the other; what more of them would take is counted in proportion and says so.
+//! Alone on Braid is the query's text, planned and run by the engine. A pass of one query is measured in turn with that, and
+//! with the same plan with the query's constants in place of the parameters, neither of which knows anything of sets: so
+//! what sets cost shows where they are of no use.
+//!
+//! DuckDB is asked [`ALONE_MAX`] queries of a type, one after the other; what more of them would take is counted in proportion
+//! and says so.
 //!
 //! The answers that are checked: the first queries of each pass against the same text as SQL.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use braid_base::{ByteSize, ColumnId, SystemClock};
-use braid_buffer::{BufferManager, BufferOptions, CooperativeScanHandle, ScanPolicy, ScanRequest};
+use braid_base::ByteSize;
 use braid_engine::Database;
-use braid_exec::query_set::bitmap::BitmapSets;
-use braid_exec::query_set::class::InternedSets;
-use braid_exec::query_set::list::ListSets;
-use braid_exec::{AggregationPlan, GroupRow, QueryGroups, QuerySets, SharedAggregation};
-use braid_storage::{Segment, TableVersion};
-use serde::Deserialize;
-use tokio::task::JoinSet;
+use braid_exec::executor::Executor;
+use braid_exec::plan::Plan;
+use braid_exec::result_rows::ResultRows;
+use braid_exec::sort::{SortSpec, SortWorker};
+use braid_exec::{ExecError, FixedBudget, SharedPlan};
+use braid_io::ResidentMemory;
 
 use crate::answer::RowOrder;
 use crate::benchmark::BenchResult;
 use crate::client::{Client, SessionClient};
 use crate::data_directory::{open_tpch, tpch_parquet};
-use crate::duckdb::run_duckdb;
-use crate::report::{Figure, number, plain_table, right};
-use crate::tpch::pass_templates::PASS_COLUMNS;
-use crate::tpch::{PassQueries, PassTemplate, TpchTable};
+use crate::duckdb::DuckDbSession;
+use crate::report::{Figure, Goal, number, plain_table, right};
+use crate::tpch::{MIX_NUMBERS, SharedQueries, TpchSources};
 use crate::{BenchError, BenchOptions};
 
 /// Numbers of queries in a pass.
 const QUERY_COUNTS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
 
-/// Of how many queries the time alone is taken; more are counted in proportion.
-const ALONE_MAX: usize = 32;
+/// Of how many queries of a type the time alone is taken; more are counted in proportion.
+const ALONE_MAX: usize = 16;
 
 /// How many queries of each type of a pass are checked.
 const CHECKED: usize = 4;
@@ -46,267 +47,273 @@ const CHECKED: usize = 4;
 /// Most passes of which the median is taken; fewer when they take longer than the time for a measurement.
 const RUNS_MAX: usize = 5;
 
-/// Numbers of queries at which the representations of query sets are compared.
-const REPRESENTATION_COUNTS: [usize; 6] = [2, 16, 64, 256, 1024, 4096];
+/// Times that a pass of one query and the query alone are run in turn.
+const TURNS: usize = 9;
 
-/// The script that runs the same queries on DuckDB.
-const DUCKDB_SCRIPT: &str = include_str!("../../../../bench/peers/duckdb_queries.py");
+/// Most memory of a pass.
+const PASS_MEMORY: ByteSize = ByteSize(2 << 30);
 
-/// The queries of a pass, by type.
-struct Workload {
-    name: &'static str,
-    templates: &'static [PassTemplate],
-}
+/// How many times DuckDB's time a pass of the mix takes, for so many queries.
+const MIX_GOALS: [(usize, f64); 3] = [(64, 12.0), (256, 35.0), (1024, 80.0)];
 
-const WORKLOADS: [Workload; 3] = [
-    Workload { name: "Q1", templates: &[PassTemplate::Q1] },
-    Workload { name: "Q6", templates: &[PassTemplate::Q6] },
-    Workload { name: "Q1 and Q6", templates: &[PassTemplate::Q1, PassTemplate::Q6] },
-];
+/// Most times that a pass of one query takes what it takes alone.
+const ONE_QUERY_GOAL: f64 = 1.25;
 
-/// What DuckDB's script prints.
-#[derive(Deserialize)]
-struct DuckDb {
-    seconds: f64,
-    version: String,
-}
+/// Most memory of a process that makes passes of 1024 queries: 2 GB.
+const RESIDENT_GOAL_MB: f64 = 2e3;
 
 /// Runs it.
 pub async fn run(options: &BenchOptions) -> BenchResult {
     let database = open_tpch(options, None).await?;
-    let lineitem = Lineitem::open(&database)?;
+    let tables = TpchSources::hot(&database);
+    let parquet = tpch_parquet(options).await?;
+    let mut duckdb = tokio::task::spawn_blocking(move || DuckDbSession::start(&parquet))
+        .await
+        .map_err(|e| BenchError::other("starting DuckDB", e))??;
     let mut figures = Vec::new();
-    for workload in &WORKLOADS {
-        figures.extend(compare(options, &database, &lineitem, workload).await?);
+    let mut alone = Vec::new();
+    for number in MIX_NUMBERS {
+        let of_type = Alone::measure(number, &database, &tables, &mut duckdb).await?;
+        check(&database, &tables, number).await?;
+        figures.extend(compare(options, &tables, &[number], &format!("Q{number}"), of_type).await?);
+        alone.push(of_type);
     }
-    figures.extend(compare_representations(options, &lineitem).await?);
+    figures.extend(one_query(&alone));
+    figures.extend(compare(options, &tables, &MIX_NUMBERS, "mix", Alone::mean(&alone)).await?);
+    let memory =
+        ResidentMemory::of(std::process::id()).map_err(|e| BenchError::other("reading this process's memory", e))?;
+    let figure = Figure::new("resident at most, with the tables in memory", memory.peak_bytes as f64 / 1e6, "MB");
+    figures.push(figure.with_goal(Goal::AtMost(RESIDENT_GOAL_MB)));
     Ok(figures)
 }
 
-/// One workload at every number of queries.
+/// Some types at every number of queries, which are divided among the types.
 async fn compare(
     options: &BenchOptions,
-    database: &Arc<Database>,
-    lineitem: &Lineitem,
-    workload: &Workload,
+    tables: &TpchSources,
+    numbers: &[u8],
+    name: &str,
+    alone: Alone,
 ) -> BenchResult {
-    let name = workload.name;
-    let alone = Alone::measure(options, database, workload).await?;
-    let mut table = plain_table(&["queries", "one pass s", "queries/s", "DuckDB s", "DuckDB / pass", "Braid SQL s"]);
+    let header = ["queries", "different", "sets", "one pass s", "queries/s", "alone s", "DuckDB s", "DuckDB / pass"];
+    let mut table = plain_table(&header);
     let mut figures = Vec::new();
     // Fewer queries than types would not be the workload that the others are asked.
-    for count in QUERY_COUNTS.into_iter().filter(|count| *count >= workload.templates.len()) {
-        let queries = workload.queries(count);
-        let pass_s = lineitem.median_pass_s::<InternedSets>(options, &queries).await?;
-        check(database, lineitem, &queries).await?;
-        let sql_s = alone.sql_s * count as f64;
-        let duckdb_s = alone.duckdb.as_ref().map(|duckdb| duckdb.seconds * count as f64);
+    for count in QUERY_COUNTS.into_iter().filter(|count| *count >= numbers.len()) {
+        let share = |at: usize| count / numbers.len() + usize::from(at < count % numbers.len());
+        let queries = |(at, number): (usize, &u8)| SharedQueries::random(*number, share(at), u64::from(*number));
+        let queries: Vec<SharedQueries> = numbers.iter().enumerate().map(queries).collect();
+        let Passes { median_s, distinct_count, set_count } = passes(options, tables, &queries).await?;
+        let duckdb_s = alone.duckdb_s.map(|seconds| seconds * count as f64);
         table.add_row([
             right(count.to_string()),
-            right(number(pass_s)),
-            right(number(count as f64 / pass_s)),
+            right(distinct_count.to_string()),
+            right(set_count.to_string()),
+            right(number(median_s)),
+            right(number(count as f64 / median_s)),
+            right(number(alone.braid_s * count as f64)),
             right(duckdb_s.map_or_else(String::new, number)),
-            right(duckdb_s.map_or_else(String::new, |s| number(s / pass_s))),
-            right(number(sql_s)),
+            right(duckdb_s.map_or_else(String::new, |s| number(s / median_s))),
         ]);
-        figures.push(Figure::new(format!("{name}: one pass of {count}"), pass_s, "s"));
+        figures.push(Figure::new(format!("{name}: one pass of {count}"), median_s, "s"));
         if let Some(duckdb_s) = duckdb_s {
-            let figure = format!("{name}: DuckDB, in proportion to {ALONE_MAX} queries / one pass of {count}");
-            figures.push(Figure::new(figure, duckdb_s / pass_s, ""));
+            let figure = Figure::new(format!("{name}: DuckDB / one pass of {count}"), duckdb_s / median_s, "");
+            let goal = MIX_GOALS.iter().find(|(queries, _)| numbers.len() > 1 && *queries == count);
+            figures.push(goal.map_or(figure.clone(), |(_, times)| figure.with_goal(Goal::AtLeast(*times))));
         }
     }
-    let beside = alone.duckdb.map_or_else(String::new, |duckdb| format!(", DuckDB {}", duckdb.version));
-    println!("{name}, hot{beside}; one after the other: in proportion to {ALONE_MAX} queries");
+    println!("{name}, hot; alone and on DuckDB: one after the other, in proportion to {ALONE_MAX} queries of a type");
     println!("{table}");
     Ok(figures)
 }
 
-/// The three representations of query sets, on the mix; one that takes longer for a pass than a measurement may is not
-/// asked for more queries.
-async fn compare_representations(options: &BenchOptions, lineitem: &Lineitem) -> BenchResult {
-    let mut seconds = [0.0; 3];
-    let mut table = plain_table(&["queries", "lists s", "bitmaps s", "interned s"]);
-    let mut figures = Vec::new();
-    for count in REPRESENTATION_COUNTS {
-        let queries = WORKLOADS[2].queries(count);
-        let mut row = vec![right(count.to_string())];
-        for (at, name) in ["lists", "bitmaps", "interned sets"].into_iter().enumerate() {
-            if seconds[at] > options.seconds {
-                row.push(right(String::new()));
-                continue;
-            }
-            let pass_s = match at {
-                0 => lineitem.median_pass_s::<ListSets>(options, &queries).await?,
-                1 => lineitem.median_pass_s::<BitmapSets>(options, &queries).await?,
-                _ => lineitem.median_pass_s::<InternedSets>(options, &queries).await?,
-            };
-            seconds[at] = pass_s;
-            row.push(right(number(pass_s)));
-            figures.push(Figure::new(format!("one pass of {count} with {name}"), pass_s, "s"));
-        }
-        table.add_row(row);
+/// What a pass of one query costs beside the query alone.
+fn one_query(alone: &[Alone]) -> Vec<Figure> {
+    let mut table = plain_table(&["query", "text ms", "bound plan ms", "pass of one ms", "ratio to the faster"]);
+    let mut logarithms = 0.0;
+    for (query, times) in MIX_NUMBERS.iter().zip(alone) {
+        let ratio = times.pass_of_one_s / times.text_s.min(times.bound_s);
+        logarithms += ratio.ln();
+        table.add_row([
+            right(format!("Q{query}")),
+            right(number(times.text_s * 1e3)),
+            right(number(times.bound_s * 1e3)),
+            right(number(times.pass_of_one_s * 1e3)),
+            right(number(ratio)),
+        ]);
     }
-    println!("representations of query sets, Q1 and Q6");
-    println!("{table}");
-    Ok(figures)
+    println!("one query, alone and as a pass, in turn\n{table}");
+    let mean = (logarithms / alone.len() as f64).exp();
+    let figure =
+        Figure::new("a pass of one query / the query alone, in whichever form is faster, geometric mean", mean, "");
+    vec![figure.with_goal(Goal::AtMost(ONE_QUERY_GOAL))]
 }
 
-/// What a query of a workload takes alone.
+/// What queries of a type take alone, in seconds.
+#[derive(Clone, Copy)]
 struct Alone {
-    sql_s: f64,
-    duckdb: Option<DuckDb>,
+    braid_s: f64,
+    duckdb_s: Option<f64>,
+    /// One query, in three forms in turn.
+    text_s: f64,
+    bound_s: f64,
+    pass_of_one_s: f64,
 }
 
 impl Alone {
     async fn measure(
-        options: &BenchOptions,
+        number: u8,
         database: &Arc<Database>,
-        workload: &Workload,
+        tables: &TpchSources,
+        duckdb: &mut Option<DuckDbSession>,
     ) -> Result<Self, BenchError> {
-        let sql: Vec<String> = workload.queries(ALONE_MAX).iter().flat_map(PassQueries::sql).collect();
+        let queries = SharedQueries::random(number, ALONE_MAX, u64::from(number));
+        let texts = queries.sql();
         let mut client = SessionClient::new(database);
-        client.run(&sql[0]).await?;
+        client.run(&texts[0]).await?;
         let start = Instant::now();
-        for text in &sql {
+        for text in &texts {
             client.run(text).await?;
         }
-        let sql_s = start.elapsed().as_secs_f64() / sql.len() as f64;
-        let parquet = tpch_parquet(options).await?;
-        let input = serde_json::to_vec(&sql).map_err(|e| BenchError::other("writing queries", e))?;
-        let duckdb: Option<DuckDb> = run_duckdb(DUCKDB_SCRIPT, &[&parquet], input).await?;
-        let duckdb = duckdb.map(|duckdb| DuckDb { seconds: duckdb.seconds / sql.len() as f64, ..duckdb });
-        Ok(Self { sql_s, duckdb })
+        let braid_s = start.elapsed().as_secs_f64() / ALONE_MAX as f64;
+        let one = SharedQueries::random(number, 1, u64::from(number));
+        let bound = one.plan(tables).bind(&one.parameters()[0]);
+        let mut forms = [const { Vec::new() }; 3];
+        for _ in 0..TURNS {
+            for (form, seconds) in forms.iter_mut().enumerate() {
+                let start = Instant::now();
+                match form {
+                    0 => drop(client.run(&texts[0]).await?),
+                    1 => drop(alone(&bound).await?),
+                    _ => drop(pass(tables, &one).await?),
+                }
+                seconds.push(start.elapsed().as_secs_f64());
+            }
+        }
+        let [text_s, bound_s, pass_of_one_s] = forms.map(median);
+        let duckdb_s = match duckdb {
+            Some(duckdb) => Some(tokio::task::block_in_place(|| duckdb_seconds(duckdb, &texts))?),
+            None => None,
+        };
+        Ok(Self { braid_s, duckdb_s, text_s, bound_s, pass_of_one_s })
+    }
+
+    /// A query of a random type.
+    fn mean(types: &[Self]) -> Self {
+        let mean = |seconds: fn(&Self) -> f64| types.iter().map(seconds).sum::<f64>() / types.len() as f64;
+        let duckdb_s: Option<f64> = types.iter().map(|of_type| of_type.duckdb_s).sum();
+        Self {
+            braid_s: mean(|of_type| of_type.braid_s),
+            duckdb_s: duckdb_s.map(|sum| sum / types.len() as f64),
+            text_s: mean(|of_type| of_type.text_s),
+            bound_s: mean(|of_type| of_type.bound_s),
+            pass_of_one_s: mean(|of_type| of_type.pass_of_one_s),
+        }
     }
 }
 
-/// Compares the first queries of a pass with their texts as SQL.
-async fn check(database: &Arc<Database>, lineitem: &Lineitem, queries: &[PassQueries]) -> Result<(), BenchError> {
-    let rows = lineitem.pass::<InternedSets>(queries).await?;
+/// Seconds of a query, after one that warms up. Blocks.
+fn duckdb_seconds(duckdb: &mut DuckDbSession, queries: &[String]) -> Result<f64, BenchError> {
+    duckdb.run(&queries[0])?;
+    let mut sum = 0.0;
+    for sql in queries {
+        sum += duckdb.run(sql)?.seconds;
+    }
+    Ok(sum / queries.len() as f64)
+}
+
+/// Passes of the same queries.
+struct Passes {
+    median_s: f64,
+    /// Of all types.
+    distinct_count: usize,
+    /// Of all types.
+    set_count: usize,
+}
+
+async fn passes(options: &BenchOptions, tables: &TpchSources, queries: &[SharedQueries]) -> Result<Passes, BenchError> {
+    let mut seconds = Vec::with_capacity(RUNS_MAX);
+    let (mut distinct_count, mut set_count) = (0, 0);
+    for run in 0..=RUNS_MAX {
+        let start = Instant::now();
+        (distinct_count, set_count) = (0, 0);
+        for of_type in queries {
+            let pass = pass(tables, of_type).await?;
+            distinct_count += pass.distinct_count;
+            set_count += pass.set_count;
+        }
+        // The first warms up.
+        if run > 0 {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+        if seconds.iter().sum::<f64>() > options.seconds {
+            break;
+        }
+    }
+    Ok(Passes { median_s: median(seconds), distinct_count, set_count })
+}
+
+fn median(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
+/// What a pass gives.
+struct Pass {
+    /// The rows of each query.
+    rows: Vec<ResultRows>,
+    distinct_count: usize,
+    set_count: usize,
+}
+
+fn failed(error: ExecError) -> BenchError {
+    BenchError::other("running a plan", error)
+}
+
+fn executor() -> (Executor, Arc<FixedBudget>) {
+    let budget = FixedBudget::new(PASS_MEMORY);
+    (Executor::new(std::thread::available_parallelism().map_or(1, usize::from), budget.clone()), budget)
+}
+
+/// One pass, from the queries' parameters to their rows.
+async fn pass(tables: &TpchSources, queries: &SharedQueries) -> Result<Pass, BenchError> {
+    let (executor, budget) = executor();
+    let plan = queries.plan(tables);
+    let shared = SharedPlan::new(&plan, &queries.parameters(), budget.clone()).map_err(failed)?;
+    let collected = executor.run_shared(&shared, |_| collector(&budget)).await.map_err(failed)?;
+    let rows = |sinks: Vec<SortWorker>| SortWorker::finish(sinks, plan.column_count()).map_err(failed);
+    Ok(Pass {
+        rows: collected.into_iter().map(rows).collect::<Result<_, _>>()?,
+        distinct_count: shared.distinct_count(),
+        set_count: shared.set_count(),
+    })
+}
+
+/// A plan of one query, from the plan to its rows.
+async fn alone(plan: &Plan) -> Result<ResultRows, BenchError> {
+    let (executor, budget) = executor();
+    let sinks = executor.run(plan, || collector(&budget)).await.map_err(failed)?;
+    SortWorker::finish(sinks, plan.column_count()).map_err(failed)
+}
+
+/// Keeps rows in the order in which they come.
+fn collector(budget: &Arc<FixedBudget>) -> SortWorker {
+    SortWorker::new(Arc::new(SortSpec { keys: Vec::new(), limit: None }), budget.clone())
+}
+
+/// Compares the first queries of passes with their texts as SQL.
+async fn check(database: &Arc<Database>, tables: &TpchSources, number: u8) -> Result<(), BenchError> {
     let mut client = SessionClient::new(database);
-    for (queries, rows) in queries.iter().zip(rows) {
+    for count in [1, CHECKED, 64] {
+        let queries = SharedQueries::random(number, count, u64::from(number));
+        let rows = pass(tables, &queries).await?.rows;
         for (text, rows) in queries.sql().into_iter().zip(rows).take(CHECKED) {
+            let found = queries.answer(rows.columns()).map_err(|e| BenchError::other("reading a pass", e))?;
             let expected = client.answer(&text).await?;
             expected
-                .compare(&queries.answer(&rows), RowOrder::Kept)
+                .compare(&found, RowOrder::Kept)
                 .map_err(|difference| BenchError::WrongAnswer { query: text, difference: difference.to_string() })?;
         }
     }
     Ok(())
-}
-
-impl Workload {
-    /// So many queries, divided among the templates.
-    fn queries(&self, count: usize) -> Vec<PassQueries> {
-        let types = self.templates.len();
-        let share = |at: usize| count / types + usize::from(at < count % types);
-        let of = |(at, template): (usize, &PassTemplate)| PassQueries::random(*template, share(at), at as u64);
-        self.templates.iter().enumerate().map(of).filter(|queries| !queries.is_empty()).collect()
-    }
-}
-
-/// The table in a buffer of its own that holds all of it.
-struct Lineitem {
-    buffer: Arc<BufferManager>,
-    version: Arc<TableVersion>,
-    columns: Vec<ColumnId>,
-}
-
-/// One worker's part in each aggregation of a pass.
-type Found = Vec<QueryGroups>;
-
-impl Lineitem {
-    fn open(database: &Arc<Database>) -> Result<Self, BenchError> {
-        let catalog = database.store().snapshot();
-        let version = catalog.table(TpchTable::Lineitem.name()).expect("the data directory was just filled");
-        let column = |name: &&str| version.def.column(name).expect("lineitem has its columns").0;
-        let columns: Vec<ColumnId> = PASS_COLUMNS.iter().map(column).collect();
-        let stored = version.chunks.iter().flat_map(|chunk| {
-            columns.iter().map(|column| u64::from(chunk.segments[usize::from(column.0)].stored_bytes))
-        });
-        let options = BufferOptions {
-            capacity: ByteSize(stored.sum::<u64>() * 5 / 4),
-            policy: ScanPolicy::Relevance,
-            loads_in_flight_max: database.config().loads_in_flight_max,
-        };
-        let buffer = BufferManager::new(Arc::clone(database.device()), Arc::new(SystemClock::new()), options);
-        Ok(Self { buffer, version: Arc::clone(version), columns })
-    }
-
-    /// The median time of a pass, after one that fills the buffer.
-    async fn median_pass_s<S: QuerySets + Send + 'static>(
-        &self,
-        options: &BenchOptions,
-        queries: &[PassQueries],
-    ) -> Result<f64, BenchError>
-    where
-        S::Column: Send,
-    {
-        self.pass::<S>(queries).await?;
-        let mut seconds = Vec::with_capacity(RUNS_MAX);
-        while seconds.len() < RUNS_MAX && seconds.iter().sum::<f64>() < options.seconds {
-            let start = Instant::now();
-            self.pass::<S>(queries).await?;
-            seconds.push(start.elapsed().as_secs_f64());
-        }
-        seconds.sort_by(f64::total_cmp);
-        Ok(seconds[seconds.len() / 2])
-    }
-
-    /// One pass: the rows of each query, by type.
-    async fn pass<S: QuerySets + Send + 'static>(
-        &self,
-        queries: &[PassQueries],
-    ) -> Result<Vec<Vec<Vec<GroupRow>>>, BenchError>
-    where
-        S::Column: Send,
-    {
-        let request = ScanRequest {
-            version: Arc::clone(&self.version),
-            chunks: (0..self.version.chunks.len()).collect(),
-            columns: self.columns.clone(),
-            in_order: false,
-        };
-        let scan = Arc::new(self.buffer.register(request));
-        let plans: Vec<AggregationPlan> = queries.iter().map(PassQueries::plan).collect();
-        let mut workers = JoinSet::new();
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            workers.spawn(work::<S>(Arc::clone(&scan), Arc::clone(&self.version), plans.clone()));
-        }
-        let mut merged: Option<Found> = None;
-        while let Some(found) = workers.join_next().await {
-            let found = found.map_err(|e| BenchError::other("a worker's task", e))??;
-            merged = Some(match merged {
-                None => found,
-                Some(merged) => merge(merged, found)?,
-            });
-        }
-        Ok(merged.expect("there is a worker").into_iter().map(QueryGroups::into_rows).collect())
-    }
-}
-
-/// Takes chunks until there are none.
-async fn work<S: QuerySets>(
-    scan: Arc<CooperativeScanHandle>,
-    version: Arc<TableVersion>,
-    plans: Vec<AggregationPlan>,
-) -> Result<Found, BenchError> {
-    let mut aggregations: Vec<SharedAggregation<S>> = plans.into_iter().map(SharedAggregation::new).collect();
-    while let Some(chunk) = scan.next().await {
-        let chunk = chunk.map_err(|e| BenchError::other("scanning lineitem", e))?;
-        let rows = version.chunks[chunk.chunk].row_count as usize;
-        let segments: Vec<&Segment> = chunk.segments.iter().map(AsRef::as_ref).collect();
-        for aggregation in &mut aggregations {
-            aggregation.consume(&segments, rows).map_err(|e| BenchError::other("a pass over lineitem", e))?;
-        }
-        tokio::task::yield_now().await;
-    }
-    let finish = |aggregation: SharedAggregation<S>| aggregation.finish();
-    aggregations.into_iter().map(finish).collect::<Result<_, _>>().map_err(|e| BenchError::other("a pass", e))
-}
-
-fn merge(mut merged: Found, found: Found) -> Result<Found, BenchError> {
-    for (to, from) in merged.iter_mut().zip(found) {
-        to.merge(from).map_err(|e| BenchError::other("merging a pass", e))?;
-    }
-    Ok(merged)
 }

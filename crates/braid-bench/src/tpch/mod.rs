@@ -7,20 +7,20 @@
 //! | [`load`](mod@load) | from the generator into a database |
 //! | [`queries`] | the 22 queries with validation parameters |
 //! | [`answers`] | what two independent engines agreed they answer |
-//! | [`pass_templates`] | the types of the mix that one pass over a table answers, as shared plans |
 //! | [`mix`] | the eight-query mix with random parameters |
+//! | [`shared_templates`] | its types as plans with parameters, which many queries share |
 
 pub mod answers;
 pub mod generator;
 pub mod load;
 pub mod mix;
-pub mod pass_templates;
 pub mod queries;
+pub mod shared_templates;
 pub mod tables;
 
 pub use answers::{STORED_SCALES, check_query};
 pub use load::{LoadReport, Progress, check_scale, ensure, load};
-pub use mix::{MixQuery, QueryMix};
-pub use pass_templates::{PassQueries, PassTemplate};
+pub use mix::{MIX_NUMBERS, MixParameters, MixQuery, QueryMix};
 pub use queries::{QUERIES, query};
+pub use shared_templates::{SharedQueries, TpchSources};
 pub use tables::TpchTable;

@@ -78,7 +78,10 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     assert!(read("relevance") > 0.0 && read("relevance") <= read("normal"), "{sharing:?}");
 
     let pass = run("one-pass", &options).await;
-    assert!(value(&pass, "Q1 and Q6: one pass of 1024") > 0.0, "{pass:?}");
+    assert!(value(&pass, "mix: one pass of 1024") > 0.0, "{pass:?}");
+
+    let sets = run("query-sets", &options).await;
+    assert!(value(&sets, "one pass of 4096 with interned sets, one worker") > 0.0, "{sets:?}");
 
     let power = run("tpch-power", &options).await;
     assert!(value(&power, "Braid / DataFusion on Parquet") > 0.0);

@@ -182,9 +182,10 @@ impl Coverage<'_> {
             Expr::Literal(
                 ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)),
                 _,
-            ) => text.clone(),
+            ) => Expression::Constant(Some(Scalar::Bytes(text.clone().into()))),
             _ => return Ok(None),
         };
+        let pattern = Box::new(pattern);
         let matches = Expression::Like { value: Box::new(self.expression(&like.expr, schema)?), pattern };
         Ok(Some(if like.negated { Expression::Not(Box::new(matches)) } else { matches }))
     }

@@ -5,6 +5,9 @@
 mod definition;
 mod memory_tables;
 mod random_plans;
+mod shared_aggregates;
+mod shared_joins;
+mod shared_plans;
 
 use std::time::Duration;
 

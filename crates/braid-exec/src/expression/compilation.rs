@@ -38,10 +38,14 @@ pub(super) fn compile(expression: Expression) -> Node {
         Expression::Not(value) => Node::Not(boxed(value)),
         Expression::IsNull(value) => Node::IsNull(boxed(value)),
         Expression::In { value, list } => Node::In { value: boxed(value), set: Box::new(ValueSet::new(list)) },
-        Expression::Like { value, pattern } => {
-            let pattern = Box::new(LikePattern::new(&pattern));
-            Node::Like { value: boxed(value), pattern, cache: DictionaryCache::default() }
-        }
+        Expression::Like { value, pattern } => match compile(*pattern) {
+            Node::Constant(None) => return Node::Constant(None),
+            Node::Constant(Some(pattern)) => {
+                let pattern = Box::new(LikePattern::new(bytes_of(&pattern)));
+                Node::Like { value: boxed(value), pattern, cache: DictionaryCache::default() }
+            }
+            _ => panic!("the patterns of LIKE are constants when the plan runs"),
+        },
         Expression::Case { branches, otherwise } => return case(branches, otherwise),
         Expression::DatePart { part, value } => Node::DatePart { part, value: boxed(value) },
         Expression::Substring { value, start, length } => {
@@ -53,6 +57,13 @@ pub(super) fn compile(expression: Expression) -> Node {
         }
     };
     folded(node)
+}
+
+fn bytes_of(text: &Scalar) -> &[u8] {
+    match text {
+        Scalar::Bytes(bytes) => bytes,
+        other => panic!("{other:?} as a pattern of LIKE"),
+    }
 }
 
 /// A constant, if all below is constant and it has a value.

@@ -28,7 +28,7 @@ impl fmt::Display for Expression {
                 }
                 f.write_str(")")
             }
-            Self::Like { value, pattern } => write!(f, "{value} LIKE '{pattern}'"),
+            Self::Like { value, pattern } => write!(f, "{value} LIKE {pattern}"),
             Self::Case { branches, otherwise } => {
                 f.write_str("CASE")?;
                 branches.iter().try_for_each(|(condition, result)| write!(f, " WHEN {condition} THEN {result}"))?;

@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 
 /// A pattern, prepared.
 #[derive(Debug)]
-pub(super) enum LikePattern {
+pub(crate) enum LikePattern {
     /// No `%`, no `_`.
     Exact(Vec<u8>),
     /// Pieces of plain text with `%` between them.
@@ -24,7 +24,7 @@ pub(super) enum LikePattern {
 
 /// What lies between two `%`.
 #[derive(Debug, Default)]
-pub(super) struct Piece(Vec<Token>);
+pub(crate) struct Piece(Vec<Token>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
@@ -34,8 +34,8 @@ enum Token {
 
 impl LikePattern {
     /// From the pattern as SQL writes it.
-    pub fn new(pattern: &str) -> Self {
-        let mut pieces = pieces(pattern.as_bytes());
+    pub fn new(pattern: &[u8]) -> Self {
+        let mut pieces = pieces(pattern);
         let last = pieces.pop().expect("a pattern without % is one piece");
         if pieces.is_empty() {
             return last.plain().map_or_else(|| Self::Characters(last), Self::Exact);
@@ -50,6 +50,28 @@ impl LikePattern {
             }
             _ => Self::General { prefix, middles: pieces, suffix: last },
         }
+    }
+
+    /// Whether it has no `_`.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Exact(_) | Self::Plain { .. })
+    }
+
+    /// Memory held, roughly.
+    pub fn bytes(&self) -> usize {
+        let tokens = |piece: &Piece| size_of_val(piece) + size_of_val(&piece.0[..]);
+        let held = match self {
+            Self::Exact(text) => text.len(),
+            Self::Plain { prefix, middles, suffix } => {
+                let middle = |middle: &Finder<'static>| size_of_val(middle) + middle.needle().len();
+                prefix.len() + middles.iter().map(middle).sum::<usize>() + suffix.len()
+            }
+            Self::Characters(piece) => tokens(piece),
+            Self::General { prefix, middles, suffix } => {
+                tokens(prefix) + middles.iter().map(tokens).sum::<usize>() + tokens(suffix)
+            }
+        };
+        size_of::<Self>() + held
     }
 
     /// Whether a string matches.
@@ -196,7 +218,7 @@ mod tests {
         #[test]
         fn patterns_match_as_defined(pattern in "[ab%%_é日\\\\]{0,8}", strings in prop::collection::vec("[ab_%é日\\\\]{0,9}", 8)) {
             let characters: Vec<char> = pattern.chars().collect();
-            let prepared = LikePattern::new(&pattern);
+            let prepared = LikePattern::new(pattern.as_bytes());
             for string in strings {
                 let expected = is_like(&string.chars().collect::<Vec<char>>(), &characters);
                 prop_assert_eq!(prepared.matches(string.as_bytes()), expected, "{} like {}", string, pattern);
@@ -207,7 +229,11 @@ mod tests {
     #[test]
     fn pieces_do_not_overlap() {
         let check = |pattern: &str, string: &str, expected: bool| {
-            assert_eq!(LikePattern::new(pattern).matches(string.as_bytes()), expected, "{string} like {pattern}");
+            assert_eq!(
+                LikePattern::new(pattern.as_bytes()).matches(string.as_bytes()),
+                expected,
+                "{string} like {pattern}"
+            );
         };
         check("ab%ba", "aba", false);
         check("ab%ba", "abba", true);

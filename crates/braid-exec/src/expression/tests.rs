@@ -65,7 +65,10 @@ fn compare(comparison: Comparison, left: Expression, right: Expression) -> Expre
 }
 
 fn like(value: Expression, pattern: &str) -> Expression {
-    Expression::Like { value: Box::new(value), pattern: pattern.to_owned() }
+    Expression::Like {
+        value: Box::new(value),
+        pattern: Box::new(Expression::Constant(Some(Scalar::Bytes(pattern.into())))),
+    }
 }
 
 fn case(branches: Vec<(Expression, Expression)>, otherwise: Option<Expression>) -> Expression {
@@ -156,9 +159,10 @@ fn value(expression: &Expression, row: &[Option<Scalar>]) -> Result<Option<Scala
         Expression::In { value: part, list } => {
             value(part, row)?.and_then(|value| truth(list.iter().any(|constant| order(&value, constant).is_eq())))
         }
-        Expression::Like { value: part, pattern } => {
-            value(part, row)?.and_then(|value| truth(LikePattern::new(pattern).matches(bytes(&value))))
-        }
+        Expression::Like { value: part, pattern: text } => match (value(part, row)?, value(text, row)?) {
+            (Some(value), Some(pattern)) => truth(LikePattern::new(bytes(&pattern)).matches(bytes(&value))),
+            _ => None,
+        },
         Expression::Case { branches, otherwise } => {
             for (condition, result) in branches {
                 if value(condition, row)? == truth(true) {

@@ -11,12 +11,13 @@ use braid_base::ByteSize;
 use super::dense_groups::DenseGroups;
 use super::direct_groups::DirectGroups;
 use super::hashed_groups::HashedGroups;
+use super::paired_groups::PairedGroups;
 use super::stored_keys::StoredKeys;
 use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::vector::{Values, Vector};
 
 /// Group numbers below this; the last ones mean something else in tables.
-const GROUPS_MAX: usize = u32::MAX as usize - 1;
+pub(super) const GROUPS_MAX: usize = u32::MAX as usize - 1;
 
 /// When one way of finding groups gives way to the next.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,8 @@ pub(super) struct GroupTable {
     keys: StoredKeys,
     finder: Finder,
     thresholds: Thresholds,
+    /// Whether the last key column is the set of queries that a row is for.
+    has_sets: bool,
     new: Vec<u32>,
 }
 
@@ -52,6 +55,8 @@ enum Finder {
     Single,
     Dense(DenseGroups),
     Direct(DirectGroups),
+    /// One integer and a set.
+    Paired(PairedGroups),
     Hashed(HashedGroups),
 }
 
@@ -59,7 +64,12 @@ impl GroupTable {
     /// No groups yet, of so many key columns; without any, the one group.
     pub(super) fn new(column_count: usize, thresholds: Thresholds) -> Self {
         let finder = if column_count == 0 { Finder::Single } else { Finder::Undecided };
-        Self { keys: StoredKeys::new(column_count), finder, thresholds, new: Vec::new() }
+        Self { keys: StoredKeys::new(column_count), finder, thresholds, has_sets: false, new: Vec::new() }
+    }
+
+    /// The same; `has_sets`: whether the last key column is the set of queries that a row is for.
+    pub(super) fn with_sets(column_count: usize, has_sets: bool, thresholds: Thresholds) -> Self {
+        Self { has_sets, ..Self::new(column_count, thresholds) }
     }
 
     /// The same, found by hash from the beginning: for keys that hashes have scattered.
@@ -69,6 +79,17 @@ impl GroupTable {
             table.finder = Finder::Hashed(HashedGroups::of_keys(&table.keys));
         }
         table
+    }
+
+    /// The groups of these keys, each there once. Nothing is looked up.
+    pub(super) fn of_keys(columns: Vec<Vector>, thresholds: Thresholds) -> Self {
+        Self {
+            keys: StoredKeys::of_columns(columns),
+            finder: Finder::Undecided,
+            thresholds,
+            has_sets: false,
+            new: Vec::new(),
+        }
     }
 
     /// Replaces `groups` by the groups of the rows.
@@ -87,7 +108,9 @@ impl GroupTable {
         if matches!(self.finder, Finder::Undecided) && row_count > 0 {
             self.finder = self.decide(keys);
         }
-        if !self.find_without_hashing(keys, row_count, groups) {
+        let is_found = self.find_without_hashing(keys, row_count, groups)
+            || self.pair_up() && self.find_without_hashing(keys, row_count, groups);
+        if !is_found {
             self.finder = Finder::Hashed(HashedGroups::of_keys(&self.keys));
         }
         if let Finder::Hashed(hashed) = &mut self.finder {
@@ -111,11 +134,27 @@ impl GroupTable {
             Finder::Direct(direct) => {
                 integers(&keys[0]).is_some_and(|values| direct.find(&values, keys[0].valid(), group_count, groups, new))
             }
+            Finder::Paired(paired) => find_paired(paired, keys, group_count, groups, new),
         };
         if found {
             self.keys.append(keys, &self.new);
         }
         found
+    }
+
+    /// Goes from few values to any, of one integer and a set; false where this is no way.
+    fn pair_up(&mut self) -> bool {
+        if !self.has_sets || self.keys.columns().len() != 2 || !matches!(self.finder, Finder::Dense(_)) {
+            return false;
+        }
+        let mut paired = PairedGroups::new(self.thresholds.direct_slots);
+        let keys: Vec<Arc<Vector>> = self.keys.columns().iter().cloned().map(Arc::new).collect();
+        // Each is there once, so the groups keep their numbers.
+        let is_found = find_paired(&mut paired, &keys, 0, &mut Vec::new(), &mut Vec::new());
+        if is_found {
+            self.finder = Finder::Paired(paired);
+        }
+        is_found
     }
 
     fn decide(&self, keys: &[Arc<Vector>]) -> Finder {
@@ -151,10 +190,23 @@ impl GroupTable {
             Finder::Undecided | Finder::Single => 0,
             Finder::Dense(dense) => dense.bytes(),
             Finder::Direct(direct) => direct.bytes(),
+            Finder::Paired(paired) => paired.bytes(),
             Finder::Hashed(hashed) => hashed.bytes(),
         };
         self.keys.bytes() + finder
     }
+}
+
+fn find_paired(
+    paired: &mut PairedGroups,
+    keys: &[Arc<Vector>],
+    group_count: usize,
+    groups: &mut Vec<u32>,
+    new: &mut Vec<u32>,
+) -> bool {
+    let sets = integers(&keys[1]).expect("sets are integers");
+    let found = |values: Cow<'_, [i64]>| paired.find(&values, keys[0].valid(), &sets, group_count, groups, new);
+    integers(&keys[0]).is_some_and(found)
 }
 
 /// The integers of a vector, if all fit 64 bits.
@@ -175,7 +227,7 @@ pub(super) fn narrow(values: &[i128], valid: Option<&[bool]>) -> Option<Vec<i64>
     narrowed.collect()
 }
 
-fn too_many_groups() -> ExecError {
+pub(super) fn too_many_groups() -> ExecError {
     let reason = format!("{GROUPS_MAX} groups are the most");
     ExecError::Memory(MemoryExceeded { operator: "aggregation", asked: ByteSize(0), reason })
 }

@@ -5,9 +5,9 @@ use braid_base::ByteSize;
 use braid_base::random::{Random, SeededRandom};
 
 use super::*;
-use crate::FixedBudget;
 use crate::byte_strings::ByteStrings;
 use crate::vector::CodedStrings;
+use crate::{FixedBudget, QueryBitmap};
 
 const BATCH_ROWS: usize = 1024;
 
@@ -68,6 +68,16 @@ fn processor_time_ns() -> f64 {
 
 /// Prints what a row costs while it is consumed, and what a group costs at the end.
 fn measure(name: &str, spec: AggregationSpec, columns: &[Vec<Arc<Vector>>], worker_count: usize) {
+    measure_with_sets(name, spec, None, columns, worker_count);
+}
+
+fn measure_with_sets(
+    name: &str,
+    spec: AggregationSpec,
+    sets: Option<SetColumn>,
+    columns: &[Vec<Arc<Vector>>],
+    worker_count: usize,
+) {
     let spec = Arc::new(spec);
     let batch_count = columns.iter().map(Vec::len).min().unwrap();
     let mut best = (f64::MAX, f64::MAX);
@@ -75,8 +85,8 @@ fn measure(name: &str, spec: AggregationSpec, columns: &[Vec<Arc<Vector>>], work
     let mut bytes = 0;
     for _ in 0..3 {
         let budget = FixedBudget::new(ByteSize(8 << 30));
-        let mut workers: Vec<AggregationWorker> =
-            (0..worker_count).map(|_| AggregationWorker::new(spec.clone(), budget.clone())).collect();
+        let worker = || AggregationWorker::with_thresholds(&spec, sets.clone(), budget.clone(), Thresholds::default());
+        let mut workers: Vec<AggregationWorker> = (0..worker_count).map(|_| worker()).collect();
         let begin = processor_time_ns();
         for at in 0..batch_count {
             let vectors = columns.iter().map(|column| column[at].clone());
@@ -178,4 +188,48 @@ fn groups_of_strings_and_distinct_values() {
     let spec = |keys: &[usize]| AggregationSpec { keys: keys.to_vec(), aggregates: vec![distinct] };
     measure("distinct integers", spec(&[]), &columns, 2);
     measure("distinct integers by strings", spec(&[0, 6]), &columns, 2);
+}
+
+/// What it costs beside the same without sets that rows carry one of so many sets of 256 queries: by set number random,
+/// or one for each key.
+#[test]
+#[ignore = "a measurement"]
+fn groups_that_many_queries_share() {
+    let rows = 24 * CHUNK_ROWS;
+    let store = SetStore::new(256, FixedBudget::new(ByteSize(1 << 28))).unwrap();
+    let mut random = SeededRandom::new(1);
+    let mut set = || {
+        let words: Vec<bool> = (0..256).map(|_| random.chance(1, 2)).collect();
+        store.number_of(&QueryBitmap::from_fn(256, |query| words[query.index()])).unwrap()
+    };
+    let numbers: Vec<i64> = (0..100).map(|_| set().value()).collect();
+    let amounts = random_integers(rows, 5000);
+    let names = |count: usize| coded(rows, &names(count));
+    let clustered: Vec<i64> = (0..rows as i64).map(|row| row / 32 * 32 + row % 32 / 4).collect();
+    let mut random = SeededRandom::new(2);
+    let scattered: Vec<i64> = (0..rows).map(|_| random.below(1 << 18) as i64).collect();
+    let sum =
+        |keys: &[usize]| AggregationSpec { keys: keys.to_vec(), aggregates: vec![call(AggregateFunction::Sum, 0)] };
+    let cases: [(&str, Vec<Vec<Arc<Vector>>>); 4] = [
+        ("no keys", vec![]),
+        ("two coded strings", vec![names(25), names(7)]),
+        ("a clustered integer", vec![integers(&clustered)]),
+        ("an integer of 262144", vec![integers(&scattered)]),
+    ];
+    for (name, keys) in cases {
+        let spec = || sum(&(1..=keys.len()).collect::<Vec<_>>());
+        let columns: Vec<_> = [amounts.clone()].into_iter().chain(keys.iter().cloned()).collect();
+        measure(name, spec(), &columns, 2);
+        for set_count in [1, 4, 100] {
+            let set = |row: usize| numbers[(row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize % set_count];
+            let by_row: Vec<i64> = (0..rows).map(|row| set(row >> 1 ^ row << 7)).collect();
+            let by_key: Vec<i64> = scattered.iter().map(|key| set(*key as usize)).collect();
+            let shapes = [("by row", by_row), ("by key", by_key)];
+            for (shape, sets) in &shapes[..if name == "an integer of 262144" { 2 } else { 1 }] {
+                let columns: Vec<_> = columns.iter().cloned().chain([integers(sets)]).collect();
+                let sets = Some(SetColumn { store: store.clone(), column: columns.len() - 1 });
+                measure_with_sets(&format!("{name}, {set_count} sets {shape}"), spec(), sets, &columns, 2);
+            }
+        }
+    }
 }

@@ -5,6 +5,9 @@
 //! workers in their order. Each worker's groups are put in the order of partitions once, by the first thread that needs
 //! it; threads begin with different workers.
 //!
+//! When many queries share the groups, a worker has one for each key and set of queries, and merging makes the sets of a
+//! key disjoint (`atom_groups`), also of what one worker has alone.
+//!
 //! Invariant: the workers' groups do not change any more, so threads share them without locks.
 
 use std::ops::Range;
@@ -12,11 +15,13 @@ use std::sync::{Arc, OnceLock};
 
 use super::aggregate_plan::AggregatePlan;
 use super::aggregate_states::InputStates;
+use super::atom_groups::{MetSets, Targets};
 use super::distinct_values::DistinctValues;
 use super::group_table::{GroupTable, Thresholds};
+use super::partition_order::PartitionOrder;
+use super::set_refinement::Refinements;
 use super::{AggregationSpec, AggregationWorker, OPERATOR};
 use crate::exec_error::{ExecError, MemoryExceeded};
-use crate::key_hashes::KeyHasher;
 use crate::vector::Vector;
 use crate::{MemoryBudget, Reservation};
 
@@ -24,7 +29,7 @@ use crate::{MemoryBudget, Reservation};
 const PARTITIONS_MAX: usize = 1 << 10;
 
 /// Groups that are looked up at once.
-const MERGED_ROWS: usize = 1024;
+pub(super) const MERGED_ROWS: usize = 1024;
 
 /// All workers' groups, in disjoint partitions that different threads can ask for.
 #[derive(Debug)]
@@ -34,12 +39,16 @@ pub struct Aggregation {
     thresholds: Thresholds,
     workers: Vec<MetGroups>,
     partition_count: usize,
+    /// When many queries share the groups.
+    refinements: Option<Refinements>,
 }
 
 /// What one worker has met.
 #[derive(Debug)]
 pub(super) struct MetGroups {
     pub(super) table: GroupTable,
+    /// Key columns without that of the sets.
+    key_count: usize,
     pub(super) inputs: Vec<Accumulated>,
     pub(super) budget: Arc<dyn MemoryBudget>,
     pub(super) reservation: Reservation,
@@ -53,46 +62,29 @@ pub(super) enum Accumulated {
     Distinct(Box<DistinctValues>),
 }
 
-/// A worker's groups in the order of partitions.
-#[derive(Debug)]
-struct PartitionOrder {
-    groups: Ordered,
-    /// A group's place within its partition; needed for distinct values only.
-    places: Vec<u32>,
-    /// The pairs of each input with distinct values.
-    pairs: Vec<Option<Ordered>>,
-    _reservation: Reservation,
-}
-
-/// Rows in the order of partitions.
-#[derive(Debug, Default)]
-struct Ordered {
-    rows: Vec<u32>,
-    /// Where each partition's rows end.
-    ends: Vec<usize>,
-}
-
 impl Aggregation {
-    /// The groups of workers that have consumed all their rows. Those of one aggregation share its spec.
+    /// The groups of workers that have consumed all their rows. Those of one aggregation share its spec, and whether
+    /// they look at sets.
     ///
     /// # Errors
     /// When a sum of distinct values goes out of range.
     pub fn of_workers(spec: Arc<AggregationSpec>, workers: Vec<AggregationWorker>) -> Result<Self, ExecError> {
         let thresholds = workers.first().map_or_else(Thresholds::default, AggregationWorker::thresholds);
+        let refinements = workers.first().and_then(AggregationWorker::refinements);
         let plan = AggregatePlan::new(&spec);
         let workers = workers.into_iter().map(AggregationWorker::into_groups);
         let mut workers: Vec<MetGroups> = workers.filter(|worker| worker.table.group_count() > 0).collect();
         workers.iter_mut().try_for_each(MetGroups::finish)?;
-        if let [worker] = &mut workers[..] {
+        let is_ready = workers.len() <= 1 && refinements.is_none();
+        if let Some(worker) = workers.first_mut().filter(|_| is_ready) {
             worker.accumulate_distinct_values(&plan)?;
         }
         let group_count: usize = workers.iter().map(|worker| worker.table.group_count()).sum();
         let partitions = group_count.div_ceil(thresholds.groups_per_partition).max(1);
-        let partition_count =
-            if workers.len() <= 1 { partitions } else { partitions.next_power_of_two().min(PARTITIONS_MAX) };
+        let partition_count = if is_ready { partitions } else { partitions.next_power_of_two().min(PARTITIONS_MAX) };
         // The only group is in one piece.
         let partition_count = if spec.keys.is_empty() { 1 } else { partition_count };
-        Ok(Self { spec, plan, thresholds, workers, partition_count })
+        Ok(Self { spec, plan, thresholds, workers, partition_count, refinements })
     }
 
     /// Number of partitions, at least one.
@@ -100,12 +92,16 @@ impl Aggregation {
         self.partition_count
     }
 
-    /// The groups of a partition: key columns, then results, in the spec's order. Any number of rows.
+    /// The groups of a partition: key columns, then results, in the spec's order; the set last, if many queries share the
+    /// groups. Any number of rows.
     ///
     /// # Errors
     /// When a result goes out of range, or merging takes more memory than there is.
     pub fn partition(&self, partition: usize) -> Result<Vec<Vector>, ExecError> {
         assert!(partition < self.partition_count, "partition {partition} of {}", self.partition_count);
+        if let Some(refinements) = &self.refinements {
+            return self.refined_partition(partition, refinements);
+        }
         match &self.workers[..] {
             [] => self.results_of_nothing(),
             [worker] => {
@@ -118,15 +114,42 @@ impl Aggregation {
                 self.results(worker, groups)
             }
             workers => {
-                for at in 0..workers.len() {
-                    workers[(partition + at) % workers.len()].order(self.partition_count)?;
-                }
+                self.order_workers(partition)?;
                 let mut merged = MetGroups::to_merge(&self.spec, &self.plan, self);
                 workers.iter().try_for_each(|worker| merged.merge(worker, partition, self.partition_count))?;
                 merged.accumulate_distinct_values(&self.plan)?;
                 self.results(&merged, 0..merged.table.group_count())
             }
         }
+    }
+
+    /// Puts all workers' groups in order, beginning with another worker for each partition.
+    fn order_workers(&self, partition: usize) -> Result<(), ExecError> {
+        let workers = &self.workers;
+        (0..workers.len()).try_for_each(|at| {
+            workers[(partition + at) % workers.len()].order(self.partition_count)?;
+            Ok(())
+        })
+    }
+
+    /// The groups of a partition, of each key for disjoint sets.
+    fn refined_partition(&self, partition: usize, refinements: &Refinements) -> Result<Vec<Vector>, ExecError> {
+        let partition_count = self.partition_count;
+        self.order_workers(partition)?;
+        let mut met = MetSets::new(self.spec.keys.len(), partition_count > 1, self.thresholds, refinements);
+        for worker in &self.workers {
+            let rows = worker.order(partition_count)?.groups.of_partition(partition);
+            met.add(worker.table.keys(), rows)?;
+        }
+        let (mut groups, keys) = met.refine(refinements)?;
+        let table = GroupTable::of_keys(keys, self.thresholds);
+        let budget = refinements.budget().clone();
+        let mut merged = MetGroups::new(table, self.spec.keys.len(), &self.plan, self.thresholds, budget);
+        for (at, worker) in self.workers.iter().enumerate() {
+            merged.merge_inputs(worker, worker.order(partition_count)?, partition, &groups.targets(at)?)?;
+        }
+        merged.accumulate_distinct_values(&self.plan)?;
+        self.results(&merged, 0..merged.table.group_count())
     }
 
     /// Without rows there are no groups; without keys there is one all the same.
@@ -142,30 +165,32 @@ impl Aggregation {
 
     fn results(&self, groups: &MetGroups, range: Range<usize>) -> Result<Vec<Vector>, ExecError> {
         let rows: Vec<u32> = (range.start as u32..range.end as u32).collect();
-        let keys = groups.table.keys().iter().map(|key| Ok(key.take(&rows)));
+        let columns = groups.table.keys().iter().map(|key| Ok(key.take(&rows)));
+        let (keys, sets) = (columns.clone().take(groups.key_count), columns.skip(groups.key_count));
         let results = self.plan.results.iter().map(|result| match &groups.inputs[result.input] {
             Accumulated::States(states) => states.results(result.function, result.argument, range.clone()),
             Accumulated::Distinct(_) => unreachable!("distinct values were accumulated before"),
         });
-        keys.chain(results).collect()
+        keys.chain(results).chain(sets).collect()
     }
 }
 
 impl MetGroups {
-    /// No groups yet.
+    /// Nothing accumulated yet. `key_count`: of the table's key columns those that are not the set.
     pub(super) fn new(
         table: GroupTable,
+        key_count: usize,
         plan: &AggregatePlan,
-        has_keys: bool,
         thresholds: Thresholds,
         budget: Arc<dyn MemoryBudget>,
     ) -> Self {
+        let has_keys = !table.keys().is_empty();
         let inputs = plan.inputs.iter().map(|input| match input.distinct {
             true => Accumulated::Distinct(Box::new(DistinctValues::new(has_keys, thresholds))),
             false => Accumulated::States(InputStates::new(input)),
         });
         let reservation = Reservation::new(budget.clone(), OPERATOR);
-        Self { table, inputs: inputs.collect(), budget, reservation, order: OnceLock::new() }
+        Self { table, key_count, inputs: inputs.collect(), budget, reservation, order: OnceLock::new() }
     }
 
     /// No groups yet, to merge those of an aggregation's workers into.
@@ -174,7 +199,7 @@ impl MetGroups {
             1 => GroupTable::new(spec.keys.len(), all.thresholds),
             _ => GroupTable::hashed(spec.keys.len(), all.thresholds),
         };
-        Self::new(table, plan, !spec.keys.is_empty(), all.thresholds, all.workers[0].budget.clone())
+        Self::new(table, spec.keys.len(), plan, all.thresholds, all.workers[0].budget.clone())
     }
 
     /// Nothing is looked up any more.
@@ -209,6 +234,11 @@ impl MetGroups {
         self.reserve()
     }
 
+    /// The key columns that say to which partition a group belongs.
+    pub(super) fn partitioning_keys(&self) -> &[Vector] {
+        &self.table.keys()[..self.key_count]
+    }
+
     /// This worker's groups in the order of partitions.
     fn order(&self, partition_count: usize) -> Result<&PartitionOrder, ExecError> {
         let order = self.order.get_or_init(|| PartitionOrder::new(self, partition_count));
@@ -225,88 +255,35 @@ impl MetGroups {
             self.table.find(&keys, rows.len(), &mut found)?;
             groups.extend_from_slice(&found);
         }
+        self.merge_inputs(worker, order, partition, &Targets::one_each(groups))
+    }
+
+    /// Adds what a worker has accumulated for its groups of a partition to the groups that they go to.
+    fn merge_inputs(
+        &mut self,
+        worker: &Self,
+        order: &PartitionOrder,
+        partition: usize,
+        targets: &Targets,
+    ) -> Result<(), ExecError> {
         let group_count = self.table.group_count();
+        let rows = targets.rows(order.groups.of_partition(partition));
         for ((to, from), pairs) in self.inputs.iter_mut().zip(&worker.inputs).zip(&order.pairs) {
             match (to, from) {
-                (Accumulated::States(to), Accumulated::States(from)) => to.merge(from, rows, &groups, group_count)?,
+                (Accumulated::States(to), Accumulated::States(from)) => {
+                    to.merge(from, &rows, targets.groups(), group_count)?;
+                }
                 (Accumulated::Distinct(to), Accumulated::Distinct(from)) => {
                     let pairs = pairs.as_ref().expect("pairs were ordered with the groups").of_partition(partition);
-                    let pair_groups = from.groups_at(pairs);
-                    let pair_groups = pair_groups.map(|group| groups[order.places[group as usize] as usize]);
-                    to.merge(&pair_groups.collect::<Vec<u32>>(), from.values(), pairs)?;
+                    for pairs in pairs.chunks(MERGED_ROWS) {
+                        let places = from.groups_at(pairs).map(|group| order.places[group as usize]);
+                        let (groups, pairs) = targets.follow(places, pairs);
+                        to.merge(&groups, from.values(), &pairs)?;
+                    }
                 }
                 _ => unreachable!("workers of one aggregation accumulate the same"),
             }
         }
         self.reserve()
-    }
-}
-
-impl PartitionOrder {
-    fn new(worker: &MetGroups, partition_count: usize) -> Result<Self, MemoryExceeded> {
-        let group_count = worker.table.group_count();
-        let pair_count = |input: &Accumulated| match input {
-            Accumulated::States(_) => 0,
-            Accumulated::Distinct(values) => values.count(),
-        };
-        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
-        let mut reservation = Reservation::new(worker.budget.clone(), OPERATOR);
-        // A hash, a partition, a row and a place for each group; a partition, a row and a group for each pair.
-        match reservation.resize(group_count * (8 + 4 + 4 + 4) + pair_counts * (4 + 4 + 4)) {
-            Err(ExecError::Memory(exceeded)) => return Err(exceeded),
-            resized => resized.expect("a reservation fails for memory only"),
-        }
-        let mut hashes = Vec::new();
-        KeyHasher::default().fill(worker.table.keys(), 0..group_count, &mut hashes);
-        // Tables take the upper bits of the hash, and these must not be the same for all groups of a partition.
-        let partition = |hash: &u64| (*hash as usize & (partition_count - 1)) as u32;
-        let partitions: Vec<u32> = hashes.iter().map(partition).collect();
-        let groups = Ordered::by_partition(&partitions, partition_count);
-        let places = if pair_counts > 0 { groups.places() } else { Vec::new() };
-        let pairs = worker.inputs.iter().map(|input| match input {
-            Accumulated::States(_) => None,
-            Accumulated::Distinct(values) => {
-                let pairs: Vec<u32> = values.groups().iter().map(|group| partitions[*group as usize]).collect();
-                Some(Ordered::by_partition(&pairs, partition_count))
-            }
-        });
-        Ok(Self { pairs: pairs.collect(), groups, places, _reservation: reservation })
-    }
-}
-
-impl Ordered {
-    /// Rows, each with its partition, in the order of partitions and within them as they were.
-    fn by_partition(partitions: &[u32], partition_count: usize) -> Self {
-        let mut counts = vec![0; partition_count];
-        partitions.iter().for_each(|partition| counts[*partition as usize] += 1);
-        let mut ends = Vec::with_capacity(partition_count);
-        let mut begin = 0;
-        for count in &mut counts {
-            begin += *count;
-            ends.push(begin);
-            *count = begin - *count;
-        }
-        let mut rows = vec![0; partitions.len()];
-        for (row, partition) in (0..).zip(partitions) {
-            let next = &mut counts[*partition as usize];
-            rows[*next] = row;
-            *next += 1;
-        }
-        Self { rows, ends }
-    }
-
-    fn of_partition(&self, partition: usize) -> &[u32] {
-        let begin = if partition == 0 { 0 } else { self.ends[partition - 1] };
-        &self.rows[begin..self.ends[partition]]
-    }
-
-    /// For each row, its place within its partition.
-    fn places(&self) -> Vec<u32> {
-        let mut places = vec![0; self.rows.len()];
-        for partition in 0..self.ends.len() {
-            let rows = self.of_partition(partition).iter();
-            (0..).zip(rows).for_each(|(place, row)| places[*row as usize] = place);
-        }
-        places
     }
 }

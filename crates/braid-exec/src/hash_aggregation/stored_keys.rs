@@ -21,6 +21,12 @@ impl StoredKeys {
         Self { columns: (0..column_count).map(|_| Vector::integers(Vec::new())).collect(), count: 0 }
     }
 
+    /// Groups with these keys, of at least one column.
+    pub(super) fn of_columns(columns: Vec<Vector>) -> Self {
+        let count = columns[0].len();
+        Self { columns, count }
+    }
+
     /// Number of groups.
     pub(super) fn count(&self) -> usize {
         self.count

@@ -1,5 +1,7 @@
 //! Aggregations against their definition, row by row, over all ways of finding groups and of sharing work.
 
+mod shared_passes;
+
 use std::collections::BTreeMap;
 
 use braid_base::ByteSize;
@@ -226,9 +228,15 @@ fn thresholds(random: &mut SeededRandom) -> Thresholds {
     }
 }
 
-fn run(spec: &Arc<AggregationSpec>, batches: Vec<Batch>, worker_count: usize, thresholds: Thresholds) -> Vec<Row> {
+fn run(
+    spec: &Arc<AggregationSpec>,
+    sets: Option<SetColumn>,
+    batches: Vec<Batch>,
+    worker_count: usize,
+    thresholds: Thresholds,
+) -> Vec<Row> {
     let budget = FixedBudget::new(ByteSize(1 << 30));
-    let worker = || AggregationWorker::with_thresholds(spec.clone(), budget.clone(), thresholds);
+    let worker = || AggregationWorker::with_thresholds(spec, sets.clone(), budget.clone(), thresholds);
     let mut workers: Vec<AggregationWorker> = (0..worker_count).map(|_| worker()).collect();
     for (at, mut batch) in batches.into_iter().enumerate() {
         workers[at % worker_count].consume(&mut batch).unwrap();
@@ -281,7 +289,7 @@ fn check(seed: u64, row_count: usize, key_count: usize, aggregate_count: usize, 
         rest = after;
     }
     let thresholds = thresholds(&mut random);
-    let found = run(&spec, batches, worker_count, thresholds);
+    let found = run(&spec, None, batches, worker_count, thresholds);
     assert_eq!(sorted(&found), sorted(&expected(&spec, &rows)), "{spec:?} {thresholds:?}");
 }
 

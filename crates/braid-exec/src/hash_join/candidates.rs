@@ -86,3 +86,19 @@ impl Candidates {
         Some(pairs)
     }
 }
+
+impl Pairs {
+    /// Each row that has a group with it, where a group is its only row.
+    pub(crate) fn of_unique(groups: &[u32]) -> Self {
+        let (mut probe_rows, mut build_rows) = (vec![0; groups.len()], vec![0; groups.len()]);
+        let mut count = 0;
+        for (at, group) in groups.iter().enumerate() {
+            probe_rows[count] = at as u32;
+            build_rows[count] = *group;
+            count += usize::from(*group != NO_ROW);
+        }
+        probe_rows.truncate(count);
+        build_rows.truncate(count);
+        Self { probe_rows, build_rows }
+    }
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::batch::Origin;
 use crate::hash_join::candidates::{Candidates, Pairs};
 use crate::hash_join::join_table::Finder;
-use crate::hash_join::{JoinKind, JoinTable};
+use crate::hash_join::{JoinKind, JoinTable, PairStream};
 use crate::vector::{NO_ROW, Values};
 use crate::{Batch, ExecError, Vector};
 
@@ -54,8 +54,7 @@ impl JoinProbe {
         if batch.row_count() == 0 {
             return Ok(());
         }
-        let keys: Vec<Arc<Vector>> = self.table.spec.probe_keys.iter().map(|key| batch.column(*key)).collect();
-        self.table.find(&keys, batch.row_count(), &mut self.finder, &mut self.groups);
+        let keys = self.find(&mut batch);
         let kind = self.table.spec.kind;
         if self.residual.is_some() {
             return self.probe_with_residual(batch, &keys, emit);
@@ -75,6 +74,25 @@ impl JoinProbe {
         }
     }
 
+    /// The group of each row of a batch, [`NO_ROW`] for none; a group may have no rows.
+    pub(crate) fn groups(&mut self, batch: &mut Batch) -> &[u32] {
+        self.find(batch);
+        &self.groups
+    }
+
+    /// The pairs with equal keys that a batch makes, whatever the join's kind; nothing is emitted or marked.
+    pub(crate) fn pairs(&mut self, batch: &mut Batch) -> PairStream {
+        self.find(batch);
+        PairStream::of_groups(&self.table, &self.groups)
+    }
+
+    /// Looks up the groups of a batch's rows.
+    fn find(&mut self, batch: &mut Batch) -> Vec<Arc<Vector>> {
+        let keys: Vec<Arc<Vector>> = self.table.spec.probe_keys.iter().map(|key| batch.column(*key)).collect();
+        self.table.find(&keys, batch.row_count(), &mut self.finder, &mut self.groups);
+        keys
+    }
+
     fn mark_groups(&self) {
         for group in self.groups.iter().filter(|group| **group != NO_ROW) {
             self.table.mark(*group);
@@ -87,7 +105,7 @@ impl JoinProbe {
             self.push_build_columns(&mut batch, self.groups.clone());
             return emit(batch);
         }
-        let (probe_rows, build_rows) = compact(&self.groups);
+        let Pairs { probe_rows, build_rows } = Pairs::of_unique(&self.groups);
         if build_rows.is_empty() {
             return Ok(());
         }
@@ -245,20 +263,6 @@ impl JoinProbe {
         self.decide(batch, with_null_keys, |place| table.null_key_rows[place as usize], perhaps_paired, emit)?;
         self.decide(batch, with_all, |row| row, perhaps_paired, emit)
     }
-}
-
-/// The positions of groups, and the groups.
-fn compact(groups: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let (mut probe_rows, mut build_rows) = (vec![0; groups.len()], vec![0; groups.len()]);
-    let mut count = 0;
-    for (at, group) in groups.iter().enumerate() {
-        probe_rows[count] = at as u32;
-        build_rows[count] = *group;
-        count += usize::from(*group != NO_ROW);
-    }
-    probe_rows.truncate(count);
-    build_rows.truncate(count);
-    (probe_rows, build_rows)
 }
 
 /// [`Batch::retain`] without branches on what is kept.

@@ -111,6 +111,11 @@ impl JoinTable {
         self.spec.build_keys.iter().map(|key| self.columns[*key].clone()).collect()
     }
 
+    /// A column of the build side; only where columns are kept, as they are for joins that make pairs.
+    pub(crate) fn column(&self, at: usize) -> &Vector {
+        &self.columns[at]
+    }
+
     pub(crate) fn finder(&self) -> Finder {
         Finder::default()
     }

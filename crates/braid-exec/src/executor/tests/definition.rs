@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::memory_tables::{Table, canonical, compare, compare_rows, integer};
 use super::*;
-use crate::expression::{Arithmetic, Comparison};
+use crate::expression::{Arithmetic, Comparison, LikePattern};
 use crate::hash_aggregation::{AggregateCall, AggregateFunction, AverageKind};
 use crate::hash_join::JoinKind;
 use crate::sort::SortKey;
@@ -72,6 +72,7 @@ impl Definition<'_> {
                 let rows: Result<Vec<Vec<Row>>, Stop> = plans.iter().map(|plan| self.answer(plan)?.all()).collect();
                 Answer { rows: rows?.concat(), order: Order::Any }
             }
+            Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {
                 let parameters: Result<Vec<Value>, Stop> = subqueries.iter().map(|plan| self.scalar(plan)).collect();
                 Definition { tables: self.tables, parameters: parameters? }.answer(input)?
@@ -144,8 +145,10 @@ impl Definition<'_> {
             Expression::In { value: part, list } => {
                 value(part)?.and_then(|part| boolean(list.iter().any(|known| compare(&part, known).is_eq())))
             }
-            Expression::Like { value: part, pattern } => match value(part)? {
-                Some(Scalar::Bytes(text)) => boolean(text.starts_with(pattern.strip_suffix('%').unwrap().as_bytes())),
+            Expression::Like { value: part, pattern } => match (value(part)?, value(pattern)?) {
+                (Some(Scalar::Bytes(text)), Some(Scalar::Bytes(pattern))) => {
+                    boolean(LikePattern::new(&pattern).matches(&text))
+                }
                 _ => None,
             },
             Expression::Case { branches, otherwise } => {

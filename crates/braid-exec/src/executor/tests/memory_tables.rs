@@ -161,7 +161,12 @@ impl Table {
             };
             kinds.iter().zip(&variety).map(&mut value).collect()
         };
-        let rows: Vec<Row> = (0..row_count).map(&mut row).collect();
+        let rows = (0..row_count).map(&mut row).collect();
+        Self::of_rows(number, kinds, rows, random)
+    }
+
+    /// A table of these rows, in pieces and forms of all sorts.
+    pub fn of_rows(number: usize, kinds: Vec<Kind>, rows: Vec<Row>, random: &mut SeededRandom) -> Arc<Self> {
         let mut parts = Vec::new();
         let mut rest = &rows[..];
         while !rest.is_empty() {
@@ -173,10 +178,11 @@ impl Table {
             parts.push(Arc::new(ResultRows::new(part.len(), columns.collect())));
             rest = after;
         }
-        let rows = rows.into_iter().map(|row| row.into_iter().map(canonical).collect()).collect();
+        let rows: Vec<Row> = rows.into_iter().map(|row| row.into_iter().map(canonical).collect()).collect();
         let obedience =
             [Obedience::None, Obedience::Bounds, Obedience::Keys, Obedience::Both][random.below(4) as usize];
-        let (batch_rows, yields) = (1 + random.below(64) as usize, random.chance(1, 4));
+        let batch_rows = 1 + random.below(if rows.len() > 300 { VECTOR_ROWS as u64 } else { 64 }) as usize;
+        let yields = random.chance(1, 4);
         Arc::new(Self { number, kinds, rows, parts, obedience, batch_rows, yields })
     }
 }

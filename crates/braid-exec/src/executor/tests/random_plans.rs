@@ -46,6 +46,25 @@ impl Generator {
         Self { random, tables, step, mostly_joins, parameters: Vec::new() }
     }
 
+    /// Lets plans have parameters; says what they are.
+    pub fn take_parameters(&mut self) -> Vec<Kind> {
+        self.parameters = (0..1 + self.below(4)).map(|_| self.one_of(&KINDS)).collect();
+        self.parameters.clone()
+    }
+
+    /// Constants for parameters.
+    pub fn parameter_row(&mut self, kinds: &[Kind]) -> Vec<Value> {
+        let constant = |kind: &Kind| match self.constant(*kind) {
+            Expression::Constant(Some(Scalar::Bytes(_))) if self.chance(1, 3) => {
+                let pattern = self.one_of(&["%", "a%", "%b%", "_", "%a%b%", "b_%"]);
+                Some(Scalar::Bytes(pattern.into()))
+            }
+            Expression::Constant(constant) => constant,
+            _ => unreachable!("a constant"),
+        };
+        kinds.iter().map(constant).collect()
+    }
+
     fn below(&mut self, bound: usize) -> usize {
         self.random.below(bound as u64) as usize
     }
@@ -340,8 +359,12 @@ impl Generator {
             }
             4 => Expression::IsNull(self.leaf(kind, kinds).into()),
             5 if kind == Kind::Text => {
-                let pattern = self.one_of(&["%", "a%", "b%", "a string%"]).to_owned();
-                Expression::Like { value: self.leaf(kind, kinds).into(), pattern }
+                let pattern = self.one_of(&["%", "a%", "b%", "a string%", "%t%r%", "_ %", "%b"]);
+                let pattern = match self.parameter(Kind::Text) {
+                    Some(pattern) if self.chance(1, 2) => pattern,
+                    _ => Expression::Constant(Some(Scalar::Bytes(pattern.into()))),
+                };
+                Expression::Like { value: self.leaf(kind, kinds).into(), pattern: pattern.into() }
             }
             5 => {
                 let first = self.random.below(4);

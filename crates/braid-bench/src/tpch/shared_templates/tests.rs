@@ -1,0 +1,103 @@
+//! Every template, bound to the parameters of random queries and run, beside the engine's answer to their texts.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use braid_base::ByteSize;
+use braid_engine::Database;
+use braid_exec::FixedBudget;
+use braid_exec::executor::Executor;
+use braid_exec::result_rows::ResultRows;
+use braid_exec::sort::{SortSpec, SortWorker};
+
+use super::*;
+use crate::BenchOptions;
+use crate::answer::RowOrder;
+use crate::client::{Client, SessionClient};
+use crate::data_directory::open_tpch;
+use crate::tpch::MIX_NUMBERS;
+
+/// Queries of each type.
+const QUERIES: usize = 10;
+
+const SEED: u64 = 3;
+
+async fn tiny_database(directory: &Path) -> Arc<Database> {
+    let options = BenchOptions {
+        peer: None,
+        data: directory.to_owned(),
+        scale: 0.01,
+        clients: Vec::new(),
+        seconds: 1.0,
+        buffer: None,
+        connections: 1,
+        rows: 1,
+        json: None,
+    };
+    open_tpch(&options, None).await.unwrap()
+}
+
+async fn rows_of(plan: &Plan) -> ResultRows {
+    let budget = FixedBudget::new(ByteSize(1 << 30));
+    // Without keys, rows stay in the order in which they come.
+    let in_their_order = Arc::new(SortSpec { keys: Vec::new(), limit: None });
+    let executor = Executor::new(2, budget.clone());
+    let workers = executor.run(plan, || SortWorker::new(in_their_order.clone(), budget.clone())).await.unwrap();
+    SortWorker::finish(workers, plan.column_count()).unwrap()
+}
+
+/// Conditions with parameters that are not directly above a source.
+fn late_conditions(plan: &Plan) -> usize {
+    match plan {
+        Plan::Source { .. } => 0,
+        Plan::Filter { input, condition } => {
+            let is_late = !matches!(**input, Plan::Source { .. }) && format!("{condition:?}").contains("Parameter(");
+            usize::from(is_late) + late_conditions(input)
+        }
+        Plan::Project { input, .. } | Plan::Aggregate { input, .. } | Plan::Sort { input, .. } => {
+            late_conditions(input)
+        }
+        Plan::Join { build, probe, .. } => late_conditions(build) + late_conditions(probe),
+        other => panic!("templates have no {other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_template_answers_as_its_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = tiny_database(directory.path()).await;
+    let tables = TpchSources::new(&database);
+    let mut client = SessionClient::new(&database);
+    for number in MIX_NUMBERS {
+        let queries = SharedQueries::random(number, QUERIES, SEED);
+        let template = queries.plan(&tables);
+        assert_eq!(late_conditions(&template), usize::from(number == 19), "Q{number}");
+        assert_eq!(template.column_count(), queries.column_types().len());
+        let mut different_answers = BTreeSet::new();
+        for (sql, parameters) in queries.sql().iter().zip(queries.parameters()) {
+            let expected = client.answer(sql).await.unwrap();
+            let found = queries.answer(rows_of(&template.bind(&parameters)).await.columns()).unwrap();
+            if let Err(difference) = expected.compare(&found, RowOrder::Kept) {
+                panic!("seed {SEED}: {sql} with {parameters:?}: {difference}");
+            }
+            different_answers.insert(found.rows);
+        }
+        println!("Q{number}: {} answers, such as {:?}", different_answers.len(), different_answers.last());
+        assert!(different_answers.len() > 1, "the parameters of Q{number} make no difference");
+        let has_value = |rows: &Vec<Vec<String>>| rows.iter().flatten().any(|value| value != "\\N" && value != "0");
+        assert!(different_answers.iter().any(has_value), "Q{number} finds nothing");
+    }
+}
+
+#[test]
+fn parameters_and_texts_are_those_of_a_seed() {
+    for number in MIX_NUMBERS {
+        let queries = SharedQueries::random(number, QUERIES, SEED);
+        assert_eq!((queries.number(), queries.len()), (number, QUERIES));
+        let parameters = queries.parameters();
+        assert!(parameters.iter().all(|row| row.len() == parameters[0].len()), "Q{number}");
+        assert_eq!(queries.sql(), SharedQueries::random(number, QUERIES, SEED).sql());
+        assert_ne!(queries.sql(), SharedQueries::random(number, QUERIES, SEED + 1).sql());
+    }
+}

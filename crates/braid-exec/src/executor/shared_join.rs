@@ -1,0 +1,53 @@
+//! A shared join in pipelines.
+//!
+//! What goes down its sides follows the same rules as for a join of one query. A row that is left out is left out for all
+//! queries: filters are made of all build rows, whoever they are for.
+
+use std::sync::Arc;
+
+use super::{Executor, Rows, Wanted};
+use crate::ExecError;
+use crate::memory::Reservation;
+use crate::pipeline::{Operator, RowFilter};
+use crate::plan::{JoinCondition, Plan};
+use crate::shared_join::{SharedJoinLayout, SharedProbe, SharedTable, SharedUnmatched};
+use crate::shared_operator::JoinSets;
+
+impl Executor {
+    pub(super) async fn shared_join(
+        &self,
+        build: &Plan,
+        probe: &Plan,
+        condition: &JoinCondition,
+        sets: &JoinSets,
+        wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        let (probe_count, build_count) = (probe.column_count(), build.column_count());
+        let layout = Arc::new(SharedJoinLayout::new(condition, sets, probe_count, build_count, &wanted.columns));
+        let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
+        if layout.kind.keeps_probe_rows() {
+            of_build = of_build.where_missing_is_null();
+        }
+        let table = self.build(build, &layout.build_columns, layout.table_spec(), of_build).await?;
+        let reservation = Reservation::new(self.budget.clone(), "shared hash join");
+        let shared = Arc::new(SharedTable::new(table.clone(), layout.clone(), sets.store.clone(), reservation)?);
+        let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
+        // The table, which only makes pairs, would always give one.
+        if layout.kind.drops_probe_rows()
+            && let Some(keys) = table.key_filter()
+        {
+            of_probe.filters.push(RowFilter { columns: layout.probe_keys.clone(), keys });
+        }
+        let mut rows = self.rows(probe, of_probe).await?;
+        let (probed, cancelled) = (shared.clone(), self.cancelled.clone());
+        let operator = move || Box::new(SharedProbe::new(probed.clone(), cancelled.clone())) as Box<dyn Operator>;
+        rows.push(Arc::new(operator), layout.column_count());
+        if layout.kind.marks_build_rows() {
+            let unmatched = Arc::new(SharedUnmatched::new(shared));
+            let nothing = Wanted::columns(Vec::new());
+            rows.pipelines.extend(self.of_source(unmatched, layout.column_count(), &nothing).pipelines);
+            rows.in_order = false;
+        }
+        Ok(rows)
+    }
+}

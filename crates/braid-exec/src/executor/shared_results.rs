@@ -1,0 +1,108 @@
+//! The top of a plan that many queries share: order and limits for each query on its own, and each query's own rows.
+//!
+//! Plans are followed as those of one query are; the column of sets is read wherever sets are looked at.
+
+use std::sync::Arc;
+
+use super::{Executor, Rows, SortInput, Wanted, place_among};
+use crate::pipeline::{Enough, Sink};
+use crate::plan::Plan;
+use crate::routing::EqualQueries;
+use crate::shared_limit::{SharedLimit, SharedLimitWindow};
+use crate::shared_operator::SetColumn;
+use crate::shared_sort::SharedSortWorker;
+use crate::sort::SortSpec;
+use crate::{ExecError, QueryNumber, Routing, SetStore, SharedPlan};
+
+impl Executor {
+    /// Runs a plan that many queries share: see [`Self::run_for_queries`]. Queries with equal parameters are run once, and
+    /// each is given the rows.
+    ///
+    /// # Errors
+    /// The first that any operator or sink reports, for all queries.
+    pub async fn run_shared<S: Sink>(
+        &self,
+        plan: &SharedPlan,
+        make_sink: impl Fn(QueryNumber) -> S + Send,
+    ) -> Result<Vec<Vec<S>>, ExecError> {
+        let queries = (0..plan.query_count()).map(QueryNumber::at);
+        let mut by_number: Vec<Vec<QueryNumber>> = vec![Vec::new(); plan.distinct_count()];
+        queries.for_each(|query| by_number[plan.distinct[query.index()].index()].push(query));
+        let equal = by_number.clone();
+        let make =
+            move |number: QueryNumber| EqualQueries::new(equal[number.index()].iter().map(|query| make_sink(*query)));
+        let found = self.run_for_queries(&plan.plan, plan.set, &plan.store, make).await?;
+        let mut by_query: Vec<Vec<S>> = (0..plan.query_count()).map(|_| Vec::new()).collect();
+        for (queries, workers) in by_number.iter().zip(found) {
+            for worker in workers {
+                queries.iter().zip(worker.into_sinks()).for_each(|(query, sink)| by_query[query.index()].push(sink));
+            }
+        }
+        Ok(by_query)
+    }
+
+    /// Runs a plan whose rows have their sets in column `set`, or are for every query without one. Each query's rows go
+    /// to its own sinks, without the sets; handed back by query, of each as many as workers. When the rows have an order,
+    /// each query has one sink.
+    ///
+    /// A sink that answers [`ExecError::Enough`] is given nothing more, and does not end the run for other queries.
+    ///
+    /// # Errors
+    /// The first that any operator or sink reports, for all queries.
+    pub async fn run_for_queries<S: Sink>(
+        &self,
+        plan: &Plan,
+        set: Option<usize>,
+        store: &Arc<SetStore>,
+        make_sink: impl Fn(QueryNumber) -> S + Send,
+    ) -> Result<Vec<Vec<S>>, ExecError> {
+        let query_count = store.query_count();
+        let routing = move || {
+            let sinks = (0..query_count).map(|query| make_sink(QueryNumber::at(query))).collect();
+            Routing::new(store.clone(), set, sinks)
+        };
+        let workers = self.run(plan, routing).await?;
+        let mut by_query: Vec<Vec<S>> = (0..query_count).map(|_| Vec::with_capacity(workers.len())).collect();
+        for worker in workers {
+            by_query.iter_mut().zip(worker.into_sinks()).for_each(|(sinks, sink)| sinks.push(sink));
+        }
+        Ok(by_query)
+    }
+
+    pub(super) async fn shared_sort(
+        &self,
+        input: &Plan,
+        spec: &SortSpec,
+        sets: &SetColumn,
+        mut wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        wanted.columns[sets.column] = true;
+        let SortInput { rows, kept, spec } = self.sort_input(input, spec, wanted).await?;
+        let column = place_among(&kept, sets.column).expect("sets are read");
+        let sets = SetColumn { column, store: sets.store.clone() };
+        let make = || SharedSortWorker::new(spec.clone(), sets.clone(), self.budget.clone());
+        let workers = self.drain(rows, make).await?;
+        Ok(self.of_sorted(SharedSortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
+    }
+
+    pub(super) async fn shared_limit(
+        &self,
+        input: &Plan,
+        offset: u64,
+        limit: Option<u64>,
+        sets: &SetColumn,
+        wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        let mut read = wanted.columns;
+        read[sets.column] = true;
+        let mut rows = self.rows(input, Wanted::columns(read)).await?;
+        let enough = Enough::default();
+        let window = SharedLimitWindow::new(sets.clone(), offset, limit, enough.clone(), self.budget.clone())?;
+        rows.push(Arc::new(move || Box::new(SharedLimit::new(window.clone()))), rows.column_count);
+        rows.pipelines.iter_mut().for_each(|pipeline| pipeline.limits.push(enough.clone()));
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Sinks that remember, that have enough, that have to be waited for, and that fail.
+
+use futures::future::BoxFuture;
+
+use super::*;
+use crate::set_calculator::sets_of;
+use crate::vector::Values;
+use crate::{Batch, Vector};
+
+/// Remembers rows by their numbers.
+pub struct Numbers {
+    number: usize,
+    set: Option<usize>,
+    pub numbers: Vec<usize>,
+    pub sets: Vec<SetNumber>,
+    pub last_vector: Option<Arc<Vector>>,
+}
+
+impl Numbers {
+    /// The numbers in one column, and the sets in another.
+    pub fn new(number: usize, set: Option<usize>) -> Self {
+        Self { number, set, numbers: Vec::new(), sets: Vec::new(), last_vector: None }
+    }
+}
+
+impl Sink for Numbers {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        assert!(batch.row_count() > 0, "nobody is given nothing");
+        let vector = batch.column(self.number);
+        let Values::Int(numbers) = vector.values() else { panic!("{vector:?} are no numbers") };
+        self.numbers.extend(numbers.iter().map(|number| *number as usize));
+        if let Some(set) = self.set {
+            self.sets.extend(sets_of(&batch.column(set)));
+        }
+        self.last_vector = Some(vector);
+        Ok(())
+    }
+}
+
+/// Has enough with the batch in which it comes to so many rows.
+pub struct Satisfied {
+    pub inner: Numbers,
+    capacity: usize,
+}
+
+impl Satisfied {
+    pub fn new(inner: Numbers, capacity: usize) -> Self {
+        Self { inner, capacity }
+    }
+}
+
+impl Sink for Satisfied {
+    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+        // All workers' sinks are enough on their own.
+        assert!(self.inner.numbers.len() < self.capacity, "it had enough");
+        self.inner.consume(batch)?;
+        if self.inner.numbers.len() < self.capacity { Ok(()) } else { Err(ExecError::Enough) }
+    }
+}
+
+/// Has to be waited for after each batch.
+pub struct Slow<S> {
+    pub inner: S,
+    is_ready: bool,
+}
+
+impl<S> Slow<S> {
+    pub fn new(inner: S) -> Self {
+        Self { inner, is_ready: true }
+    }
+}
+
+impl<S: Sink> Sink for Slow<S> {
+    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+        assert!(self.is_ready, "it was waited for");
+        self.is_ready = false;
+        self.inner.consume(batch)
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        assert!(!self.is_ready, "it need not be waited for");
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            self.is_ready = true;
+        })
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready
+    }
+}
+
+/// Takes everything, or nothing.
+pub struct Failing {
+    pub is_failing: bool,
+}
+
+impl Sink for Failing {
+    fn consume(&mut self, _: Batch) -> Result<(), ExecError> {
+        if self.is_failing { Err(ExecError::DivisionByZero) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,167 @@
+//! Random shared joins, alone and one above the other: for each query they have the rows that the joins of one query have
+//! of the rows that it wants. Run with too little memory, and dropped in the middle.
+//!
+//! A failure names the seed of its case: `JOIN_SEED=<seed> cargo test -p braid-exec a_single_shared_join -- --ignored`.
+
+mod shared_case;
+
+use self::shared_case::{KINDS, SMALL, SharedCase, Sizes};
+use super::*;
+use crate::expression::Comparison;
+use crate::shared_operator::JoinSets;
+use crate::{SetStore, Vector};
+
+async fn check_shared(mut case: SharedCase) -> bool {
+    let Some(expected) = case.expected() else { return false };
+    let (plan, _) = case.plan();
+    let budget = FixedBudget::new(PLENTY);
+    let worker_count = 1 + case.random.below(3) as usize;
+    case.assert_answers(run(&plan, worker_count, &budget).await.unwrap(), &expected);
+    assert_given_back(&budget).await;
+    if case.random.chance(1, 4) {
+        let budget = FixedBudget::new(ByteSize(1 << (10 + case.random.below(9))));
+        match run(&plan, worker_count, &budget).await {
+            Err(ExecError::Memory(_)) => {}
+            found => case.assert_answers(found.unwrap(), &expected),
+        }
+        assert_given_back(&budget).await;
+    }
+    true
+}
+
+async fn check_all_shared(seeds: std::ops::Range<u64>) {
+    let (mut compared, count) = (0, seeds.end - seeds.start);
+    for seed in seeds {
+        compared += u64::from(check_shared(SharedCase::new(seed, &SMALL)).await);
+    }
+    assert!(compared * 10 > count * 9, "only {compared} of {count} joins have a defined answer");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shared_joins_give_each_query_its_rows() {
+    check_all_shared(0..3_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes"]
+async fn many_shared_joins_give_each_query_its_rows() {
+    check_all_shared(1_000_000..1_100_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "replays the case of JOIN_SEED"]
+async fn a_single_shared_join_gives_each_query_its_rows() {
+    let seed = std::env::var("JOIN_SEED").expect("JOIN_SEED is set").parse().expect("JOIN_SEED is a number");
+    for _ in 0..50 {
+        check_shared(SharedCase::new(seed, &SMALL)).await;
+    }
+}
+
+/// More than a vector of rows on both sides and of pairs: too many for the definition, so the joins of one query tell.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_shared_joins_give_each_query_its_rows() {
+    for (seed, kind) in (0..).zip(KINDS.chunks(1).cycle().take(2 * KINDS.len())) {
+        let large = Sizes {
+            query_counts: &[2, 3],
+            row_counts: &[2_500],
+            varieties: &[300, 600],
+            kinds: kind,
+            one_null_in: 100,
+            one_without_keys_in: 0,
+        };
+        let case = SharedCase::new(seed, &large);
+        if case.lacks_keys() {
+            continue;
+        }
+        let mut expected = Vec::new();
+        for query in case.queries() {
+            let rows = run(&case.plain_plan(query).0, 2, &FixedBudget::new(PLENTY)).await.unwrap();
+            expected.push(Answer { rows, order: Order::Any });
+        }
+        let budget = FixedBudget::new(PLENTY);
+        case.assert_answers(run(&case.plan().0, 3, &budget).await.unwrap(), &expected);
+        assert_given_back(&budget).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shared_joins_dropped_in_the_middle_give_everything_back() {
+    for seed in 0..1_000 {
+        let mut case = SharedCase::new(seed, &SMALL);
+        let (plan, polls) = (case.plan().0, case.random.below(6));
+        let budget = FixedBudget::new(PLENTY);
+        let executor = Executor::new(1 + case.random.below(3) as usize, budget.clone());
+        let mut running = Box::pin(executor.run(&plan, Collected::default));
+        for _ in 0..polls {
+            let ended =
+                futures::future::poll_fn(|context| std::task::Poll::Ready(running.as_mut().poll(context))).await;
+            if ended.is_ready() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(running);
+        drop(executor);
+        assert_given_back(&budget).await;
+    }
+}
+
+/// One batch of the probe side makes 10^8 pairs here, and none of them counts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_shared_join_stops_between_pairs() {
+    let rows = |row_count: i64| {
+        let part = ResultRows::new(row_count as usize, vec![Vector::integers((0..row_count).collect())]);
+        let source = Arc::new(ResultSource::new(vec![Arc::new(part)]));
+        Plan::Source { source, column_count: 1 }
+    };
+    let store = SetStore::new(3, FixedBudget::new(PLENTY)).unwrap();
+    let column = |column| Expression::Column(column).into();
+    let never = Expression::Compare { comparison: Comparison::Less, left: column(1), right: column(1) };
+    let condition = JoinCondition {
+        kind: JoinKind::ProbeAnti,
+        build_keys: Vec::new(),
+        probe_keys: Vec::new(),
+        residual: Some(never),
+        nulls_equal: false,
+        null_aware: false,
+    };
+    let sets = JoinSets { store, probe: None, build: None, condition: None };
+    let (build, probe) = (rows(50_000), rows(2_000));
+    let plan = Plan::Shared(Box::new(SharedOperator::Join { build, probe, condition, sets }));
+    let budget = FixedBudget::new(PLENTY);
+    let executor = Executor::new(1, budget.clone());
+    let cancellation = executor.cancellation();
+    let canceller = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cancellation.reached();
+        std::time::Instant::now()
+    });
+    let outcome = executor.run(&plan, Collected::default).await.map(|sinks| sinks.len());
+    assert!(matches!(outcome, Err(ExecError::Cancelled)), "{outcome:?}");
+    let since = canceller.await.unwrap().elapsed();
+    assert!(since < Duration::from_secs(1), "it went on for {since:?}");
+    drop(executor);
+    assert_given_back(&budget).await;
+}
+
+/// Left out below, a row would leave its partner with a null, which is equal to a null further up.
+#[tokio::test]
+async fn filters_stay_above_shared_joins_whose_build_rows_wait() {
+    let tables = [
+        Table::of_integers(0, 2, &[&[Some(1), Some(5)]]),
+        Table::of_integers(1, 1, &[&[Some(1)]]),
+        Table::of_integers(2, 1, &[&[None], &[Some(6)]]),
+    ];
+    let source = |at: usize| Plan::Source { source: tables[at].clone(), column_count: tables[at].kinds.len() };
+    let store = SetStore::new(2, FixedBudget::new(PLENTY)).unwrap();
+    let join = |kind, build: Plan, probe: Plan, key: usize, nulls_equal| {
+        let (build_keys, probe_keys, residual) = (vec![0], vec![key], None);
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware: false };
+        let sets = JoinSets { store: store.clone(), probe: (key == 1).then_some(3), build: None, condition: None };
+        Plan::Shared(Box::new(SharedOperator::Join { build, probe, condition, sets }))
+    };
+    for kind in [JoinKind::BuildOuter, JoinKind::FullOuter] {
+        let plan = join(JoinKind::Inner, source(2), join(kind, source(1), source(0), 0, false), 1, true);
+        assert!(run(&plan, 1, &FixedBudget::new(PLENTY)).await.unwrap().is_empty(), "{kind:?}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Random plans with parameters for random queries: one pass for all gives each query what it would get alone.
+//!
+//! A failure names the seed of its case: `PLAN_SEED=<seed> cargo test -p braid-exec a_single_shared_plan -- --ignored`.
+
+use super::*;
+use crate::{ParameterRow, SharedPlan};
+
+/// A plan with parameters, and those of each query.
+struct SharedCase {
+    case: Case,
+    parameters: Vec<ParameterRow>,
+}
+
+impl SharedCase {
+    fn new(seed: u64) -> Self {
+        let mut generator = Generator::new(seed);
+        let kinds = generator.take_parameters();
+        let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;
+        let (plan, _) = generator.plan(depth);
+        let query_count = [1, 2, 3, 5, 9, 70][generator.random.below(6) as usize];
+        let parameters = (0..query_count).map(|_| generator.parameter_row(&kinds)).collect();
+        Self { case: Case { seed, plan, tables: generator.tables, random: generator.random }, parameters }
+    }
+
+    /// What each query is alone; `None` where there is nothing to compare.
+    fn expected(&self) -> Option<Vec<Result<Answer, Stop>>> {
+        let mut known: Vec<(String, Result<Answer, Stop>)> = Vec::new();
+        let mut answers = Vec::new();
+        for row in &self.parameters {
+            let key = format!("{row:?}");
+            let answer = match known.iter().find(|(other, _)| *other == key) {
+                Some((_, answer)) => answer.clone(),
+                None => {
+                    let definition = Definition { tables: &self.case.tables, parameters: row.clone() };
+                    let answer = definition.answer(&self.case.plan);
+                    known.push((key, answer.clone()));
+                    answer
+                }
+            };
+            if let Err(Stop::Undefined) = answer {
+                return None;
+            }
+            answers.push(answer);
+        }
+        Some(answers)
+    }
+
+    async fn run(&self, worker_count: usize, budget: &Arc<FixedBudget>) -> Result<Vec<Vec<Row>>, ExecError> {
+        let shared = SharedPlan::new(&self.case.plan, &self.parameters, budget.clone())?;
+        let executor = Executor::new(worker_count, budget.clone());
+        let run = tokio::time::timeout(PATIENCE, executor.run_shared(&shared, |_| Collected::default()));
+        let found = run.await.expect("it ends")?;
+        assert_eq!(found.len(), self.parameters.len(), "each query has its rows");
+        Ok(found.into_iter().map(|sinks| sinks.into_iter().flat_map(|sink| sink.0).collect()).collect())
+    }
+
+    /// Whether there was something to compare.
+    async fn check(mut self) -> bool {
+        let Some(expected) = self.expected() else { return false };
+        for worker_count in [1, 3] {
+            let budget = FixedBudget::new(PLENTY);
+            match self.run(worker_count, &budget).await {
+                Ok(found) => self.assert_answers(found, &expected),
+                Err(ExecError::SeveralRows) if expected.iter().all(|answer| answer.is_err()) => {}
+                Err(error) => panic!("{error}, wanted {expected:?}"),
+            }
+            assert_given_back(&budget).await;
+        }
+        if self.case.random.chance(1, 3) {
+            let budget = FixedBudget::new(ByteSize(1 << self.case.random.below(20)));
+            match self.run(2, &budget).await {
+                Err(ExecError::Memory(_)) => {}
+                Ok(found) => self.assert_answers(found, &expected),
+                Err(ExecError::SeveralRows) if expected.iter().all(|answer| answer.is_err()) => {}
+                Err(error) => panic!("{error}, wanted {expected:?}"),
+            }
+            assert_given_back(&budget).await;
+        }
+        true
+    }
+
+    fn assert_answers(&self, found: Vec<Vec<Row>>, expected: &[Result<Answer, Stop>]) {
+        for (query, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+            let outcome =
+                std::panic::catch_unwind(|| assert_answers(found, expected.as_ref().expect("it does not fail")));
+            if let Err(panic) = outcome {
+                eprintln!("query {query} with {:?}", self.parameters[query]);
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
+async fn check_all(seeds: std::ops::Range<u64>) {
+    let (mut compared, count) = (0, seeds.end - seeds.start);
+    for seed in seeds {
+        compared += u64::from(SharedCase::new(seed).check().await);
+    }
+    println!("{compared} of {count} shared plans were compared");
+    assert!(compared * 2 > count, "only {compared} of {count} plans have one answer for each query");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_query_of_a_pass_gets_what_it_gets_alone() {
+    check_all(0..3_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes"]
+async fn each_query_of_many_passes_gets_what_it_gets_alone() {
+    check_all(1_000_000..1_100_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "replays the plan of PLAN_SEED"]
+async fn a_single_shared_plan_gives_each_query_its_own() {
+    let seed = std::env::var("PLAN_SEED").expect("PLAN_SEED is set").parse().expect("PLAN_SEED is a number");
+    for _ in 0..50 {
+        SharedCase::new(seed).check().await;
+    }
+}

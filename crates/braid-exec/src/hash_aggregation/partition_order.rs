@@ -1,0 +1,106 @@
+//! One worker's groups in the order of partitions.
+//!
+//! The hash of a key says to which partition its group belongs, whichever worker has met it. The set of the queries that a
+//! group is for is none of the hash's columns: all sets of a key are refined together.
+
+use super::OPERATOR;
+use super::merge::{Accumulated, MetGroups};
+use crate::Reservation;
+use crate::exec_error::{ExecError, MemoryExceeded};
+use crate::key_hashes::KeyHasher;
+
+/// A worker's groups in the order of partitions.
+#[derive(Debug)]
+pub(super) struct PartitionOrder {
+    pub(super) groups: Ordered,
+    /// A group's place within its partition; needed for distinct values only.
+    pub(super) places: Vec<u32>,
+    /// The pairs of each input with distinct values.
+    pub(super) pairs: Vec<Option<Ordered>>,
+    _reservation: Reservation,
+}
+
+/// Rows in the order of partitions.
+#[derive(Debug, Default)]
+pub(super) struct Ordered {
+    rows: Vec<u32>,
+    /// Where each partition's rows end.
+    ends: Vec<usize>,
+}
+
+impl PartitionOrder {
+    pub(super) fn new(worker: &MetGroups, partition_count: usize) -> Result<Self, MemoryExceeded> {
+        let group_count = worker.table.group_count();
+        let pair_count = |input: &Accumulated| match input {
+            Accumulated::States(_) => 0,
+            Accumulated::Distinct(values) => values.count(),
+        };
+        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
+        let mut reservation = Reservation::new(worker.budget.clone(), OPERATOR);
+        // A hash, a partition, a row and a place for each group; a partition, a row and a group for each pair.
+        match reservation.resize(group_count * (8 + 4 + 4 + 4) + pair_counts * (4 + 4 + 4)) {
+            Err(ExecError::Memory(exceeded)) => return Err(exceeded),
+            resized => resized.expect("a reservation fails for memory only"),
+        }
+        let partitions = partitions(worker, partition_count);
+        let groups = Ordered::by_partition(&partitions, partition_count);
+        let places = if pair_counts > 0 { groups.places() } else { Vec::new() };
+        let pairs = worker.inputs.iter().map(|input| match input {
+            Accumulated::States(_) => None,
+            Accumulated::Distinct(values) => {
+                let pairs: Vec<u32> = values.groups().iter().map(|group| partitions[*group as usize]).collect();
+                Some(Ordered::by_partition(&pairs, partition_count))
+            }
+        });
+        Ok(Self { pairs: pairs.collect(), groups, places, _reservation: reservation })
+    }
+}
+
+/// The partition of each group.
+fn partitions(worker: &MetGroups, partition_count: usize) -> Vec<u32> {
+    let group_count = worker.table.group_count();
+    if partition_count == 1 {
+        return vec![0; group_count];
+    }
+    let mut hashes = Vec::new();
+    KeyHasher::default().fill(worker.partitioning_keys(), 0..group_count, &mut hashes);
+    // Tables take the upper bits of the hash, and these must not be the same for all groups of a partition.
+    hashes.iter().map(|hash| (*hash as usize & (partition_count - 1)) as u32).collect()
+}
+
+impl Ordered {
+    /// Rows, each with its partition, in the order of partitions and within them as they were.
+    fn by_partition(partitions: &[u32], partition_count: usize) -> Self {
+        let mut counts = vec![0; partition_count];
+        partitions.iter().for_each(|partition| counts[*partition as usize] += 1);
+        let mut ends = Vec::with_capacity(partition_count);
+        let mut begin = 0;
+        for count in &mut counts {
+            begin += *count;
+            ends.push(begin);
+            *count = begin - *count;
+        }
+        let mut rows = vec![0; partitions.len()];
+        for (row, partition) in (0..).zip(partitions) {
+            let next = &mut counts[*partition as usize];
+            rows[*next] = row;
+            *next += 1;
+        }
+        Self { rows, ends }
+    }
+
+    pub(super) fn of_partition(&self, partition: usize) -> &[u32] {
+        let begin = if partition == 0 { 0 } else { self.ends[partition - 1] };
+        &self.rows[begin..self.ends[partition]]
+    }
+
+    /// For each row, its place within its partition.
+    fn places(&self) -> Vec<u32> {
+        let mut places = vec![0; self.rows.len()];
+        for partition in 0..self.ends.len() {
+            let rows = self.of_partition(partition).iter();
+            (0..).zip(rows).for_each(|(place, row)| places[*row as usize] = place);
+        }
+        places
+    }
+}
