@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`plan`], [`executor`] | what one query is to do, and its running |
 //! | [`pipeline`] | sources, operators that rows are pushed through, sinks, workers |
-//! | [`table_source`] | a table's chunks as a source, with rows left out by what joins know |
+//! | [`table_source`], `chunk_origin` | a table's chunks as a source, with rows left out by what joins know; their columns |
 //! | [`result_rows`] | rows in memory as a source |
 //! | [`row_operators`], [`sort`] | filter, projection, limit; ORDER BY |
 //! | `join_operator`, `aggregation_source` | the hash join and the aggregation in pipelines |
@@ -47,6 +47,7 @@ mod aggregation_source;
 pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
+mod chunk_origin;
 pub mod class_sets;
 pub mod exec_error;
 pub mod executor;

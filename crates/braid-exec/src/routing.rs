@@ -133,11 +133,7 @@ impl<S: Sink> Sink for Routing<S> {
 
     /// Waits for every query, also for one that wants no more: it may hold rows that are on their way.
     fn ready(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            for sink in self.sinks.iter_mut().filter(|sink| !sink.is_ready()) {
-                sink.ready().await;
-            }
-        })
+        all_ready(&mut self.sinks)
     }
 
     fn is_ready(&self) -> bool {
@@ -180,16 +176,21 @@ impl<S: Sink> Sink for EqualQueries<S> {
     }
 
     fn ready(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            for sink in self.sinks.iter_mut().filter(|sink| !sink.is_ready()) {
-                sink.ready().await;
-            }
-        })
+        all_ready(&mut self.sinks)
     }
 
     fn is_ready(&self) -> bool {
         self.sinks.iter().all(Sink::is_ready)
     }
+}
+
+/// Waits for each of the sinks.
+fn all_ready<S: Sink>(sinks: &mut [S]) -> BoxFuture<'_, ()> {
+    Box::pin(async {
+        for sink in sinks.iter_mut().filter(|sink| !sink.is_ready()) {
+            sink.ready().await;
+        }
+    })
 }
 
 /// Reads what is still to be read, so that it is not read for each query again. Nobody reads columns that the rows of a

@@ -73,10 +73,20 @@ impl Operator for ConditionOperator {
                 return Ok(());
             }
         }
-        batch.push(Arc::new(set_column(&sets)));
-        batch.project(&self.places);
-        next(batch)
+        pass_on(batch, &sets, &self.places, next)
     }
+}
+
+/// Hands on rows with these sets, with columns in these places of the input's and then the sets.
+fn pass_on(
+    mut batch: Batch,
+    sets: &[SetNumber],
+    places: &[Option<usize>],
+    next: &mut Next<'_>,
+) -> Result<(), ExecError> {
+    batch.push(Arc::new(set_column(sets)));
+    batch.project(places);
+    next(batch)
 }
 
 /// Drops the rows that nobody wants.
@@ -151,12 +161,7 @@ impl Operator for IntersectOperator {
         let [mut sets, others] = self.sets.map(|column| sets_of(&batch.column(column)));
         self.calculator.apply(SetOperation::Intersect, &mut sets, &others)?;
         drop_unwanted(&mut batch, &mut sets);
-        if sets.is_empty() {
-            return Ok(());
-        }
-        batch.push(Arc::new(set_column(&sets)));
-        batch.project(&self.places);
-        next(batch)
+        if sets.is_empty() { Ok(()) } else { pass_on(batch, &sets, &self.places, next) }
     }
 }
 
