@@ -149,14 +149,20 @@ impl PredicateIndex {
 
     /// Appends the classes of integers. Panics when the constants are no integers.
     pub fn classes_of_integers(&self, values: &[i64], classes: &mut Vec<RowClass>) {
+        self.map_integers(values, |class| class, classes);
+    }
+
+    /// Appends what `map` makes of the classes of integers. Panics when the constants are no integers.
+    #[inline]
+    pub(crate) fn map_integers<T>(&self, values: &[i64], map: impl Fn(RowClass) -> T, out: &mut Vec<T>) {
         match (&self.table, &self.constants) {
-            (Some(table), _) => classes.extend(values.iter().map(|value| table.class_of(*value))),
+            (Some(table), _) => out.extend(values.iter().map(|value| map(table.class_of(*value)))),
             (None, Constants::Integers(constants)) => {
-                classes.extend(values.iter().map(|value| self.slots[slot_of_integer(constants, *value)]));
+                out.extend(values.iter().map(|value| map(self.slots[slot_of_integer(constants, *value)])));
             }
             // Nobody has a predicate, so there is one slot.
             (None, Constants::Others(constants)) if constants.is_empty() => {
-                classes.extend(values.iter().map(|_| self.slots[0]));
+                out.extend(values.iter().map(|_| map(self.slots[0])));
             }
             (None, Constants::Others(_)) => panic!("integers looked up among other constants"),
         }

@@ -36,28 +36,30 @@ impl SegmentClasses {
         Self { stored, integers: Vec::new(), codes: Vec::new() }
     }
 
-    /// Replaces `classes` by those of the selected rows of a vector; of the index and the segment that this was made for.
+    /// Replaces `out` by what `map` makes of the classes of the selected rows of a vector; of the index and the segment that
+    /// this was made for.
     ///
     /// Panics when there is no such vector, or the selection has another number of rows.
-    pub fn of_rows(
+    pub fn of_rows<T>(
         &mut self,
         index: &PredicateIndex,
         segment: &Segment,
         vector: usize,
         selection: &Selection,
-        classes: &mut Vec<RowClass>,
+        map: impl Fn(RowClass) -> T,
+        out: &mut Vec<T>,
     ) {
-        classes.clear();
+        out.clear();
         match &self.stored {
             Stored::Dictionary(by_code) => {
                 self.codes.clear();
                 segment.gather_codes(vector, selection, &mut self.codes);
-                classes.extend(self.codes.iter().map(|code| by_code[*code as usize]));
+                out.extend(self.codes.iter().map(|code| map(by_code[*code as usize])));
             }
             Stored::Integers => {
                 self.integers.clear();
                 segment.gather_integers(vector, selection, &mut self.integers);
-                index.classes_of_integers(&self.integers, classes);
+                index.map_integers(&self.integers, &map, out);
             }
             Stored::Strings => {
                 let mut value = Scalar::Bytes(Vec::new());
@@ -66,29 +68,19 @@ impl SegmentClasses {
                         bytes.clear();
                         bytes.extend_from_slice(string);
                     }
-                    classes.push(index.class_of(&value));
+                    out.push(map(index.class_of(&value)));
                 });
             }
-            Stored::Scalars => classes.extend(selection.iter().map(|row| {
+            Stored::Scalars => out.extend(selection.iter().map(|row| {
                 let value = segment.value(vector * braid_base::VECTOR_ROWS + row);
-                value.map_or(index.class_of_null(), |value| index.class_of(&value))
+                map(value.map_or(index.class_of_null(), |value| index.class_of(&value)))
             })),
         }
-        classify_nulls(index, segment, vector, selection, classes);
-    }
-}
-
-fn classify_nulls(
-    index: &PredicateIndex,
-    segment: &Segment,
-    vector: usize,
-    selection: &Selection,
-    classes: &mut [RowClass],
-) {
-    let Some(valid) = segment.valid_rows(vector) else { return };
-    for (class, row) in classes.iter_mut().zip(selection.iter()) {
-        if !valid.contains(row) {
-            *class = index.class_of_null();
+        let Some(valid) = segment.valid_rows(vector) else { return };
+        for (class, row) in out.iter_mut().zip(selection.iter()) {
+            if !valid.contains(row) {
+                *class = map(index.class_of_null());
+            }
         }
     }
 }

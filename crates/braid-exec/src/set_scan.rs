@@ -12,14 +12,15 @@ use braid_storage::{Segment, Selection};
 
 use crate::pipeline::SetFilter;
 use crate::segment_classes::SegmentClasses;
-use crate::set_calculator::SetCalculator;
-use crate::{ExecError, RowClass, SetNumber};
+use crate::set_calculator::{SetCalculator, SetOperation};
+use crate::{ExecError, SetNumber};
 
 /// One worker's part of a scan.
 pub(crate) struct SetScan {
     filters: Vec<RankedFilter>,
     calculator: SetCalculator,
-    classes: Vec<RowClass>,
+    /// Sets by one column, reused from vector to vector.
+    found: Vec<SetNumber>,
 }
 
 /// A filter and what it has dropped so far.
@@ -50,7 +51,7 @@ impl SetScan {
             RankedFilter { filter: filter.clone(), rows_seen: VECTOR_ROWS, rows_dropped: VECTOR_ROWS / 2 }
         };
         let filters = filters.iter().map(ranked).collect();
-        Self { filters, calculator: SetCalculator::new(store), classes: Vec::new() }
+        Self { filters, calculator: SetCalculator::new(store), found: Vec::new() }
     }
 
     /// Prepares for a chunk; `segment` gives the segment of each of the source's columns.
@@ -79,13 +80,19 @@ impl SetScan {
         for ColumnSets { filter, segment, classes } in &mut chunk.columns {
             let ranked = &mut self.filters[*filter];
             let predicates = &ranked.filter.predicates;
-            classes.of_rows(predicates.index(), segment, vector, rows, &mut self.classes);
-            let found = self.classes.iter().map(|class| predicates.set_of(*class));
+            classes.of_rows(
+                predicates.index(),
+                segment,
+                vector,
+                rows,
+                |class| predicates.set_of(class),
+                &mut self.found,
+            );
             let narrowed = match sets.take() {
-                None => found.collect(),
-                Some(sets) => {
-                    let both = sets.into_iter().zip(found);
-                    both.map(|(a, b)| self.calculator.intersect(a, b)).collect::<Result<Vec<_>, _>>()?
+                None => std::mem::take(&mut self.found),
+                Some(mut sets) => {
+                    self.calculator.apply(SetOperation::Intersect, &mut sets, &self.found)?;
+                    sets
                 }
             };
             ranked.rows_seen += narrowed.len();

@@ -153,7 +153,7 @@ fn add_chunk<S: QuerySets>(chunk: &Chunk, indexes: &[PredicateIndex], sets: &mut
         let mut rows = Selection::all(VECTOR_ROWS.min(chunk.row_count - vector * VECTOR_ROWS));
         let mut column: Option<S::Column> = None;
         for ((of_column, index), segment) in of_columns.iter_mut().zip(indexes).zip(&chunk.segments) {
-            of_column.of_rows(index, segment, vector, &rows, &mut classes);
+            of_column.of_rows(index, segment, vector, &rows, |class| class, &mut classes);
             match &mut column {
                 None => column = Some(sets.begin(index.sets(), &classes, &mut kept)),
                 Some(column) => sets.narrow(column, index.sets(), &classes, &mut kept),

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::indexed_predicates::IndexedPredicates;
-use crate::{FixedBudget, PredicateIndex, QueryNumber, SetStore};
+use crate::{FixedBudget, PredicateIndex, QueryNumber, RowClass, SetStore};
 
 /// What a column's values are: close together or far apart, short or long.
 #[derive(Clone, Copy, Debug)]
