@@ -116,10 +116,11 @@ impl PredicateIndex {
                 let is_constant = constants.get(at).is_some_and(|constant| order(constant, value) == Ordering::Equal);
                 self.slots[2 * at + usize::from(is_constant)]
             }
-            // Beyond 64 bits it is below or above all constants.
-            (Constants::Integers(_), Scalar::Int128(value)) => {
-                self.slots[if *value < 0 { 0 } else { self.slots.len() - 1 }]
-            }
+            (Constants::Integers(constants), Scalar::Int128(value)) => match i64::try_from(*value) {
+                Ok(value) => self.slots[slot_of_integer(constants, value)],
+                // Beyond 64 bits it is below or above all constants.
+                Err(_) => self.slots[if *value < 0 { 0 } else { self.slots.len() - 1 }],
+            },
             (Constants::Integers(_), other) => panic!("{other:?} looked up among integers"),
         }
     }

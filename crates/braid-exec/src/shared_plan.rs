@@ -177,7 +177,7 @@ impl Sharing<'_> {
         }
         let description = Expression::And(own.clone()).to_string();
         let mut conditions = QueryConditions::new(&Expression::And(own), self.parameters)?.into_conjuncts();
-        if let Plan::Source { source, column_count } = &input.plan {
+        if let (Plan::Source { source, column_count }, None) = (&input.plan, input.set) {
             // Many queries together want most rows, so that what drops rows for all of them goes first.
             let is_late = !common.is_empty() && self.store().query_count() >= LATE_SETS_QUERIES_MIN;
             input = self.scan(source, *column_count, &mut conditions, is_late);

@@ -52,7 +52,12 @@ impl TableSource {
     fn within_hulls(&self, filters: &[SetFilter]) -> ScanSpec {
         let mut spec = self.spec.clone();
         for SetFilter { column, predicates } in filters {
-            spec.predicates.extend(predicates.hull().map(|hull| (spec.projection[*column], hull)));
+            let column = spec.projection[*column];
+            let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
+            // Constants are as narrow as they can be, and those of wide columns are wide.
+            if let (Some(hull), true) = (predicates.hull(), physical != PhysicalType::Int128) {
+                spec.predicates.push((column, hull));
+            }
         }
         spec
     }

@@ -296,11 +296,15 @@ impl Values {
 /// Most strings of a dictionary that others are brought into: they are compared one by one.
 const UNITED_STRINGS_MAX: usize = 64;
 
+/// Most bytes of such a dictionary: vectors do not count those of dictionaries, which many share.
+const UNITED_BYTES_MAX: usize = 16 << 10;
+
 impl CodedStrings {
     /// Appends the codes of another dictionary's strings in terms of this one, which gets what it lacks: chunks of a table
     /// have dictionaries of their own, mostly of the same few strings. False when the strings are too many.
     fn append_recoded(&mut self, from: &Self) -> bool {
-        if from.dictionary.len().max(self.dictionary.len()) > UNITED_STRINGS_MAX {
+        let dictionaries = [&self.dictionary, &from.dictionary];
+        if dictionaries.iter().any(|d| d.len() > UNITED_STRINGS_MAX || d.bytes() > UNITED_BYTES_MAX) {
             return false;
         }
         let mut missing = Vec::new();

@@ -8,6 +8,7 @@ mod random_plans;
 mod shared_aggregates;
 mod shared_joins;
 mod shared_plans;
+mod tables_with_sets;
 
 use std::time::Duration;
 

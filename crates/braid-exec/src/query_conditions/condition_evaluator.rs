@@ -90,7 +90,7 @@ impl ConditionEvaluator {
                 Ok(predicates.sets_of(&*value.evaluate(batch)?, remembered))
             }
             Self::Like { text, patterns } => patterns.sets(&*text.evaluate(batch)?, calculator),
-            Self::Distinct(conditions) => conditions.sets(batch, wanted, calculator),
+            Self::Distinct(conditions) => conditions.sets(batch, wanted, calculator.store()),
         }
     }
 }
@@ -124,10 +124,14 @@ impl PatternSets {
         if let Some(set) = self.known.get(self.matched.as_slice()) {
             return Ok(*set);
         }
-        let mut set = SetNumber::NOBODY;
+        // Only the whole is numbered: the pass would keep what is on the way to it.
+        let store = calculator.store();
+        let mut words = vec![0; words_for(store.query_count())];
         for pattern in (0..self.patterns.queries.len()).filter(|p| self.matched[p / 64] >> (p % 64) & 1 == 1) {
-            set = calculator.unite(set, self.patterns.queries[pattern])?;
+            let queries = store.words(self.patterns.queries[pattern]);
+            words.iter_mut().zip(queries.iter()).for_each(|(word, queries)| *word |= queries);
         }
+        let mut set = store.intern(&words)?;
         if self.patterns.negated {
             set = calculator.subtract(self.patterns.all, set)?;
         }

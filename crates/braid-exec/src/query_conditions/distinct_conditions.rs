@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::{ParameterRow, PassParameters};
 use crate::expression::Evaluator;
-use crate::set_calculator::SetCalculator;
-use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber};
+use crate::multiplicative_hasher::NumberMap;
+use crate::query_bitmap::words_for;
+use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 /// Conditions and the queries of each.
 #[derive(Clone, Debug)]
@@ -16,7 +17,17 @@ pub(crate) struct DistinctConditions {
 /// One worker's evaluation of them.
 #[derive(Debug)]
 pub(crate) struct DistinctEvaluators {
-    evaluators: Vec<(Evaluator, SetNumber)>,
+    conditions: Vec<ConditionOfQueries>,
+    /// By row, the queries for which their condition is true, while a batch is evaluated.
+    words: Vec<u64>,
+}
+
+/// A condition, whose it is, and what sets were found to have one of these queries.
+#[derive(Debug)]
+struct ConditionOfQueries {
+    evaluator: Evaluator,
+    queries: SetNumber,
+    concerned: NumberMap<bool>,
 }
 
 /// The queries by the values of the parameters that some expressions read: queries with equal ones need the expressions
@@ -64,42 +75,59 @@ impl DistinctConditions {
     }
 
     pub(crate) fn evaluators(&self) -> DistinctEvaluators {
-        let evaluator = |(condition, queries): &(Expression, SetNumber)| (Evaluator::new(condition.clone()), *queries);
-        DistinctEvaluators { evaluators: self.conditions.iter().map(evaluator).collect() }
+        let prepared = |(condition, queries): &(Expression, SetNumber)| ConditionOfQueries {
+            evaluator: Evaluator::new(condition.clone()),
+            queries: *queries,
+            concerned: NumberMap::default(),
+        };
+        DistinctEvaluators { conditions: self.conditions.iter().map(prepared).collect(), words: Vec::new() }
     }
 }
 
 impl DistinctEvaluators {
-    /// For each row the queries of `wanted`, its set, for which their condition is true.
+    /// For each row the queries of `wanted`, its set, for which their condition is true. Sets on the way to these are not
+    /// numbered: the pass would keep them.
     pub(crate) fn sets(
         &mut self,
         batch: &mut Batch,
         wanted: &[SetNumber],
-        calculator: &mut SetCalculator,
+        store: &SetStore,
     ) -> Result<Vec<SetNumber>, ExecError> {
-        let mut sets = vec![SetNumber::NOBODY; wanted.len()];
-        for (evaluator, queries) in &mut self.evaluators {
-            let mut rows = Vec::with_capacity(wanted.len());
-            for (row, set) in (0u32..).zip(wanted) {
-                if calculator.intersect(*set, *queries)? != SetNumber::NOBODY {
-                    rows.push(row);
-                }
-            }
+        let width = words_for(store.query_count());
+        self.words.clear();
+        self.words.resize(wanted.len() * width, 0);
+        for condition in &mut self.conditions {
+            let rows = condition.concerned_rows(wanted, store);
             if rows.is_empty() {
                 continue;
             }
             let is_true = if rows.len() == wanted.len() {
-                evaluator.select(batch)?
+                condition.evaluator.select(batch)?
             } else {
                 let mut some = batch.clone();
                 some.take(&rows);
-                evaluator.select(&mut some)?
+                condition.evaluator.select(&mut some)?
             };
+            let queries = store.words(condition.queries);
             for (row, _) in rows.iter().zip(is_true).filter(|(_, is_true)| *is_true) {
-                let set = &mut sets[*row as usize];
-                *set = calculator.unite(*set, *queries)?;
+                let of_row = self.words[*row as usize * width..][..width].iter_mut();
+                of_row.zip(queries.iter()).for_each(|(word, queries)| *word |= queries);
             }
         }
-        Ok(sets)
+        self.words.chunks_exact(width).map(|words| store.intern(words)).collect()
+    }
+}
+
+impl ConditionOfQueries {
+    /// The rows whose sets have one of the condition's queries.
+    fn concerned_rows(&mut self, wanted: &[SetNumber], store: &SetStore) -> Vec<u32> {
+        let Self { queries, concerned, .. } = self;
+        let mut is_concerned = |set: &SetNumber| {
+            *concerned.entry(set.index() as u64).or_insert_with(|| {
+                let (set, queries) = (store.words(*set), store.words(*queries));
+                set.iter().zip(queries.iter()).any(|(a, b)| a & b != 0)
+            })
+        };
+        (0u32..).zip(wanted).filter(|(_, set)| is_concerned(set)).map(|(row, _)| row).collect()
     }
 }

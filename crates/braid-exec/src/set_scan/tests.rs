@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringViewArray};
+use arrow::array::{ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, StringViewArray};
 use braid_base::{ByteSize, Random, SeededRandom};
 use braid_storage::{ColumnPredicate, ColumnType, Scalar, encode_segment};
 use bytes::Bytes;
@@ -16,6 +16,8 @@ use crate::{FixedBudget, PredicateIndex, QueryNumber, RowClass, SetStore};
 enum Values {
     Near,
     Far,
+    /// Integers of 128 bits, which columns have as such however small they are.
+    Wide,
     Text,
     Float,
     Bool,
@@ -30,6 +32,8 @@ impl Values {
         match self {
             Self::Near => Scalar::Int(n - 3),
             Self::Far => Scalar::Int((n - 5) << 40),
+            Self::Wide if number % 4 == 3 => Scalar::Int128(i128::from(n - 5) << 70),
+            Self::Wide => Scalar::Int(n - 3),
             Self::Text if number.is_multiple_of(3) => Scalar::Bytes(format!("a string beyond a view {number}").into()),
             Self::Text => Scalar::Bytes(format!("{number}").into()),
             Self::Float => Scalar::Float([f64::NAN, -0.0, 0.0, 1.5, -2.5, f64::INFINITY][number as usize % 6]),
@@ -40,6 +44,11 @@ impl Values {
     fn segment(self, values: &[Value]) -> Arc<Segment> {
         let integers = values.iter().map(|value| match value {
             Some(Scalar::Int(value)) => Some(*value),
+            _ => None,
+        });
+        let wide = values.iter().map(|value| match value {
+            Some(Scalar::Int(value)) => Some(i128::from(*value)),
+            Some(Scalar::Int128(value)) => Some(*value),
             _ => None,
         });
         let floats = values.iter().map(|value| match value {
@@ -56,6 +65,10 @@ impl Values {
         });
         let (array, column_type): (ArrayRef, ColumnType) = match self {
             Self::Near | Self::Far => (Arc::new(integers.collect::<Int64Array>()), ColumnType::BigInt),
+            Self::Wide => {
+                let array = wide.collect::<Decimal128Array>().with_precision_and_scale(38, 0).unwrap();
+                (Arc::new(array), ColumnType::Numeric { precision: 38, scale: 0 })
+            }
             Self::Text => (Arc::new(texts.collect::<StringViewArray>()), ColumnType::Text),
             Self::Float => (Arc::new(floats.collect::<Float64Array>()), ColumnType::Double),
             Self::Bool => (Arc::new(booleans.collect::<BooleanArray>()), ColumnType::Boolean),
@@ -65,7 +78,12 @@ impl Values {
     }
 
     fn predicate(self, random: &mut SeededRandom) -> ColumnPredicate {
-        let (a, b) = (self.scalar(random.below(12)), self.scalar(random.below(12)));
+        // Constants beyond 64 bits are not indexed.
+        let mut constant = || match self.scalar(random.below(12)) {
+            Scalar::Int128(_) => Scalar::Int(0),
+            constant => constant,
+        };
+        let (a, b) = (constant(), constant());
         match random.below(7) {
             0 => ColumnPredicate::equal(a),
             1 => ColumnPredicate::NotEqual(a),
@@ -89,8 +107,8 @@ struct Case {
 impl Case {
     fn new(random: &mut SeededRandom) -> Self {
         let query_count = [1, 2, 20, 130][random.below(4) as usize];
-        let kinds = [Values::Near, Values::Far, Values::Text, Values::Float, Values::Bool];
-        let columns: Vec<Values> = (0..1 + random.below(4)).map(|_| kinds[random.below(5) as usize]).collect();
+        let kinds = [Values::Near, Values::Far, Values::Wide, Values::Text, Values::Float, Values::Bool];
+        let columns: Vec<Values> = (0..1 + random.below(4)).map(|_| kinds[random.below(6) as usize]).collect();
         let mut predicates = Vec::new();
         for column in &columns {
             let share = 1 + random.below(4);
@@ -117,7 +135,7 @@ impl Case {
     fn is_wanted(&self, row: &[Value], query: QueryNumber) -> bool {
         let of_column = |(value, predicates): (&Value, &Predicates)| {
             let mut own = predicates.iter().filter(|(owner, _)| *owner == query);
-            own.all(|(_, predicate)| predicate.matches(value.as_ref()))
+            own.all(|(_, predicate)| matches(predicate, value))
         };
         row.iter().zip(&self.predicates).all(of_column)
     }
@@ -154,12 +172,22 @@ impl Case {
     }
 
     fn check_hull(&self, values: Values, filter: &SetFilter) {
-        let Some(hull) = filter.predicates.hull() else { return };
+        let Some(hull) = filter.predicates.hull().filter(|_| !matches!(values, Values::Wide)) else { return };
         for value in (0..12).map(|number| Some(values.scalar(number))).chain([None]) {
             let index = filter.predicates.index();
             let class = value.as_ref().map_or(index.class_of_null(), |value| index.class_of(value));
             assert!(class == RowClass::NOBODY || hull.matches(value.as_ref()), "{value:?} is not in {hull:?}");
         }
+    }
+}
+
+/// A value beyond 64 bits is compared as the nearest one within, which no constant is.
+fn matches(predicate: &ColumnPredicate, value: &Value) -> bool {
+    match value {
+        Some(Scalar::Int128(wide)) => {
+            predicate.matches(Some(&Scalar::Int(if *wide < 0 { i64::MIN } else { i64::MAX })))
+        }
+        value => predicate.matches(value.as_ref()),
     }
 }
 

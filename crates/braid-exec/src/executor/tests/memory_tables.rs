@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use braid_base::{Random, SeededRandom};
 use braid_storage::scalar::compare_floats;
 
+use super::tables_with_sets::TableWithSets;
 use super::*;
-use crate::pipeline::{Feed, Morsel, StartedSource};
+use crate::pipeline::{Feed, Morsel, SetFilter, StartedSource};
 use crate::result_rows::ResultRows;
 use crate::vector::{CodedStrings, Values};
 use crate::{Batch, ByteStrings, Vector};
@@ -109,6 +110,7 @@ enum Obedience {
 }
 
 /// A table.
+#[derive(Clone)]
 pub struct Table {
     number: usize,
     pub kinds: Vec<Kind>,
@@ -249,6 +251,12 @@ impl Source for Table {
 
     fn describe(&self) -> String {
         self.number.to_string()
+    }
+
+    /// Every other table finds sets by itself.
+    fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
+        assert!(filters.iter().all(|filter| filter.column < self.kinds.len()), "a filter of columns that are there");
+        self.number.is_multiple_of(2).then(|| Arc::new(TableWithSets::new(self.clone(), filters)) as Arc<dyn Source>)
     }
 }
 
