@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_storage::{ColumnPredicate, Scalar};
 
 use crate::vector::{CodedStrings, Values};
-use crate::{ByteStrings, ExecError, PredicateIndex, RowClass, SetNumber, SetStore, Vector};
+use crate::{ByteStrings, ExecError, PredicateIndex, QueryNumber, Reservation, RowClass, SetNumber, SetStore, Vector};
 
 /// Larger dictionaries are looked up row by row: a batch may use few of their strings.
 const DICTIONARY_STRINGS_MAX: usize = 4 * braid_base::VECTOR_ROWS;
@@ -17,6 +17,7 @@ pub struct IndexedPredicates {
     /// By class.
     sets: Vec<SetNumber>,
     store: Arc<SetStore>,
+    _reservation: Reservation,
 }
 
 /// What a worker remembers between batches: the sets of a dictionary's strings.
@@ -27,13 +28,17 @@ pub(crate) struct DictionarySets {
 }
 
 impl IndexedPredicates {
-    /// Numbers the classes of an index.
+    /// Indexes the predicates of a pass's queries: see [`PredicateIndex::new`]. Panics when a constant is an interval, or
+    /// constants are of different types.
     ///
     /// # Errors
-    /// When there is not enough memory for their sets.
-    pub fn new(index: PredicateIndex, store: &Arc<SetStore>) -> Result<Arc<Self>, ExecError> {
+    /// When there is not enough memory for the index or its sets.
+    pub fn new(predicates: &[(QueryNumber, ColumnPredicate)], store: &Arc<SetStore>) -> Result<Arc<Self>, ExecError> {
+        let mut reservation = Reservation::new(store.budget().clone(), "predicate index");
+        reservation.resize(PredicateIndex::bytes_max(store.query_count(), predicates))?;
+        let index = PredicateIndex::new(store.query_count(), predicates).expect("no constant is an interval");
         let sets = index.sets().bitmaps().map(|queries| store.number_of(queries)).collect::<Result<_, _>>()?;
-        Ok(Arc::new(Self { index, sets, store: store.clone() }))
+        Ok(Arc::new(Self { index, sets, store: store.clone(), _reservation: reservation }))
     }
 
     /// The sets of the pass.

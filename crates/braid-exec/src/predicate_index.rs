@@ -22,7 +22,7 @@ use std::ops::Bound;
 
 use braid_storage::{ColumnPredicate, Scalar};
 
-use crate::query_bitmap::QueryBitmap;
+use crate::query_bitmap::{QueryBitmap, words_for};
 use crate::{ClassSets, QueryNumber, RowClass};
 use slot_ranges::SlotRanges;
 
@@ -95,6 +95,21 @@ impl PredicateIndex {
         let constants = Constants::from_scalars(constants);
         let table = ClassTable::new(&constants, &slots);
         Ok(Self { sets: ClassSets::new(query_count, classes.bitmaps), constants, slots, null, table })
+    }
+
+    /// Most bytes that [`Self::new`] takes, then and as long as the index is there: each constant makes two slots at most,
+    /// and each slot a class, whose bitmap is there twice while classes are told apart; and the table.
+    pub fn bytes_max(query_count: usize, predicates: &[(QueryNumber, ColumnPredicate)]) -> usize {
+        let constants = |(_, predicate): &(QueryNumber, ColumnPredicate)| match predicate {
+            ColumnPredicate::In(values) | ColumnPredicate::NotIn(values) => values.len(),
+            ColumnPredicate::Range { .. } => 2,
+            ColumnPredicate::NotEqual(_) => 1,
+            ColumnPredicate::IsNull | ColumnPredicate::IsNotNull => 0,
+        };
+        let constant_count: usize = predicates.iter().map(constants).sum();
+        let class_count = 2 * constant_count + 3;
+        let table = TABLE_VALUES_MAX as usize * size_of::<RowClass>();
+        class_count * (2 * words_for(query_count) * 8 + size_of::<RowClass>()) + constant_count * 32 + table
     }
 
     /// The queries of each class.

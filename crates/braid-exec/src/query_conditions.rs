@@ -29,7 +29,7 @@ pub(crate) use distinct_conditions::queries_by_parameters;
 use crate::expression::{Comparison, Evaluator};
 use crate::indexed_predicates::IndexedPredicates;
 use crate::like_index::LikeIndex;
-use crate::{Batch, ExecError, Expression, PredicateIndex, QueryBitmap, QueryNumber, SetNumber, SetStore};
+use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 /// The constants of one query, by the numbers of the parameters that they stand for.
 pub type ParameterRow = Vec<Option<Scalar>>;
@@ -281,8 +281,7 @@ impl Draft {
         match self {
             Self::Finished(conditions) => Ok(conditions),
             Self::Comparisons(Comparisons { value, predicates }) => {
-                let index = PredicateIndex::new(store.query_count(), &predicates).expect("no constant is an interval");
-                Ok(QueryConditions::Indexed { value, predicates: IndexedPredicates::new(index, store)? })
+                Ok(QueryConditions::Indexed { value, predicates: IndexedPredicates::new(&predicates, store)? })
             }
         }
     }

@@ -3,7 +3,7 @@
 //! A predicate index ([`crate::PredicateIndex`]) gives each row of a vector its class by one column: a small number that
 //! stands for a set of queries. A row's own set is the intersection over the columns that the queries restrict. How that
 //! set is represented decides what a pass costs, so the three representations are written behind one trait and
-//! measured against each other (`braid bench one-pass`):
+//! measured against each other (`braid bench query-sets`):
 //!
 //! | module | a row carries | an intersection costs |
 //! |---|---|---|

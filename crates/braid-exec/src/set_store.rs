@@ -64,6 +64,7 @@ impl SetNumber {
 /// The sets of one pass.
 pub struct SetStore {
     query_count: usize,
+    budget: Arc<dyn MemoryBudget>,
     sets: RwLock<Sets>,
 }
 
@@ -87,9 +88,9 @@ impl SetStore {
     /// When there is not enough memory.
     pub fn new(query_count: usize, budget: Arc<dyn MemoryBudget>) -> Result<Arc<Self>, ExecError> {
         assert!((1..=PASS_QUERIES_MAX).contains(&query_count), "{query_count} queries in one pass");
-        let reservation = Reservation::new(budget, "query sets");
+        let reservation = Reservation::new(budget.clone(), "query sets");
         let sets = RwLock::new(Sets { by_number: Vec::new(), numbers: NumbersMap::default(), reservation });
-        let store = Self { query_count, sets };
+        let store = Self { query_count, budget, sets };
         let nobody = store.intern(QueryBitmap::none(query_count).words())?;
         let everybody = store.intern(QueryBitmap::from_fn(query_count, |_| true).words())?;
         assert_eq!((nobody, everybody), (SetNumber::NOBODY, SetNumber::EVERYBODY));
@@ -99,6 +100,11 @@ impl SetStore {
     /// Number of queries of the pass.
     pub fn query_count(&self) -> usize {
         self.query_count
+    }
+
+    /// Whom the pass's memory is asked of.
+    pub(crate) fn budget(&self) -> &Arc<dyn MemoryBudget> {
+        &self.budget
     }
 
     /// Number of distinct sets so far, nobody and everybody included.

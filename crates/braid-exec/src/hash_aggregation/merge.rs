@@ -268,7 +268,8 @@ impl MetGroups {
     ) -> Result<(), ExecError> {
         let group_count = self.table.group_count();
         let rows = targets.rows(order.groups.of_partition(partition));
-        for ((to, from), pairs) in self.inputs.iter_mut().zip(&worker.inputs).zip(&order.pairs) {
+        let Self { inputs, reservation, .. } = &mut *self;
+        for ((to, from), pairs) in inputs.iter_mut().zip(&worker.inputs).zip(&order.pairs) {
             match (to, from) {
                 (Accumulated::States(to), Accumulated::States(from)) => {
                     to.merge(from, &rows, targets.groups(), group_count)?;
@@ -278,7 +279,10 @@ impl MetGroups {
                     for pairs in pairs.chunks(MERGED_ROWS) {
                         let places = from.groups_at(pairs).map(|group| order.places[group as usize]);
                         let (groups, pairs) = targets.follow(places, pairs);
+                        let before = to.bytes();
                         to.merge(&groups, from.values(), &pairs)?;
+                        // A pair goes to each atom of its set, so that there may be many times as many as workers held.
+                        reservation.resize(reservation.held() + to.bytes().saturating_sub(before))?;
                     }
                 }
                 _ => unreachable!("workers of one aggregation accumulate the same"),

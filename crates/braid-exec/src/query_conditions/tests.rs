@@ -24,7 +24,7 @@ fn equal(left: Expression, right: Expression) -> Expression {
 /// The shape of what becomes of a condition with integers as parameters.
 fn check(condition: Expression, expected: &str) {
     let rows: Vec<ParameterRow> = (0..5).map(|n| (0..4).map(|p| Some(Scalar::Int(n * (p + 1)))).collect()).collect();
-    let store = SetStore::new(rows.len(), FixedBudget::new(ByteSize(1 << 20))).unwrap();
+    let store = SetStore::new(rows.len(), FixedBudget::new(ByteSize(1 << 24))).unwrap();
     let conditions = QueryConditions::new(&condition, PassParameters { rows: &rows, store: &store }).unwrap();
     assert_eq!(shape(&conditions), expected, "{condition}");
 }

@@ -125,9 +125,9 @@ impl Case {
     }
 
     fn filters(&self) -> Vec<SetFilter> {
-        let filter = |(column, predicates): (usize, &Predicates)| {
-            let index = PredicateIndex::new(self.query_count, predicates).unwrap();
-            SetFilter { column, predicates: IndexedPredicates::new(index, &self.store).unwrap() }
+        let filter = |(column, predicates): (usize, &Predicates)| SetFilter {
+            column,
+            predicates: IndexedPredicates::new(predicates, &self.store).unwrap(),
         };
         self.predicates.iter().enumerate().map(filter).collect()
     }

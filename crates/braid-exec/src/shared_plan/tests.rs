@@ -44,7 +44,7 @@ fn first(input: Plan, limit: Option<usize>) -> Plan {
 fn shared(plan: &Plan, constants: &[i64]) -> SharedPlan {
     let rows: Vec<ParameterRow> =
         constants.iter().map(|constant| vec![Some(Scalar::Int(*constant)), Some(Scalar::Int(1))]).collect();
-    SharedPlan::new(plan, &rows, FixedBudget::new(ByteSize(1 << 20))).unwrap()
+    SharedPlan::new(plan, &rows, FixedBudget::new(ByteSize(1 << 24))).unwrap()
 }
 
 /// The operators of the plan that two queries share, outermost first.
@@ -103,7 +103,7 @@ async fn each_of_equal_queries_has_the_rows() {
     let source = ResultSource::new(vec![Arc::new(rows)]);
     let plan = filter(Plan::Source { source: Arc::new(source), column_count: 2 }, 0);
     let plan = shared(&plan, &[5, 7, 5, 6]);
-    let budget = FixedBudget::new(ByteSize(1 << 20));
+    let budget = FixedBudget::new(ByteSize(1 << 24));
     let spec = Arc::new(SortSpec { keys: Vec::new(), limit: None });
     let executor = crate::executor::Executor::new(2, budget.clone());
     let collect = |_| crate::sort::SortWorker::new(spec.clone(), budget.clone());
