@@ -25,9 +25,9 @@ use crate::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, 
 use crate::shared_steps::{ConditionStep, EverybodyStep, IntersectStep, ProjectionStep};
 use crate::{ExecError, Expression, MemoryBudget, QueryNumber, SetNumber, SetStore};
 
-/// From so many queries on, conditions that are the same for all come before those that are not. Q12 of TPC-H, where the
-/// former keep an eighth of the rows: 32 queries take 150 ms of processor time with
-/// sets found in the scan, 100 ms with sets found late; below 8 there is no difference.
+/// From so many queries on, conditions that are the same for all come before those that are not: few queries want few
+/// rows, so that their sets drop most of them; many want nearly all. Q12 of TPC-H for 32 queries is the case that gains. A
+/// number of queries is a guess at what they want together, not a measurement of it.
 const LATE_SETS_QUERIES_MIN: usize = 8;
 
 /// A plan that answers many queries.
