@@ -24,12 +24,12 @@ use braid_storage::{ColumnPredicate, Scalar};
 
 pub(crate) use condition_evaluator::ConditionEvaluator;
 use distinct_conditions::DistinctConditions;
-pub(crate) use distinct_conditions::queries_by_parameters;
+pub(crate) use distinct_conditions::{distinct_values, queries_by_parameters};
 
 use crate::expression::{Comparison, Evaluator};
 use crate::indexed_predicates::IndexedPredicates;
 use crate::like_index::LikeIndex;
-use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber, SetStore};
+use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, Reservation, SetNumber, SetStore};
 
 /// The constants of one query, by the numbers of the parameters that they stand for.
 pub type ParameterRow = Vec<Option<Scalar>>;
@@ -67,6 +67,7 @@ pub(crate) struct QueryPatterns {
     /// All queries with a pattern that is not null.
     pub(crate) all: SetNumber,
     pub(crate) negated: bool,
+    _reservation: Reservation,
 }
 
 /// A comparison before it is indexed, so that several of one column become one index.
@@ -256,23 +257,28 @@ fn like(
     negated: bool,
     parameters: PassParameters<'_>,
 ) -> Result<Draft, ExecError> {
-    let mut patterns: Vec<Vec<u8>> = Vec::new();
-    let mut queries: Vec<QueryBitmap> = Vec::new();
-    let mut all = QueryBitmap::none(parameters.rows.len());
+    let mut asked: Vec<(QueryNumber, Vec<u8>)> = Vec::new();
     for (query, row) in parameters.rows.iter().enumerate() {
-        let Some(pattern) = constant_of(pattern, row)? else { continue };
-        let Scalar::Bytes(pattern) = pattern else { panic!("{pattern:?} as a pattern of LIKE") };
-        let at = patterns.iter().position(|known| *known == pattern).unwrap_or_else(|| {
-            patterns.push(pattern);
-            queries.push(QueryBitmap::none(parameters.rows.len()));
-            patterns.len() - 1
-        });
-        queries[at].insert(QueryNumber::at(query));
-        all.insert(QueryNumber::at(query));
+        match constant_of(pattern, row)? {
+            Some(Scalar::Bytes(pattern)) => asked.push((QueryNumber::at(query), pattern)),
+            Some(other) => panic!("{other:?} as a pattern of LIKE"),
+            None => {}
+        }
+    }
+    let (firsts, numbers) = distinct_values(asked.iter().map(|(_, pattern)| pattern));
+    let mut queries = vec![QueryBitmap::none(parameters.rows.len()); firsts.len()];
+    let mut all = QueryBitmap::none(parameters.rows.len());
+    for ((query, _), number) in asked.iter().zip(numbers) {
+        queries[number].insert(*query);
+        all.insert(*query);
     }
     let queries = queries.iter().map(|queries| parameters.store.number_of(queries)).collect::<Result<_, _>>()?;
-    let index = Arc::new(LikeIndex::new(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>()));
-    let patterns = QueryPatterns { index, queries, all: parameters.store.number_of(&all)?, negated };
+    let patterns: Vec<&[u8]> = firsts.into_iter().map(|first| asked[first].1.as_slice()).collect();
+    let index = Arc::new(LikeIndex::new(&patterns));
+    let mut reservation = Reservation::new(parameters.store.budget().clone(), "LIKE index");
+    reservation.resize(index.bytes())?;
+    let all = parameters.store.number_of(&all)?;
+    let patterns = QueryPatterns { index, queries, all, negated, _reservation: reservation };
     Ok(Draft::Finished(QueryConditions::Like { text: text.clone(), patterns: Arc::new(patterns) }))
 }
 

@@ -88,12 +88,6 @@ pub trait QuerySets {
 
     /// Calls `visit` with each query that what was added to the bucket belongs to, ascending.
     fn for_each_query_of(&self, bucket: Bucket, visit: impl FnMut(QueryNumber));
-
-    /// Bytes that the representation holds beside its columns.
-    fn shared_bytes(&self) -> usize;
-
-    /// Bytes of a column.
-    fn column_bytes(&self, column: &Self::Column) -> usize;
 }
 
 /// Panics unless a vector may have that many rows: positions are 16 bits wide.

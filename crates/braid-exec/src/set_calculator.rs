@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::set_store::{SetNumber, SetStore};
-use crate::{ExecError, Vector};
+use crate::{Batch, ExecError, Vector};
 
 /// Entries of a memo: 2^14 * 12 bytes = 192 KiB, what a second-level cache holds beside the data.
 const MEMO_ENTRIES: usize = 1 << 14;
@@ -161,6 +161,24 @@ pub(crate) fn sets_of(column: &Vector) -> Vec<SetNumber> {
 /// Sets as a column.
 pub(crate) fn set_column(sets: &[SetNumber]) -> Vector {
     Vector::integers(sets.iter().map(|set| set.value()).collect())
+}
+
+/// Drops the rows that nobody wants.
+pub(crate) fn drop_unwanted(batch: &mut Batch, sets: &mut Vec<SetNumber>) {
+    if !sets.contains(&SetNumber::NOBODY) {
+        return;
+    }
+    // Without a branch for each row: who is wanted and who is not come mixed.
+    let mut kept = vec![0; sets.len()];
+    let mut count = 0;
+    for row in 0..sets.len() {
+        let set = sets[row];
+        kept[count] = row as u32;
+        sets[count] = set;
+        count += usize::from(set != SetNumber::NOBODY);
+    }
+    sets.truncate(count);
+    batch.take(&kept[..count]);
 }
 
 #[cfg(test)]

@@ -112,11 +112,6 @@ impl SetStore {
         self.sets.read().by_number.len()
     }
 
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        self.sets.read().reservation.held()
-    }
-
     /// The number of a set. Panics when it is one of another number of queries.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::memory::Reservation;
 use crate::pipeline::{Enough, Next, Operator};
 use crate::query_windows::QueryWindows;
-use crate::set_calculator::{SetCalculator, set_column, sets_of};
+use crate::set_calculator::{SetCalculator, drop_unwanted, set_column, sets_of};
 use crate::set_memo::{SetMemo, SetWords};
 use crate::shared_operator::SetColumn;
 use crate::{Batch, ExecError, MemoryBudget, SetNumber};
@@ -83,9 +83,7 @@ impl Operator for SharedLimit {
         let sets = sets_of(&batch.column(column));
         let mut narrowed = self.narrow(&sets)?;
         if narrowed != sets {
-            let keep: Vec<bool> = narrowed.iter().map(|set| *set != SetNumber::NOBODY).collect();
-            batch.retain(&keep);
-            narrowed.retain(|set| *set != SetNumber::NOBODY);
+            drop_unwanted(&mut batch, &mut narrowed);
             batch.replace(column, Arc::new(set_column(&narrowed)));
         }
         if batch.row_count() == 0 { Ok(()) } else { next(batch) }

@@ -11,13 +11,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::pipeline::{SetFilter, Source};
 use crate::plan::{JoinCondition, Plan};
 use crate::query_conditions::{
-    ConditionEvaluator, ParameterRow, PassParameters, QueryConditions, has_parameters, queries_by_parameters,
+    ConditionEvaluator, ParameterRow, PassParameters, QueryConditions, distinct_values, has_parameters,
+    queries_by_parameters,
 };
 use crate::query_set::PASS_QUERIES_MAX;
 use crate::set_calculator::SetCalculator;
@@ -62,7 +62,9 @@ impl SharedPlan {
     /// When there is not enough memory for the queries' sets, or a constant of a query cannot be computed.
     pub fn new(plan: &Plan, parameters: &[ParameterRow], budget: Arc<dyn MemoryBudget>) -> Result<Self, ExecError> {
         assert!(parameters.len() <= PASS_QUERIES_MAX, "{} queries in one pass", parameters.len());
-        let (rows, distinct) = distinct_rows(parameters);
+        let (firsts, distinct) = distinct_values(parameters.iter().map(|row| format!("{row:?}")));
+        let rows: Vec<ParameterRow> = firsts.into_iter().map(|first| parameters[first].clone()).collect();
+        let distinct = distinct.into_iter().map(QueryNumber::at).collect();
         let store = SetStore::new(rows.len(), budget)?;
         let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(plan)?;
         Ok(Self { plan, set, store, distinct })
@@ -89,21 +91,6 @@ impl SharedPlan {
         self.plan.describe(0, &mut text).expect("text is written without errors");
         text
     }
-}
-
-/// The rows that differ, and for each row its number among them.
-fn distinct_rows(parameters: &[ParameterRow]) -> (Vec<ParameterRow>, Vec<QueryNumber>) {
-    let mut numbers: HashMap<String, QueryNumber> = HashMap::new();
-    let mut rows: Vec<ParameterRow> = Vec::new();
-    let number = |row: &ParameterRow| {
-        // Text tells all values apart, zeros of either sign too.
-        *numbers.entry(format!("{row:?}")).or_insert_with(|| {
-            rows.push(row.clone());
-            QueryNumber::at(rows.len() - 1)
-        })
-    };
-    let distinct = parameters.iter().map(number).collect();
-    (rows, distinct)
 }
 
 /// The queries that share.
@@ -175,21 +162,24 @@ impl Sharing<'_> {
         if own.is_empty() {
             return Ok(filtered(input, common));
         }
-        let description = Expression::And(own.clone()).to_string();
-        let mut conditions = QueryConditions::new(&Expression::And(own), self.parameters)?.into_conjuncts();
+        let own = Expression::And(own);
+        let mut conditions = QueryConditions::new(&own, self.parameters)?.into_conjuncts();
         if let (Plan::Source { source, column_count }, None) = (&input.plan, input.set) {
             // Many queries together want most rows, so that what drops rows for all of them goes first.
             let is_late = !common.is_empty() && self.store().query_count() >= LATE_SETS_QUERIES_MIN;
             input = self.scan(source, *column_count, &mut conditions, is_late);
         }
         input = filtered(input, common);
-        if conditions.is_empty() {
-            return Ok(input);
-        }
+        Ok(if conditions.is_empty() { input } else { self.condition_step(input, conditions, &own) })
+    }
+
+    /// A filter by conditions that depend on the query; `shown` is how EXPLAIN shows them.
+    fn condition_step(&self, input: Shared, conditions: Vec<QueryConditions>, shown: &Expression) -> Shared {
         let has_set = input.set.is_some();
         let column_count = input.plan.column_count() - usize::from(has_set);
-        let (store, conditions) = (self.store().clone(), conditions.into());
-        Ok(self.step(input.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description })))
+        let (store, description) = (self.store().clone(), shown.to_string());
+        let conditions = conditions.into();
+        self.step(input.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description }))
     }
 
     /// Moves those of the conditions into the scan that it can take; when they are to come later, only their hulls.
@@ -269,7 +259,12 @@ impl Sharing<'_> {
         };
         if kind == crate::hash_join::JoinKind::Inner {
             let joined = self.inner_join(build, probe, condition);
-            return if own.is_empty() { Ok(joined) } else { self.filter_joined(joined, own) };
+            if own.is_empty() {
+                return Ok(joined);
+            }
+            let own = Expression::And(own);
+            let conditions = QueryConditions::new(&own, self.parameters)?.into_conjuncts();
+            return Ok(self.condition_step(joined, conditions, &own));
         }
         let matches_depend_on_query = !own.is_empty()
             || (probe.shared.set.is_some() && kind.marks_build_rows())
@@ -294,16 +289,6 @@ impl Sharing<'_> {
         let (build, probe) = (build.shared.plan.into(), probe.shared.plan.into());
         let step = IntersectStep { store: self.store().clone(), probe_count, build_count };
         self.step(Plan::Join { build, probe, condition }, Arc::new(step))
-    }
-
-    fn filter_joined(&self, joined: Shared, own: Vec<Expression>) -> Result<Shared, ExecError> {
-        let condition = Expression::And(own);
-        let description = condition.to_string();
-        let conditions = QueryConditions::new(&condition, self.parameters)?.into_conjuncts().into();
-        let has_set = joined.set.is_some();
-        let column_count = joined.plan.column_count() - usize::from(has_set);
-        let store = self.store().clone();
-        Ok(self.step(joined.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description })))
     }
 
     fn set_condition(&self, condition: Expression) -> Result<SetCondition, ExecError> {

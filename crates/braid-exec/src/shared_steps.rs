@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::expression::Evaluator;
 use crate::pipeline::{Next, Operator};
 use crate::query_conditions::{ConditionEvaluator, QueryConditions};
-use crate::set_calculator::{SetCalculator, SetOperation, set_column, sets_of};
+use crate::set_calculator::{SetCalculator, SetOperation, drop_unwanted, set_column, sets_of};
 use crate::shared_operator::SharedStep;
 use crate::{Batch, ExecError, Expression, SetNumber, SetStore};
 
@@ -87,24 +87,6 @@ fn pass_on(
     batch.push(Arc::new(set_column(sets)));
     batch.project(places);
     next(batch)
-}
-
-/// Drops the rows that nobody wants.
-fn drop_unwanted(batch: &mut Batch, sets: &mut Vec<SetNumber>) {
-    if !sets.contains(&SetNumber::NOBODY) {
-        return;
-    }
-    // Without a branch for each row: who is wanted and who is not come mixed.
-    let mut kept = vec![0; sets.len()];
-    let mut count = 0;
-    for row in 0..sets.len() {
-        let set = sets[row];
-        kept[count] = row as u32;
-        sets[count] = set;
-        count += usize::from(set != SetNumber::NOBODY);
-    }
-    sets.truncate(count);
-    batch.take(&kept[..count]);
 }
 
 /// Behind an inner join of two sides with sets: a pair is for the queries of both.

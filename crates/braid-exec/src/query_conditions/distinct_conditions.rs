@@ -1,6 +1,7 @@
 //! Conditions that no index covers: each distinct one is evaluated for the rows that its queries still want.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use super::{ParameterRow, PassParameters};
 use crate::expression::Evaluator;
@@ -40,18 +41,27 @@ pub(crate) fn queries_by_parameters<'a>(
     expressions.iter().for_each(|expression| expression.parameters(&mut parameters));
     parameters.sort_unstable();
     parameters.dedup();
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut found: Vec<(&ParameterRow, QueryBitmap)> = Vec::new();
-    for (query, row) in rows.iter().enumerate() {
-        // Text tells all values apart, zeros of either sign too.
-        let key = format!("{:?}", parameters.iter().map(|parameter| &row[*parameter]).collect::<Vec<_>>());
-        let at = *numbers.entry(key).or_insert(found.len());
-        if at == found.len() {
-            found.push((row, QueryBitmap::none(rows.len())));
-        }
-        found[at].1.insert(QueryNumber::at(query));
-    }
+    let key = |row: &ParameterRow| format!("{:?}", parameters.iter().map(|at| &row[*at]).collect::<Vec<_>>());
+    let (firsts, numbers) = distinct_values(rows.iter().map(key));
+    let mut found: Vec<(&ParameterRow, QueryBitmap)> =
+        firsts.into_iter().map(|first| (&rows[first], QueryBitmap::none(rows.len()))).collect();
+    numbers.into_iter().enumerate().for_each(|(query, number)| found[number].1.insert(QueryNumber::at(query)));
     found
+}
+
+/// Where each distinct value comes first, and for each value its number among the distinct ones. Constants are told apart
+/// by their texts, which differ for zeros of either sign too.
+pub(crate) fn distinct_values<T: Eq + Hash>(values: impl Iterator<Item = T>) -> (Vec<usize>, Vec<usize>) {
+    let mut known: HashMap<T, usize> = HashMap::new();
+    let mut firsts = Vec::new();
+    let number = |(at, value)| {
+        *known.entry(value).or_insert_with(|| {
+            firsts.push(at);
+            firsts.len() - 1
+        })
+    };
+    let numbers = values.enumerate().map(number).collect();
+    (firsts, numbers)
 }
 
 impl DistinctConditions {

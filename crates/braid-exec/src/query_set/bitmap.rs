@@ -74,12 +74,4 @@ impl QuerySets for BitmapSets {
     fn for_each_query_of(&self, bucket: Bucket, mut visit: impl FnMut(QueryNumber)) {
         visit(QueryNumber::at(bucket.0 as usize));
     }
-
-    fn shared_bytes(&self) -> usize {
-        0
-    }
-
-    fn column_bytes(&self, column: &BitmapColumn) -> usize {
-        size_of_val(column.words.as_slice())
-    }
 }

@@ -108,12 +108,4 @@ impl QuerySets for InternedSets {
         let set = SetNumber::from_value(i64::from(bucket.0));
         self.store.queries(set).into_iter().for_each(visit);
     }
-
-    fn shared_bytes(&self) -> usize {
-        self.store.bytes()
-    }
-
-    fn column_bytes(&self, column: &InternedColumn) -> usize {
-        size_of_val(column.numbers.as_slice())
-    }
 }

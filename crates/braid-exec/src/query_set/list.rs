@@ -84,14 +84,6 @@ impl QuerySets for ListSets {
     fn for_each_query_of(&self, bucket: Bucket, mut visit: impl FnMut(QueryNumber)) {
         visit(QueryNumber::at(bucket.0 as usize));
     }
-
-    fn shared_bytes(&self) -> usize {
-        0
-    }
-
-    fn column_bytes(&self, column: &ListColumn) -> usize {
-        size_of_val(column.ends.as_slice()) + size_of_val(column.queries.as_slice())
-    }
 }
 
 /// Appends what two ascending lists have in common.

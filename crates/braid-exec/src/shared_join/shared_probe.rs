@@ -9,7 +9,7 @@ use braid_base::VECTOR_ROWS;
 
 use crate::hash_join::{JoinKind, JoinProbe, PairStream};
 use crate::pipeline::{Enough, Next, Operator};
-use crate::set_calculator::{SetCalculator, SetOperation};
+use crate::set_calculator::{SetCalculator, SetOperation, drop_unwanted};
 use crate::shared_join::SharedTable;
 use crate::shared_join::pair_sets::{PairConditions, SetPairs};
 use crate::vector::{NO_ROW, Values};
@@ -164,11 +164,7 @@ impl SharedProbe {
 
     /// Rows for as many queries as there are in `sets`; where pairs leave the join, beside nulls.
     fn emit_kept(&self, mut batch: Batch, mut sets: Vec<SetNumber>, next: &mut Next<'_>) -> Result<(), ExecError> {
-        if sets.contains(&SetNumber::NOBODY) {
-            let keep: Vec<bool> = sets.iter().map(|set| *set != SetNumber::NOBODY).collect();
-            batch.retain(&keep);
-            sets.retain(|set| *set != SetNumber::NOBODY);
-        }
+        drop_unwanted(&mut batch, &mut sets);
         if sets.is_empty() {
             return Ok(());
         }
