@@ -12,7 +12,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-storage", &["braid-base", "braid-io"]),
     ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
     ("braid-scan", &["braid-base", "braid-io", "braid-storage", "braid-buffer"]),
-    ("braid-exec", &["braid-base", "braid-storage", "braid-buffer", "braid-scan"]),
+    ("braid-exec", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),
     (
         "braid-df",
         &["braid-features", "braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec"],

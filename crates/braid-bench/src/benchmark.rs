@@ -6,7 +6,7 @@ use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
 use crate::benchmarks::{
-    cold_scan, footprint, load, one_pass, query_sets, scan_sharing, tpch_check, tpch_mix, tpch_power,
+    cold_scan, footprint, load, one_pass, query_sets, scan_sharing, spilling, tpch_check, tpch_mix, tpch_power,
 };
 use crate::report::{Figure, Report, machine};
 use crate::{BenchError, Servers, tpch};
@@ -99,6 +99,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "tpch-power",
             about: "the 22 TPC-H queries, hot, beside DuckDB and DataFusion: geometric means",
             run: |options, _| Box::pin(tpch_power::run(options)),
+        },
+        Benchmark {
+            name: "spilling",
+            about: "a sort, groups and a join with a half and a tenth of the memory that they need: time, bytes written",
+            run: |options, _| Box::pin(spilling::run(options)),
         },
         Benchmark {
             name: "tpch-mix",

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use braid_exec::SpillSpace;
 use datafusion::config::Dialect;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -21,14 +22,28 @@ pub struct SessionSettings {
     pub batch_rows: usize,
     /// Default catalog: the database's name.
     pub catalog: String,
-    /// Memory pool, spill directory and caches.
+    /// Memory pool, spill directory of DataFusion's operators, caches.
     pub runtime: Arc<RuntimeEnv>,
+    /// Where Braid's operators put what does not fit into memory; nowhere without it.
+    pub spill: Option<Arc<SpillSpace>>,
 }
 
 impl SessionSettings {
     /// Settings for `target_partitions` cores: batches of eight vectors, catalog `braid`.
     pub fn new(target_partitions: usize, runtime: Arc<RuntimeEnv>) -> Self {
-        Self { target_partitions, batch_rows: braid_scan::spec::BATCH_ROWS, catalog: "braid".to_owned(), runtime }
+        Self {
+            target_partitions,
+            batch_rows: braid_scan::spec::BATCH_ROWS,
+            catalog: "braid".to_owned(),
+            runtime,
+            spill: None,
+        }
+    }
+
+    /// The same, with a place for what does not fit into memory.
+    #[must_use]
+    pub fn with_spill_space(self, space: Arc<SpillSpace>) -> Self {
+        Self { spill: Some(space), ..self }
     }
 }
 
@@ -48,7 +63,10 @@ pub fn session_config(settings: &SessionSettings) -> SessionConfig {
     // `0.05` is numeric, as in PostgreSQL: exact, and comparable with numeric columns on encoded data.
     options.sql_parser.parse_float_as_decimal = true;
     options.extensions.insert(OperatorSettings::default());
-    config
+    match &settings.spill {
+        Some(space) => config.with_extension(space.clone()),
+        None => config,
+    }
 }
 
 /// A builder of a session's state, for the engine to add its catalogs, functions and rules to.

@@ -11,6 +11,7 @@ use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
 use braid_df::SessionSettings;
 use braid_df::operators::OperatorSettings;
+use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, open_device};
 use braid_storage::store::StepHook;
 use braid_storage::{Catalog, NewTable, Store, StoreOptions};
@@ -43,6 +44,7 @@ pub struct Database {
     store: Arc<Store>,
     buffer: Arc<BufferManager>,
     memory: Arc<TotalMemory>,
+    spill: Arc<SpillSpace>,
     runtime: Arc<RuntimeEnv>,
     template: Template,
     /// Cancelled by [`Database::close`].
@@ -82,7 +84,14 @@ impl Database {
             );
             let memory = TotalMemory::new(config.total_memory);
             let runtime = runtime(&config, &memory)?;
-            let settings = SessionSettings::new(config.target_partitions.max(1), runtime.clone());
+            let spill = SpillSpace::new(
+                device.clone(),
+                config.data_dir.join(SPILL_DIRECTORY),
+                config.temporary_files,
+                SpillSettings::default(),
+            );
+            let partitions = config.target_partitions.max(1);
+            let settings = SessionSettings::new(partitions, runtime.clone()).with_spill_space(spill.clone());
             let template = Template::new(&settings, &store, &buffer)?;
             Ok(Arc::new(Self {
                 config,
@@ -90,6 +99,7 @@ impl Database {
                 store,
                 buffer,
                 memory,
+                spill,
                 runtime,
                 template,
                 shutdown: CancellationToken::new(),
@@ -103,6 +113,11 @@ impl Database {
     pub fn session(self: &Arc<Self>, user: &str) -> Session {
         let id = self.next_session_id.fetch_add(1, Ordering::Relaxed);
         Session::new(self.clone(), user, id)
+    }
+
+    /// Where queries put what does not fit into their memory.
+    pub fn spill_space(&self) -> &SpillSpace {
+        &self.spill
     }
 
     /// What it was opened with.
@@ -210,7 +225,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// What queries share: the directory for spills. Memory is each query's own.
+/// What queries share: the directory for temporary files. Memory is each query's own.
 fn runtime(config: &Config, memory: &Arc<TotalMemory>) -> Result<Arc<RuntimeEnv>, EngineError> {
     let spill = config.data_dir.join(SPILL_DIRECTORY);
     if spill.exists() {

@@ -1,6 +1,6 @@
 //! Memory for queries: a budget for each, a total for all.
 //!
-//! DataFusion's operators ask a pool before they grow. A query's pool is a [`FairSpillPool`] of its own budget, so that
+//! Operators ask a pool before they grow. A query's pool is a [`FairSpillPool`] of its own budget, so that
 //! operators that can spill share it fairly and spill before they fail; whatever it grants is also charged to the
 //! database's total, which is simply first come, first served. So a query over its budget fails (SQLSTATE 53200), and
 //! the others do not notice; only when the total is spent does a query fail below its own budget.
@@ -20,17 +20,28 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLi
 pub struct TotalMemory {
     limit: ByteSize,
     used: AtomicU64,
+    peak: AtomicU64,
 }
 
 impl TotalMemory {
     /// An unused total of `limit`.
     pub fn new(limit: ByteSize) -> Arc<Self> {
-        Arc::new(Self { limit, used: AtomicU64::new(0) })
+        Arc::new(Self { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0) })
     }
 
     /// Bytes that queries hold now.
     pub fn used(&self) -> ByteSize {
         ByteSize(self.used.load(Ordering::Relaxed))
+    }
+
+    /// Most bytes that they held at a time, since [`Self::forget_peak`].
+    pub fn peak(&self) -> ByteSize {
+        ByteSize(self.peak.load(Ordering::Relaxed))
+    }
+
+    /// Begins to look for the peak anew.
+    pub fn forget_peak(&self) {
+        self.peak.store(self.used().0, Ordering::Relaxed);
     }
 
     /// Bytes that queries may hold.
@@ -39,13 +50,17 @@ impl TotalMemory {
     }
 
     fn charge(&self, bytes: u64) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
     }
 
     fn try_charge(&self, bytes: u64) -> Result<(), u64> {
         let charge = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit.0);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge) {
-            Ok(_) => Ok(()),
+            Ok(before) => {
+                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                Ok(())
+            }
             Err(used) => Err(self.limit.0.saturating_sub(used)),
         }
     }
@@ -114,8 +129,14 @@ impl MemoryPool for QueryMemory {
         self.budget.reserved()
     }
 
+    /// The budget, or less when other queries have left less of the total.
     fn memory_limit(&self) -> MemoryLimit {
-        self.budget.memory_limit()
+        let left = self.total.limit.0.saturating_sub(self.total.used().0);
+        let within_total = self.reserved().saturating_add(usize::try_from(left).unwrap_or(usize::MAX));
+        match self.budget.memory_limit() {
+            MemoryLimit::Finite(budget) => MemoryLimit::Finite(budget.min(within_total)),
+            _ => MemoryLimit::Finite(within_total),
+        }
     }
 }
 

@@ -131,6 +131,8 @@ sql_states! {
     DiskFull = "53100",
     /// The query went over its memory budget.
     OutOfMemory = "53200",
+    /// A limit of the configuration: temporary files.
+    ConfigurationLimitExceeded = "53400",
     /// A limit of the program: too many columns, a statement too complex.
     ProgramLimitExceeded = "54000",
     /// More columns than a table may have.

@@ -10,31 +10,111 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
-use crate::hash_aggregation::{Aggregation, AggregationSpec, AggregationWorker};
+use crate::hash_aggregation::{Aggregation, AggregationSpec, AggregationWorker, LeavingGroups, SpilledGroups};
 use crate::pipeline::{Feed, Morsel, RowFilter, Sink, Source, StartedSource};
 use crate::result_rows::ResultRows;
-use crate::shared_operator::SetColumn;
-use crate::{Batch, ExecError, MemoryBudget};
+use crate::spill::WorkerMemory;
+use crate::{Batch, ExecError};
 
 /// Groups one worker's rows.
 pub(crate) struct AggregationSink {
     worker: AggregationWorker,
+    spilling: Option<Spilling>,
+}
+
+/// Where a worker's groups go when they are too many.
+pub(crate) struct Spilling {
+    groups: Arc<SpilledGroups>,
+    memory: WorkerMemory,
+    /// Whether they are.
+    is_full: bool,
 }
 
 impl AggregationSink {
-    pub(crate) fn new(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self { worker: AggregationWorker::new(spec, budget) }
+    /// A sink for a worker.
+    pub(crate) fn new(worker: AggregationWorker) -> Self {
+        Self { worker, spilling: None }
     }
 
-    /// For many queries: each row counts for those of its set.
-    pub(crate) fn shared(spec: Arc<AggregationSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self { worker: AggregationWorker::shared(spec, sets, budget) }
+    /// A sink whose groups may go to a file.
+    pub(crate) fn spilling(mut worker: AggregationWorker, groups: Arc<SpilledGroups>, memory: WorkerMemory) -> Self {
+        worker.let_leave(memory.part());
+        Self { worker, spilling: Some(Spilling { groups, memory, is_full: false }) }
+    }
+
+    /// Notes what the worker holds after it took more; when there was no memory for it, all groups leave.
+    pub(crate) fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
+        let Some(spilling) = &mut self.spilling else { return taken };
+        spilling.is_full |= spilling.memory.is_full(self.worker.bytes());
+        let taken = match taken {
+            Err(ExecError::Memory(_)) => {
+                spilling.groups.wait_for_writes()?;
+                self.worker.reserve()
+            }
+            taken => taken,
+        };
+        match taken {
+            Err(ExecError::Memory(_)) if spilling.memory.is_worth_writing() => {
+                let mut leaving = self.begin_to_leave().expect("there is a file");
+                while leaving.write_next(&self.spilled())? {}
+                Ok(())
+            }
+            taken => taken,
+        }
+    }
+
+    fn spilled(&self) -> Arc<SpilledGroups> {
+        self.spilling.as_ref().expect("there is a file").groups.clone()
+    }
+
+    fn begin_to_leave(&mut self) -> Option<LeavingGroups> {
+        let spilling = self.spilling.as_mut()?;
+        let leaving = self.worker.leave(&spilling.groups);
+        spilling.memory.is_full(0);
+        spilling.is_full = false;
+        Some(leaving)
+    }
+
+    /// Writes all groups, if there are any.
+    pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
+        if !self.worker.has_groups() {
+            return Ok(());
+        }
+        let Some(mut leaving) = self.begin_to_leave() else { return Ok(()) };
+        let spilled = self.spilled();
+        while leaving.write_next(&spilled)? {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// The same, if they are too many.
+    pub(crate) async fn leave_if_full(&mut self) -> Result<(), ExecError> {
+        if Sink::is_ready(self) { Ok(()) } else { self.leave().await }
+    }
+
+    pub(crate) fn worker_mut(&mut self) -> &mut AggregationWorker {
+        &mut self.worker
+    }
+
+    /// The worker, and what is counted of its memory.
+    pub(crate) fn into_parts(self) -> (AggregationWorker, Option<WorkerMemory>) {
+        (self.worker, self.spilling.map(|spilling| spilling.memory))
     }
 }
 
 impl Sink for AggregationSink {
     fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
-        self.worker.consume(&mut batch)
+        let taken = self.worker.consume(&mut batch);
+        self.settle(taken)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.spilling.as_ref().is_none_or(|spilling| !spilling.is_full)
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(self.leave())
     }
 }
 
@@ -84,18 +164,24 @@ impl StartedSource for Arc<StartedGroups> {
 impl Feed for Arc<StartedGroups> {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
         let partition = self.next.fetch_add(1, Ordering::Relaxed);
-        let morsel = (partition < self.groups.partition_count()).then(|| {
-            Box::new(Partition { groups: self.groups.clone(), partition, rows: None, next: 0 }) as Box<dyn Morsel>
-        });
+        let morsel = (partition < self.groups.partition_count())
+            .then(|| Box::new(Partition::new(self.groups.clone(), partition)) as Box<dyn Morsel>);
         Box::pin(std::future::ready(Ok(morsel)))
     }
 }
 
-struct Partition {
+/// The groups of a partition.
+pub(crate) struct Partition {
     groups: Arc<Aggregation>,
     partition: usize,
     rows: Option<Arc<ResultRows>>,
     next: usize,
+}
+
+impl Partition {
+    pub(crate) fn new(groups: Arc<Aggregation>, partition: usize) -> Self {
+        Self { groups, partition, rows: None, next: 0 }
+    }
 }
 
 impl Morsel for Partition {

@@ -3,6 +3,9 @@
 use std::fmt;
 
 use braid_base::ByteSize;
+use braid_io::IoError;
+
+use crate::spill::BrokenBlock;
 
 /// What went wrong, for one query.
 #[derive(Debug)]
@@ -16,6 +19,19 @@ pub enum ExecError {
     DivisionByZero,
     /// More memory than the query may have.
     Memory(MemoryExceeded),
+    /// A temporary file could not be written or read.
+    Spill(IoError),
+    /// A temporary file did not give back what was written.
+    BrokenBlock(BrokenBlock),
+    /// Temporary files may not grow any more.
+    SpillSpace {
+        /// How much more was asked for.
+        asked: ByteSize,
+        /// In the temporary files of all queries.
+        used: ByteSize,
+        /// What they may take.
+        limit: ByteSize,
+    },
     /// A subquery that stands for one value had several rows (21000).
     SeveralRows,
     /// The query was cancelled.
@@ -45,6 +61,14 @@ impl fmt::Display for ExecError {
             Self::Memory(MemoryExceeded { operator, asked, reason }) => {
                 write!(f, "{operator} asks for {asked} more of memory: {reason}")
             }
+            Self::Spill(error) => write!(f, "temporary file: {error}"),
+            Self::BrokenBlock(error) => write!(f, "temporary file is broken: {error}"),
+            Self::SpillSpace { asked, used, limit } => write!(
+                f,
+                "temporary files ask for {} more of disk space: {} of {limit} are used",
+                asked.rounded(),
+                used.rounded()
+            ),
             Self::SeveralRows => f.write_str("more than one row returned by a subquery used as an expression"),
             Self::Cancelled => f.write_str("the query was cancelled"),
             Self::Enough => f.write_str("no more rows are wanted"),
@@ -57,6 +81,7 @@ impl std::error::Error for ExecError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Foreign(error) => Some(error.as_ref()),
+            Self::Spill(error) => Some(error),
             _ => None,
         }
     }

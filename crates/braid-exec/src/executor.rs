@@ -10,26 +10,27 @@
 //!
 //! Which columns of a plan's rows are read further up is followed down on the way, so that nothing else is carried.
 
+mod groups;
+mod join;
 mod shared_join;
 mod shared_results;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use braid_storage::Scalar;
 use futures::future::BoxFuture;
 
-use crate::aggregation_source::{AggregationSink, AggregationSource};
-use crate::hash_aggregation::AggregationSpec;
-use crate::hash_join::{BuildRows, JoinSpec, JoinTable};
-use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
-use crate::memory::Reservation;
-use crate::pipeline::{Enough, Operator, OperatorFactory, Pipeline, RowFilter, Sink, Source};
-use crate::plan::{JoinCondition, Plan};
+use self::join::SpilledPartition;
+use crate::hash_aggregation::{AggregationSpec, AggregationWorker};
+use crate::pipeline::{Enough, OperatorFactory, Pipeline, RowFilter, Sink, Source};
+use crate::plan::Plan;
 use crate::result_rows::{ResultRows, ResultSource};
 use crate::row_operators::{Filter, Limit, LimitWindow, Projection, Relayout};
 use crate::shared_operator::{SetColumn, SharedOperator, SharedStep};
-use crate::sort::{SortSpec, SortWorker};
+use crate::sort::{RUN_ROWS, RunSink, SortSpec, SortWorker, SortedRuns, SortedSource, Spilling};
+use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
 use crate::{ExecError, Expression, MemoryBudget};
 
 /// One run of a plan. Dropping it, or a future of it, stops what runs; from outside its task, [`Executor::cancellation`]
@@ -37,6 +38,7 @@ use crate::{ExecError, Expression, MemoryBudget};
 pub struct Executor {
     worker_count: usize,
     budget: Arc<dyn MemoryBudget>,
+    spill: Option<Arc<QuerySpill>>,
     cancelled: Enough,
 }
 
@@ -53,12 +55,26 @@ impl Drop for Executor {
     }
 }
 
-/// Pipelines that together give a plan's rows, one after the other.
+/// Stages that together give a plan's rows, one after the other.
 struct Rows {
-    pipelines: Vec<Pipeline>,
+    stages: Vec<Stage>,
     column_count: usize,
     /// Whether their order means something; then there is one pipeline, with one worker.
     in_order: bool,
+}
+
+/// Some of a plan's rows.
+struct Stage {
+    source: StageSource,
+    filters: Vec<RowFilter>,
+    operators: Vec<OperatorFactory>,
+    limits: Vec<Enough>,
+}
+
+enum StageSource {
+    Source(Arc<dyn Source>),
+    /// Becomes stages of its own when those before it have run.
+    Partition(Box<SpilledPartition>),
 }
 
 /// What is asked of a plan's rows.
@@ -111,7 +127,14 @@ fn place_among(kept: &[usize], column: usize) -> Option<usize> {
 impl Executor {
     /// A run with so many workers, at least one, within a budget.
     pub fn new(worker_count: usize, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self { worker_count: worker_count.max(1), budget, cancelled: Enough::default() }
+        Self { worker_count: worker_count.max(1), budget, spill: None, cancelled: Enough::default() }
+    }
+
+    /// The same; what does not fit into the budget goes to temporary files. Otherwise it is an error.
+    #[must_use]
+    pub fn with_spill_space(mut self, space: Arc<SpillSpace>) -> Self {
+        self.spill = Some(QuerySpill::new(space, self.budget.clone()));
+        self
     }
 
     /// Stops the run at the next batch of each worker once it is [reached](Enough::reached).
@@ -132,8 +155,24 @@ impl Executor {
     async fn drain<S: Sink>(&self, rows: Rows, make_sink: impl Fn() -> S) -> Result<Vec<S>, ExecError> {
         let sink_count = if rows.in_order { 1 } else { self.worker_count };
         let mut sinks: Vec<S> = (0..sink_count).map(|_| make_sink()).collect();
-        for pipeline in rows.pipelines {
-            sinks = pipeline.run(sinks).await?;
+        let mut stages: VecDeque<Stage> = rows.stages.into();
+        while let Some(stage) = stages.pop_front() {
+            let Stage { source, filters, operators, limits } = stage;
+            match source {
+                StageSource::Source(source) => {
+                    let (cancelled, spill) = (self.cancelled.clone(), self.spill.clone());
+                    let pipeline = Pipeline { source, filters, operators, limits, cancelled, spill };
+                    sinks = pipeline.run(sinks).await?;
+                }
+                StageSource::Partition(_) if limits.iter().any(Enough::is_reached) => {}
+                StageSource::Partition(partition) => {
+                    for mut stage in self.partition(*partition).await?.stages.into_iter().rev() {
+                        stage.operators.extend(operators.iter().cloned());
+                        stage.limits.extend(limits.iter().cloned());
+                        stages.push_front(stage);
+                    }
+                }
+            }
         }
         Ok(sinks)
     }
@@ -156,14 +195,9 @@ impl Executor {
     }
 
     fn of_source(&self, source: Arc<dyn Source>, column_count: usize, wanted: &Wanted) -> Rows {
-        let pipeline = Pipeline {
-            source,
-            filters: wanted.filters.clone(),
-            operators: Vec::new(),
-            limits: Vec::new(),
-            cancelled: self.cancelled.clone(),
-        };
-        Rows { pipelines: vec![pipeline], column_count, in_order: false }
+        let (filters, source) = (wanted.filters.clone(), StageSource::Source(source));
+        let stage = Stage { source, filters, operators: Vec::new(), limits: Vec::new() };
+        Rows { stages: vec![stage], column_count, in_order: false }
     }
 
     async fn filter(&self, input: &Plan, condition: &Expression, wanted: Wanted) -> Result<Rows, ExecError> {
@@ -187,80 +221,41 @@ impl Executor {
         Ok(rows)
     }
 
-    async fn join(
-        &self,
-        build: &Plan,
-        probe: &Plan,
-        condition: &JoinCondition,
-        wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
-        let (probe_count, build_count) = (probe.column_count(), build.column_count());
-        let layout = Arc::new(JoinLayout::new(condition, probe_count, build_count, &wanted.columns));
-        let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
-        if condition.kind.keeps_probe_rows() {
-            of_build = of_build.where_missing_is_null();
-        }
-        let spec = JoinSpec {
-            kind: condition.kind,
-            build_keys: layout.build_keys.clone(),
-            probe_keys: condition.probe_keys.clone(),
-            nulls_equal: condition.nulls_equal,
-            null_aware: condition.null_aware,
-            has_residual: condition.residual.is_some(),
-            build_column_count: layout.build_columns.len(),
-        };
-        let table = self.build(build, &layout.build_columns, spec, of_build).await?;
-        let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
-        if let Some(keys) = table.key_filter() {
-            of_probe.filters.push(RowFilter { columns: condition.probe_keys.clone(), keys });
-        }
-        let mut rows = self.rows(probe, of_probe).await?;
-        let (probed, of_rows, cancelled) = (table.clone(), layout.clone(), self.cancelled.clone());
-        let probe = move || {
-            let operator = ProbeOperator::new(probed.clone(), of_rows.clone(), cancelled.clone());
-            Box::new(operator) as Box<dyn Operator>
-        };
-        rows.push(Arc::new(probe), layout.column_count());
-        rows.in_order &= condition.kind.columns().probe;
-        if condition.kind.marks_build_rows() {
-            let column_count = layout.column_count();
-            let unmatched = UnmatchedSource::new(table, layout);
-            let nothing = Wanted::columns(Vec::new());
-            rows.pipelines.extend(self.of_source(Arc::new(unmatched), column_count, &nothing).pipelines);
-            rows.in_order = false;
-        }
-        Ok(rows)
-    }
-
-    /// Collects these columns of a plan's rows as the build side of a join.
-    async fn build(
-        &self,
-        build: &Plan,
-        columns: &[usize],
-        spec: JoinSpec,
-        wanted: Wanted,
-    ) -> Result<Arc<JoinTable>, ExecError> {
-        let rows = self.rows(build, wanted).await?;
-        let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
-        let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
-        Ok(Arc::new(JoinTable::new(spec, sinks.into_iter().map(BuildSink::into_rows).collect())?))
-    }
-
     async fn aggregate(&self, input: &Plan, spec: &Arc<AggregationSpec>, wanted: Wanted) -> Result<Rows, ExecError> {
         let mut read = vec![false; input.column_count()];
         spec.columns().for_each(|column| read[column] = true);
         // A group that is of no use need not be made of any row.
         let below = wanted.of_input(read, |column| spec.keys.get(column).copied());
         let rows = self.rows(input, below).await?;
-        let sinks = self.drain(rows, || AggregationSink::new(spec.clone(), self.budget.clone())).await?;
-        let source = AggregationSource::new(spec.clone(), sinks)?;
-        Ok(self.of_source(Arc::new(source), spec.keys.len() + spec.aggregates.len(), &wanted))
+        let (of_worker, budget) = (spec.clone(), self.budget.clone());
+        let make_worker = Arc::new(move || AggregationWorker::new(of_worker.clone(), budget.clone()));
+        let groups = self.groups(rows, spec, make_worker).await?;
+        Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len(), &wanted))
     }
 
     async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, ExecError> {
-        let SortInput { rows, kept, spec } = self.sort_input(input, spec, wanted).await?;
+        let sorted = self.sort_input(input, spec, wanted).await?;
+        if sorted.spec.limit.is_none_or(|limit| limit > RUN_ROWS) {
+            return self.sort_in_runs(sorted, input.column_count()).await;
+        }
+        let SortInput { rows, kept, spec } = sorted;
         let workers = self.drain(rows, || SortWorker::new(spec.clone(), self.budget.clone())).await?;
         Ok(self.of_sorted(SortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
+    }
+
+    async fn sort_in_runs(&self, input: SortInput, column_count: usize) -> Result<Rows, ExecError> {
+        let SortInput { rows, kept, spec } = input;
+        let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
+        let sink = || {
+            let spilling = memory.as_ref().map(|(spill, memory)| Spilling::new((*spill).clone(), memory));
+            RunSink::new(spec.clone(), self.budget.clone(), spilling)
+        };
+        let runs = SortedRuns::of_workers(self.drain(rows, sink).await?).await?;
+        let source: Arc<dyn Source> = match runs.into_only_run() {
+            Ok(run) => Arc::new(ResultSource::in_order(run)),
+            Err(runs) => Arc::new(SortedSource::new(runs)),
+        };
+        Ok(self.of_sorted_source(source, &kept, column_count))
     }
 
     /// What is to be sorted, with the columns that are read only.
@@ -281,8 +276,11 @@ impl Executor {
 
     /// Sorted rows, whose columns get their places back.
     fn of_sorted(&self, sorted: ResultRows, kept: &[usize], column_count: usize) -> Rows {
-        let source = ResultSource::in_order(Arc::new(sorted));
-        let mut rows = self.of_source(Arc::new(source), kept.len(), &Wanted::columns(Vec::new()));
+        self.of_sorted_source(Arc::new(ResultSource::in_order(Arc::new(sorted))), kept, column_count)
+    }
+
+    fn of_sorted_source(&self, source: Arc<dyn Source>, kept: &[usize], column_count: usize) -> Rows {
+        let mut rows = self.of_source(source, kept.len(), &Wanted::columns(Vec::new()));
         rows.in_order = true;
         rows.relayout((0..column_count).map(|column| place_among(kept, column)).collect());
         rows
@@ -293,14 +291,14 @@ impl Executor {
         let enough = Enough::default();
         let window = LimitWindow::new(offset, limit, enough.clone());
         rows.push(Arc::new(move || Box::new(Limit::new(window.clone()))), rows.column_count);
-        rows.pipelines.iter_mut().for_each(|pipeline| pipeline.limits.push(enough.clone()));
+        rows.stages.iter_mut().for_each(|stage| stage.limits.push(enough.clone()));
         Ok(rows)
     }
 
     async fn union(&self, plans: &[Plan], wanted: Wanted) -> Result<Rows, ExecError> {
-        let mut all = Rows { pipelines: Vec::new(), column_count: wanted.columns.len(), in_order: false };
+        let mut all = Rows { stages: Vec::new(), column_count: wanted.columns.len(), in_order: false };
         for plan in plans {
-            all.pipelines.extend(self.rows(plan, wanted.clone()).await?.pipelines);
+            all.stages.extend(self.rows(plan, wanted.clone()).await?.stages);
         }
         Ok(all)
     }
@@ -342,9 +340,10 @@ impl Executor {
         read[sets.column] = true;
         let below = wanted.of_input(read, |column| spec.keys.get(column).copied());
         let rows = self.rows(input, below).await?;
-        let sink = || AggregationSink::shared(spec.clone(), sets.clone(), self.budget.clone());
-        let source = AggregationSource::new(spec.clone(), self.drain(rows, sink).await?)?;
-        Ok(self.of_source(Arc::new(source), spec.keys.len() + spec.aggregates.len() + 1, &wanted))
+        let (of_worker, sets, budget) = (spec.clone(), sets.clone(), self.budget.clone());
+        let make_worker = Arc::new(move || AggregationWorker::shared(of_worker.clone(), sets.clone(), budget.clone()));
+        let groups = self.groups(rows, spec, make_worker).await?;
+        Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len() + 1, &wanted))
     }
 
     async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, ExecError> {
@@ -374,7 +373,7 @@ impl Executor {
 impl Rows {
     /// Adds an operator, after which rows have so many columns.
     fn push(&mut self, factory: OperatorFactory, column_count: usize) {
-        self.pipelines.iter_mut().for_each(|pipeline| pipeline.operators.push(factory.clone()));
+        self.stages.iter_mut().for_each(|stage| stage.operators.push(factory.clone()));
         self.column_count = column_count;
     }
 
@@ -385,6 +384,14 @@ impl Rows {
         }
         let (column_count, columns): (usize, Arc<[Option<usize>]>) = (columns.len(), columns.into());
         self.push(Arc::new(move || Box::new(Relayout::new(columns.clone()))), column_count);
+    }
+}
+
+impl Stage {
+    /// Rows of a partition that is still to be joined.
+    fn of_partition(partition: SpilledPartition) -> Self {
+        let source = StageSource::Partition(Box::new(partition));
+        Self { source, filters: Vec::new(), operators: Vec::new(), limits: Vec::new() }
     }
 }
 

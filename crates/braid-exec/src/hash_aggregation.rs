@@ -10,8 +10,10 @@
 //! Many queries can share one pass: then rows carry the set of the queries that want them, groups are those of key and
 //! set, and at the end each key's sets are made disjoint (`set_refinement`, `atom_groups`).
 //!
-//! Everything is held in memory; a query that needs more than its budget fails. Types are the plan's business: a sum of
-//! integers comes out at whatever width it needs, and whoever wants a bigint checks the range.
+//! Groups that do not fit into memory go to a file, with what was accumulated so far (`spilled_groups`).
+//!
+//! Types are the plan's business: a sum of integers comes out at whatever width it needs, and whoever wants a bigint
+//! checks the range.
 //!
 //! Sums of floats depend on the order of rows, as they do everywhere.
 
@@ -29,6 +31,7 @@ mod merge;
 mod paired_groups;
 mod partition_order;
 mod set_refinement;
+mod spilled_groups;
 mod stored_keys;
 mod sums;
 
@@ -41,6 +44,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use merge::Aggregation;
+pub(crate) use spilled_groups::{LeavingGroups, ReadGroups, SpilledGroups};
 
 use aggregate_plan::{AggregatePlan, InputPlan};
 use group_table::{GroupTable, Thresholds};
@@ -53,6 +57,9 @@ use crate::{Batch, ExecError, MemoryBudget, SetStore};
 
 /// Who asks for memory.
 const OPERATOR: &str = "aggregation";
+
+/// Of the bytes that groups may take before they leave, one slot by address for so many: 4 bytes each, a quarter together.
+const DIRECT_SLOT_SHARE: usize = 16;
 
 /// What is computed of a group's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +146,8 @@ pub struct AggregationWorker {
     plan: AggregatePlan,
     thresholds: Thresholds,
     sets: Option<Arc<SetStore>>,
+    key_count: usize,
+    budget: Arc<dyn MemoryBudget>,
     groups: MetGroups,
     /// Of the rows of the batch at hand.
     row_groups: Vec<u32>,
@@ -164,9 +173,57 @@ impl AggregationWorker {
         let plan = AggregatePlan::new(spec);
         let mut keys = spec.keys.clone();
         keys.extend(sets.as_ref().map(|sets| sets.column));
-        let table = GroupTable::with_sets(keys.len(), sets.is_some(), thresholds);
-        let groups = MetGroups::new(table, spec.keys.len(), &plan, thresholds, budget);
-        Self { keys, plan, thresholds, sets: sets.map(|sets| sets.store), groups, row_groups: Vec::new() }
+        let key_count = spec.keys.len();
+        let sets = sets.map(|sets| sets.store);
+        let groups = no_groups(&keys, sets.is_some(), key_count, &plan, thresholds, budget.clone());
+        Self { keys, plan, thresholds, sets, key_count, budget, groups, row_groups: Vec::new() }
+    }
+
+    /// Lets groups leave memory for a file when they take about so many bytes: see [`Self::leave`]. Before the first row.
+    pub(crate) fn let_leave(&mut self, bytes: usize) {
+        // Otherwise the slots alone would be too many, again and again.
+        self.thresholds.direct_slots = self.thresholds.direct_slots.min(bytes / DIRECT_SLOT_SHARE);
+        self.groups = self.without_groups();
+        self.groups.may_leave = true;
+    }
+
+    fn without_groups(&self) -> MetGroups {
+        let (has_sets, budget) = (self.sets.is_some(), self.budget.clone());
+        no_groups(&self.keys, has_sets, self.key_count, &self.plan, self.thresholds, budget)
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.groups.reservation.held()
+    }
+
+    /// Whether any groups were met; without keys the only one counts from the first row on.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.groups.reservation.held() > 0
+    }
+
+    /// Gives away what was met, and begins anew.
+    pub(crate) fn leave(&mut self, spilled: &SpilledGroups) -> LeavingGroups {
+        let mut groups = self.without_groups();
+        groups.may_leave = true;
+        spilled.leaving(std::mem::replace(&mut self.groups, groups))
+    }
+
+    /// Holds as much memory as the groups take, after it was refused.
+    ///
+    /// # Errors
+    /// When it is refused again.
+    pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
+        self.groups.reserve()
+    }
+
+    /// Adds groups that had left.
+    ///
+    /// # Errors
+    /// When a sum goes out of range, or the groups take more memory than there is.
+    pub(crate) fn take_back(&mut self, read: &ReadGroups) -> Result<(), ExecError> {
+        self.groups.merge_read(read)?;
+        self.groups.reserve()
     }
 
     /// Adds rows. Reads the batch's columns that keys, arguments and filters are.
@@ -199,6 +256,18 @@ impl AggregationWorker {
     fn into_groups(self) -> MetGroups {
         self.groups
     }
+}
+
+fn no_groups(
+    keys: &[usize],
+    has_sets: bool,
+    key_count: usize,
+    plan: &AggregatePlan,
+    thresholds: Thresholds,
+    budget: Arc<dyn MemoryBudget>,
+) -> MetGroups {
+    let table = GroupTable::with_sets(keys.len(), has_sets, thresholds);
+    MetGroups::new(table, key_count, plan, thresholds, budget)
 }
 
 /// Accumulates the rows of one input.

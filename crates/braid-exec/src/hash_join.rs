@@ -23,7 +23,8 @@
 //! Rows with one key make a *group*. Where keys are unique a group is its row, and probing is one load for each row. A
 //! join without keys is the same code: all its rows have the only key there is.
 //!
-//! Nothing here spills to disk: a build side that does not fit its budget is an error.
+//! A build side that does not fit its budget is an error here; who has temporary files divides it before it comes to that
+//! (`spilled_join`).
 
 mod build_rows;
 mod candidates;

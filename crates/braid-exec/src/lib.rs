@@ -20,6 +20,7 @@
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 //! | [`hash_join`] | rows of two sides with equal keys |
 //! | [`memory`], [`exec_error`] | what a query may hold, and why it failed |
+//! | [`spill`], `spilled_aggregation`, `spilled_join` | what it does not hold: rows in temporary files |
 //!
 //! Many queries in one pass: the data-query model of SharedDB (VLDB 2012). Rows carry the set of the queries that want
 //! them, as one more column; the operators are the same wherever sets do not matter.
@@ -84,6 +85,9 @@ pub mod shared_plan;
 mod shared_sort;
 mod shared_steps;
 pub mod sort;
+pub mod spill;
+mod spilled_aggregation;
+mod spilled_join;
 pub mod table_source;
 pub mod vector;
 
@@ -101,4 +105,5 @@ pub use query_set::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets};
 pub use routing::Routing;
 pub use set_store::{SetNumber, SetStore};
 pub use shared_plan::SharedPlan;
+pub use spill::{SpillSettings, SpillSpace};
 pub use vector::Vector;

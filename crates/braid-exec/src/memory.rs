@@ -17,6 +17,9 @@ pub trait MemoryBudget: Send + Sync + fmt::Debug {
 
     /// Gives so many bytes back.
     fn shrink(&self, bytes: usize);
+
+    /// Bytes that could be asked for now; others may be faster.
+    fn free(&self) -> usize;
 }
 
 /// What one operator holds of a query's budget; given back when it is dropped.
@@ -93,6 +96,10 @@ impl MemoryBudget for FixedBudget {
 
     fn shrink(&self, bytes: usize) {
         self.used.fetch_sub(bytes, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn free(&self) -> usize {
+        usize::try_from(self.limit.0).unwrap_or(usize::MAX).saturating_sub(self.used())
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Workers pull *morsels* (a chunk of a table, a piece of a materialised result) from the source and push their batches
 //! through to the sink, each with operators and a sink of its own (morsel-driven parallelism: Leis et al., SIGMOD 2014).
-//! Work that could block is asynchronous at two places only: the next morsel, and a sink that waits for its reader.
+//! Work that could block is asynchronous at three places only: the next morsel, a sink that waits (for its reader, for
+//! its own rows to leave memory), and writes of temporary files when too much is on its way.
 //! Between them everything is plain calls.
 //!
 //! Rules:
@@ -23,6 +24,7 @@ use tokio::task::JoinSet;
 
 use crate::hash_join::KeyFilter;
 use crate::indexed_predicates::IndexedPredicates;
+use crate::spill::QuerySpill;
 use crate::{Batch, ExecError};
 
 /// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
@@ -116,8 +118,8 @@ pub trait Sink: Send + 'static {
     fn consume(&mut self, batch: Batch) -> Result<(), ExecError>;
 
     /// Waits until it can take more; called after each of the source's batches.
-    fn ready(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// Whether [`Self::ready`] would wait.
@@ -155,6 +157,8 @@ pub struct Pipeline {
     pub limits: Vec<Enough>,
     /// Whether the query was cancelled.
     pub cancelled: Enough,
+    /// The query's temporary files, which rows on the way may go to.
+    pub(crate) spill: Option<Arc<QuerySpill>>,
 }
 
 /// One worker.
@@ -163,6 +167,7 @@ struct Worker<S> {
     operators: Vec<Box<dyn Operator>>,
     limits: Vec<Enough>,
     cancelled: Enough,
+    spill: Option<Arc<QuerySpill>>,
     sink: S,
 }
 
@@ -207,7 +212,8 @@ impl Pipeline {
 
     fn worker<S: Sink>(&self, started: &dyn StartedSource, sink: S) -> Worker<S> {
         let operators = self.operators.iter().map(|factory| factory()).collect();
-        Worker { feed: started.feed(), operators, limits: self.limits.clone(), cancelled: self.cancelled.clone(), sink }
+        let (limits, cancelled, spill) = (self.limits.clone(), self.cancelled.clone(), self.spill.clone());
+        Worker { feed: started.feed(), operators, limits, cancelled, spill, sink }
     }
 }
 
@@ -235,7 +241,10 @@ impl<S: Sink> Worker<S> {
                     push(&mut self.operators, &mut self.sink, &self.cancelled, batch)?;
                 }
                 if !self.sink.is_ready() {
-                    self.sink.ready().await;
+                    self.sink.ready().await?;
+                }
+                if let Some(spill) = self.spill.as_ref().filter(|spill| spill.is_congested()) {
+                    spill.until_not_congested().await?;
                 }
                 // Also after a morsel of which nothing was left.
                 if since.elapsed() >= QUANTUM {

@@ -42,6 +42,11 @@ impl ResultRows {
         self.row_count
     }
 
+    /// Bytes that the columns take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.columns.iter().map(Vector::bytes).sum()
+    }
+
     /// The columns.
     pub fn columns(&self) -> &[Vector] {
         &self.columns
@@ -124,10 +129,18 @@ impl Feed for Arc<Running> {
     }
 }
 
-struct Piece {
+/// Some rows in a row.
+pub(crate) struct Piece {
     rows: Arc<ResultRows>,
     next: usize,
     end: usize,
+}
+
+impl Piece {
+    /// All of them.
+    pub(crate) fn of_all(rows: Arc<ResultRows>) -> Self {
+        Self { next: 0, end: rows.row_count, rows }
+    }
 }
 
 impl Morsel for Piece {

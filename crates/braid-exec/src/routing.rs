@@ -132,7 +132,7 @@ impl<S: Sink> Sink for Routing<S> {
     }
 
     /// Waits for every query, also for one that wants no more: it may hold rows that are on their way.
-    fn ready(&mut self) -> BoxFuture<'_, ()> {
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         all_ready(&mut self.sinks)
     }
 
@@ -175,7 +175,7 @@ impl<S: Sink> Sink for EqualQueries<S> {
         if self.wanting.contains(&true) { Ok(()) } else { Err(ExecError::Enough) }
     }
 
-    fn ready(&mut self) -> BoxFuture<'_, ()> {
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         all_ready(&mut self.sinks)
     }
 
@@ -185,11 +185,12 @@ impl<S: Sink> Sink for EqualQueries<S> {
 }
 
 /// Waits for each of the sinks.
-fn all_ready<S: Sink>(sinks: &mut [S]) -> BoxFuture<'_, ()> {
+fn all_ready<S: Sink>(sinks: &mut [S]) -> BoxFuture<'_, Result<(), ExecError>> {
     Box::pin(async {
         for sink in sinks.iter_mut().filter(|sink| !sink.is_ready()) {
-            sink.ready().await;
+            sink.ready().await?;
         }
+        Ok(())
     })
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct SharedSortWorker {
     spec: Arc<SortSpec>,
     sets: SetColumn,
     rows: SortRows,
-    /// So many rows are worth cutting; never without a limit.
+    /// So many rows are worth cutting.
     cut_at: usize,
     /// By query, the last of its first rows, or [`NOT_FULL`]; nothing before the first cut.
     last_wanted: Vec<u32>,

@@ -1,12 +1,18 @@
 //! ORDER BY, and with a limit the first rows of it.
 //!
-//! Each worker collects the rows it is given. With a limit it sorts and cuts what it has whenever that grows to several
+//! Each worker collects the rows it is given. With a small limit it sorts and cuts what it has whenever that grows to several
 //! times the limit, so it never holds much more than it hands on (the k first of k first rows are the k first). From
 //! then on a row that is not before the last of these is dropped by its keys, before any other column of it is read. At
-//! the end all workers' rows are sorted as one.
+//! the end all workers' rows are sorted as one. Otherwise workers make sorted runs, in memory or in a file, which are
+//! merged (`runs`, `merge`, `sorted_source`).
 //!
-//! Keys are compared column after column on vectors of one kind each, so the comparison of two rows costs one `match` a
-//! column; rows themselves are moved once, when the order is known.
+//! Most comparisons are one of the first key's prefix, a number (`key_prefixes`). Where it does not decide, keys are
+//! compared column after column on vectors of one kind each, at one `match` a column.
+
+mod key_prefixes;
+mod merge;
+mod runs;
+mod sorted_source;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,12 +20,16 @@ use std::sync::Arc;
 use braid_base::{ByteSize, VECTOR_ROWS};
 use braid_storage::scalar::compare_floats;
 
+use self::key_prefixes::prefixes;
 use crate::exec_error::MemoryExceeded;
 use crate::memory::Reservation;
 use crate::pipeline::Sink;
 use crate::result_rows::ResultRows;
 use crate::vector::Values;
 use crate::{Batch, ExecError, MemoryBudget, Vector};
+
+pub(crate) use runs::{RUN_ROWS, RunSink, Spilling};
+pub(crate) use sorted_source::{SortedRuns, SortedSource};
 
 /// Fewer rows are not worth cutting. Tests have few rows.
 const CUT_ROWS_MIN: usize = if cfg!(test) { 16 } else { 8 * VECTOR_ROWS };
@@ -160,7 +170,17 @@ impl SortRows {
                 reason: format!("rows are numbered in 32 bits, and there are {}", self.row_count),
             }));
         }
-        self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
+        self.reserve()
+    }
+
+    /// Holds as much memory as the rows take.
+    pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
+        self.reservation.resize(self.bytes())
+    }
+
+    /// Bytes that the rows take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.columns.iter().map(Vector::bytes).sum()
     }
 
     /// Keeps the rows whose numbers `choose` gives, in that order. It gets the columns and the number of rows, and takes
@@ -171,12 +191,11 @@ impl SortRows {
         choose: impl FnOnce(&[Vector], usize) -> Vec<u32>,
     ) -> Result<(), ExecError> {
         // Twice the rows while they move.
-        let bytes = self.columns.iter().map(Vector::bytes).sum::<usize>();
-        self.reservation.resize(2 * bytes + (4 + row_bytes) * self.row_count)?;
+        self.reservation.resize(2 * self.bytes() + (SORTED_ROW_BYTES + row_bytes) * self.row_count)?;
         let order = choose(&self.columns, self.row_count);
         self.columns = self.columns.iter().map(|column| column.take(&order)).collect();
         self.row_count = order.len();
-        self.reservation.resize(self.columns.iter().map(Vector::bytes).sum())
+        self.reserve()
     }
 
     /// Drops the rows of a batch that do not come before row `last`: one that is equal came later.
@@ -198,15 +217,22 @@ impl SortRows {
     }
 }
 
+/// Bytes that sorting takes for each row: its prefix and number, and both again as a pair.
+const SORTED_ROW_BYTES: usize = 8 + 4 + 16;
+
 /// The numbers of the first rows, all without a limit, in order.
 pub(crate) fn sorted_rows(columns: &[Vector], row_count: usize, keys: &[SortKey], limit: Option<usize>) -> Vec<u32> {
+    let prefixes = keys.first().map(|key| prefixes(&columns[key.column], *key));
+    let prefixes = prefixes.unwrap_or_else(|| vec![0; row_count]);
+    let mut rows: Vec<(u64, u32)> = prefixes.into_iter().zip(0..).collect();
     let keys: Vec<KeyColumn<'_>> = keys.iter().map(|key| KeyColumn::new(&columns[key.column], *key)).collect();
     // Equal rows keep the order in which they came, so that the answer of one worker does not depend on the sort.
-    let compare = |a: &u32, b: &u32| {
-        let mut orders = keys.iter().map(|key| key.compare(*a as usize, *b as usize));
-        orders.find(|order| order.is_ne()).unwrap_or_else(|| a.cmp(b))
+    let compare = |(a_prefix, a): &(u64, u32), (b_prefix, b): &(u64, u32)| {
+        a_prefix.cmp(b_prefix).then_with(|| {
+            let mut orders = keys.iter().map(|key| key.compare(*a as usize, *b as usize));
+            orders.find(|order| order.is_ne()).unwrap_or_else(|| a.cmp(b))
+        })
     };
-    let mut rows: Vec<u32> = (0..row_count as u32).collect();
     if let Some(limit) = limit
         && limit < rows.len()
     {
@@ -216,7 +242,7 @@ pub(crate) fn sorted_rows(columns: &[Vector], row_count: usize, keys: &[SortKey]
         rows.truncate(limit);
     }
     rows.sort_unstable_by(compare);
-    rows
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 struct KeyColumn<'a> {

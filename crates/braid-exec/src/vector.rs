@@ -168,7 +168,8 @@ impl Vector {
         self.values.append(&other.values);
     }
 
-    fn is_all_null(&self) -> bool {
+    /// Whether nothing is known; then not even the kind means anything.
+    pub(crate) fn is_all_null(&self) -> bool {
         self.valid.as_ref().is_some_and(|valid| valid.iter().all(|valid| !valid))
     }
 

@@ -6,6 +6,7 @@ pub mod load;
 pub mod one_pass;
 pub mod query_sets;
 pub mod scan_sharing;
+pub mod spilling;
 pub mod tpch_check;
 pub mod tpch_mix;
 pub mod tpch_power;

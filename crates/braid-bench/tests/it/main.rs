@@ -80,6 +80,9 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     let pass = run("one-pass", &options).await;
     assert!(value(&pass, "mix: one pass of 1024") > 0.0, "{pass:?}");
 
+    let spilling = run("spilling", &options).await;
+    assert!(value(&spilling, "time with 1/10 of the memory, of that with plenty, worst query") > 0.0, "{spilling:?}");
+
     let sets = run("query-sets", &options).await;
     assert!(value(&sets, "one pass of 4096 with interned sets, one worker") > 0.0, "{sets:?}");
 

@@ -13,11 +13,11 @@ use arrow::error::ArrowError;
 use braid_exec::executor::Executor;
 use braid_exec::pipeline::{Enough, Sink};
 use braid_exec::plan::Plan;
-use braid_exec::{Batch, ExecError, MemoryBudget, Vector};
+use braid_exec::{Batch, ExecError, MemoryBudget, SpillSpace, Vector};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
@@ -118,14 +118,17 @@ impl ExecutionPlan for BraidOperatorsExec {
         let (plan, worker_count, sender) = (self.plan.clone(), self.worker_count, builder.tx());
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let batch_rows = context.session_config().batch_size();
-        let executor = Executor::new(worker_count, budget);
+        let mut executor = Executor::new(worker_count, budget);
+        if let Some(space) = context.session_config().get_extension::<SpillSpace>() {
+            executor = executor.with_spill_space(space);
+        }
         let cancel = CancelOnDrop(executor.cancellation());
         builder.spawn(async move {
             let make_sink = || OutputSink::new(schema.clone(), batch_rows, sender.clone(), baseline.clone());
             let sinks = executor.run(&plan, make_sink).await.map_err(datafusion_error)?;
             for mut sink in sinks {
                 sink.flush().map_err(datafusion_error)?;
-                sink.ready().await;
+                sink.ready().await.map_err(datafusion_error)?;
             }
             Ok(())
         });
@@ -185,13 +188,14 @@ fn integer_name(data_type: &DataType) -> Option<&'static str> {
 /// A query's memory pool, as operators ask it.
 #[derive(Debug)]
 struct QueryBudget {
+    pool: Arc<dyn MemoryPool>,
     reservation: Mutex<MemoryReservation>,
 }
 
 impl QueryBudget {
     fn new(context: &TaskContext) -> Arc<Self> {
         let reservation = MemoryConsumer::new("Braid's operators").register(context.memory_pool());
-        Arc::new(Self { reservation: Mutex::new(reservation) })
+        Arc::new(Self { pool: context.memory_pool().clone(), reservation: Mutex::new(reservation) })
     }
 }
 
@@ -202,6 +206,13 @@ impl MemoryBudget for QueryBudget {
 
     fn shrink(&self, bytes: usize) {
         self.reservation.lock().shrink(bytes);
+    }
+
+    fn free(&self) -> usize {
+        match self.pool.memory_limit() {
+            MemoryLimit::Finite(limit) => limit.saturating_sub(self.pool.reserved()),
+            MemoryLimit::Infinite | MemoryLimit::Unknown => usize::MAX,
+        }
     }
 }
 
@@ -276,12 +287,13 @@ impl Sink for OutputSink {
         self.held_back.is_empty()
     }
 
-    fn ready(&mut self) -> BoxFuture<'_, ()> {
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         Box::pin(async move {
             for batch in std::mem::take(&mut self.held_back) {
                 // Nobody reads any more: the stream was dropped, and what runs is about to be stopped.
                 let _ = self.sender.send(Ok(batch)).await;
             }
+            Ok(())
         })
     }
 }

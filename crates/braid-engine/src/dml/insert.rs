@@ -17,7 +17,6 @@ use crate::names::table_name;
 use crate::query::interrupt::to_the_end;
 use crate::query::planner::values_of;
 use crate::query::rewrite::Parameters;
-use crate::query::second_attempt;
 use crate::table::definition::columns_named;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 
@@ -136,7 +135,7 @@ impl<'a> Target<'a> {
             }
         };
         let physical = planner.physical(&plan).await?;
-        Ok((second_attempt::start(planner, plan, physical)?, width))
+        Ok((planner.start(physical)?, width))
     }
 
     /// PostgreSQL lets a query give fewer columns than a table has, when no column list says otherwise.

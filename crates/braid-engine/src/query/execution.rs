@@ -8,7 +8,6 @@ use super::interrupt::Interrupt;
 use super::planner::nulls_of;
 use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
-use super::second_attempt;
 use crate::{EngineError, Outcome, Prepared, Session, Statement};
 
 /// Plans and starts a query; its rows flow as the stream is polled.
@@ -23,7 +22,7 @@ pub(crate) async fn execute(
     let plan = planner.plan(statement, query, Parameters::Values(params), session).await?;
     let physical = planner.physical(&plan.logical).await?;
     let schema = in_zone(&plan.rename(&physical.schema()), &planner.zone_name());
-    let rows = second_attempt::start(planner, plan.logical, physical)?;
+    let rows = planner.start(physical)?;
     let running = session.database().statements().token();
     let stream = ResultStream::guard(rows, schema.clone(), interrupt, session.on_failure(), running);
     Ok(Outcome::Rows { schema, stream, tag: "SELECT" })

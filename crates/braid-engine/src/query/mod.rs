@@ -13,7 +13,6 @@
 //! | [`plan_names`] | names that tell the columns of a plan apart |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
 //! | [`interrupt`] | cancel, statement timeout and shutdown, for everything that waits |
-//! | [`second_attempt`] | queries that run out of memory, once more on operators that spill |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
 //! | [`cooperation`] | joins that can be interrupted |
@@ -34,6 +33,5 @@ mod precedence;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
-pub(crate) mod second_attempt;
 
 pub(crate) use execution::{execute, prepare};

@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
-use braid_df::operators::OperatorSettings;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
@@ -118,14 +117,6 @@ impl Planner {
     /// The physical plan.
     pub async fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, EngineError> {
         Ok(self.state.create_physical_plan(plan).await?)
-    }
-
-    /// The same planner, of plans on DataFusion's operators alone.
-    pub fn without_braid_operators(mut self) -> Self {
-        if let Some(operators) = self.state.config_mut().options_mut().extensions.get_mut::<OperatorSettings>() {
-            operators.braid = false;
-        }
-        self
     }
 
     /// Starts a physical plan; all its partitions come as one stream.

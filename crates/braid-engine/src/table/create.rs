@@ -11,7 +11,6 @@ use crate::dml::defaults::check_defaults;
 use crate::names::table_name;
 use crate::query::interrupt::to_the_end;
 use crate::query::rewrite::Parameters;
-use crate::query::second_attempt;
 use crate::session::done;
 use crate::sql_types::column_type_of;
 use crate::{EngineError, Outcome, Session, SqlState, Statement};
@@ -84,7 +83,7 @@ pub(crate) async fn create_table_as(
     }
     let mut appender = store.create_and_append(table)?;
     let assignment = Assignment::new(appender.def(), &session.settings());
-    let mut rows = second_attempt::start(planner, plan.logical, physical)?;
+    let mut rows = planner.start(physical)?;
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }

@@ -155,7 +155,7 @@ async fn a_query_over_its_budget_fails_alone() {
     db.run("create table t (a bigint, b text)").await;
     db.run("insert into t select value, repeat('x', 100) || value from generate_series(1, 100000) as s(value)").await;
     let small = db.database.session("bob");
-    run(&small, "set braid.query_memory = '1MB'").await.unwrap();
+    run(&small, "set braid.query_memory = '64kB'").await.unwrap();
     let big = "select count(*) from (select x.b from t x join t y on x.b = y.b) s";
     let (failed, fine) = tokio::join!(run(&small, big), run(&db.session, big));
     assert_eq!(failed.unwrap_err().sqlstate(), "53200");
@@ -181,25 +181,39 @@ async fn a_cancelled_join_of_very_many_pairs_stops() {
     }
 }
 
-#[tokio::test]
-async fn what_does_not_fit_is_tried_again_on_operators_that_spill() {
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_fit_goes_to_temporary_files() {
     let db = TestDb::new().await;
     db.run("create table t (a bigint, b text)").await;
     db.run("insert into t select value, repeat('x', 100) || value from generate_series(1, 200000) as s(value)").await;
     let small = db.database.session("bob");
+    // The rows alone take 23 MB.
     let distinct = "select count(*) from (select distinct a, b from t) s";
-    run(&small, "set braid.query_memory = '16MB'").await.unwrap();
-    // Not in memory: the rows alone take 23 MB.
-    assert_eq!(run(&small, distinct).await.unwrap(), "200000");
+    let join = "select count(*), sum(length(x.b)) from t x join t y on x.b = y.b";
+    let order = "select count(*) from (select b from t order by b, a) s";
+    let sorted = "select b from t order by b desc offset 199999";
+    for memory in ["16MB", "2MB"] {
+        run(&small, &format!("set braid.query_memory = '{memory}'")).await.unwrap();
+        for (sql, expected) in [(distinct, "200000"), (join, "200000|21088895"), (order, "200000")] {
+            let files = db.database.spill_space().file_count();
+            assert_eq!(run(&small, sql).await.unwrap(), expected, "{sql} with {memory}");
+            assert!(sql == order || db.database.spill_space().file_count() > files, "{sql} spills with {memory}");
+        }
+        assert_eq!(run(&small, sorted).await.unwrap(), format!("{}1", "x".repeat(100)));
+    }
     // Some budgets are too small for any operator.
     run(&small, "set braid.query_memory = '64kB'").await.unwrap();
     assert_eq!(run(&small, distinct).await.unwrap_err().sqlstate(), "53200");
     // Tasks that were aborted let go of what they held soon after.
     let failed = std::time::Instant::now();
-    while db.database.memory().used().0 > 0 {
-        assert!(failed.elapsed().as_secs() < 5, "{} are still held", db.database.memory().used());
+    while db.database.memory().used().0 > 0 || db.database.spill_space().used().0 > 0 {
+        let (memory, files) = (db.database.memory().used(), db.database.spill_space().used());
+        assert!(failed.elapsed().as_secs() < 5, "{memory} of memory and {files} of files are still held");
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
+    let names = std::fs::read_dir(db.database.config().data_dir.join("spill")).unwrap();
+    let left = names.filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_file());
+    assert_eq!(left.count(), 0, "temporary files have no names");
 }
 
 #[tokio::test]

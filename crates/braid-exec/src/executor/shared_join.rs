@@ -45,7 +45,7 @@ impl Executor {
         if layout.kind.marks_build_rows() {
             let unmatched = Arc::new(SharedUnmatched::new(shared));
             let nothing = Wanted::columns(Vec::new());
-            rows.pipelines.extend(self.of_source(unmatched, layout.column_count(), &nothing).pipelines);
+            rows.stages.extend(self.of_source(unmatched, layout.column_count(), &nothing).stages);
             rows.in_order = false;
         }
         Ok(rows)

@@ -77,7 +77,11 @@ impl Executor {
         mut wanted: Wanted,
     ) -> Result<Rows, ExecError> {
         wanted.columns[sets.column] = true;
-        let SortInput { rows, kept, spec } = self.sort_input(input, spec, wanted).await?;
+        let sorted = self.sort_input(input, spec, wanted).await?;
+        if sorted.spec.limit.is_none() {
+            return self.sort_in_runs(sorted, input.column_count()).await;
+        }
+        let SortInput { rows, kept, spec } = sorted;
         let column = place_among(&kept, sets.column).expect("sets are read");
         let sets = SetColumn { column, store: sets.store.clone() };
         let make = || SharedSortWorker::new(spec.clone(), sets.clone(), self.budget.clone());
@@ -99,7 +103,7 @@ impl Executor {
         let enough = Enough::default();
         let window = SharedLimitWindow::new(sets.clone(), offset, limit, enough.clone(), self.budget.clone())?;
         rows.push(Arc::new(move || Box::new(SharedLimit::new(window.clone()))), rows.column_count);
-        rows.pipelines.iter_mut().for_each(|pipeline| pipeline.limits.push(enough.clone()));
+        rows.stages.iter_mut().for_each(|stage| stage.limits.push(enough.clone()));
         Ok(rows)
     }
 }

@@ -10,15 +10,20 @@ mod shared_joins;
 mod shared_plans;
 mod tables_with_sets;
 
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
+use braid_io::{Backend, Device, DeviceOptions, open_device};
 
 use self::definition::{Answer, Definition, Order, Stop};
 use self::memory_tables::{Table, canonical, compare_rows};
 use self::random_plans::Generator;
 use super::*;
 use crate::hash_join::JoinKind;
+use crate::plan::JoinCondition;
+use crate::spill::SpillSettings;
 use crate::{Batch, FixedBudget};
 
 type Value = Option<Scalar>;
@@ -82,11 +87,45 @@ async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Res
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
 }
 
+/// A space for temporary files in which operators spill from so many bytes on.
+fn spill_space(settings: SpillSettings) -> Arc<SpillSpace> {
+    static DIRECTORY: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+    static DEVICE: LazyLock<Arc<dyn Device>> = LazyLock::new(|| {
+        let options = DeviceOptions { backend: Backend::Threads, threads: 2, ..DeviceOptions::default() };
+        open_device(DIRECTORY.path(), &options).unwrap()
+    });
+    static SPACE_COUNT: AtomicU64 = AtomicU64::new(0);
+    let directory = DIRECTORY.path().join(SPACE_COUNT.fetch_add(1, Ordering::Relaxed).to_string());
+    std::fs::create_dir(&directory).unwrap();
+    SpillSpace::new(DEVICE.clone(), directory, PLENTY, settings)
+}
+
+async fn run_spilling(
+    plan: &Plan,
+    worker_count: usize,
+    budget: &Arc<FixedBudget>,
+    space: &Arc<SpillSpace>,
+) -> Result<Vec<Row>, ExecError> {
+    let executor = Executor::new(worker_count, budget.clone()).with_spill_space(space.clone());
+    let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
+    let sinks = run.await.expect("it ends")?;
+    Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
+}
+
 /// Waits until all memory is given back: workers of a failed run end after it.
 async fn assert_given_back(budget: &FixedBudget) {
     let since = std::time::Instant::now();
     while budget.used() > 0 {
         assert!(since.elapsed() < PATIENCE, "{} bytes were not given back", budget.used());
+        tokio::time::sleep(Duration::from_micros(100)).await;
+    }
+}
+
+/// Waits until all temporary files are gone.
+async fn assert_files_given_back(space: &SpillSpace) {
+    let since = std::time::Instant::now();
+    while space.used() > ByteSize(0) {
+        assert!(since.elapsed() < PATIENCE, "{} in temporary files were not given back", space.used());
         tokio::time::sleep(Duration::from_micros(100)).await;
     }
 }
@@ -139,8 +178,34 @@ async fn check(mut case: Case) -> bool {
         }
         assert_given_back(&budget).await;
     }
+    if case.random.chance(1, 2) {
+        check_spilling(&mut case, &expected).await;
+    }
     true
 }
+
+/// Runs a plan whose operators may hold next to nothing, or whose query may.
+async fn check_spilling(case: &mut Case, expected: &Result<Answer, Stop>) {
+    // Fewer bytes would be a block a row, again and again.
+    let operator_bytes_max = if case.random.chance(1, 4) { usize::MAX } else { 1 << (6 + case.random.below(8)) };
+    let settings =
+        SpillSettings { block_bytes: 1 << (4 + case.random.below(8)), operator_bytes_max, operator_bytes_min: 0 };
+    let limit = if operator_bytes_max == usize::MAX { ByteSize(1 << (12 + case.random.below(6))) } else { PLENTY };
+    let (space, budget) = (spill_space(settings), FixedBudget::new(limit));
+    let worker_count = 1 + case.random.below(3) as usize;
+    match (run_spilling(&case.plan, worker_count, &budget, &space).await, expected) {
+        (Err(ExecError::Memory(_)), _) if limit != PLENTY => {}
+        (Ok(found), Ok(expected)) => assert_answers(found, expected),
+        (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+        (found, expected) => panic!("{settings:?} {limit} found {found:?}, wanted {expected:?}"),
+    }
+    assert_given_back(&budget).await;
+    assert_files_given_back(&space).await;
+    SPILLED.fetch_add(u64::from(space.file_count() > 0), Ordering::Relaxed);
+}
+
+/// Plans that wrote temporary files.
+static SPILLED: AtomicU64 = AtomicU64::new(0);
 
 async fn check_all(seeds: std::ops::Range<u64>) {
     let mut compared = 0;
@@ -148,7 +213,7 @@ async fn check_all(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         compared += u64::from(check(Case::new(seed)).await);
     }
-    println!("{compared} of {count} plans were compared");
+    println!("{compared} of {count} plans were compared, {} spilled", SPILLED.load(Ordering::Relaxed));
     assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
 }
 
@@ -201,7 +266,12 @@ async fn what_is_dropped_in_the_middle_gives_everything_back() {
             continue;
         }
         let (budget, worker_count) = (FixedBudget::new(PLENTY), 1 + case.random.below(3) as usize);
-        let executor = Executor::new(worker_count, budget.clone());
+        let settings = SpillSettings { block_bytes: 256, operator_bytes_max: 512, operator_bytes_min: 0 };
+        let space = spill_space(settings);
+        let mut executor = Executor::new(worker_count, budget.clone());
+        if case.random.chance(1, 2) {
+            executor = executor.with_spill_space(space.clone());
+        }
         let polls = case.random.below(6);
         let mut running = Box::pin(executor.run(&case.plan, Collected::default));
         for _ in 0..polls {
@@ -215,5 +285,6 @@ async fn what_is_dropped_in_the_middle_gives_everything_back() {
         drop(running);
         drop(executor);
         assert_given_back(&budget).await;
+        assert_files_given_back(&space).await;
     }
 }

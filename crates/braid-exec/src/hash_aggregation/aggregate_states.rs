@@ -73,6 +73,65 @@ impl InputStates {
         Ok(())
     }
 
+    /// What was accumulated for some groups, as columns: their rows, then of each argument its nulls and what the plan
+    /// asks for.
+    pub(super) fn columns(&self, groups: &[u32]) -> Vec<Vector> {
+        let mut columns = vec![Vector::integers(of_rows(&self.row_counts, groups, 0))];
+        for argument in &self.arguments {
+            let known = |group: usize| argument_count(&self.row_counts, &argument.null_counts, group) > 0;
+            columns.push(Vector::integers(of_rows(&argument.null_counts, groups, 0)));
+            columns.extend(argument.sums.as_ref().map(|sums| sums.of_groups(groups)));
+            let groups = groups.iter().map(|group| *group as usize);
+            let extremes = argument.least.iter().chain(&argument.greatest);
+            columns.extend(extremes.map(|extremes| extremes.of_groups(groups.clone(), known)));
+        }
+        columns
+    }
+
+    /// Number of these columns.
+    pub(super) fn column_count(&self) -> usize {
+        let of_argument = |argument: &ArgumentStates| {
+            let kept = [argument.sums.is_some(), argument.least.is_some(), argument.greatest.is_some()];
+            1 + kept.into_iter().filter(|kept| *kept).count()
+        };
+        1 + self.arguments.iter().map(of_argument).sum::<usize>()
+    }
+
+    /// Adds such columns to `groups`.
+    ///
+    /// # Errors
+    /// When a sum goes out of range.
+    pub(super) fn merge_columns(
+        &mut self,
+        columns: &[Vector],
+        groups: &[u32],
+        group_count: usize,
+    ) -> Result<(), ExecError> {
+        let mut columns = columns.iter();
+        let mut next = || columns.next().expect("there are as many columns as were written");
+        let row_counts = next();
+        for argument in &mut self.arguments {
+            let null_counts = next();
+            if let Some(sums) = &mut argument.sums {
+                let added = next();
+                if !added.is_all_null() {
+                    sums.add(groups, group_count, added)?;
+                }
+            }
+            let known = |group: usize| argument_count(&self.row_counts, &argument.null_counts, group) > 0;
+            let rows = ExtremeRows { groups, group_count, known };
+            for extremes in argument.least.iter_mut().chain(&mut argument.greatest) {
+                let met = next();
+                if !met.is_all_null() {
+                    extremes.update(&rows, met);
+                }
+            }
+            add_counts(&mut argument.null_counts, null_counts, groups, group_count);
+        }
+        add_counts(&mut self.row_counts, row_counts, groups, group_count);
+        Ok(())
+    }
+
     /// The results of an aggregate for some groups.
     ///
     /// # Errors
@@ -187,6 +246,14 @@ impl ArgumentStates {
 fn argument_count(row_counts: &[i64], null_counts: &[i64], group: usize) -> i64 {
     let count = |counts: &[i64]| counts.get(group).copied().unwrap_or(0);
     count(row_counts) - count(null_counts)
+}
+
+fn add_counts(counts: &mut Vec<i64>, added: &Vector, groups: &[u32], group_count: usize) {
+    let Values::Int(added) = added.values() else { unreachable!("counts are integers") };
+    if added.iter().any(|count| *count != 0) {
+        counts.resize(group_count, 0);
+        groups.iter().zip(added).for_each(|(group, count)| counts[*group as usize] += count);
+    }
 }
 
 fn merge_counts(counts: &mut Vec<i64>, other: &[i64], rows: &[u32], groups: &[u32], group_count: usize) {

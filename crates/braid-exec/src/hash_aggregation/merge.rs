@@ -52,6 +52,8 @@ pub(super) struct MetGroups {
     pub(super) inputs: Vec<Accumulated>,
     pub(super) budget: Arc<dyn MemoryBudget>,
     pub(super) reservation: Reservation,
+    /// Whether memory is held for the order in which groups are written.
+    pub(super) may_leave: bool,
     order: OnceLock<Result<PartitionOrder, MemoryExceeded>>,
 }
 
@@ -190,7 +192,15 @@ impl MetGroups {
             false => Accumulated::States(InputStates::new(input)),
         });
         let reservation = Reservation::new(budget.clone(), OPERATOR);
-        Self { table, key_count, inputs: inputs.collect(), budget, reservation, order: OnceLock::new() }
+        Self {
+            table,
+            key_count,
+            inputs: inputs.collect(),
+            budget,
+            reservation,
+            may_leave: false,
+            order: OnceLock::new(),
+        }
     }
 
     /// No groups yet, to merge those of an aggregation's workers into.
@@ -204,6 +214,7 @@ impl MetGroups {
 
     /// Nothing is looked up any more.
     fn finish(&mut self) -> Result<(), ExecError> {
+        self.may_leave = false;
         self.table.finish();
         for input in &mut self.inputs {
             if let Accumulated::Distinct(values) = input {
@@ -219,7 +230,8 @@ impl MetGroups {
             Accumulated::States(states) => states.bytes(),
             Accumulated::Distinct(values) => values.bytes(),
         };
-        self.reservation.resize(self.table.bytes() + self.inputs.iter().map(input).sum::<usize>())
+        let order = if self.may_leave { PartitionOrder::bytes(self) } else { 0 };
+        self.reservation.resize(self.table.bytes() + self.inputs.iter().map(input).sum::<usize>() + order)
     }
 
     fn accumulate_distinct_values(&mut self, plan: &AggregatePlan) -> Result<(), ExecError> {

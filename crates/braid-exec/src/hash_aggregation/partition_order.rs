@@ -17,8 +17,15 @@ pub(super) struct PartitionOrder {
     pub(super) places: Vec<u32>,
     /// The pairs of each input with distinct values.
     pub(super) pairs: Vec<Option<Ordered>>,
-    _reservation: Reservation,
+    /// Where it is not counted with the worker's groups.
+    _reservation: Option<Reservation>,
 }
+
+/// What the order takes for each group: a hash, a partition, a row and a place.
+const GROUP_BYTES: usize = 8 + 4 + 4 + 4;
+
+/// What it takes for each pair of group and distinct value: a partition, a row and a group.
+const PAIR_BYTES: usize = 4 + 4 + 4;
 
 /// Rows in the order of partitions.
 #[derive(Debug, Default)]
@@ -29,20 +36,21 @@ pub(super) struct Ordered {
 }
 
 impl PartitionOrder {
+    /// The order by the lowest bits of the hash.
     pub(super) fn new(worker: &MetGroups, partition_count: usize) -> Result<Self, MemoryExceeded> {
-        let group_count = worker.table.group_count();
-        let pair_count = |input: &Accumulated| match input {
-            Accumulated::States(_) => 0,
-            Accumulated::Distinct(values) => values.count(),
-        };
-        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
         let mut reservation = Reservation::new(worker.budget.clone(), OPERATOR);
-        // A hash, a partition, a row and a place for each group; a partition, a row and a group for each pair.
-        match reservation.resize(group_count * (8 + 4 + 4 + 4) + pair_counts * (4 + 4 + 4)) {
+        match reservation.resize(Self::bytes(worker)) {
             Err(ExecError::Memory(exceeded)) => return Err(exceeded),
             resized => resized.expect("a reservation fails for memory only"),
         }
-        let partitions = partitions(worker, partition_count);
+        let partition = |hash: u64| hash as usize & (partition_count - 1);
+        Ok(Self { _reservation: Some(reservation), ..Self::by(worker, partition_count, partition) })
+    }
+
+    /// The order by what `partition` makes of hashes. Whoever wants it has asked for the memory.
+    pub(super) fn by(worker: &MetGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
+        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
+        let partitions = partitions(worker, partition_count, partition);
         let groups = Ordered::by_partition(&partitions, partition_count);
         let places = if pair_counts > 0 { groups.places() } else { Vec::new() };
         let pairs = worker.inputs.iter().map(|input| match input {
@@ -52,12 +60,25 @@ impl PartitionOrder {
                 Some(Ordered::by_partition(&pairs, partition_count))
             }
         });
-        Ok(Self { pairs: pairs.collect(), groups, places, _reservation: reservation })
+        Self { pairs: pairs.collect(), groups, places, _reservation: None }
+    }
+
+    /// Bytes that the order of a worker's groups takes.
+    pub(super) fn bytes(worker: &MetGroups) -> usize {
+        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
+        worker.table.group_count() * GROUP_BYTES + pair_counts * PAIR_BYTES
+    }
+}
+
+fn pair_count(input: &Accumulated) -> usize {
+    match input {
+        Accumulated::States(_) => 0,
+        Accumulated::Distinct(values) => values.count(),
     }
 }
 
 /// The partition of each group.
-fn partitions(worker: &MetGroups, partition_count: usize) -> Vec<u32> {
+fn partitions(worker: &MetGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Vec<u32> {
     let group_count = worker.table.group_count();
     if partition_count == 1 {
         return vec![0; group_count];
@@ -65,7 +86,7 @@ fn partitions(worker: &MetGroups, partition_count: usize) -> Vec<u32> {
     let mut hashes = Vec::new();
     KeyHasher::default().fill(worker.partitioning_keys(), 0..group_count, &mut hashes);
     // Tables take the upper bits of the hash, and these must not be the same for all groups of a partition.
-    hashes.iter().map(|hash| (*hash as usize & (partition_count - 1)) as u32).collect()
+    hashes.iter().map(|hash| partition(*hash) as u32).collect()
 }
 
 impl Ordered {

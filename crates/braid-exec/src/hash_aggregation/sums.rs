@@ -54,6 +54,17 @@ impl Sums {
         }
     }
 
+    /// The sums of some groups; nulls where no number was met at all.
+    pub(super) fn of_groups(&self, groups: &[u32]) -> Vector {
+        let values = match self {
+            Self::Nothing => return Vector::repeat(None, groups.len()),
+            Self::Int(sums) => Values::Int(of_rows(sums, groups, 0)),
+            Self::Int128(sums) => Values::Int128(of_rows(sums, groups, 0)),
+            Self::Float(sums) => Values::Float(of_rows(sums, groups, 0.0)),
+        };
+        Vector::new(values, None)
+    }
+
     /// Room for so many groups, in sums of this kind.
     fn grow(&mut self, group_count: usize, kind: &Self) {
         if matches!(self, Self::Nothing) {

@@ -4,12 +4,14 @@
 
 use crate::byte_strings::ByteStrings;
 use crate::exec_error::MemoryExceeded;
+use crate::result_rows::ResultRows;
 use crate::vector::{NO_ROW, Values};
 use crate::{Batch, ExecError, Reservation, Vector};
 use braid_base::ByteSize;
 
-/// A reservation grows by so much at a time.
-const STEP_BYTES: usize = 64 << 10;
+/// A reservation grows by an eighth at a time, within these bounds.
+const STEP_BYTES_MIN: usize = 1 << 10;
+const STEP_BYTES_MAX: usize = 64 << 10;
 
 /// Build rows have 32-bit numbers, of which the last is [`NO_ROW`] and its successor would be zero.
 pub(crate) const ROW_COUNT_MAX: usize = NO_ROW as usize - 1;
@@ -56,10 +58,23 @@ impl BuildRows {
         self.reserve()
     }
 
-    fn reserve(&mut self) -> Result<(), ExecError> {
-        let bytes: usize = self.columns.iter().flatten().map(Vector::bytes).sum();
+    /// Bytes that the rows take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.columns.iter().flatten().map(Vector::bytes).sum()
+    }
+
+    /// The rows as they are read from.
+    pub(crate) fn into_result(self) -> ResultRows {
+        let column = |column: Option<Vector>| column.map_or_else(|| Vector::repeat(None, 0), closed);
+        ResultRows::holding(self.row_count, self.columns.into_iter().map(column).collect(), self.reservation)
+    }
+
+    /// Holds as much memory as the rows take, or more.
+    pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
+        let bytes = self.bytes();
         if bytes > self.reservation.held() {
-            self.reservation.resize(bytes.next_multiple_of(STEP_BYTES))?;
+            let step = (bytes / 8).clamp(STEP_BYTES_MIN, STEP_BYTES_MAX);
+            self.reservation.resize(bytes.next_multiple_of(step))?;
         }
         Ok(())
     }

@@ -77,11 +77,12 @@ impl<S: Sink> Sink for Slow<S> {
         self.inner.consume(batch)
     }
 
-    fn ready(&mut self) -> BoxFuture<'_, ()> {
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         assert!(!self.is_ready, "it need not be waited for");
         Box::pin(async {
             tokio::task::yield_now().await;
             self.is_ready = true;
+            Ok(())
         })
     }
 

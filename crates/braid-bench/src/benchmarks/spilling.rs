@@ -1,0 +1,133 @@
+//! `spilling`: queries that need up to ten times the memory that they may have.
+//!
+//! A sort, groups and a join of lineitem's rows, which keep nearly everything that they read, each with plenty of memory,
+//! then with a half and with a tenth of what it held then. Answers must be the same. How much slower it gets is the
+//! figure; how much it writes to temporary files stands beside it, and so does what it held at most: not more than it may.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use braid_base::ByteSize;
+use braid_engine::Database;
+use braid_io::IoReason;
+
+use crate::answer::{Answer, RowOrder};
+use crate::benchmark::BenchResult;
+use crate::client::{Client, SessionClient};
+use crate::data_directory::open_tpch;
+use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::tpch::TpchTable;
+use crate::{BenchError, BenchOptions};
+
+/// Timed runs of a query with a budget.
+const REPETITIONS: usize = 3;
+
+/// What a query may take longer with a tenth of the memory that it needs.
+const SLOWDOWN_MAX: f64 = 10.0;
+
+/// Parts of what a query holds with plenty of memory.
+const PARTS: [u64; 2] = [2, 10];
+
+/// No query has less: some blocks of each partition have to be somewhere.
+const BUDGET_MIN: ByteSize = ByteSize::mib(2);
+
+/// Names, and queries whose answers are short.
+const QUERIES: [(&str, &str); 4] = [
+    (
+        "sort",
+        "select l_orderkey, l_linenumber, l_comment from lineitem \
+         order by l_extendedprice desc, l_orderkey, l_linenumber offset $skipped",
+    ),
+    (
+        "groups",
+        "select count(*), sum(q), min(c), max(c) from (select l_orderkey, l_suppkey, sum(l_quantity) as q, \
+         min(l_comment) as c from lineitem group by l_orderkey, l_suppkey) s",
+    ),
+    (
+        "distinct",
+        "select count(*), sum(p) from (select distinct l_partkey as p, l_suppkey, l_quantity, l_shipdate \
+         from lineitem) s",
+    ),
+    (
+        "join",
+        "select count(*), sum(a.l_quantity * b.l_tax), min(a.l_comment), max(b.l_comment) from lineitem a \
+         join lineitem b on a.l_orderkey = b.l_orderkey and a.l_linenumber = b.l_linenumber",
+    ),
+];
+
+/// What runs of a query took.
+struct Measured {
+    seconds: f64,
+    /// Most memory that it held.
+    held: ByteSize,
+    /// Bytes that it wrote to temporary files.
+    written: u64,
+}
+
+/// Runs it.
+pub async fn run(options: &BenchOptions) -> BenchResult {
+    let database = open_tpch(options, None).await?;
+    let mut client = SessionClient::new(&database);
+    let catalog = database.store().snapshot();
+    let lineitem = catalog.table(TpchTable::Lineitem.name()).expect("the data directory was just filled");
+    let row_count: u64 = lineitem.chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+    let mut table = plain_table(&["query", "memory", "s", "slower", "held at most", "written"]);
+    let mut worst = vec![1.0f64; PARTS.len()];
+    let plenty = database.config().total_memory;
+    for (name, sql) in QUERIES {
+        let sql = sql.replace("$skipped", &row_count.saturating_sub(10).to_string());
+        let expected = client.answer(&sql).await?;
+        let whole = measure(&database, &mut client, &sql, plenty, &expected, name).await?;
+        let row = |memory: String, measured: &Measured, slower: f64| {
+            let megabytes = |bytes: u64| format!("{} MB", number(bytes as f64 / 1e6));
+            let sizes = [megabytes(measured.held.0), megabytes(measured.written)];
+            [left(name), left(&memory), right(number(measured.seconds)), right(number(slower))]
+                .into_iter()
+                .chain(sizes.map(right))
+                .collect::<Vec<_>>()
+        };
+        table.add_row(row("plenty".to_owned(), &whole, 1.0));
+        for (part, worst) in PARTS.into_iter().zip(&mut worst) {
+            let budget = ByteSize((whole.held.0 / part).max(BUDGET_MIN.0));
+            let measured = measure(&database, &mut client, &sql, budget, &expected, name).await?;
+            let slower = measured.seconds / whole.seconds;
+            table.add_row(row(budget.rounded(), &measured, slower));
+            *worst = worst.max(slower);
+        }
+    }
+    client.run(&format!("set braid.query_memory = '{plenty}'")).await?;
+    println!("{table}");
+    let figures = PARTS.into_iter().zip(worst).map(|(part, worst)| {
+        let figure =
+            Figure::new(format!("time with 1/{part} of the memory, of that with plenty, worst query"), worst, "");
+        if part == PARTS[1] { figure.with_goal(Goal::AtMost(SLOWDOWN_MAX)) } else { figure }
+    });
+    Ok(figures.collect())
+}
+
+async fn measure(
+    database: &Arc<Database>,
+    client: &mut SessionClient,
+    sql: &str,
+    budget: ByteSize,
+    expected: &Answer,
+    name: &str,
+) -> Result<Measured, BenchError> {
+    client.run(&format!("set braid.query_memory = '{budget}'")).await?;
+    let written = || database.device().stats().of(IoReason::Spill).bytes_written;
+    let mut times = Vec::with_capacity(REPETITIONS);
+    let before = written();
+    database.memory().forget_peak();
+    for _ in 0..REPETITIONS {
+        let start = Instant::now();
+        let found = client.answer(sql).await?;
+        times.push(start.elapsed().as_secs_f64());
+        expected.compare(&found, RowOrder::Kept).map_err(|difference| BenchError::WrongAnswer {
+            query: format!("{name} with {budget}"),
+            difference: difference.to_string(),
+        })?;
+    }
+    times.sort_by(f64::total_cmp);
+    let held = database.memory().peak();
+    Ok(Measured { seconds: times[REPETITIONS / 2], held, written: (written() - before) / REPETITIONS as u64 })
+}

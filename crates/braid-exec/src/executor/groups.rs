@@ -1,0 +1,58 @@
+//! Groups of rows, in memory or in a file.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{Executor, Rows};
+use crate::ExecError;
+use crate::aggregation_source::{AggregationSink, AggregationSource};
+use crate::hash_aggregation::{AggregationSpec, SpilledGroups};
+use crate::pipeline::Source;
+use crate::spill::{OperatorMemory, QuerySpill};
+use crate::spilled_aggregation::{MakeWorker, SpilledAggregation};
+
+impl Executor {
+    /// Groups all rows; the groups are the source of what comes next.
+    pub(super) async fn groups(
+        &self,
+        rows: Rows,
+        spec: &Arc<AggregationSpec>,
+        make_worker: MakeWorker,
+    ) -> Result<Arc<dyn Source>, ExecError> {
+        // The only group stays where it is.
+        match self.spill.as_ref().filter(|_| !spec.keys.is_empty()) {
+            Some(spill) => self.spilling_groups(rows, spec, make_worker, spill).await,
+            None => {
+                let sinks = self.drain(rows, || AggregationSink::new(make_worker())).await?;
+                Ok(Arc::new(AggregationSource::new(spec.clone(), sinks)?))
+            }
+        }
+    }
+
+    async fn spilling_groups(
+        &self,
+        rows: Rows,
+        spec: &Arc<AggregationSpec>,
+        make_worker: MakeWorker,
+        spill: &Arc<QuerySpill>,
+    ) -> Result<Arc<dyn Source>, ExecError> {
+        let spilled = Arc::new(SpilledGroups::new(spill.clone()));
+        let memory = OperatorMemory::new(spill, self.worker_count);
+        let sink = || AggregationSink::spilling(make_worker(), spilled.clone(), memory.of_worker());
+        let sinks = self.drain(rows, sink).await?;
+        if !spilled.has_groups() {
+            return Ok(Arc::new(AggregationSource::new(spec.clone(), sinks)?));
+        }
+        let mut leaving = JoinSet::new();
+        for mut sink in sinks {
+            leaving.spawn(async move { sink.leave().await });
+        }
+        while let Some(left) = leaving.join_next().await {
+            left.map_err(|error| ExecError::Foreign(Box::new(error)))??;
+        }
+        let memory = OperatorMemory::new(spill, self.worker_count);
+        let (spec, worker_count) = (spec.clone(), self.worker_count);
+        Ok(Arc::new(Arc::new(SpilledAggregation { spec, groups: spilled, make_worker, memory, worker_count })))
+    }
+}

@@ -1,0 +1,268 @@
+//! A join in pipelines, whose build side is in memory or partly in a file.
+//!
+//! When the build side does not fit, the probe side's first run joins what it can and writes the rest. What was written is
+//! joined one partition after the other, by all workers: a partition is a join of its own, of rows that come from files,
+//! whose build side may be divided again.
+//!
+//! Rows of one key cannot be divided. Where each build row's fate depends on itself alone they are joined in pieces that fit,
+//! and the probe side is read for each of them; other joins need them in memory.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use tokio::task::JoinSet;
+
+use super::{Executor, Rows, Stage, Wanted, place_among};
+use crate::ExecError;
+use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable};
+use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
+use crate::memory::Reservation;
+use crate::pipeline::{Operator, OperatorFactory, RowFilter};
+use crate::plan::{JoinCondition, Plan};
+use crate::spill::{
+    Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
+};
+use crate::spilled_join::{SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
+
+/// A join, wherever its rows come from.
+struct Join {
+    spec: JoinSpec,
+    layout: Arc<JoinLayout>,
+}
+
+/// A build side.
+enum Build {
+    Table(Arc<JoinTable>),
+    /// What is in memory, and by partition what is not.
+    Divided(Arc<JoinTable>, Vec<Option<SpilledRows>>),
+}
+
+/// A partition of a join that is still to be joined.
+pub(super) struct SpilledPartition {
+    join: Arc<Join>,
+    build: Arc<SpilledRows>,
+    probe: ProbeRows,
+    /// By which bits of the hash it may be divided.
+    level: u32,
+    /// Whether its build side is taken as it is.
+    is_whole: bool,
+}
+
+/// The probe side of a partition.
+enum ProbeRows {
+    /// When all have been divided.
+    OfPartition(Arc<SpilledProbe>, usize),
+    Known(Arc<SpilledRows>),
+}
+
+impl Executor {
+    pub(super) async fn join(
+        &self,
+        build: &Plan,
+        probe: &Plan,
+        condition: &JoinCondition,
+        wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        let (probe_count, build_count) = (probe.column_count(), build.column_count());
+        let layout = Arc::new(JoinLayout::new(condition, probe_count, build_count, &wanted.columns));
+        let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
+        if condition.kind.keeps_probe_rows() {
+            of_build = of_build.where_missing_is_null();
+        }
+        let spec = JoinSpec {
+            kind: condition.kind,
+            build_keys: layout.build_keys.clone(),
+            probe_keys: condition.probe_keys.clone(),
+            nulls_equal: condition.nulls_equal,
+            null_aware: condition.null_aware,
+            has_residual: condition.residual.is_some(),
+            build_column_count: layout.build_columns.len(),
+        };
+        let join = Arc::new(Join { spec, layout });
+        let rows = self.rows(build, of_build).await?;
+        let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
+        let layout = &join.layout;
+        let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
+        if let Build::Table(table) = &build
+            && let Some(keys) = table.key_filter()
+        {
+            of_probe.filters.push(RowFilter { columns: condition.probe_keys.clone(), keys });
+        }
+        let rows = self.rows(probe, of_probe).await?;
+        self.probe(rows, build, join, 0)
+    }
+
+    /// Collects these columns of a plan's rows as the build side of a join, in memory.
+    pub(super) async fn build(
+        &self,
+        build: &Plan,
+        columns: &[usize],
+        spec: JoinSpec,
+        wanted: Wanted,
+    ) -> Result<Arc<JoinTable>, ExecError> {
+        let rows = self.rows(build, wanted).await?;
+        self.table(rows, columns, spec).await
+    }
+
+    async fn table(&self, rows: Rows, columns: &[usize], spec: JoinSpec) -> Result<Arc<JoinTable>, ExecError> {
+        let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
+        let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
+        Ok(Arc::new(JoinTable::new(spec, sinks.into_iter().map(BuildSink::into_rows).collect())?))
+    }
+
+    /// Collects the build side of a join, divided by the bits of a level if it does not fit.
+    async fn collect(&self, rows: Rows, columns: &[usize], join: &Arc<Join>, level: u32) -> Result<Build, ExecError> {
+        let spec = join.spec.clone();
+        // Rows without keys are all alike, and NOT IN must know of each null.
+        let Some(spill) = self.spill.as_ref().filter(|_| !spec.null_aware && !spec.build_keys.is_empty()) else {
+            return Ok(Build::Table(self.table(rows, columns, spec).await?));
+        };
+        let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
+        let build = SpillableBuild::new(spill.clone(), self.worker_count, keys, level, columns.len());
+        let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
+        if build.rows().is_none() {
+            let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
+            return Ok(Build::Table(Arc::new(JoinTable::new(spec, pieces)?)));
+        }
+        let mut leaving = JoinSet::new();
+        for mut sink in sinks {
+            leaving.spawn(async move { sink.leave().await });
+        }
+        while let Some(left) = leaving.join_next().await {
+            left.map_err(|error| ExecError::Foreign(Box::new(error)))??;
+        }
+        let Divided { resident, spilled } = build.rows().expect("it was divided").divided();
+        let table = Arc::new(JoinTable::new(spec, resident)?);
+        let is_all_here = spilled.iter().all(Option::is_none);
+        Ok(if is_all_here { Build::Table(table) } else { Build::Divided(table, spilled) })
+    }
+
+    /// What the rows of the probe side make with a build side.
+    fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, ExecError> {
+        let layout = join.layout.clone();
+        let (table, spilled) = match build {
+            Build::Table(table) => (table, None),
+            Build::Divided(table, spilled) => (table, Some(spilled)),
+        };
+        let (probed, of_rows, cancelled) = (table.clone(), layout.clone(), self.cancelled.clone());
+        let probe = move || ProbeOperator::new(probed.clone(), of_rows.clone(), cancelled.clone());
+        let mut partitions = Vec::new();
+        let operator: OperatorFactory = match spilled {
+            None => Arc::new(move || Box::new(probe()) as Box<dyn Operator>),
+            Some(spilled) => {
+                let waiting = Arc::new(self.spilled_probe(&join, &spilled, level)?);
+                partitions = spilled_partitions(&join, spilled, &waiting, level + 1);
+                Arc::new(move || Box::new(SpillingProbe::new(probe(), waiting.clone())) as Box<dyn Operator>)
+            }
+        };
+        rows.push(operator, layout.column_count());
+        rows.in_order &= join.spec.kind.columns().probe && partitions.is_empty();
+        if join.spec.kind.marks_build_rows() {
+            let column_count = layout.column_count();
+            let unmatched = UnmatchedSource::new(table, layout);
+            let nothing = Wanted::columns(Vec::new());
+            rows.stages.extend(self.of_source(Arc::new(unmatched), column_count, &nothing).stages);
+            rows.in_order = false;
+        }
+        rows.stages.extend(partitions.into_iter().map(Stage::of_partition));
+        Ok(rows)
+    }
+
+    fn spilled_probe(
+        &self,
+        join: &Join,
+        spilled: &[Option<SpilledRows>],
+        level: u32,
+    ) -> Result<SpilledProbe, ExecError> {
+        let spill = self.query_spill();
+        let columns = join.probe_columns();
+        let memory = OperatorMemory::new(spill, self.worker_count);
+        let rows = PartitionedRows::new(spill.clone(), memory, "hash join", columns.len(), None)?;
+        let mut is_spilled = [false; PARTITIONS];
+        is_spilled.iter_mut().zip(spilled).for_each(|(is_spilled, rows)| *is_spilled = rows.is_some());
+        let (keys, nulls_equal) = (join.spec.probe_keys.clone(), join.spec.nulls_equal);
+        Ok(SpilledProbe { keys, columns, nulls_equal, level, is_spilled, rows })
+    }
+
+    fn query_spill(&self) -> &Arc<QuerySpill> {
+        self.spill.as_ref().expect("only joins with temporary files are divided")
+    }
+
+    /// What a partition of a join makes.
+    pub(super) fn partition(&self, partition: SpilledPartition) -> BoxFuture<'_, Result<Rows, ExecError>> {
+        Box::pin(self.join_partition(partition))
+    }
+
+    async fn join_partition(&self, partition: SpilledPartition) -> Result<Rows, ExecError> {
+        let SpilledPartition { join, build, probe, level, is_whole } = partition;
+        let spill = self.query_spill();
+        let probe = match probe {
+            ProbeRows::Known(rows) => rows,
+            ProbeRows::OfPartition(waiting, at) => Arc::new(waiting.rows.spilled(at)),
+        };
+        let column_count = join.layout.column_count();
+        let nothing = Rows { stages: Vec::new(), column_count, in_order: false };
+        if probe.row_count == 0 && !join.spec.kind.marks_build_rows() {
+            return Ok(nothing);
+        }
+        let column_count = join.layout.build_columns.len();
+        let columns: Vec<usize> = (0..column_count).collect();
+        let source = |rows: &Arc<SpilledRows>| Arc::new(StoredRowsSource::new(spill.clone(), rows.clone()));
+        let all = Wanted::columns(Vec::new());
+        let build = if is_whole {
+            let rows = self.of_source(source(&build), column_count, &all);
+            Build::Table(self.table(rows, &columns, join.spec.clone()).await?)
+        } else if level == LEVELS_MAX {
+            return Ok(Rows { stages: pieces(&join, &build, &probe, spill), ..nothing });
+        } else {
+            let rows = self.of_source(source(&build), column_count, &all);
+            self.collect(rows, &columns, &join, level).await?
+        };
+        let kept = join.probe_columns();
+        let mut rows = self.of_source(source(&probe), kept.len(), &all);
+        rows.relayout((0..join.layout.probe_read.len()).map(|column| place_among(&kept, column)).collect());
+        self.probe(rows, build, join, level)
+    }
+}
+
+impl Join {
+    /// Columns of the probe side that are read.
+    fn probe_columns(&self) -> Vec<usize> {
+        (0..self.layout.probe_read.len()).filter(|column| self.layout.probe_read[*column]).collect()
+    }
+
+    /// Whether what becomes of a build row, and of its pairs, does not depend on other build rows.
+    fn takes_pieces(&self) -> bool {
+        matches!(self.spec.kind, JoinKind::Inner | JoinKind::BuildOuter | JoinKind::BuildSemi | JoinKind::BuildAnti)
+    }
+}
+
+/// The partitions that left memory.
+fn spilled_partitions(
+    join: &Arc<Join>,
+    spilled: Vec<Option<SpilledRows>>,
+    probe: &Arc<SpilledProbe>,
+    level: u32,
+) -> Vec<SpilledPartition> {
+    let only = spilled.iter().flatten().count() == 1;
+    let partition = |(at, build): (usize, SpilledRows)| {
+        // Of rows that are all in one partition, all have the same key, or very few keys.
+        let level = if only && level > 1 { LEVELS_MAX } else { level };
+        let probe = ProbeRows::OfPartition(probe.clone(), at);
+        SpilledPartition { join: join.clone(), build: Arc::new(build), probe, level, is_whole: false }
+    };
+    spilled.into_iter().enumerate().filter_map(|(at, build)| Some((at, build?))).map(partition).collect()
+}
+
+/// A partition in pieces that fit into memory, if they can be joined one by one.
+fn pieces(join: &Arc<Join>, build: &Arc<SpilledRows>, probe: &Arc<SpilledRows>, spill: &Arc<QuerySpill>) -> Vec<Stage> {
+    let share = OperatorMemory::new(spill, 1).share();
+    let parts = if join.takes_pieces() { build.in_parts(share / 2) } else { Vec::new() };
+    let parts: Vec<Arc<SpilledRows>> =
+        if parts.is_empty() { vec![build.clone()] } else { parts.into_iter().map(Arc::new).collect() };
+    let partition = |build| {
+        let probe = ProbeRows::Known(probe.clone());
+        SpilledPartition { join: join.clone(), build, probe, level: LEVELS_MAX, is_whole: true }
+    };
+    parts.into_iter().map(partition).map(Stage::of_partition).collect()
+}

@@ -1,0 +1,46 @@
+//! Rows that do not fit into a query's memory, in temporary files.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `row_block` | rows as bytes, and back |
+//! | `spill_space` | where a database's queries put them, and how much may lie there |
+//! | `query_spill` | one query's files: blocks written behind its back, and read again |
+//! | `operator_memory` | when the workers of one operator have enough in memory |
+//! | `partitioned_rows` | rows by the hash of their keys, some partitions in memory and the others in a file |
+//! | `stored_rows` | such a partition as a source |
+//!
+//! Who spills: a sort writes runs and merges them (`sort_merge`), an aggregation writes groups by partitions of their keys
+//! (`hash_aggregation/spilled_groups`), a join writes partitions of both sides (`executor/spilled_join`).
+//!
+//! A file has no name: it is gone with the process, whatever happens. What is written is under a checksum like
+//! everything on disk, and is never synced, because nobody needs it after a crash.
+
+mod operator_memory;
+mod partitioned_rows;
+mod query_spill;
+mod row_block;
+mod spill_space;
+mod stored_rows;
+
+pub(crate) use operator_memory::{OperatorMemory, WorkerMemory};
+pub(crate) use partitioned_rows::{Divided, Divider, PartitionedRows, SpilledRows};
+pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};
+pub use row_block::BrokenBlock;
+pub use spill_space::{SpillSettings, SpillSpace};
+pub(crate) use stored_rows::StoredRowsSource;
+
+/// Partitions that rows are divided into at a time, by so many bits of the hash of their keys.
+const PARTITION_BITS: u32 = 5;
+
+/// Partitions that rows are divided into at a time.
+pub(crate) const PARTITIONS: usize = 1 << PARTITION_BITS;
+
+/// How often rows are divided at most: `PARTITIONS` to this power are a thousand million partitions. Tables of groups and keys
+/// are indexed by the upper half of the hash.
+pub(crate) const LEVELS_MAX: u32 = 6;
+
+/// The partition of a key's hash, at some level of division.
+#[inline]
+pub(crate) fn partition_of(hash: u64, level: u32) -> usize {
+    (hash >> (level * PARTITION_BITS)) as usize & (PARTITIONS - 1)
+}

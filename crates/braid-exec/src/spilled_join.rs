@@ -1,0 +1,224 @@
+//! A join whose build side does not fit into memory: the sink that divides the build side, the operator that divides the
+//! probe side.
+//!
+//! Build rows are collected as always until they take too much. Then they are divided by the hash of their keys, and as many
+//! partitions leave memory as must. Probe rows of the others find their partners at once; the rest are written too, and
+//! joined partition by partition when both sides are complete (`executor/join`).
+
+use std::sync::{Arc, OnceLock};
+
+use braid_base::VECTOR_ROWS;
+use futures::future::BoxFuture;
+
+use crate::hash_join::BuildRows;
+use crate::join_operator::ProbeOperator;
+use crate::pipeline::{Next, Operator, Sink};
+use crate::spill::{Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
+use crate::{Batch, ExecError, Reservation};
+
+/// Rows that are collected in one piece: so many give their memory back when they are divided. Tests have few rows.
+const PIECE_ROWS: usize = if cfg!(test) { 8 } else { 64 * VECTOR_ROWS };
+
+/// What finding a row by its key takes beside its columns, about: a hash, a slot of a table that is half empty, a number.
+const DIRECTORY_ROW_BYTES: usize = 24;
+
+/// A build side that may leave memory.
+pub(crate) struct SpillableBuild {
+    spill: Arc<QuerySpill>,
+    memory: Arc<OperatorMemory>,
+    /// The keys among the columns that are kept.
+    keys: Arc<[usize]>,
+    level: u32,
+    column_count: usize,
+    rows: OnceLock<PartitionedRows>,
+}
+
+impl SpillableBuild {
+    /// Of so many columns, of which some are keys, divided by the bits of a level.
+    pub(crate) fn new(
+        spill: Arc<QuerySpill>,
+        worker_count: usize,
+        keys: Arc<[usize]>,
+        level: u32,
+        column_count: usize,
+    ) -> Arc<Self> {
+        let memory = OperatorMemory::new(&spill, worker_count);
+        Arc::new(Self { spill, memory, keys, level, column_count, rows: OnceLock::new() })
+    }
+
+    /// The rows, if they were too many.
+    pub(crate) fn rows(&self) -> Option<&PartitionedRows> {
+        self.rows.get()
+    }
+
+    fn begin_to_divide(&self) -> Result<&PartitionedRows, ExecError> {
+        if self.rows.get().is_none() {
+            let (spill, memory) = (self.spill.clone(), self.memory.clone());
+            let rows = PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(DIRECTORY_ROW_BYTES))?;
+            // Another worker may have been faster.
+            drop(self.rows.set(rows));
+        }
+        Ok(self.rows.get().expect("there are some by now"))
+    }
+}
+
+/// Who asks for memory.
+const OPERATOR: &str = "hash join";
+
+/// Collects one worker's part of a build side that may leave memory.
+pub(crate) struct SpillingBuildSink {
+    build: Arc<SpillableBuild>,
+    columns: Vec<Option<usize>>,
+    pieces: Vec<BuildRows>,
+    memory: WorkerMemory,
+    divider: Divider,
+}
+
+impl SpillingBuildSink {
+    /// Of these columns.
+    pub(crate) fn new(build: Arc<SpillableBuild>, columns: &[usize]) -> Self {
+        let (memory, divider) = (build.memory.of_worker(), Divider::new(build.keys.clone(), build.level));
+        Self { build, columns: columns.iter().copied().map(Some).collect(), pieces: Vec::new(), memory, divider }
+    }
+
+    /// The rows of a build side that stayed in memory.
+    pub(crate) fn into_rows(self) -> Vec<BuildRows> {
+        self.pieces
+    }
+
+    fn collect(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
+        if self.pieces.last().is_none_or(|piece| piece.row_count() >= PIECE_ROWS) {
+            let reservation = Reservation::new(self.build.spill.budget().clone(), OPERATOR);
+            self.pieces.push(BuildRows::new(self.columns.len(), reservation));
+        }
+        self.pieces.last_mut().expect("there is one").consume(batch)
+    }
+
+    fn bytes(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.bytes() + piece.row_count() * DIRECTORY_ROW_BYTES).sum()
+    }
+
+    fn divide(&mut self, rows: &PartitionedRows, mut batch: Batch) -> Result<(), ExecError> {
+        let of_partitions = self.divider.divide(&mut batch);
+        rows.add(&batch, of_partitions)
+    }
+
+    /// Divides some of the rows that were collected before; false when there are none.
+    fn divide_piece(&mut self) -> Result<bool, ExecError> {
+        let Some(piece) = self.pieces.pop() else { return Ok(false) };
+        let build = self.build.clone();
+        let rows = build.begin_to_divide()?;
+        let piece = Arc::new(piece.into_result());
+        let numbers: Vec<u32> = (0..piece.row_count() as u32).collect();
+        for numbers in numbers.chunks(VECTOR_ROWS) {
+            let mut batch = Batch::new(numbers.len());
+            batch.push_deferred(piece.clone(), numbers.to_vec(), 0..self.columns.len());
+            self.divide(rows, batch)?;
+        }
+        drop(piece);
+        let bytes = self.bytes();
+        self.memory.is_full(bytes);
+        Ok(true)
+    }
+
+    /// Divides what was collected before, if the rows of all workers are too many.
+    pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
+        while self.build.rows().is_some() && self.divide_piece()? {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for SpillingBuildSink {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        batch.project(&self.columns);
+        let build = self.build.clone();
+        if let Some(rows) = build.rows() {
+            return self.divide(rows, batch);
+        }
+        let collected = self.collect(&mut batch);
+        let bytes = self.bytes();
+        let is_full = self.memory.is_full(bytes);
+        let collected = match collected {
+            Err(ExecError::Memory(_)) => {
+                build.spill.wait_for_writes()?;
+                self.pieces.last_mut().expect("the rows are in it").reserve()
+            }
+            collected => collected,
+        };
+        match collected {
+            Err(ExecError::Memory(_)) if self.memory.is_worth_writing() => {
+                while self.divide_piece()? {}
+                Ok(())
+            }
+            Ok(()) if is_full => build.begin_to_divide().map(drop),
+            collected => collected,
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.pieces.is_empty() || self.build.rows().is_none()
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(self.leave())
+    }
+}
+
+/// What becomes of the probe side of such a join.
+pub(crate) struct SpilledProbe {
+    /// The probe side's keys, and the columns that are kept of rows that have to wait.
+    pub(crate) keys: Vec<usize>,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) nulls_equal: bool,
+    pub(crate) level: u32,
+    /// By partition, whether its build rows left memory.
+    pub(crate) is_spilled: [bool; PARTITIONS],
+    pub(crate) rows: PartitionedRows,
+}
+
+/// Looks for partners among the build rows that are in memory; rows whose partners would be elsewhere have to wait.
+pub(crate) struct SpillingProbe {
+    probe: ProbeOperator,
+    of_all: Arc<SpilledProbe>,
+    divider: Divider,
+}
+
+impl SpillingProbe {
+    pub(crate) fn new(probe: ProbeOperator, of_all: Arc<SpilledProbe>) -> Self {
+        let divider = Divider::new(of_all.keys.clone().into(), of_all.level);
+        Self { probe, of_all, divider }
+    }
+}
+
+impl Operator for SpillingProbe {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let SpilledProbe { keys, columns, nulls_equal, is_spilled, rows, .. } = &*self.of_all;
+        let has_null = |batch: &mut Batch| {
+            let mut has_null = vec![false; batch.row_count()];
+            for key in keys {
+                if let Some(valid) = batch.column(*key).valid() {
+                    has_null.iter_mut().zip(valid).for_each(|(has_null, valid)| *has_null |= !valid);
+                }
+            }
+            has_null
+        };
+        // A null that equals nothing has no partner anywhere.
+        let stays = if *nulls_equal { vec![false; batch.row_count()] } else { has_null(&mut batch) };
+        let mut waiting: Vec<Vec<u32>> = self.divider.divide(&mut batch).to_vec();
+        let mut is_here = stays.clone();
+        for (rows, is_spilled) in waiting.iter_mut().zip(is_spilled) {
+            if *is_spilled {
+                rows.retain(|row| !stays[*row as usize]);
+            } else {
+                rows.drain(..).for_each(|row| is_here[row as usize] = true);
+            }
+        }
+        let mut written = batch.clone();
+        written.project(&columns.iter().copied().map(Some).collect::<Vec<_>>());
+        rows.add(&written, &waiting)?;
+        batch.retain(&is_here);
+        if batch.row_count() == 0 { Ok(()) } else { self.probe.push(batch, next) }
+    }
+}
