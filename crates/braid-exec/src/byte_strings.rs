@@ -15,10 +15,10 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// A view: the length in 32 bits; then the string and zeros, or its first four bytes, the number of its buffer and its
 /// offset there, 32 bits each; all little-endian.
-type View = [u8; 16];
+pub(crate) type View = [u8; 16];
 
 /// The view of the empty string.
-const EMPTY: View = [0; 16];
+pub(crate) const EMPTY: View = [0; 16];
 
 /// Strings, one for each row.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,11 @@ impl ByteStrings {
             buffers: Arc::new(buffers),
             open: Vec::new(),
         }
+    }
+
+    /// Views into these buffers.
+    pub(crate) fn of_buffers(views: Vec<View>, buffers: Vec<Buffer>) -> Self {
+        Self { views, buffers: Arc::new(buffers), open: Vec::new() }
     }
 
     /// Copies of strings.
@@ -149,6 +154,27 @@ impl ByteStrings {
             self.open.shrink_to_fit();
             self.close();
         }
+    }
+
+    /// Whether no buffer is being appended to.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The buffers that are closed.
+    pub(crate) fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The view of a row where so many buffers stand before these; of the empty string when there is no such row.
+    #[inline]
+    pub(crate) fn view_behind(&self, row: usize, buffer_count: usize) -> View {
+        let mut view = self.views.get(row).copied().unwrap_or(EMPTY);
+        if field(&view, 0) > INLINE_BYTES_MAX {
+            let number = field(&view, 8) + buffer_count;
+            set_field(&mut view, 8, number);
+        }
+        view
     }
 
     /// The views and buffers, as Arrow's arrays take them.

@@ -1,8 +1,8 @@
 //! The hash join: one side's rows are collected and found by their keys, the other side's rows look for partners.
 //!
 //! The build side is finished before probing starts. Workers collect [`BuildRows`], a [`JoinTable`] brings them together,
-//! and each worker probes the table with a [`JoinProbe`] of its own. What only the end of probing can tell (build rows
-//! without partner) comes from [`JoinTable::unmatched`].
+//! by several workers if there are many rows, and each worker probes the table with a [`JoinProbe`] of its own. What only
+//! the end of probing can tell (build rows without partner) comes from [`JoinTable::unmatched`].
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -14,7 +14,12 @@
 //! | `key_equality` | comparisons of keys, a vector at a time |
 //! | `row_lists` | the rows of a key that repeats |
 //! | `join_table` | columns and keys of the build side, and which rows found partners |
-//! | `directory_builder` | which of these ways to find keys suits them |
+//! | `united_columns`, `column_parts` | the workers' columns, each in one piece |
+//! | `directory_builder` | which of these ways to find keys suits them; their making by one thread |
+//! | `parallel_directories`, `parallel_hashing`, `parallel_lists` | the same by several workers |
+//! | `row_partitions` | rows by ranges of a number, for those |
+//! | `build_tasks` | who works on that in pieces, gives way and stops |
+//! | `vec_parts`, `atomic_cells` | arrays that several tasks fill |
 //! | `join_probe`, `candidates` | from a batch to pairs |
 //! | `pair_stream` | pairs of row numbers, for who decides on them elsewhere |
 //! | `key_filter` | what the build side's keys say to a scan of the probe side |
@@ -26,8 +31,11 @@
 //! A build side that does not fit its budget is an error here; who has temporary files divides it before it comes to that
 //! (`spilled_join`).
 
+mod atomic_cells;
 mod build_rows;
+mod build_tasks;
 mod candidates;
+mod column_parts;
 mod direct_addresses;
 mod directory_builder;
 mod hashed_keys;
@@ -36,12 +44,20 @@ mod join_table;
 mod key_addresses;
 mod key_equality;
 mod key_filter;
+#[cfg(test)]
+mod measurements;
 mod pair_stream;
+mod parallel_directories;
+mod parallel_hashing;
+mod parallel_lists;
 mod ranked_addresses;
 mod row_lists;
+mod row_partitions;
 #[cfg(test)]
 mod tests;
+mod united_columns;
 mod unmatched_rows;
+mod vec_parts;
 
 pub use build_rows::BuildRows;
 pub(crate) use candidates::Pairs;

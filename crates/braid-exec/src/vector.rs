@@ -181,7 +181,7 @@ impl Vector {
 
 /// Kinds of values; the widths of integers are one kind, and so are the forms of strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Bool,
     Integer,
     Float,
@@ -215,7 +215,7 @@ impl Values {
         }
     }
 
-    fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Bool(_) => Kind::Bool,
             Self::Int(_) | Self::Int128(_) => Kind::Integer,
@@ -300,28 +300,34 @@ const UNITED_STRINGS_MAX: usize = 64;
 /// Most bytes of such a dictionary: vectors do not count those of dictionaries, which many share.
 const UNITED_BYTES_MAX: usize = 16 << 10;
 
+/// The codes of one dictionary's strings in another, which gets what it lacks; `None` when the strings are too many.
+pub(crate) fn recode(known: &mut Arc<ByteStrings>, added: &Arc<ByteStrings>) -> Option<Vec<u32>> {
+    if [&*known, added].iter().any(|d| d.len() > UNITED_STRINGS_MAX || d.bytes() > UNITED_BYTES_MAX) {
+        return None;
+    }
+    let mut missing = Vec::new();
+    let mut code = |string: &[u8]| {
+        let mut all = (0..known.len()).map(|at| known.get(at));
+        all.position(|known| known == string).unwrap_or_else(|| {
+            missing.push(string.to_vec());
+            known.len() + missing.len() - 1
+        }) as u32
+    };
+    let codes: Vec<u32> = (0..added.len()).map(|at| code(added.get(at))).collect();
+    if !missing.is_empty() {
+        let strings = (0..known.len()).map(|at| known.get(at));
+        let mut united = ByteStrings::from_strings(strings.chain(missing.iter().map(Vec::as_slice)));
+        united.shrink();
+        *known = Arc::new(united);
+    }
+    Some(codes)
+}
+
 impl CodedStrings {
     /// Appends the codes of another dictionary's strings in terms of this one, which gets what it lacks: chunks of a table
     /// have dictionaries of their own, mostly of the same few strings. False when the strings are too many.
     fn append_recoded(&mut self, from: &Self) -> bool {
-        let dictionaries = [&self.dictionary, &from.dictionary];
-        if dictionaries.iter().any(|d| d.len() > UNITED_STRINGS_MAX || d.bytes() > UNITED_BYTES_MAX) {
-            return false;
-        }
-        let mut missing = Vec::new();
-        let mut code = |string: &[u8]| {
-            (0..self.dictionary.len()).find(|known| self.dictionary.get(*known) == string).unwrap_or_else(|| {
-                missing.push(string.to_vec());
-                self.dictionary.len() + missing.len() - 1
-            }) as u32
-        };
-        let codes: Vec<u32> = (0..from.dictionary.len()).map(|at| code(from.dictionary.get(at))).collect();
-        if !missing.is_empty() {
-            let known = (0..self.dictionary.len()).map(|at| self.dictionary.get(at));
-            let mut united = ByteStrings::from_strings(known.chain(missing.iter().map(Vec::as_slice)));
-            united.shrink();
-            self.dictionary = Arc::new(united);
-        }
+        let Some(codes) = recode(&mut self.dictionary, &from.dictionary) else { return false };
         self.codes.extend(from.codes.iter().map(|code| codes[*code as usize]));
         true
     }

@@ -107,7 +107,11 @@ impl Executor {
     async fn table(&self, rows: Rows, columns: &[usize], spec: JoinSpec) -> Result<Arc<JoinTable>, ExecError> {
         let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
         let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
-        Ok(Arc::new(JoinTable::new(spec, sinks.into_iter().map(BuildSink::into_rows).collect())?))
+        self.bring_together(spec, sinks.into_iter().map(BuildSink::into_rows).collect()).await
+    }
+
+    async fn bring_together(&self, spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Arc<JoinTable>, ExecError> {
+        Ok(Arc::new(JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await?))
     }
 
     /// Collects the build side of a join, divided by the bits of a level if it does not fit.
@@ -122,7 +126,7 @@ impl Executor {
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
         if build.rows().is_none() {
             let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
-            return Ok(Build::Table(Arc::new(JoinTable::new(spec, pieces)?)));
+            return Ok(Build::Table(self.bring_together(spec, pieces).await?));
         }
         let mut leaving = JoinSet::new();
         for mut sink in sinks {
@@ -132,7 +136,7 @@ impl Executor {
             left.map_err(|error| ExecError::Foreign(Box::new(error)))??;
         }
         let Divided { resident, spilled } = build.rows().expect("it was divided").divided();
-        let table = Arc::new(JoinTable::new(spec, resident)?);
+        let table = self.bring_together(spec, resident).await?;
         let is_all_here = spilled.iter().all(Option::is_none);
         Ok(if is_all_here { Build::Table(table) } else { Build::Divided(table, spilled) })
     }

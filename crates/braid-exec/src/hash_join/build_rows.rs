@@ -2,19 +2,15 @@
 //!
 //! Columns are copied here, so that a build side does not hold on to whole chunks for a few of their rows.
 
+use super::united_columns::closed;
 use crate::byte_strings::ByteStrings;
-use crate::exec_error::MemoryExceeded;
 use crate::result_rows::ResultRows;
-use crate::vector::{NO_ROW, Values};
+use crate::vector::Values;
 use crate::{Batch, ExecError, Reservation, Vector};
-use braid_base::ByteSize;
 
 /// A reservation grows by an eighth at a time, within these bounds.
 const STEP_BYTES_MIN: usize = 1 << 10;
 const STEP_BYTES_MAX: usize = 64 << 10;
-
-/// Build rows have 32-bit numbers, of which the last is [`NO_ROW`] and its successor would be zero.
-pub(crate) const ROW_COUNT_MAX: usize = NO_ROW as usize - 1;
 
 /// Rows of the build side.
 pub struct BuildRows {
@@ -22,13 +18,6 @@ pub struct BuildRows {
     columns: Vec<Option<Vector>>,
     row_count: usize,
     reservation: Reservation,
-}
-
-/// Columns of the build side with the memory that they take.
-pub(crate) struct BuildColumns {
-    pub(crate) columns: Vec<Vector>,
-    pub(crate) row_count: usize,
-    pub(crate) reservation: Option<Reservation>,
 }
 
 impl BuildRows {
@@ -79,25 +68,10 @@ impl BuildRows {
         Ok(())
     }
 
-    /// All parts as one.
-    pub(crate) fn unite(column_count: usize, parts: Vec<Self>) -> Result<BuildColumns, ExecError> {
-        let mut parts = parts.into_iter().filter(|part| part.row_count > 0);
-        let Some(mut united) = parts.next() else {
-            let columns = vec![Vector::repeat(None, 0); column_count];
-            return Ok(BuildColumns { columns, row_count: 0, reservation: None });
-        };
-        for part in parts {
-            let Self { columns, row_count, reservation } = part;
-            for (to, from) in united.columns.iter_mut().zip(columns) {
-                append(to, &from.expect("a part with rows has columns"));
-            }
-            united.row_count += row_count;
-            drop(reservation);
-            united.reserve()?;
-        }
-        check_row_count(united.row_count)?;
-        let columns = united.columns.into_iter().map(|column| closed(column.expect("there are rows"))).collect();
-        Ok(BuildColumns { columns, row_count: united.row_count, reservation: Some(united.reservation) })
+    /// What there is. Panics without rows.
+    pub(crate) fn into_vectors(self) -> (Vec<Vector>, Reservation) {
+        let Self { columns, reservation, .. } = self;
+        (columns.into_iter().map(|column| column.expect("a part with rows has columns")).collect(), reservation)
     }
 }
 
@@ -114,24 +88,4 @@ fn append(column: &mut Option<Vector>, added: &Vector) {
         }
         _ => added.clone(),
     });
-}
-
-/// The column as it is read from: buffers of strings closed, and no validity where nothing is null.
-fn closed(column: Vector) -> Vector {
-    let (mut values, valid) = column.into_parts();
-    if let Values::Bytes(strings) = &mut values {
-        strings.shrink();
-    }
-    Vector::new(values, valid.filter(|valid| valid.contains(&false)))
-}
-
-fn check_row_count(row_count: usize) -> Result<(), ExecError> {
-    if row_count <= ROW_COUNT_MAX {
-        return Ok(());
-    }
-    Err(ExecError::Memory(MemoryExceeded {
-        operator: "hash join",
-        asked: ByteSize(0),
-        reason: format!("{row_count} rows on the build side, where {ROW_COUNT_MAX} are the most"),
-    }))
 }

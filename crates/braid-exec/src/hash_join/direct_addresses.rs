@@ -12,12 +12,22 @@ pub(crate) struct Bitmap {
 impl Bitmap {
     /// No address yet, of so many.
     pub(crate) fn new(address_count: u64) -> Self {
-        Self { words: vec![0; address_count.div_ceil(64) as usize + 1] }
+        Self { words: vec![0; Self::word_count(address_count)] }
+    }
+
+    /// From words that were made elsewhere: as many as [`Self::word_count`] says.
+    pub(crate) fn of_words(words: Vec<u64>) -> Self {
+        Self { words }
+    }
+
+    /// Words for so many addresses.
+    pub(crate) fn word_count(address_count: u64) -> usize {
+        address_count.div_ceil(64) as usize + 1
     }
 
     /// Bytes that so many addresses take.
     pub(crate) fn bytes(address_count: u64) -> usize {
-        (address_count.div_ceil(64) as usize + 1) * 8
+        Self::word_count(address_count) * 8
     }
 
     /// Adds addresses.
@@ -45,6 +55,11 @@ impl DirectRows {
     /// Bytes that so many addresses take.
     pub(crate) fn bytes(address_count: u64) -> usize {
         (address_count as usize + 1) * 4
+    }
+
+    /// From rows that were found elsewhere: row + 1 or zero for each address, then a zero.
+    pub(crate) fn of_rows(rows: Vec<u32>) -> Self {
+        Self { rows }
     }
 
     /// No rows yet.

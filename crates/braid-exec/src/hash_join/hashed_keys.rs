@@ -12,7 +12,7 @@ use crate::key_hashes::HashSeed;
 use crate::vector::NO_ROW;
 
 /// The half of a hash that a slot holds. The slot's place comes from the other half's low end.
-const TAG: u64 = 0xFFFF_FFFF_0000_0000;
+pub(crate) const TAG: u64 = 0xFFFF_FFFF_0000_0000;
 
 /// Slots: a tag in the high half; row + 1 in the low half, zero where the slot is empty.
 struct Slots {
@@ -20,12 +20,8 @@ struct Slots {
 }
 
 impl Slots {
-    fn count(row_count: usize) -> usize {
-        (row_count * 2).next_power_of_two().max(2)
-    }
-
     fn new(row_count: usize) -> Self {
-        Self { slots: vec![0; Self::count(row_count)] }
+        Self { slots: vec![0; slot_count(row_count)] }
     }
 
     /// The place after this one.
@@ -48,8 +44,19 @@ impl Slots {
     }
 
     fn set(&mut self, place: usize, hash: u64, row: u32) {
-        self.slots[place] = hash & TAG | u64::from(row + 1);
+        self.slots[place] = slot(hash, row);
     }
+}
+
+/// What the slot of a row holds.
+#[inline]
+pub(crate) fn slot(hash: u64, row: u32) -> u64 {
+    hash & TAG | u64::from(row + 1)
+}
+
+/// Slots of so many rows: a power of two.
+pub(crate) fn slot_count(row_count: usize) -> usize {
+    (row_count * 2).next_power_of_two().max(2)
 }
 
 /// Rows by the hash of their addresses.
@@ -65,30 +72,34 @@ pub(crate) struct HashedAddresses {
 impl HashedAddresses {
     /// Bytes that so many rows take.
     pub(crate) fn bytes(row_count: usize) -> usize {
-        Slots::count(row_count) * 8 + row_count * 8
+        slot_count(row_count) * 8 + row_count * 8
+    }
+
+    /// Whether addresses below `address_count` fit a slot.
+    pub(crate) fn are_exact(address_count: u64) -> bool {
+        // An address of 32 ones would look like none.
+        address_count <= u64::from(u32::MAX)
     }
 
     /// No rows yet, of so many with addresses below `address_count`.
     pub(crate) fn new(row_count: usize, address_count: u64) -> Self {
-        // An address of 32 ones would look like none.
-        let is_exact = address_count <= u64::from(u32::MAX);
         Self {
             slots: Slots::new(row_count),
             seed: HashSeed::of_process(),
-            is_exact,
+            is_exact: Self::are_exact(address_count),
             addresses: Vec::with_capacity(row_count),
         }
+    }
+
+    /// From slots that were filled elsewhere, and the addresses of all rows.
+    pub(crate) fn of_slots(slots: Vec<u64>, addresses: Vec<u64>, address_count: u64) -> Self {
+        let is_exact = Self::are_exact(address_count);
+        Self { slots: Slots { slots }, seed: HashSeed::of_process(), is_exact, addresses }
     }
 
     /// Of all rows.
     pub(crate) fn addresses(&self) -> &[u64] {
         &self.addresses
-    }
-
-    /// What slots of this address have in their high half.
-    #[inline]
-    fn tag(&self, address: u64, hash: u64) -> u64 {
-        if self.is_exact { address << 32 } else { hash }
     }
 
     /// Adds the next rows, and says in `groups` which their groups are.
@@ -101,12 +112,13 @@ impl HashedAddresses {
         }
     }
 
-    fn insert_row(&mut self, address: u64, row: u32) -> u32 {
+    /// Adds a row whose address is known; its group.
+    pub(crate) fn insert_row(&mut self, address: u64, row: u32) -> u32 {
         let (place, group) = self.look_up(address);
         if group != NO_ROW {
             return group;
         }
-        let tag = self.tag(address, self.seed.hash(address));
+        let tag = address_tag(self.is_exact, address, self.seed.hash(address));
         self.slots.set(place, tag, row);
         row
     }
@@ -114,7 +126,7 @@ impl HashedAddresses {
     /// The place and group of an address; an empty place and [`NO_ROW`] if there is none.
     fn look_up(&self, address: u64) -> (usize, u32) {
         let hash = self.seed.hash(address);
-        let tag = self.tag(address, hash);
+        let tag = address_tag(self.is_exact, address, hash);
         let mut place = hash as usize;
         loop {
             let (found, group) = self.slots.next(tag, place);
@@ -190,6 +202,12 @@ impl HashedAddresses {
     }
 }
 
+/// What slots of an address have in their high half.
+#[inline]
+pub(crate) fn address_tag(is_exact: bool, address: u64, hash: u64) -> u64 {
+    if is_exact { address << 32 } else { hash }
+}
+
 /// Rows by the hashes of their keys, which lie in the build side's columns.
 pub(crate) struct HashedColumns {
     slots: Slots,
@@ -207,34 +225,47 @@ pub(crate) struct Search {
     equal: Vec<bool>,
 }
 
+/// What a row that looks for its group finds.
+pub(crate) enum Candidate {
+    /// At a place, a group whose key may be the row's.
+    Group(usize, u32),
+    /// The row's group, [`NO_ROW`] for none: nothing needs to be compared.
+    Certain(u32),
+}
+
 impl HashedColumns {
     /// Bytes that so many rows take.
     pub(crate) fn bytes(row_count: usize) -> usize {
-        Slots::count(row_count) * 8
+        slot_count(row_count) * 8
     }
 
     pub(crate) fn new(row_count: usize) -> Self {
         Self { slots: Slots::new(row_count) }
     }
 
-    /// Adds rows from `first_row` on, with these hashes, and says in `groups` which their groups are. Rows whose
-    /// `groups` are [`NO_ROW`] before are left out.
+    /// From slots that were filled elsewhere.
+    pub(crate) fn of_slots(slots: Vec<u64>) -> Self {
+        Self { slots: Slots { slots } }
+    }
+
+    /// Adds rows with these hashes, of which `row_at` has the numbers, and says in `groups` which their groups are. Rows
+    /// whose `groups` are [`NO_ROW`] before are left out.
     pub(crate) fn insert(
         &mut self,
         keys: &[Arc<Vector>],
-        first_row: u32,
+        row_at: impl Fn(u32) -> u32,
         hashes: &[u64],
         search: &mut Search,
         groups: &mut [u32],
     ) {
         let slots = &mut self.slots;
-        search.run(hashes, groups, first_row, (keys, keys), |hash, place, row| {
+        search.run(hashes, groups, row_at, (keys, keys), |hash, place, row| {
             let (found, group) = slots.next(hash, place);
             if group != NO_ROW {
-                return Some((found, group));
+                return Candidate::Group(found, group);
             }
             slots.set(found, hash, row);
-            Some((found, row))
+            Candidate::Certain(row)
         });
     }
 
@@ -247,22 +278,29 @@ impl HashedColumns {
         search: &mut Search,
         groups: &mut [u32],
     ) {
-        search.run(hashes, groups, 0, (probe_keys, keys), |hash, place, _| {
-            let (found, group) = self.slots.next(hash, place);
-            (group != NO_ROW).then_some((found, group))
-        });
+        search.run(
+            hashes,
+            groups,
+            |at| at,
+            (probe_keys, keys),
+            |hash, place, _| {
+                let (found, group) = self.slots.next(hash, place);
+                if group == NO_ROW { Candidate::Certain(NO_ROW) } else { Candidate::Group(found, group) }
+            },
+        );
     }
 }
 
 impl Search {
-    /// `candidate` has, for a hash, a place and a row, the next place and group that may be the row's.
-    fn run(
+    /// `candidate` has, for a hash, a place from the hash on and a row, the next group that may be the row's;
+    /// `row_at` has the row at a position.
+    pub(crate) fn run(
         &mut self,
         hashes: &[u64],
         groups: &mut [u32],
-        first_row: u32,
+        row_at: impl Fn(u32) -> u32,
         (left, right): (&[Arc<Vector>], &[Arc<Vector>]),
-        mut candidate: impl FnMut(u64, usize, u32) -> Option<(usize, u32)>,
+        mut candidate: impl FnMut(u64, usize, u32) -> Candidate,
     ) {
         let looking = (0..).zip(groups.iter()).filter(|(_, group)| **group != NO_ROW);
         self.active.clear();
@@ -271,10 +309,13 @@ impl Search {
             self.left_rows.clear();
             self.right_rows.clear();
             self.active.retain_mut(|(at, place)| {
-                let row = first_row + *at;
-                let Some((found, group)) = candidate(hashes[*at as usize], *place, row) else {
-                    groups[*at as usize] = NO_ROW;
-                    return false;
+                let row = row_at(*at);
+                let (found, group) = match candidate(hashes[*at as usize], *place, row) {
+                    Candidate::Group(found, group) => (found, group),
+                    Candidate::Certain(group) => {
+                        groups[*at as usize] = group;
+                        return false;
+                    }
                 };
                 groups[*at as usize] = group;
                 *place = found + 1;

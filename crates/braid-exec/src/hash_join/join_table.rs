@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::batch::Origin;
-use crate::hash_join::build_rows::BuildColumns;
+use crate::hash_join::atomic_cells::zeroed_u8;
+use crate::hash_join::build_tasks::{BuildMemory, BuildTasks, Grain, without_waiting};
 use crate::hash_join::direct_addresses::{Bitmap, DirectRows, groups_of_addresses};
-use crate::hash_join::directory_builder::{DirectoryBuilder, groups_with_keys, grow};
+use crate::hash_join::directory_builder::{DirectoryBuilder, groups_with_keys, ranges};
 use crate::hash_join::hashed_keys::{HashedAddresses, HashedColumns, Search};
 use crate::hash_join::key_addresses::KeyAddresses;
 use crate::hash_join::ranked_addresses::RankedAddresses;
 use crate::hash_join::row_lists::RowLists;
+use crate::hash_join::united_columns::{BuildColumns, unite};
 use crate::hash_join::{BuildRows, JoinSpec};
 use crate::key_hashes::KeyHasher;
+use crate::pipeline::Enough;
 use crate::row_numbers::RowNumbers;
 use crate::vector::NO_ROW;
-use crate::{ExecError, Reservation, Vector};
+use crate::{ExecError, Vector};
 
 /// The build side of a join, to be probed.
 pub struct JoinTable {
@@ -33,7 +36,7 @@ pub struct JoinTable {
     pub(crate) null_key_rows: Vec<u32>,
     /// Whether a row found a partner: by row with a residual, by group without one. Empty where nobody asks.
     pub(crate) marks: Vec<AtomicU8>,
-    reservation: Option<Reservation>,
+    memory: BuildMemory,
 }
 
 /// From keys to groups.
@@ -62,7 +65,7 @@ pub(crate) struct Finder {
 }
 
 impl JoinTable {
-    /// Brings what workers collected together.
+    /// Brings what workers collected together, in the caller's thread.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -70,35 +73,59 @@ impl JoinTable {
     /// # Panics
     /// On a join that makes no sense: see [`JoinSpec`].
     pub fn new(spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Self, ExecError> {
+        without_waiting(Self::build_with(spec, parts, BuildTasks::synchronous()))
+    }
+
+    /// The same with so many workers, which stop when the query is cancelled. Few rows are not worth a second worker.
+    ///
+    /// # Errors
+    /// When there is not enough memory, or the query was cancelled.
+    ///
+    /// # Panics
+    /// On a join that makes no sense: see [`JoinSpec`].
+    pub async fn build(
+        spec: JoinSpec,
+        parts: Vec<BuildRows>,
+        worker_count: usize,
+        cancelled: &Enough,
+    ) -> Result<Self, ExecError> {
+        let row_count = parts.iter().map(BuildRows::row_count).sum();
+        let tasks = BuildTasks::new(worker_count, row_count, cancelled, Grain::default());
+        Self::build_with(spec, parts, tasks).await
+    }
+
+    pub(super) async fn build_with(
+        spec: JoinSpec,
+        parts: Vec<BuildRows>,
+        mut tasks: BuildTasks,
+    ) -> Result<Self, ExecError> {
         spec.check();
-        let BuildColumns { columns, row_count, mut reservation } = BuildRows::unite(spec.build_column_count, parts)?;
+        let BuildColumns { columns, row_count } = unite(spec.build_column_count, parts, &mut tasks).await?;
         let columns: Vec<Arc<Vector>> = columns.into_iter().map(Arc::new).collect();
-        let keys: Vec<Arc<Vector>> = spec.build_keys.iter().map(|key| columns[*key].clone()).collect();
-        let null_key_rows = if spec.nulls_equal { Vec::new() } else { null_rows(&keys) };
-        let mut builder = DirectoryBuilder { keys: &keys, row_count, spec: &spec, reservation: &mut reservation };
-        let (directory, lists) = builder.build(&null_key_rows)?;
+        let keys: Arc<[Arc<Vector>]> = spec.build_keys.iter().map(|key| columns[*key].clone()).collect();
+        let null_key_rows = if spec.nulls_equal { Vec::new() } else { null_rows(&keys, row_count, &mut tasks).await? };
+        let mut builder = DirectoryBuilder { keys, row_count, spec: &spec, tasks: &mut tasks };
+        let (directory, lists) = builder.build(null_key_rows.len()).await?;
+        drop(builder);
         let mark_count = match &lists {
             _ if !spec.kind.marks_build_rows() => 0,
             Some(lists) if !spec.has_residual => lists.group_count(),
             _ => row_count,
         };
-        grow(&mut reservation, mark_count + null_key_rows.len() * 4)?;
-        let marks = (0..mark_count).map(|_| AtomicU8::new(0)).collect();
-        let mut table = Self { spec, columns, row_count, directory, lists, null_key_rows, marks, reservation };
-        table.release_columns()?;
+        tasks.memory.grow(mark_count)?;
+        let (marks, memory) = (zeroed_u8(mark_count), tasks.memory);
+        let mut table = Self { spec, columns, row_count, directory, lists, null_key_rows, marks, memory };
+        table.release_columns();
         Ok(table)
     }
 
     /// Drops columns that nobody reads any more.
-    fn release_columns(&mut self) -> Result<(), ExecError> {
+    fn release_columns(&mut self) {
         if self.spec.needs_keys_only() && !matches!(self.directory, Directory::HashedColumns(..)) {
             let bytes: usize = self.columns.iter().map(|column| column.bytes()).sum();
             self.columns.clear();
-            if let Some(reservation) = &mut self.reservation {
-                reservation.resize(reservation.held().saturating_sub(bytes))?;
-            }
+            self.memory.shrink(bytes);
         }
-        Ok(())
     }
 
     /// Number of rows.
@@ -187,12 +214,29 @@ impl Origin for JoinTable {
     }
 }
 
-fn null_rows(keys: &[Arc<Vector>]) -> Vec<u32> {
-    let mut rows = Vec::new();
-    for valid in keys.iter().filter_map(|key| key.valid()) {
-        rows.extend((0u32..).zip(valid).filter(|(_, valid)| !**valid).map(|(row, _)| row));
+/// Rows with a null in any of these, in order.
+async fn null_rows(keys: &Arc<[Arc<Vector>]>, row_count: usize, tasks: &mut BuildTasks) -> Result<Vec<u32>, ExecError> {
+    if keys.iter().all(|key| key.valid().is_none()) {
+        return Ok(Vec::new());
     }
-    rows.sort_unstable();
-    rows.dedup();
-    rows
+    let pieces = ranges(row_count, tasks.piece_rows(row_count));
+    let keys = Arc::new(keys.clone());
+    let found = tasks.each(&keys, pieces, |keys, rows, pace| {
+        Box::pin(async move {
+            let mut groups = Vec::new();
+            groups_with_keys(keys, rows.clone(), false, &mut groups);
+            pace.step(rows.len()).await?;
+            let nulls = (rows.start as u32..).zip(groups).filter(|(_, group)| *group == NO_ROW);
+            Ok(nulls.map(|(row, _)| row).collect::<Vec<u32>>())
+        })
+    });
+    let found = found.await?;
+    let count = found.iter().map(Vec::len).sum();
+    tasks.memory.grow(count * size_of::<u32>())?;
+    let mut all = Vec::with_capacity(count);
+    for rows in found {
+        all.extend_from_slice(&rows);
+        tasks.pace().step(rows.len()).await?;
+    }
+    Ok(all)
 }

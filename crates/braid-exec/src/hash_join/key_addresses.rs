@@ -35,16 +35,16 @@ struct KeyRange {
 }
 
 impl KeyAddresses {
-    /// The addresses of these keys; `None` when they are no integers or have too many combinations.
-    pub(crate) fn of(keys: &[Arc<Vector>], nulls_equal: bool) -> Option<Self> {
+    /// The addresses of keys with these extremes; `None` when they have too many combinations.
+    pub(crate) fn of(extremes: &[KeyExtremes], nulls_equal: bool) -> Option<Self> {
         let mut count: u128 = 1;
-        let mut ranges = Vec::with_capacity(keys.len());
-        for key in keys {
-            let (min, value_count) = match extremes(key)? {
-                Some((min, max)) => (min, (i128::from(max) - i128::from(min) + 1) as u128),
+        let mut ranges = Vec::with_capacity(extremes.len());
+        for KeyExtremes { values, has_null } in extremes {
+            let (min, value_count) = match values {
+                Some((min, max)) => (*min, (i128::from(*max) - i128::from(*min) + 1) as u128),
                 None => (0, 0),
             };
-            let has_null = nulls_equal && key.valid().is_some_and(|valid| valid.contains(&false));
+            let has_null = nulls_equal && *has_null;
             let combinations = count.checked_mul(value_count + u128::from(has_null))?;
             if combinations > ADDRESS_COUNT_MAX {
                 return None;
@@ -138,22 +138,43 @@ impl KeyRange {
     }
 }
 
-/// Smallest and largest value; inner `None` without any, outer `None` unless they are 64-bit integers.
-fn extremes(key: &Vector) -> Option<Option<(i64, i64)>> {
-    match key.values() {
-        Values::Int(values) => Some(extremes_of(values, key.valid(), i64::MIN, i64::MAX)),
-        Values::Int128(values) => match extremes_of(values, key.valid(), i128::MIN, i128::MAX) {
-            Some((min, max)) => Some(Some((i64::try_from(min).ok()?, i64::try_from(max).ok()?))),
-            None => Some(None),
-        },
-        Values::Bool(values) => {
-            let extremes = extremes_of(values, key.valid(), false, true);
-            Some(extremes.map(|(min, max)| (min.into(), max.into())))
-        }
-        Values::Float(_) | Values::Bytes(_) | Values::Coded(_) => {
-            let all_null = key.is_empty() || key.valid().is_some_and(|valid| !valid.contains(&true));
-            all_null.then_some(None)
-        }
+/// What some rows of a key's column are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeyExtremes {
+    /// Smallest and largest value; `None` without any.
+    values: Option<(i64, i64)>,
+    has_null: bool,
+}
+
+impl KeyExtremes {
+    /// Of these rows; `None` unless they are 64-bit integers.
+    pub(crate) fn of(key: &Vector, rows: Range<usize>) -> Option<Self> {
+        let valid = key.valid().map(|valid| &valid[rows.clone()]);
+        let values = match key.values() {
+            Values::Int(values) => extremes_of(&values[rows], valid, i64::MIN, i64::MAX),
+            Values::Int128(values) => match extremes_of(&values[rows], valid, i128::MIN, i128::MAX) {
+                Some((min, max)) => Some((i64::try_from(min).ok()?, i64::try_from(max).ok()?)),
+                None => None,
+            },
+            Values::Bool(values) => {
+                let extremes = extremes_of(&values[rows], valid, false, true);
+                extremes.map(|(min, max)| (min.into(), max.into()))
+            }
+            Values::Float(_) | Values::Bytes(_) | Values::Coded(_) => {
+                let all_null = rows.is_empty() || valid.is_some_and(|valid| !valid.contains(&true));
+                all_null.then_some(None)?
+            }
+        };
+        Some(Self { values, has_null: valid.is_some_and(|valid| valid.contains(&false)) })
+    }
+
+    /// Of these rows and others.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let values = match (self.values, other.values) {
+            (Some((min, max)), Some((other_min, other_max))) => Some((min.min(other_min), max.max(other_max))),
+            (values, None) | (None, values) => values,
+        };
+        Self { values, has_null: self.has_null || other.has_null }
     }
 }
 

@@ -4,6 +4,10 @@
 //! Keys that are spread over a range many times their number are found without hashing that way, mostly in cache. Where
 //! rows come in the order of their keys, as those of a primary key often do, the rank is the row.
 
+use braid_base::VECTOR_ROWS;
+
+use crate::ExecError;
+use crate::hash_join::build_tasks::Pace;
 use crate::hash_join::key_addresses::NO_ADDRESS;
 use crate::vector::NO_ROW;
 
@@ -15,22 +19,22 @@ pub(crate) struct RankedAddresses {
     rows: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Default)]
 struct Word {
     bits: u64,
-    /// Addresses in the words before.
-    before: u32,
+    /// Addresses in the words before: below 2^32.
+    before: u64,
 }
 
 impl RankedAddresses {
     /// Bytes that so many addresses of so many rows take.
     pub(crate) fn bytes(address_count: u64, row_count: usize) -> usize {
-        (address_count.div_ceil(64) as usize + 1) * size_of::<Word>() + (row_count + 1) * 4
+        Self::word_count(address_count) * size_of::<Word>() + (row_count + 1) * 4
     }
 
     /// No address yet, of so many.
     pub(crate) fn new(address_count: u64) -> Self {
-        Self { words: vec![Word::default(); address_count.div_ceil(64) as usize + 1], rows: Vec::new() }
+        // Zeros that are not touched before they are written.
+        Self::of_words(vec![[0; 2]; Self::word_count(address_count)])
     }
 
     /// Adds addresses.
@@ -40,22 +44,33 @@ impl RankedAddresses {
         }
     }
 
+    /// From bits and counts that were made elsewhere: as many of each as [`Self::word_count`] says.
+    pub(crate) fn of_words(words: Vec<[u64; 2]>) -> Self {
+        Self { words: words.into_iter().map(|[bits, before]| Word { bits, before }).collect(), rows: Vec::new() }
+    }
+
+    /// Words for so many addresses.
+    pub(crate) fn word_count(address_count: u64) -> usize {
+        address_count.div_ceil(64) as usize + 1
+    }
+
     /// Numbers the addresses when all are in; how many there are.
-    pub(crate) fn count(&mut self) -> usize {
+    pub(crate) async fn count(&mut self, pace: &mut Pace) -> Result<usize, ExecError> {
         let mut sum = 0;
-        for word in &mut self.words {
-            word.before = sum;
-            sum += word.bits.count_ones();
+        for words in self.words.chunks_mut(VECTOR_ROWS) {
+            for word in words.iter_mut() {
+                word.before = sum;
+                sum += u64::from(word.bits.count_ones());
+            }
+            pace.step(words.len()).await?;
         }
-        sum as usize
+        Ok(sum as usize)
     }
 
     /// From now on addresses have rows instead of ranks: the row of each rank.
     pub(crate) fn set_rows(&mut self, mut rows: Vec<u32>) {
-        if (0..).zip(&rows).any(|(rank, row): (u32, _)| rank != *row) {
-            rows.push(NO_ROW);
-            self.rows = rows;
-        }
+        rows.push(NO_ROW);
+        self.rows = rows;
     }
 
     /// The rank or row of each address, [`NO_ROW`] for none.
@@ -63,9 +78,9 @@ impl RankedAddresses {
         let last = self.words.len() - 1;
         groups.clear();
         groups.extend(addresses.iter().map(|address| {
-            let Word { bits, before } = self.words[((address >> 6) as usize).min(last)];
+            let &Word { bits, before } = &self.words[((address >> 6) as usize).min(last)];
             let bit = 1 << (address & 63);
-            let rank = before + (bits & (bit - 1)).count_ones();
+            let rank = before as u32 + (bits & (bit - 1)).count_ones();
             if bits & bit == 0 { NO_ROW } else { rank }
         }));
         if let Some(last) = self.rows.len().checked_sub(1) {

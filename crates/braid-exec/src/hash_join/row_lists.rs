@@ -2,6 +2,10 @@
 //!
 //! Probing a key that repeats reads its rows in one place, where a chain would jump from one to the next.
 
+use braid_base::VECTOR_ROWS;
+
+use crate::ExecError;
+use crate::hash_join::build_tasks::Pace;
 use crate::vector::NO_ROW;
 
 /// Rows by group. Group `g` has `rows[offsets[g]..offsets[g + 1]]`, in order; the last offset stands twice, so that the
@@ -17,34 +21,9 @@ impl RowLists {
         (group_count + 2 + row_count) * 4
     }
 
-    /// Sorts rows. `each_row` calls what it is given with the group of every row, [`NO_ROW`] for none, from the first
-    /// row to the last, in vectors; it runs twice.
-    pub(crate) fn new(group_count: usize, mut each_row: impl FnMut(&mut dyn FnMut(&[u32]))) -> Self {
-        // Counts stand two places up, so that the sums are where groups begin one place up; filling moves those to where
-        // the groups end, which is where the next begin.
-        let mut offsets = vec![0u32; group_count + 2];
-        each_row(&mut |groups| {
-            for group in groups.iter().filter(|group| **group != NO_ROW) {
-                offsets[*group as usize + 2] += 1;
-            }
-        });
-        let mut sum = 0;
-        for offset in &mut offsets {
-            sum += *offset;
-            *offset = sum;
-        }
-        let mut rows = vec![0; sum as usize];
-        let mut row = 0;
-        each_row(&mut |groups| {
-            for group in groups {
-                if *group != NO_ROW {
-                    let end = &mut offsets[*group as usize + 1];
-                    rows[*end as usize] = row;
-                    *end += 1;
-                }
-                row += 1;
-            }
-        });
+    /// Lists that were sorted elsewhere. Panics unless the last offset stands twice and is the number of rows.
+    pub(crate) fn of_sorted(offsets: Vec<u32>, rows: Vec<u32>) -> Self {
+        assert!(offsets.iter().rev().take(2).eq([rows.len() as u32; 2].iter()), "all rows are in lists");
         Self { offsets, rows }
     }
 
@@ -63,5 +42,59 @@ impl RowLists {
     /// Rows, sorted by group.
     pub(crate) fn rows(&self) -> &[u32] {
         &self.rows
+    }
+}
+
+/// Sorts rows: all are counted, then all are placed.
+pub(crate) struct RowListsBuilder {
+    /// Counts stand two places up, so that the sums are where groups begin one place up; placing moves those to where the
+    /// groups end, which is where the next begin.
+    offsets: Vec<u32>,
+    rows: Vec<u32>,
+    next_row: u32,
+}
+
+impl RowListsBuilder {
+    /// No rows yet, of so many groups.
+    pub(crate) fn new(group_count: usize) -> Self {
+        Self { offsets: vec![0; group_count + 2], rows: Vec::new(), next_row: 0 }
+    }
+
+    /// Counts the rows of these groups, [`NO_ROW`] for none.
+    pub(crate) fn count(&mut self, groups: &[u32]) {
+        for group in groups.iter().filter(|group| **group != NO_ROW) {
+            self.offsets[*group as usize + 2] += 1;
+        }
+    }
+
+    /// All rows have been counted.
+    pub(crate) async fn sum(&mut self, pace: &mut Pace) -> Result<(), ExecError> {
+        let mut sum = 0;
+        for offsets in self.offsets.chunks_mut(VECTOR_ROWS) {
+            for offset in offsets.iter_mut() {
+                sum += *offset;
+                *offset = sum;
+            }
+            pace.step(offsets.len()).await?;
+        }
+        self.rows = vec![0; sum as usize];
+        Ok(())
+    }
+
+    /// Places the next rows, whose groups are these.
+    pub(crate) fn place(&mut self, groups: &[u32]) {
+        for group in groups {
+            if *group != NO_ROW {
+                let end = &mut self.offsets[*group as usize + 1];
+                self.rows[*end as usize] = self.next_row;
+                *end += 1;
+            }
+            self.next_row += 1;
+        }
+    }
+
+    /// All rows have been placed.
+    pub(crate) fn finish(self) -> RowLists {
+        RowLists::of_sorted(self.offsets, self.rows)
     }
 }

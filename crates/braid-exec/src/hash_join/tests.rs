@@ -14,6 +14,8 @@ use crate::row_numbers::RowNumbers;
 use crate::vector::{CodedStrings, Values};
 use crate::{Batch, ExecError, FixedBudget, Reservation, Vector};
 
+mod parallel_build;
+
 const KINDS: [JoinKind; 9] = [
     JoinKind::Inner,
     JoinKind::ProbeOuter,

@@ -1,0 +1,320 @@
+//! Build sides that several workers bring together, against those of one thread.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::runtime::Runtime;
+
+use super::*;
+use crate::MemoryBudget;
+use crate::hash_join::build_tasks::{BuildTasks, Grain};
+use crate::hash_join::join_table::Directory;
+use crate::hash_join::united_columns::unite;
+use crate::pipeline::Enough;
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap());
+
+/// So that a few rows are many pieces and partitions.
+const FINE: Grain = Grain { parallel_rows_min: 1, piece_rows: 8, partition_rows: 2 };
+
+/// For some ten thousand rows.
+const MEDIUM: Grain = Grain { parallel_rows_min: 1, piece_rows: 4096, partition_rows: 256 };
+
+async fn build(
+    spec: &JoinSpec,
+    parts: Vec<BuildRows>,
+    grain: Grain,
+    cancelled: &Enough,
+) -> Result<JoinTable, ExecError> {
+    let row_count = parts.iter().map(BuildRows::row_count).sum();
+    JoinTable::build_with(spec.clone(), parts, BuildTasks::new(3, row_count, cancelled, grain)).await
+}
+
+/// Batches in turn to so many parts.
+fn parts(build: &mut [Batch], count: usize, budget: &Arc<dyn MemoryBudget>) -> Vec<BuildRows> {
+    let column_count = build.first().map_or(0, Batch::column_count);
+    let part = |_| BuildRows::new(column_count, Reservation::new(budget.clone(), "hash join"));
+    let mut parts: Vec<BuildRows> = (0..count).map(part).collect();
+    build.iter_mut().enumerate().for_each(|(at, batch)| parts[at % count].consume(batch).unwrap());
+    parts
+}
+
+fn much() -> Arc<dyn MemoryBudget> {
+    FixedBudget::new(ByteSize(1 << 30))
+}
+
+fn kind_of(table: &JoinTable) -> (&'static str, bool) {
+    let directory = match &table.directory {
+        Directory::Members(..) => "members",
+        Directory::Rows(..) => "rows",
+        Directory::Addresses(..) => "addresses",
+        Directory::Ranks(..) => "ranks",
+        Directory::HashedAddresses(..) => "hashed addresses",
+        Directory::HashedColumns(..) => "hashed columns",
+    };
+    (directory, table.lists.is_some())
+}
+
+fn check_same(shape: Shape, probe: &[Numbers], build_numbers: &[Numbers], size: usize, part_count: usize) {
+    let (probe_rows, build_rows) = (rows(shape, probe), rows(shape, build_numbers));
+    let key_count = shape.keys(None, None).len();
+    let probe_batches = batches(&probe_rows, probe, size, key_count, false);
+    let mut build_batches = batches(&build_rows, build_numbers, size, key_count, true);
+    for spec in specs(key_count) {
+        let alone = JoinTable::new(spec.clone(), parts(&mut build_batches, part_count, &much())).unwrap();
+        let parts = parts(&mut build_batches, part_count, &much());
+        let together = RUNTIME.block_on(build(&spec, parts, FINE, &Enough::default())).unwrap();
+        assert_eq!(kind_of(&alone), kind_of(&together), "{shape:?} {spec:?}");
+        assert_eq!(alone.null_key_rows, together.null_key_rows);
+        let (alone, together) = (Arc::new(alone), Arc::new(together));
+        let expected = joined(&alone, &probe_batches, key_count + 1);
+        assert_eq!(joined(&together, &probe_batches, key_count + 1), expected, "{shape:?} {spec:?}");
+        check_filter(&together, &spec, &probe_rows, &build_rows, &probe_batches);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn workers_build_what_one_thread_builds(
+        shape in prop::sample::select(&SHAPES[..]),
+        probe in numbers(0..25),
+        build in numbers(1..60),
+        size in 1..12usize,
+        part_count in 1..5usize,
+    ) {
+        check_same(shape, &probe, &build, size, part_count);
+    }
+
+    #[test]
+    fn workers_build_unique_keys(
+        shape in prop::sample::select(&SHAPES[..]),
+        probe in numbers(0..25),
+        build in prop::sample::subsequence((0..13u8).collect::<Vec<_>>(), 1..13),
+        size in 1..4usize,
+        part_count in 1..5usize,
+    ) {
+        let build: Vec<Numbers> = build.into_iter().map(|number| (Some(number), Some(1), number % 8)).collect();
+        check_same(shape, &probe, &build, size, part_count);
+    }
+}
+
+/// Keys of all kinds of directories: with duplicates or without, in order or not.
+fn sides() -> Vec<(Vec<Vec<i64>>, &'static str)> {
+    let scale = |keys: Vec<i64>, by: i64| keys.into_iter().map(|key| key * by).collect::<Vec<i64>>();
+    let unique = || (0..20_000).map(|at| at * 7_919 % 20_000).collect::<Vec<i64>>();
+    let wide = |keys: Vec<i64>| vec![keys.iter().map(|key| key % 7 * (i64::MAX / 7)).collect(), keys];
+    vec![
+        (vec![unique()], "rows"),
+        (vec![scattered(20_000, 5_000)], "addresses"),
+        (vec![scale((0..20_000).collect(), 9)], "ranks"),
+        (vec![scale(unique(), 9)], "ranks"),
+        (vec![scale(scattered(20_000, 20_000), 90)], "ranks"),
+        (vec![scale(unique(), 1 << 15)], "hashed addresses"),
+        (vec![scale(unique(), 1 << 30)], "hashed addresses"),
+        (vec![scale(scattered(20_000, 20_000), 1 << 30)], "hashed addresses"),
+        (wide(unique()), "hashed columns"),
+        (wide(scattered(20_000, 20_000)), "hashed columns"),
+    ]
+}
+
+#[test]
+fn all_directories_of_large_sides_are_the_same() {
+    for (columns, directory) in sides() {
+        for kind in [JoinKind::Inner, JoinKind::ProbeSemi] {
+            let spec = integer_spec(kind, columns.len());
+            let mut batches = integer_batches(&columns);
+            let alone = Arc::new(JoinTable::new(spec.clone(), parts(&mut batches, 3, &much())).unwrap());
+            let together = RUNTIME.block_on(build(&spec, parts(&mut batches, 3, &much()), MEDIUM, &Enough::default()));
+            let together = Arc::new(together.unwrap());
+            assert_eq!(kind_of(&alone), kind_of(&together));
+            assert!(kind_of(&together).0 == directory || kind == JoinKind::ProbeSemi, "{:?}", kind_of(&together));
+            let shifted =
+                columns.iter().map(|keys| keys.iter().map(|key| key / 2).collect()).collect::<Vec<Vec<i64>>>();
+            let probe = [integer_batches(&columns), integer_batches(&shifted)].concat();
+            assert_eq!(joined(&together, &probe, columns.len()), joined(&alone, &probe, columns.len()), "{directory}");
+        }
+    }
+}
+
+/// A budget that counts what it is asked, and cancels a query when it is asked so often.
+#[derive(Debug)]
+struct Watched {
+    budget: Arc<FixedBudget>,
+    asked: AtomicUsize,
+    cancels_at: usize,
+    cancelled: Enough,
+}
+
+impl MemoryBudget for Watched {
+    fn try_grow(&self, bytes: usize) -> Result<(), String> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) + 1 == self.cancels_at {
+            self.cancelled.reached();
+        }
+        self.budget.try_grow(bytes)
+    }
+
+    fn shrink(&self, bytes: usize) {
+        self.budget.shrink(bytes);
+    }
+}
+
+#[test]
+fn where_one_thread_has_memory_enough_so_have_many_and_all_is_given_back() {
+    for (columns, directory) in sides() {
+        let spec = integer_spec(JoinKind::Inner, columns.len());
+        let mut batches = integer_batches(&columns);
+        let (mut failed, mut built) = (0, 0);
+        for limit in (0..64).map(|step| (192 << 10) + step * (32 << 10)) {
+            let budget = FixedBudget::new(ByteSize(limit));
+            let held: Arc<dyn MemoryBudget> = budget.clone();
+            let mut consumed = || -> Result<Vec<BuildRows>, ExecError> {
+                let part = |_| BuildRows::new(columns.len(), Reservation::new(held.clone(), "hash join"));
+                let mut parts: Vec<BuildRows> = (0..3).map(part).collect();
+                for (at, batch) in batches.iter_mut().enumerate() {
+                    parts[at % 3].consume(batch)?;
+                }
+                Ok(parts)
+            };
+            let Ok(parts) = consumed() else { continue };
+            let alone = JoinTable::new(spec.clone(), parts).is_ok();
+            assert_eq!(budget.used(), 0, "{directory} within {limit}");
+            let together = RUNTIME.block_on(build(&spec, consumed().unwrap(), MEDIUM, &Enough::default()));
+            match together {
+                Ok(table) => {
+                    assert_eq!(table.row_count(), 20_000);
+                    built += 1;
+                }
+                Err(ExecError::Memory(_)) => {
+                    assert!(!alone, "{directory} within {limit}");
+                    failed += 1;
+                }
+                Err(error) => panic!("{error}"),
+            }
+            assert_eq!(budget.used(), 0, "{directory} within {limit}");
+        }
+        assert!(failed > 0 && built > 0, "{directory}: {failed} failed, {built} built");
+    }
+}
+
+#[test]
+fn a_cancelled_build_stops_wherever_it_is() {
+    for (columns, directory) in sides() {
+        let spec = integer_spec(JoinKind::Inner, columns.len());
+        let mut batches = integer_batches(&columns);
+        let mut cancelled_count = 0;
+        for nth in 1.. {
+            let budget = FixedBudget::new(ByteSize(1 << 30));
+            let cancelled = Enough::default();
+            let (asked, consuming) = (AtomicUsize::new(0), usize::MAX);
+            let watched =
+                Watched { budget: budget.clone(), asked, cancels_at: consuming, cancelled: cancelled.clone() };
+            let watched: Arc<dyn MemoryBudget> = Arc::new(watched);
+            let collected = parts(&mut batches, 3, &watched);
+            let again = Watched {
+                budget: budget.clone(),
+                asked: AtomicUsize::new(0),
+                cancels_at: nth,
+                cancelled: cancelled.clone(),
+            };
+            let again: Arc<dyn MemoryBudget> = Arc::new(again);
+            drop(collected);
+            let collected = parts(&mut batches, 3, &again);
+            let was_cancelled = cancelled.is_reached();
+            match RUNTIME.block_on(build(&spec, collected, MEDIUM, &cancelled)) {
+                Err(ExecError::Cancelled) => cancelled_count += 1,
+                Err(error) => panic!("{error}"),
+                Ok(_) => assert!(!was_cancelled, "{directory} was built although it was cancelled before"),
+            }
+            assert_eq!(budget.used(), 0, "{directory}");
+            if !cancelled.is_reached() {
+                break;
+            }
+        }
+        assert!(cancelled_count > 2, "{directory}: {cancelled_count}");
+    }
+}
+
+#[test]
+fn a_build_that_is_dropped_gives_its_memory_back() {
+    let columns = sides().remove(7).0;
+    let spec = integer_spec(JoinKind::Inner, 1);
+    for polls in 1..4 {
+        let budget = FixedBudget::new(ByteSize(1 << 30));
+        let held: Arc<dyn MemoryBudget> = budget.clone();
+        let collected = parts(&mut integer_batches(&columns), 3, &held);
+        RUNTIME.block_on(async {
+            let cancelled = Enough::default();
+            let mut building = Box::pin(build(&spec, collected, MEDIUM, &cancelled));
+            for _ in 0..polls {
+                assert!(futures::poll!(building.as_mut()).is_pending());
+                tokio::task::yield_now().await;
+            }
+            drop(building);
+            while budget.used() > 0 {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+}
+
+/// A worker's column in one of the forms that a kind may have, nulls among them.
+fn forms() -> Vec<Vec<Vector>> {
+    let scalars = |values: &[&str]| -> Vec<Value> {
+        values.iter().map(|value| (!value.is_empty()).then(|| Scalar::Bytes(value.as_bytes().to_vec()))).collect()
+    };
+    let strings = |values: &[&str], form: u8| vector(&scalars(values), form);
+    let integers = |values: &[i128], form: u8| {
+        let values: Vec<Value> = values
+            .iter()
+            .map(|value| i64::try_from(*value).map_or(Some(Scalar::Int128(*value)), |value| Some(Scalar::Int(value))))
+            .collect();
+        vector(&values, form)
+    };
+    let nulls = |count: usize| Vector::repeat(None, count);
+    let long = "a string that does not fit its view, and more";
+    let many: Vec<String> = (0..100).map(|number| format!("{number}{long}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    vec![
+        vec![integers(&[1, 2, 3], 0), integers(&[4], 2)],
+        vec![integers(&[1, 2], 0), integers(&[1 << 100, 7], 0), nulls(2), integers(&[5], 1)],
+        vec![nulls(2), integers(&[9], 0)],
+        vec![nulls(1), nulls(2)],
+        vec![vector(&[Some(Scalar::Bool(true)), None], 0), vector(&[Some(Scalar::Bool(true))], 2), nulls(1)],
+        vec![vector(&[Some(Scalar::Float(1.5))], 2), nulls(1), vector(&[None, Some(Scalar::Float(-2.0))], 0)],
+        vec![strings(&["a", long, ""], 0), strings(&[long, "b"], 0), nulls(1), strings(&["", long], 0)],
+        vec![strings(&["a", long], 1), strings(&[long, "", "b"], 1), nulls(2), strings(&["a"], 1)],
+        vec![nulls(1), strings(&[long, "b"], 1), strings(&["c", "b"], 1)],
+        vec![strings(&["a", long], 1), strings(&many, 1), strings(&["c", "b"], 0), nulls(1)],
+    ]
+}
+
+#[test]
+fn columns_become_one_whatever_their_forms() {
+    for vectors in forms() {
+        let values = |vector: &Vector| (0..vector.len()).map(|row| vector.value(row)).collect::<Vec<Value>>();
+        let expected: Vec<Value> = vectors.iter().flat_map(values).collect();
+        let mut appended = vectors[0].clone();
+        vectors[1..].iter().for_each(|vector| appended.append(vector));
+        let stays_coded = matches!(appended.values(), Values::Coded(_));
+        // Parts take a step of 64 KiB each; in the end there is no room for one more column.
+        for limit in [1 << 30, vectors.len() << 16] {
+            let budget: Arc<dyn MemoryBudget> = FixedBudget::new(ByteSize(limit as u64));
+            let part = |vector: &Vector| {
+                let mut part = BuildRows::new(1, Reservation::new(budget.clone(), "hash join"));
+                part.consume(&mut Batch::of_vectors(vector.len(), [Arc::new(vector.clone())])).unwrap();
+                part
+            };
+            let parts = vectors.iter().map(part).collect();
+            let mut tasks = BuildTasks::new(3, expected.len(), &Enough::default(), FINE);
+            let united = RUNTIME.block_on(unite(1, parts, &mut tasks)).unwrap();
+            assert_eq!(united.row_count, expected.len());
+            let column = &united.columns[0];
+            assert_eq!(values(column), expected);
+            assert!(!stays_coded || matches!(column.values(), Values::Coded(_)), "{column:?}");
+            assert_eq!(column.valid().is_some(), expected.contains(&None));
+        }
+    }
+}
