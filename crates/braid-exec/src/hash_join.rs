@@ -60,6 +60,7 @@ mod unmatched_rows;
 mod vec_parts;
 
 pub use build_rows::BuildRows;
+pub(crate) use build_tasks::Pace;
 pub(crate) use candidates::Pairs;
 pub use join_probe::{JoinProbe, Residual};
 pub use join_table::JoinTable;

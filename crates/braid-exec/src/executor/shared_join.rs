@@ -30,7 +30,9 @@ impl Executor {
         }
         let table = self.build(build, &layout.build_columns, layout.table_spec(), of_build).await?;
         let reservation = Reservation::new(self.budget.clone(), "shared hash join");
-        let shared = Arc::new(SharedTable::new(table.clone(), layout.clone(), sets.store.clone(), reservation)?);
+        let store = sets.store.clone();
+        let shared = SharedTable::build(table.clone(), layout.clone(), store, reservation, &self.cancelled).await?;
+        let shared = Arc::new(shared);
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
         // The table, which only makes pairs, would always give one.
         if layout.kind.drops_probe_rows()

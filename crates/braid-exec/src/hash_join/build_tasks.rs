@@ -82,6 +82,11 @@ impl BuildTasks {
         self.worker_count > 1
     }
 
+    /// Whether there is anybody to give way to.
+    pub(crate) fn can_wait(&self) -> bool {
+        self.pace.cancelled.is_some()
+    }
+
     /// Of work in the caller's task.
     pub(crate) fn pace(&mut self) -> &mut Pace {
         &mut self.pace
@@ -170,7 +175,8 @@ async fn in_order<R: 'static>(
 }
 
 impl Pace {
-    fn new(cancelled: Option<Enough>) -> Self {
+    /// From now on.
+    pub(crate) fn new(cancelled: Option<Enough>) -> Self {
         Self { cancelled, since: Instant::now(), rows: 0 }
     }
 

@@ -16,7 +16,7 @@ use crate::hash_join::key_addresses::KeyAddresses;
 use crate::hash_join::ranked_addresses::RankedAddresses;
 use crate::hash_join::row_lists::RowLists;
 use crate::hash_join::united_columns::{BuildColumns, unite};
-use crate::hash_join::{BuildRows, JoinSpec};
+use crate::hash_join::{BuildRows, JoinSpec, KeyFilter};
 use crate::key_hashes::KeyHasher;
 use crate::pipeline::Enough;
 use crate::row_numbers::RowNumbers;
@@ -36,6 +36,8 @@ pub struct JoinTable {
     pub(crate) null_key_rows: Vec<u32>,
     /// Whether a row found a partner: by row with a residual, by group without one. Empty where nobody asks.
     pub(crate) marks: Vec<AtomicU8>,
+    /// Made when the table was, if it was made by whoever may wait.
+    pub(crate) filter: Option<KeyFilter>,
     memory: BuildMemory,
 }
 
@@ -113,8 +115,11 @@ impl JoinTable {
             _ => row_count,
         };
         tasks.memory.grow(mark_count)?;
-        let (marks, memory) = (zeroed_u8(mark_count), tasks.memory);
-        let mut table = Self { spec, columns, row_count, directory, lists, null_key_rows, marks, memory };
+        let (marks, memory) = (zeroed_u8(mark_count), tasks.memory.clone());
+        let mut table = Self { spec, columns, row_count, directory, lists, null_key_rows, marks, filter: None, memory };
+        if tasks.can_wait() {
+            table.filter = table.make_key_filter(&mut tasks).await?;
+        }
         table.release_columns();
         Ok(table)
     }

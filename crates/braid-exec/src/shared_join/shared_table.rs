@@ -9,7 +9,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::hash_join::JoinTable;
+use crate::hash_join::{JoinTable, Pace};
+use crate::pipeline::Enough;
 use crate::set_calculator::SetCalculator;
 use crate::shared_join::SharedJoinLayout;
 use crate::vector::{NO_ROW, Values};
@@ -42,15 +43,16 @@ impl BuildSets<'_> {
 }
 
 impl SharedTable {
-    /// A table of the layout's columns; `reservation` holds what is kept beside it.
+    /// A table of the layout's columns; `reservation` holds what is kept beside it. Gives way to other tasks.
     ///
     /// # Errors
-    /// When there is not enough memory.
-    pub(crate) fn new(
+    /// When there is not enough memory, or the query was cancelled.
+    pub(crate) async fn build(
         table: Arc<JoinTable>,
         layout: Arc<SharedJoinLayout>,
         store: Arc<SetStore>,
         reservation: Reservation,
+        cancelled: &Enough,
     ) -> Result<Self, ExecError> {
         let mut shared = Self {
             table,
@@ -62,15 +64,26 @@ impl SharedTable {
             null_keys_for: SetNumber::NOBODY,
             _reservation: reservation,
         };
+        let mut pace = Pace::new(Some(cancelled.clone()));
         if shared.layout.kind.marks_build_rows() {
             shared._reservation.resize(shared.table.row_count * size_of::<AtomicU32>())?;
-            let sets = shared.build_sets();
-            shared.waiting = (0..shared.row_count()).map(|row| AtomicU32::new(sets.get(row).to_u32())).collect();
+            shared.waiting = shared.all_waiting(&mut pace).await?;
         }
         if shared.decides_by_group() {
-            shared.unite_groups()?;
+            shared.unite_groups(&mut pace).await?;
         }
         Ok(shared)
+    }
+
+    /// For whom rows wait that no partner was looked for yet.
+    async fn all_waiting(&self, pace: &mut Pace) -> Result<Vec<AtomicU32>, ExecError> {
+        let sets = self.build_sets();
+        let mut waiting = Vec::with_capacity(self.table.row_count);
+        for row in 0..self.row_count() {
+            waiting.push(AtomicU32::new(sets.get(row).to_u32()));
+            pace.step(1).await?;
+        }
+        Ok(waiting)
     }
 
     /// Whether the union of the sets of a key's rows is all that counts.
@@ -78,12 +91,13 @@ impl SharedTable {
         self.layout.kind.tests_probe_rows() && !self.layout.has_conditions()
     }
 
-    fn unite_groups(&mut self) -> Result<(), ExecError> {
+    async fn unite_groups(&mut self, pace: &mut Pace) -> Result<(), ExecError> {
         let mut calculator = SetCalculator::new(self.store.clone());
         let (table, sets) = (self.table.clone(), self.build_sets());
         if self.layout.null_aware {
-            let null_keys_for = union(&mut calculator, sets, table.null_key_rows.iter().copied())?;
-            let rows_for = union(&mut calculator, sets, 0..self.row_count())?;
+            let null_key_rows = table.null_key_rows.iter().copied();
+            let null_keys_for = union(&mut calculator, sets, null_key_rows, pace).await?;
+            let rows_for = union(&mut calculator, sets, 0..self.row_count(), pace).await?;
             (self.null_keys_for, self.rows_for) = (null_keys_for, rows_for);
         }
         let Some(lists) = &table.lists else { return Ok(()) };
@@ -94,7 +108,9 @@ impl SharedTable {
         for group in 0..group_count as u32 {
             let (start, end) = lists.range(group);
             let rows = &lists.rows()[start as usize..end as usize];
-            group_sets.push(union(&mut calculator, sets, rows.iter().copied())?);
+            group_sets.push(union(&mut calculator, sets, rows.iter().copied(), pace).await?);
+            // Also where groups have no rows.
+            pace.step(1).await?;
         }
         group_sets.push(SetNumber::NOBODY);
         self.group_sets = group_sets;
@@ -155,10 +171,16 @@ impl SharedTable {
 }
 
 /// For whom any of these rows is.
-fn union(
+async fn union(
     calculator: &mut SetCalculator,
     sets: BuildSets<'_>,
-    mut rows: impl Iterator<Item = u32>,
+    rows: impl Iterator<Item = u32>,
+    pace: &mut Pace,
 ) -> Result<SetNumber, ExecError> {
-    rows.try_fold(SetNumber::NOBODY, |union, row| calculator.unite(union, sets.get(row)))
+    let mut union = SetNumber::NOBODY;
+    for row in rows {
+        union = calculator.unite(union, sets.get(row))?;
+        pace.step(1).await?;
+    }
+    Ok(union)
 }

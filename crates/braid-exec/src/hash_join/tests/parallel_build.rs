@@ -135,8 +135,24 @@ fn all_directories_of_large_sides_are_the_same() {
                 columns.iter().map(|keys| keys.iter().map(|key| key / 2).collect()).collect::<Vec<Vec<i64>>>();
             let probe = [integer_batches(&columns), integer_batches(&shifted)].concat();
             assert_eq!(joined(&together, &probe, columns.len()), joined(&alone, &probe, columns.len()), "{directory}");
+            assert!(together.filter.is_some() && alone.filter.is_none());
+            assert_eq!(passed(&together, &probe), passed(&alone, &probe), "{directory}");
         }
     }
+}
+
+/// Which rows a table's filter lets through.
+fn passed(table: &JoinTable, probe: &[Batch]) -> Vec<bool> {
+    let mut filter = table.key_filter().unwrap();
+    let mut passed = Vec::new();
+    for batch in probe {
+        let mut batch = batch.clone();
+        let keys: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+        let mut keep = vec![true; batch.row_count()];
+        filter.retain(&keys, &mut keep);
+        passed.extend(keep);
+    }
+    passed
 }
 
 /// A budget that counts what it is asked, and cancels a query when it is asked so often.
@@ -206,22 +222,11 @@ fn a_cancelled_build_stops_wherever_it_is() {
         let mut batches = integer_batches(&columns);
         let mut cancelled_count = 0;
         for nth in 1.. {
-            let budget = FixedBudget::new(ByteSize(1 << 30));
-            let cancelled = Enough::default();
-            let (asked, consuming) = (AtomicUsize::new(0), usize::MAX);
-            let watched =
-                Watched { budget: budget.clone(), asked, cancels_at: consuming, cancelled: cancelled.clone() };
+            let (budget, cancelled) = (FixedBudget::new(ByteSize(1 << 30)), Enough::default());
+            let asked = AtomicUsize::new(0);
+            let watched = Watched { budget: budget.clone(), asked, cancels_at: nth, cancelled: cancelled.clone() };
             let watched: Arc<dyn MemoryBudget> = Arc::new(watched);
             let collected = parts(&mut batches, 3, &watched);
-            let again = Watched {
-                budget: budget.clone(),
-                asked: AtomicUsize::new(0),
-                cancels_at: nth,
-                cancelled: cancelled.clone(),
-            };
-            let again: Arc<dyn MemoryBudget> = Arc::new(again);
-            drop(collected);
-            let collected = parts(&mut batches, 3, &again);
             let was_cancelled = cancelled.is_reached();
             match RUNTIME.block_on(build(&spec, collected, MEDIUM, &cancelled)) {
                 Err(ExecError::Cancelled) => cancelled_count += 1,
