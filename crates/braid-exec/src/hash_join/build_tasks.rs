@@ -47,6 +47,8 @@ pub(crate) struct BuildMemory(Arc<Mutex<Vec<Reservation>>>);
 /// Whoever works in pieces.
 pub(crate) struct BuildTasks {
     worker_count: usize,
+    /// Whether there are rows enough for several workers.
+    is_large: bool,
     pub(crate) grain: Grain,
     pub(crate) memory: BuildMemory,
     /// Of the caller's task.
@@ -66,15 +68,25 @@ pub(crate) struct Pace {
 pub(crate) type Work<S, P, R> = for<'a> fn(&'a S, P, &'a mut Pace) -> BoxFuture<'a, Result<R, ExecError>>;
 
 impl BuildTasks {
-    /// Everything in the caller's thread, without waiting.
-    pub(crate) fn synchronous() -> Self {
-        Self { worker_count: 1, grain: Grain::default(), memory: BuildMemory::default(), pace: Pace::new(None) }
+    /// So many rows in the caller's thread, without waiting.
+    pub(crate) fn synchronous(row_count: usize) -> Self {
+        Self::of(1, row_count, Pace::new(None), Grain::default())
     }
 
     /// So many workers, if there are rows enough for more than one.
     pub(crate) fn new(worker_count: usize, row_count: usize, cancelled: &Enough, grain: Grain) -> Self {
-        let worker_count = if row_count < grain.parallel_rows_min { 1 } else { worker_count.max(1) };
-        Self { worker_count, grain, memory: BuildMemory::default(), pace: Pace::new(Some(cancelled.clone())) }
+        Self::of(worker_count, row_count, Pace::new(Some(cancelled.clone())), grain)
+    }
+
+    fn of(worker_count: usize, row_count: usize, pace: Pace, grain: Grain) -> Self {
+        let is_large = row_count >= grain.parallel_rows_min;
+        let worker_count = if is_large { worker_count.max(1) } else { 1 };
+        Self { worker_count, is_large, grain, memory: BuildMemory::default(), pace }
+    }
+
+    /// Whether partitions of the rows are worth their making where caches miss without them.
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large
     }
 
     /// Whether there are several workers.

@@ -75,7 +75,8 @@ impl JoinTable {
     /// # Panics
     /// On a join that makes no sense: see [`JoinSpec`].
     pub fn new(spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Self, ExecError> {
-        without_waiting(Self::build_with(spec, parts, BuildTasks::synchronous()))
+        let row_count = parts.iter().map(BuildRows::row_count).sum();
+        without_waiting(Self::build_with(spec, parts, BuildTasks::synchronous(row_count)))
     }
 
     /// The same with so many workers, which stop when the query is cancelled. Few rows are not worth a second worker.

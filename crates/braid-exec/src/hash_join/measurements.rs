@@ -12,7 +12,7 @@ use crate::vector::Values;
 use crate::{Batch, ByteStrings, FixedBudget, Reservation, Vector};
 
 const ROWS: usize = 1 << 22;
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 
 /// Rows of a key and a value.
 fn batches(key: impl Fn(usize) -> Vector) -> Vec<Batch> {

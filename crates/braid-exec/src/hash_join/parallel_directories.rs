@@ -4,7 +4,7 @@
 //! than rows were stored. Everything else is made partition by partition, since there a task reads what it has written:
 //! bits of a word, counts of a group.
 //!
-//! Where the budget has no room for partitions there is no result, and one worker does without.
+//! One worker does without all that, as does where the budget has no room for partitions: there is no result here then.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,6 +60,9 @@ struct RankedPartition {
 
 impl DirectoryBuilder<'_> {
     pub(crate) async fn parallel_bitmap(&mut self, addresses: &KeyAddresses) -> Result<Option<Bitmap>, ExecError> {
+        if !self.tasks.is_parallel() {
+            return Ok(None);
+        }
         let numbering = self.address_ranges(addresses);
         let Some(partitions) = partitioned(&numbering, self.row_count, numbering.partition_count, self.tasks).await?
         else {
@@ -111,6 +114,9 @@ impl DirectoryBuilder<'_> {
         &mut self,
         addresses: &KeyAddresses,
     ) -> Result<Option<RowLists>, ExecError> {
+        if !self.tasks.is_parallel() {
+            return Ok(None);
+        }
         let numbering = self.address_ranges(addresses);
         let Some(partitions) = partitioned(&numbering, self.row_count, numbering.partition_count, self.tasks).await?
         else {
@@ -128,6 +134,9 @@ impl DirectoryBuilder<'_> {
         addresses: &KeyAddresses,
         row_count: usize,
     ) -> Result<Option<(RankedAddresses, Option<RowLists>)>, ExecError> {
+        if !self.tasks.is_parallel() {
+            return Ok(None);
+        }
         let numbering = self.address_ranges(addresses);
         let Some(partitions) = partitioned(&numbering, self.row_count, numbering.partition_count, self.tasks).await?
         else {
@@ -177,7 +186,7 @@ impl DirectoryBuilder<'_> {
     }
 }
 
-/// Partitions of the rows; `None` when there is one worker, or no memory for them.
+/// Partitions of the rows; `None` when there is no memory for them.
 pub(crate) async fn partitioned<N: Numbering>(
     numbering: &Arc<N>,
     row_count: usize,
@@ -185,7 +194,7 @@ pub(crate) async fn partitioned<N: Numbering>(
     tasks: &mut BuildTasks,
 ) -> Result<Option<RowPartitions>, ExecError> {
     let bytes = RowPartitions::bytes(row_count, partition_count, tasks);
-    if !tasks.is_parallel() || tasks.memory.grow(bytes).is_err() {
+    if tasks.memory.grow(bytes).is_err() {
         return Ok(None);
     }
     RowPartitions::of(numbering, row_count, partition_count, tasks).await.map(Some)

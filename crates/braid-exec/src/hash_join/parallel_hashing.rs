@@ -1,4 +1,5 @@
-//! Hash tables made by several workers.
+//! Hash tables made partition by partition, by several workers or by one: slots that stay in cache cost even one worker
+//! half of what others do.
 //!
 //! A partition is a range of slots: rows are partitioned by the place where the search for them begins. A task fills its
 //! range from its rows alone. A row that would go on into the next range is left over; those few are added in the end, when
@@ -87,7 +88,7 @@ impl DirectoryBuilder<'_> {
         &mut self,
         addresses: &KeyAddresses,
     ) -> Result<Option<(HashedAddresses, RowGroups)>, ExecError> {
-        if !self.tasks.is_parallel() {
+        if !self.tasks.is_large() {
             return Ok(None);
         }
         let (slot_ranges, seed) = (self.slot_ranges(), HashSeed::of_process());
@@ -123,7 +124,7 @@ impl DirectoryBuilder<'_> {
     }
 
     pub(crate) async fn parallel_hashed_columns(&mut self) -> Result<Option<(HashedColumns, RowGroups)>, ExecError> {
-        if !self.tasks.is_parallel() {
+        if !self.tasks.is_large() {
             return Ok(None);
         }
         let slot_ranges = self.slot_ranges();

@@ -1,4 +1,4 @@
-//! Lists of rows by group, made by several workers: a counting sort in each partition of groups.
+//! Lists of rows by group, made partition by partition: a counting sort in each range of groups.
 
 use std::ops::Range;
 use std::sync::Arc;

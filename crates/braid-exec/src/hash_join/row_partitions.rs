@@ -69,8 +69,11 @@ impl RowPartitions {
             })
         });
         let pieces = sorted.await?;
-        let count = |at: usize| pieces.iter().map(|piece| piece.range(at).len()).sum();
-        let row_counts = (0..partition_count).map(count).collect();
+        let mut row_counts = vec![0; partition_count];
+        for piece in &pieces {
+            row_counts.iter_mut().enumerate().for_each(|(at, count)| *count += piece.range(at).len());
+            tasks.pace().step(partition_count).await?;
+        }
         Ok(Self { pieces, row_counts })
     }
 

@@ -15,6 +15,7 @@ use crate::vector::{CodedStrings, Values};
 use crate::{Batch, ExecError, FixedBudget, Reservation, Vector};
 
 mod parallel_build;
+mod united_columns;
 
 const KINDS: [JoinKind; 9] = [
     JoinKind::Inner,

@@ -2,7 +2,7 @@
 //!
 //! One column after the other is made at its final size, of pieces that all workers copy; then the workers' own are
 //! dropped. So the most that is held beside the rows is one column, which is asked of the budget. Where the budget has no
-//! room for that, the workers' columns are appended to the first one's.
+//! room for that, one worker's column after the other is appended to the first one's, at once.
 //!
 //! Long strings stay where they are: their buffers change hands, and what is copied is views. Strings stay codes where
 //! the dictionaries are one or can be made one.

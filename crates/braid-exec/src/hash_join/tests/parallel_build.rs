@@ -7,16 +7,18 @@ use tokio::runtime::Runtime;
 
 use super::*;
 use crate::MemoryBudget;
+use crate::executor::Executor;
 use crate::hash_join::build_tasks::{BuildTasks, Grain};
 use crate::hash_join::join_table::Directory;
-use crate::hash_join::united_columns::unite;
-use crate::pipeline::Enough;
+use crate::pipeline::{Enough, Sink};
+use crate::plan::{JoinCondition, Plan};
+use crate::result_rows::{ResultRows, ResultSource};
 
-static RUNTIME: LazyLock<Runtime> =
+pub(super) static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap());
 
 /// So that a few rows are many pieces and partitions.
-const FINE: Grain = Grain { parallel_rows_min: 1, piece_rows: 8, partition_rows: 2 };
+pub(super) const FINE: Grain = Grain { parallel_rows_min: 1, piece_rows: 8, partition_rows: 2 };
 
 /// For some ten thousand rows.
 const MEDIUM: Grain = Grain { parallel_rows_min: 1, piece_rows: 4096, partition_rows: 256 };
@@ -127,6 +129,9 @@ fn all_directories_of_large_sides_are_the_same() {
             let spec = integer_spec(kind, columns.len());
             let mut batches = integer_batches(&columns);
             let alone = Arc::new(JoinTable::new(spec.clone(), parts(&mut batches, 3, &much())).unwrap());
+            let tasks = BuildTasks::new(1, 20_000, &Enough::default(), MEDIUM);
+            let by_one = JoinTable::build_with(spec.clone(), parts(&mut batches, 3, &much()), tasks);
+            let by_one = Arc::new(RUNTIME.block_on(by_one).unwrap());
             let together = RUNTIME.block_on(build(&spec, parts(&mut batches, 3, &much()), MEDIUM, &Enough::default()));
             let together = Arc::new(together.unwrap());
             assert_eq!(kind_of(&alone), kind_of(&together));
@@ -135,6 +140,8 @@ fn all_directories_of_large_sides_are_the_same() {
                 columns.iter().map(|keys| keys.iter().map(|key| key / 2).collect()).collect::<Vec<Vec<i64>>>();
             let probe = [integer_batches(&columns), integer_batches(&shifted)].concat();
             assert_eq!(joined(&together, &probe, columns.len()), joined(&alone, &probe, columns.len()), "{directory}");
+            assert_eq!(kind_of(&by_one), kind_of(&alone));
+            assert_eq!(joined(&by_one, &probe, columns.len()), joined(&alone, &probe, columns.len()), "{directory}");
             assert!(together.filter.is_some() && alone.filter.is_none());
             assert_eq!(passed(&together, &probe), passed(&alone, &probe), "{directory}");
         }
@@ -265,61 +272,40 @@ fn a_build_that_is_dropped_gives_its_memory_back() {
     }
 }
 
-/// A worker's column in one of the forms that a kind may have, nulls among them.
-fn forms() -> Vec<Vec<Vector>> {
-    let scalars = |values: &[&str]| -> Vec<Value> {
-        values.iter().map(|value| (!value.is_empty()).then(|| Scalar::Bytes(value.as_bytes().to_vec()))).collect()
-    };
-    let strings = |values: &[&str], form: u8| vector(&scalars(values), form);
-    let integers = |values: &[i128], form: u8| {
-        let values: Vec<Value> = values
-            .iter()
-            .map(|value| i64::try_from(*value).map_or(Some(Scalar::Int128(*value)), |value| Some(Scalar::Int(value))))
-            .collect();
-        vector(&values, form)
-    };
-    let nulls = |count: usize| Vector::repeat(None, count);
-    let long = "a string that does not fit its view, and more";
-    let many: Vec<String> = (0..100).map(|number| format!("{number}{long}")).collect();
-    let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    vec![
-        vec![integers(&[1, 2, 3], 0), integers(&[4], 2)],
-        vec![integers(&[1, 2], 0), integers(&[1 << 100, 7], 0), nulls(2), integers(&[5], 1)],
-        vec![nulls(2), integers(&[9], 0)],
-        vec![nulls(1), nulls(2)],
-        vec![vector(&[Some(Scalar::Bool(true)), None], 0), vector(&[Some(Scalar::Bool(true))], 2), nulls(1)],
-        vec![vector(&[Some(Scalar::Float(1.5))], 2), nulls(1), vector(&[None, Some(Scalar::Float(-2.0))], 0)],
-        vec![strings(&["a", long, ""], 0), strings(&[long, "b"], 0), nulls(1), strings(&["", long], 0)],
-        vec![strings(&["a", long], 1), strings(&[long, "", "b"], 1), nulls(2), strings(&["a"], 1)],
-        vec![nulls(1), strings(&[long, "b"], 1), strings(&["c", "b"], 1)],
-        vec![strings(&["a", long], 1), strings(&many, 1), strings(&["c", "b"], 0), nulls(1)],
-    ]
+/// Counts rows.
+#[derive(Default)]
+struct Count(usize);
+
+impl Sink for Count {
+    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+        self.0 += batch.row_count();
+        Ok(())
+    }
 }
 
 #[test]
-fn columns_become_one_whatever_their_forms() {
-    for vectors in forms() {
-        let values = |vector: &Vector| (0..vector.len()).map(|row| vector.value(row)).collect::<Vec<Value>>();
-        let expected: Vec<Value> = vectors.iter().flat_map(values).collect();
-        let mut appended = vectors[0].clone();
-        vectors[1..].iter().for_each(|vector| appended.append(vector));
-        let stays_coded = matches!(appended.values(), Values::Coded(_));
-        // Parts take a step of 64 KiB each; in the end there is no room for one more column.
-        for limit in [1 << 30, vectors.len() << 16] {
-            let budget: Arc<dyn MemoryBudget> = FixedBudget::new(ByteSize(limit as u64));
-            let part = |vector: &Vector| {
-                let mut part = BuildRows::new(1, Reservation::new(budget.clone(), "hash join"));
-                part.consume(&mut Batch::of_vectors(vector.len(), [Arc::new(vector.clone())])).unwrap();
-                part
-            };
-            let parts = vectors.iter().map(part).collect();
-            let mut tasks = BuildTasks::new(3, expected.len(), &Enough::default(), FINE);
-            let united = RUNTIME.block_on(unite(1, parts, &mut tasks)).unwrap();
-            assert_eq!(united.row_count, expected.len());
-            let column = &united.columns[0];
-            assert_eq!(values(column), expected);
-            assert!(!stays_coded || matches!(column.values(), Values::Coded(_)), "{column:?}");
-            assert_eq!(column.valid().is_some(), expected.contains(&None));
-        }
-    }
+fn an_executor_s_workers_build_large_sides_until_it_is_cancelled() {
+    let build_rows = Grain::default().parallel_rows_min as i64 + 5_000;
+    let side = |keys: Vec<i64>| {
+        let rows = Arc::new(ResultRows::new(keys.len(), vec![Vector::integers(keys)]));
+        Plan::Source { source: Arc::new(ResultSource::new(vec![rows])), column_count: 1 }
+    };
+    let condition = JoinCondition {
+        kind: JoinKind::Inner,
+        build_keys: vec![0],
+        probe_keys: vec![0],
+        residual: None,
+        nulls_equal: false,
+        null_aware: false,
+    };
+    let (build, probe) = (side((0..build_rows).map(|key| key << 20).collect()), side(vec![7, 3 << 20, 3 << 20]));
+    let plan = Plan::Join { build: build.into(), probe: probe.into(), condition };
+    let budget = FixedBudget::new(ByteSize(1 << 26));
+    let executor = Executor::new(3, budget.clone());
+    let found = RUNTIME.block_on(executor.run(&plan, Count::default)).unwrap();
+    assert_eq!(found.iter().map(|count| count.0).sum::<usize>(), 2);
+    assert_eq!(budget.used(), 0);
+    executor.cancellation().reached();
+    assert!(matches!(RUNTIME.block_on(executor.run(&plan, Count::default)), Err(ExecError::Cancelled)));
+    assert_eq!(budget.used(), 0);
 }
