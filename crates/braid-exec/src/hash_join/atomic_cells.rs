@@ -1,7 +1,7 @@
 //! Arrays that tasks fill at random places: cells of relaxed atomics, which cost what plain ones do.
 //!
-//! Whoever fills them takes care that no two tasks write one cell, or that it does not matter; atomics only keep it from being
-//! undefined where that is wrong. In the end they become plain arrays, in the same memory. The loops that say so do
+//! Whoever fills them takes care that no two tasks write one cell, or that it does not matter; atomics only keep it from
+//! being undefined where that is wrong. In the end they become plain arrays, in the same memory. The loops that say so do
 //! nothing, and are nothing in optimised code; nor do those touch memory that the allocator knows to be zero.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};

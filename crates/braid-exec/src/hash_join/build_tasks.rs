@@ -1,7 +1,7 @@
 //! Work on the build side when all of its rows are there, in pieces for all workers.
 //!
-//! A piece is a range of rows or a partition of keys. Each worker takes the next piece when it has done one, gives way when
-//! it has computed for [`QUANTUM`] and stops when the query is cancelled: a piece says how far it is by [`Pace::step`].
+//! A piece is a range of rows or a partition of keys. Each worker takes the next piece when it has done one, gives way
+//! when it has computed for [`QUANTUM`] and stops when the query is cancelled: a piece says how far it is by [`Pace::step`].
 //! With one worker everything happens in the caller's task, and without anybody to give way to it never waits.
 
 use std::sync::Arc;
