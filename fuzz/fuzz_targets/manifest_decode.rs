@@ -14,7 +14,7 @@ const BODY_FROM: usize = 32;
 fuzz_target!(|body: &[u8]| {
     let _ = Manifest::decode(body);
     let mut bytes = Vec::with_capacity(BODY_FROM + body.len());
-    bytes.extend_from_slice(b"BRAIDMAN\x01\0\0\0\0\0\0\0");
+    bytes.extend_from_slice(b"BRAIDMAN\x02\0\0\0\0\0\0\0");
     bytes.extend_from_slice(&[0; 8]);
     bytes.extend_from_slice(&((BODY_FROM + body.len()) as u64).to_le_bytes());
     bytes.extend_from_slice(body);

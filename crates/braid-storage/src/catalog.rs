@@ -11,7 +11,7 @@ use std::sync::Arc;
 use braid_base::{ColumnId, TableId};
 
 use crate::manifest::{ManifestHeader, encode_table};
-use crate::{ColumnDef, TableVersion};
+use crate::{ColumnDef, DistinctCount, TableVersion};
 
 /// What CREATE TABLE asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,8 @@ impl TableEntry {
     /// The entry of `version`, whose next chunk gets the id `next_chunk_id`.
     pub(crate) fn new(version: Arc<TableVersion>, next_chunk_id: u32) -> Self {
         let chunks = version.chunks.iter().map(|c| (c.id, c.row_count, c.file.id(), c.segments.as_slice()));
-        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks);
+        let sketches = version.distinct.iter().map(|count| count.as_ref().map(DistinctCount::sketch));
+        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks, sketches);
         Self { version, next_chunk_id, section }
     }
 }

@@ -10,6 +10,7 @@
 //! | [`scalar`] | one value in physical form: what zone maps and predicates are made of |
 //! | [`predicate`] | what a scan may ask of one column without decoding it |
 //! | [`zone_map`] | smallest and largest value of a segment, and which predicates they refute |
+//! | [`distinct_sketch`] | how many different values a column has |
 //! | [`table`] | table definitions and the immutable versions scans read |
 //! | [`catalog`] | all tables of one state of the database |
 //! | [`manifest`] | the file that names all tables, chunks and data files of one state |
@@ -23,6 +24,7 @@ pub mod check;
 pub mod checksum;
 mod chunk_reader;
 pub mod codec;
+pub mod distinct_sketch;
 pub mod manifest;
 pub mod predicate;
 pub mod scalar;
@@ -39,6 +41,7 @@ pub use catalog::{Catalog, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
+pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::{Manifest, ManifestError};
 pub use predicate::ColumnPredicate;
 pub use scalar::Scalar;

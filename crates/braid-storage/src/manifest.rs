@@ -2,7 +2,7 @@
 //!
 //! It is written whole at every commit and switched by renaming (see `store/commit.rs`), so there is never a manifest
 //! that is half old and half new, and nothing to replay at start. Its size is what zone maps cost, about 70 bytes a
-//! segment: some 600 kB for TPC-H at scale factor 10.
+//! segment: some 600 kB for TPC-H at scale factor 10. The sketches of different values take at most 769 bytes a column.
 //!
 //! Bytes, little-endian throughout; the sections follow each other without gaps, in [`table_section`]'s form:
 //!
@@ -24,10 +24,13 @@
 //! (ids below their next ids, chunks ascending, segments aligned and one per column, bounds of the column's type) or a
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
-//! Deliberately not done: reading older versions (there are none), and guessing. A wrong checksum is an error, not a
+//! The version before, 1, has no sketches and is read as well; the next commit writes the present one.
+//!
+//! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
+mod sketch_section;
 mod table_section;
 
 use std::collections::HashSet;
@@ -36,13 +39,16 @@ use braid_base::{ChunkId, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::store::DataFileId;
-use crate::{SegmentMeta, TableDef};
+use crate::{DistinctSketch, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
 
-/// The only version of the manifest's format so far.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the manifest's format that is written.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// The oldest version that is read: without sketches.
+pub const FORMAT_VERSION_OLDEST: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"BRAIDMAN";
 /// Where the checksummed part begins.
@@ -74,6 +80,8 @@ pub struct ManifestTable {
     pub sequence: u64,
     /// Chunks in row order; their ids ascend.
     pub chunks: Vec<ManifestChunk>,
+    /// For each column the different values in all chunks; `None` where nobody looked at them.
+    pub sketches: Vec<Option<DistinctSketch>>,
 }
 
 /// A chunk in a [`ManifestTable`].
@@ -96,12 +104,14 @@ pub enum ManifestError {
     #[error("it does not start with a manifest's header")]
     NoHeader,
     /// It was written by another version of Braid.
-    #[error("its format version is {found}, this program reads version {known}")]
+    #[error("its format version is {found}, this program reads versions {oldest} to {newest}")]
     UnknownVersion {
         /// Version in the file.
         found: u32,
-        /// Version this program knows.
-        known: u32,
+        /// First version this program knows.
+        oldest: u32,
+        /// Last version this program knows.
+        newest: u32,
     },
     /// The file's length does not fit the length in its header.
     #[error("its header says {expected} bytes and the file has {found}")]
@@ -149,8 +159,9 @@ impl Manifest {
         }
         let mut reader = ByteReader::at(bytes, 8);
         let version = reader.u32()?;
-        if version != FORMAT_VERSION {
-            return Err(ManifestError::UnknownVersion { found: version, known: FORMAT_VERSION });
+        if !(FORMAT_VERSION_OLDEST..=FORMAT_VERSION).contains(&version) {
+            let (oldest, newest) = (FORMAT_VERSION_OLDEST, FORMAT_VERSION);
+            return Err(ManifestError::UnknownVersion { found: version, oldest, newest });
         }
         let reserved = reader.u32()?;
         let expected = reader.u64()?;
@@ -167,18 +178,18 @@ impl Manifest {
         if reserved != 0 || padding.iter().any(|&b| b != 0) {
             return Err(ManifestError::Malformed { offset: 12, what: "reserved bytes are not zero".to_owned() });
         }
-        Self::decode_checked(ByteReader::at(bytes, 32))
+        Self::decode_checked(ByteReader::at(bytes, 32), version)
     }
 
     /// What follows the checksum, whose bytes are what was once written, unless someone forged them.
-    fn decode_checked(mut reader: ByteReader<'_>) -> Result<Self, ManifestError> {
+    fn decode_checked(mut reader: ByteReader<'_>, version: u32) -> Result<Self, ManifestError> {
         let (sequence, next_file_id, next_table_id) = (reader.u64()?, reader.u64()?, reader.u32()?);
         let table_count = reader.u32()? as usize;
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
         for _ in 0..table_count {
-            let table = table_section::decode_table(&mut reader)?;
+            let table = table_section::decode_table(&mut reader, version)?;
             if tables.last().is_some_and(|last| last.def.id >= table.def.id) || table.def.id.0 >= next_table_id {
                 return Err(reader.malformed(format!("table id {} is out of order", table.def.id)));
             }
@@ -206,7 +217,7 @@ impl ManifestTable {
     /// The table's section.
     fn encode(&self) -> Vec<u8> {
         let chunks = self.chunks.iter().map(|c| (c.id, c.row_count, c.file_id, c.segments.as_slice()));
-        encode_table(&self.def, self.next_chunk_id, self.sequence, chunks)
+        encode_table(&self.def, self.next_chunk_id, self.sequence, chunks, self.sketches.iter().map(Option::as_ref))
     }
 }
 

@@ -31,7 +31,7 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::manifest::{Manifest, ManifestTable};
 use crate::table_appender::TableAppender;
-use crate::{ChunkMeta, StoreError, TableDef, TableVersion};
+use crate::{ChunkMeta, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
 
 pub(crate) use commit::{Commit, CommitLock};
 pub(crate) use data_directory::DataDirectory;
@@ -125,8 +125,9 @@ impl Store {
         if catalog.table(&def.name).is_some() {
             return Err(StoreError::TableExists { table: def.name });
         }
-        let version =
-            Arc::new(TableVersion { def: Arc::new(def), chunks: Arc::from([]), sequence: catalog.sequence() + 1 });
+        let distinct = vec![Some(DistinctCount::new(DistinctSketch::empty())); def.columns.len()].into();
+        let (def, chunks, sequence) = (Arc::new(def), Arc::from([]), catalog.sequence() + 1);
+        let version = Arc::new(TableVersion { def, chunks, sequence, distinct });
         let catalog = catalog.with(TableEntry::new(Arc::clone(&version), 0));
         lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
         Ok(version)
@@ -250,7 +251,7 @@ fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64,
 fn open_tables(directory: &Arc<DataDirectory>, device: &dyn Device, manifest: Manifest) -> Result<Catalog, StoreError> {
     let mut entries = Vec::with_capacity(manifest.tables.len());
     for table in manifest.tables {
-        let ManifestTable { def, next_chunk_id, sequence, chunks } = table;
+        let ManifestTable { def, next_chunk_id, sequence, chunks, sketches } = table;
         let mut files: HashMap<DataFileId, Arc<DataFile>> = HashMap::new();
         let mut opened = Vec::with_capacity(chunks.len());
         for chunk in chunks {
@@ -265,7 +266,8 @@ fn open_tables(directory: &Arc<DataDirectory>, device: &dyn Device, manifest: Ma
             let (id, row_count) = (chunk.id, chunk.row_count);
             opened.push(Arc::new(ChunkMeta { id, row_count, file, segments: chunk.segments }));
         }
-        let version = TableVersion { def: Arc::new(def), chunks: opened.into(), sequence };
+        let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
+        let version = TableVersion { def: Arc::new(def), chunks: opened.into(), sequence, distinct };
         entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
     }
     Ok(Catalog::new(manifest.sequence, entries))

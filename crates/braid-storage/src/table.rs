@@ -11,7 +11,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 use braid_io::FileHandle;
 
-use crate::{ColumnType, ZoneMap};
+use crate::{ColumnType, DistinctCount, ZoneMap};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,12 +132,20 @@ pub struct TableVersion {
     pub chunks: Arc<[Arc<ChunkMeta>]>,
     /// The manifest sequence number that made this version.
     pub sequence: u64,
+    /// For each column how many different values its chunks have; `None` where nobody counted: rows were there before
+    /// manifests had sketches. Too high after values are gone, never too low but for the sketch's error.
+    pub distinct: Arc<[Option<DistinctCount>]>,
 }
 
 impl TableVersion {
     /// Rows in all chunks.
     pub fn row_count(&self) -> u64 {
         self.chunks.iter().map(|c| u64::from(c.row_count)).sum()
+    }
+
+    /// About how many different values a column has, nulls aside.
+    pub fn distinct_count(&self, column: ColumnId) -> Option<f64> {
+        self.distinct[usize::from(column.0)].as_ref().map(DistinctCount::estimate)
     }
 
     /// The identity of a segment of this table.

@@ -7,6 +7,10 @@
 //! the first to commit comes first. The last chunk is merged and written on the assumption that nobody else commits to
 //! the table meanwhile; if somebody does, it is written again under the commit lock, where nobody can.
 //!
+//! Sketches of different values: those of the rows written are united with the table's. A chunk that was merged is
+//! among the rows written as well, which changes no union; where all of the table's chunks were merged, its old sketches
+//! are forgotten. Columns whose older rows nobody looked at stay without a sketch.
+//!
 //! Memory: the rows of at most four chunks (one being filled, two being encoded, one being written).
 //!
 //! Dropped without [`TableAppender::commit`], or failed, it deletes what it wrote.
@@ -24,7 +28,7 @@ use futures::future::BoxFuture;
 
 use crate::catalog::{Catalog, TableEntry};
 use crate::store::{Commit, CommitLock, DataFile, StoreShared};
-use crate::{ChunkMeta, StoreError, TableDef, TableVersion};
+use crate::{ChunkMeta, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
 
 use chunk_writer::{ChunkWriter, WrittenFile};
 use row_buffer::{ChunkRows, RowBuffer};
@@ -187,10 +191,17 @@ impl NextVersion {
         tail: Option<Tail>,
     ) -> Self {
         let mut next_chunk_id = catalog.entry(def.id).map_or(0, |entry| entry.next_chunk_id);
-        let mut chunks: Vec<Arc<ChunkMeta>> = base.map_or_else(Vec::new, |base| base.chunks.to_vec());
+        let mut chunks: Vec<Arc<ChunkMeta>> = base.as_ref().map_or_else(Vec::new, |base| base.chunks.to_vec());
         let replaced = chunks.split_off(chunks.len() - tail.as_ref().map_or(0, |tail| tail.replaced));
+        let mut sketches = match base {
+            Some(base) if !chunks.is_empty() => sketches_of(&base),
+            _ => vec![Some(DistinctSketch::empty()); def.columns.len()],
+        };
         let mut added = Vec::new();
-        for WrittenFile { file, chunks: written } in bulk.into_iter().chain(tail.map(|tail| tail.written)) {
+        for WrittenFile { file, chunks: written, distinct } in bulk.into_iter().chain(tail.map(|tail| tail.written)) {
+            for (sketch, written) in sketches.iter_mut().zip(&distinct) {
+                sketch.iter_mut().for_each(|sketch| sketch.unite(written));
+            }
             for chunk in written {
                 let (id, file) = (ChunkId(next_chunk_id), Arc::clone(&file));
                 next_chunk_id = next_chunk_id.checked_add(1).expect("2^32 chunks are 2^49 rows");
@@ -200,7 +211,12 @@ impl NextVersion {
         }
         let still_used = |file: &Arc<DataFile>| chunks.iter().any(|chunk| chunk.file.id() == file.id());
         let removed = replaced.iter().map(|chunk| Arc::clone(&chunk.file)).filter(|file| !still_used(file)).collect();
-        let version = TableVersion { def, chunks: chunks.into(), sequence: catalog.sequence() + 1 };
+        let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
+        let version = TableVersion { def, chunks: chunks.into(), sequence: catalog.sequence() + 1, distinct };
         Self { entry: TableEntry::new(Arc::new(version), next_chunk_id), added, removed }
     }
+}
+
+fn sketches_of(version: &TableVersion) -> Vec<Option<DistinctSketch>> {
+    version.distinct.iter().map(|count| count.as_ref().map(|count| count.sketch().clone())).collect()
 }

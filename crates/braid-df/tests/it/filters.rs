@@ -254,6 +254,7 @@ async fn a_table_without_rows_answers() {
         def: fixture.version.def.clone(),
         chunks: std::sync::Arc::from(Vec::new()),
         sequence: 1,
+        distinct: fixture.version.distinct.clone(),
     };
     let table = BraidTable::new(std::sync::Arc::new(version), fixture.buffer.clone());
     fixture.braid.register_table("empty", std::sync::Arc::new(table)).unwrap();

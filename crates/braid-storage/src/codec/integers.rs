@@ -129,6 +129,7 @@ pub(crate) struct IntegerChoice<'a> {
     values: &'a [i64],
     codec: Codec,
     encoded_bytes: usize,
+    /// Built unless it grew larger than the frame of reference, whichever codec won.
     dictionary: Option<Dictionary<i64>>,
 }
 
@@ -137,24 +138,24 @@ impl<'a> IntegerChoice<'a> {
     /// must save a sixteenth to win.
     pub(crate) fn measure(values: &'a [i64]) -> Self {
         let frame = PackedIntegers::encoded_bytes(values);
-        let mut best = Self { values, codec: Codec::FrameOfReference, encoded_bytes: frame, dictionary: None };
+        let dictionary = Dictionary::build(values, frame, |_| size_of::<i64>());
+        let mut best = Self { values, codec: Codec::FrameOfReference, encoded_bytes: frame, dictionary };
         let wins = |bytes: usize, best: &Self| bytes < best.encoded_bytes - best.encoded_bytes / 16;
-        if let Some(dictionary) = Dictionary::build(values, frame, |_| size_of::<i64>()) {
-            let bytes = DictionaryIntegers::encoded_bytes(&dictionary);
-            if wins(bytes, &best) {
-                best = Self { values, codec: Codec::Dictionary, encoded_bytes: bytes, dictionary: Some(dictionary) };
+        let dictionary = best.dictionary.as_ref().map(DictionaryIntegers::encoded_bytes);
+        let delta = Some(DeltaIntegers::encoded_bytes(values));
+        let run_length = RunLengthIntegers::encoded_bytes(values);
+        let others = [(Codec::Dictionary, dictionary), (Codec::Delta, delta), (Codec::RunLength, run_length)];
+        for (codec, bytes) in others {
+            if let Some(bytes) = bytes.filter(|&bytes| wins(bytes, &best)) {
+                (best.codec, best.encoded_bytes) = (codec, bytes);
             }
         }
-        let delta = DeltaIntegers::encoded_bytes(values);
-        if wins(delta, &best) {
-            best = Self { values, codec: Codec::Delta, encoded_bytes: delta, dictionary: None };
-        }
-        if let Some(run_length) = RunLengthIntegers::encoded_bytes(values)
-            && wins(run_length, &best)
-        {
-            best = Self { values, codec: Codec::RunLength, encoded_bytes: run_length, dictionary: None };
-        }
         best
+    }
+
+    /// All values that occur: each once where a dictionary was built, otherwise as often as it occurs.
+    pub(crate) fn occurring_values(&self) -> &[i64] {
+        self.dictionary.as_ref().map_or(self.values, |dictionary| &dictionary.values)
     }
 
     /// The codec that won.

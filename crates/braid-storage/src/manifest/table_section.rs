@@ -1,4 +1,4 @@
-//! A table's part of the manifest: definition, chunks, segments and zone maps.
+//! A table's part of the manifest: definition, chunks, segments, zone maps and sketches.
 //!
 //! A string is its length in 4 bytes and then its UTF-8 bytes. Section:
 //!
@@ -11,6 +11,7 @@
 //! | 2 | number of columns; then each column |
 //! | 2 | number of primary key columns; then 2 bytes each, the column's ordinal |
 //! | 4 | number of chunks; then each chunk |
+//! | | from version 2 on: the sketch of each column, in the form of `sketch_section` |
 //!
 //! Column:
 //!
@@ -45,10 +46,11 @@
 use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, SEGMENT_ALIGN_BYTES, TableId};
 
 use super::byte_reader::ByteReader;
+use super::sketch_section::{put_sketch, take_sketch};
 use super::{ManifestChunk, ManifestError, ManifestTable};
 use crate::store::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
-use crate::{ColumnDef, ColumnType, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
+use crate::{ColumnDef, ColumnType, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
 
 /// The smallest section: ids, sequence, an empty name and three counts.
 pub(super) const BYTES_MIN: usize = 4 + 4 + 8 + 4 + 2 + 2 + 4;
@@ -65,13 +67,19 @@ const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const EXACT: u8 = 4;
 
-/// The section of a table with `chunks` as (id, rows, file, segments) in row order.
+/// The first version with sketches.
+const SKETCHES_SINCE: u32 = 2;
+
+/// The section of a table with `chunks` as (id, rows, file, segments) in row order, and a sketch for each column of
+/// which there is one.
 pub(crate) fn encode_table<'a>(
     def: &TableDef,
     next_chunk_id: u32,
     sequence: u64,
     chunks: impl ExactSizeIterator<Item = (ChunkId, u32, DataFileId, &'a [SegmentMeta])>,
+    sketches: impl ExactSizeIterator<Item = Option<&'a DistinctSketch>>,
 ) -> Vec<u8> {
+    assert_eq!(sketches.len(), def.columns.len(), "a table has room for a sketch of each column");
     let mut out = Vec::with_capacity(256 + chunks.len() * (CHUNK_BYTES + def.columns.len() * 64));
     out.extend_from_slice(&def.id.0.to_le_bytes());
     out.extend_from_slice(&next_chunk_id.to_le_bytes());
@@ -95,11 +103,12 @@ pub(crate) fn encode_table<'a>(
             put_segment(&mut out, segment, column.column_type.physical());
         }
     }
+    sketches.for_each(|sketch| put_sketch(&mut out, sketch));
     out
 }
 
 /// Reads one section and checks all that it says of itself.
-pub(super) fn decode_table(reader: &mut ByteReader<'_>) -> Result<ManifestTable, ManifestError> {
+pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<ManifestTable, ManifestError> {
     let id = TableId(reader.u32()?);
     let (next_chunk_id, sequence) = (reader.u32()?, reader.u64()?);
     let name = reader.string()?;
@@ -131,7 +140,26 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>) -> Result<ManifestTable,
         }
         chunks.push(chunk);
     }
-    Ok(ManifestTable { def, next_chunk_id, sequence, chunks })
+    let sketches =
+        if version < SKETCHES_SINCE { vec![None; column_count] } else { take_sketches(reader, &def, &chunks)? };
+    Ok(ManifestTable { def, next_chunk_id, sequence, chunks, sketches })
+}
+
+fn take_sketches(
+    reader: &mut ByteReader<'_>,
+    def: &TableDef,
+    chunks: &[ManifestChunk],
+) -> Result<Vec<Option<DistinctSketch>>, ManifestError> {
+    let mut sketches = Vec::with_capacity(reader.bounded_capacity(def.columns.len(), 1));
+    for (at, column) in def.columns.iter().enumerate() {
+        let sketch = take_sketch(reader)?;
+        let has_values = chunks.iter().any(|chunk| chunk.segments[at].zone_map.null_count < chunk.row_count);
+        if has_values && sketch.as_ref().is_some_and(DistinctSketch::is_empty) {
+            return Err(reader.malformed(format!("the sketch of column \"{}\" knows none of its values", column.name)));
+        }
+        sketches.push(sketch);
+    }
+    Ok(sketches)
 }
 
 fn put_string(out: &mut Vec<u8>, text: &str) {

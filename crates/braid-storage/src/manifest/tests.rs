@@ -3,7 +3,7 @@
 use braid_base::{CHUNK_ROWS, ColumnId, Random, SeededRandom, TableId};
 
 use super::*;
-use crate::{ColumnDef, ColumnType, PhysicalType, Scalar, ZoneMap};
+use crate::{ColumnDef, ColumnType, DistinctSketch, PhysicalType, Scalar, ZoneMap};
 
 const ALL_TYPES: [ColumnType; 18] = [
     ColumnType::Boolean,
@@ -53,6 +53,15 @@ fn random_segment(column: &ColumnDef, row_count: u32, random: &mut SeededRandom)
     }
 }
 
+/// None, or one of so few or so many values that either form is written.
+fn random_sketch(random: &mut SeededRandom) -> Option<DistinctSketch> {
+    let magnitude = random.below(14);
+    let count = 1 + random.below(1 << magnitude);
+    let mut sketch = DistinctSketch::empty();
+    (0..count).for_each(|_| sketch.insert_integers(&[random.next_u64() as i64]));
+    random.chance(4, 5).then_some(sketch)
+}
+
 fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTable {
     let columns: Vec<ColumnDef> = (0..1 + random.below(ALL_TYPES.len() as u64))
         .map(|i| ColumnDef {
@@ -72,7 +81,8 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
             ManifestChunk { id: ChunkId(3 * i), row_count, file_id, segments }
         })
         .collect();
-    ManifestTable { def, next_chunk_id: 15, sequence: random.below(sequence + 1), chunks }
+    let sketches = def.columns.iter().map(|_| random_sketch(random)).collect();
+    ManifestTable { def, next_chunk_id: 15, sequence: random.below(sequence + 1), chunks, sketches }
 }
 
 fn random_manifest(random: &mut SeededRandom) -> Manifest {
@@ -102,7 +112,10 @@ fn a_manifest_comes_back_as_it_was_written() {
 
 #[test]
 fn every_flipped_bit_and_every_cut_is_noticed() {
-    let manifest = random_manifest(&mut SeededRandom::new(3));
+    let mut manifest = random_manifest(&mut SeededRandom::new(3));
+    // One sketch is enough, and keeps the bits few.
+    let sketches = manifest.tables.iter_mut().flat_map(|table| &mut table.sketches).filter(|sketch| sketch.is_some());
+    assert!(sketches.skip(1).map(|sketch| *sketch = None).count() > 0);
     let bytes = manifest.encode();
     for bit in 0..bytes.len() * 8 {
         let mut damaged = bytes.clone();
@@ -126,7 +139,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 2), ManifestError::UnknownVersion { found: 2, known: 1 });
+    assert_eq!(error(&|b| b[8] = 3), ManifestError::UnknownVersion { found: 3, oldest: 1, newest: 2 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 2 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
@@ -167,8 +181,13 @@ fn forged_relations_are_refused() {
     refused("a crooked segment", &|m| m.tables[with_chunks].chunks[0].segments[0].offset += 512);
     refused("an endless segment", &|m| m.tables[with_chunks].chunks[0].segments[0].offset = u64::MAX - 4095);
     refused("a segment beyond its padding", &|m| m.tables[with_chunks].chunks[0].segments[0].segment_bytes = u32::MAX);
+    refused("values that no sketch knows", &|m| {
+        let column = &mut m.tables[with_chunks].sketches[0];
+        *column = Some(DistinctSketch::empty());
+    });
     refused("no columns", &|m| {
         m.tables[0].def.columns.clear();
+        m.tables[0].sketches.clear();
         m.tables[0].def.primary_key.clear();
         m.tables[0].chunks.clear();
     });
@@ -182,15 +201,16 @@ fn forged_relations_are_refused() {
 /// manifest that encodes to something it accepts as the same.
 #[test]
 fn decoding_is_total() {
+    let encoded: Vec<Vec<u8>> = (0..50).map(|seed| random_manifest(&mut SeededRandom::new(seed)).encode()).collect();
     for seed in 0..15_000 {
         let random = &mut SeededRandom::new(seed);
         let mut bytes = if seed % 4 == 0 {
             let mut bytes: Vec<u8> =
                 (0..HEADER_BYTES as u64 + random.below(300)).map(|_| random.next_u64() as u8).collect();
-            bytes[..16].copy_from_slice(b"BRAIDMAN\x01\0\0\0\0\0\0\0");
+            bytes[..16].copy_from_slice(b"BRAIDMAN\x02\0\0\0\0\0\0\0");
             bytes
         } else {
-            random_manifest(&mut SeededRandom::new(seed % 50)).encode()
+            encoded[seed as usize % encoded.len()].clone()
         };
         for _ in 0..1 + random.below(4) {
             let at = random.below(bytes.len() as u64) as usize;
@@ -216,4 +236,71 @@ fn counts_allocate_no_more_than_the_bytes_that_are_there() {
     let reader = ByteReader::at(&bytes, 40);
     assert_eq!(reader.bounded_capacity(usize::MAX, 7), 60 / 7);
     assert_eq!(reader.bounded_capacity(3, 7), 3);
+}
+
+/// The bytes that the version before wrote of a manifest with one table, which has no sketches: there, nothing follows
+/// the chunks.
+fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
+    let column_count = manifest.tables[0].sketches.len();
+    let mut bytes = manifest.encode();
+    let length = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
+    let without_sketches = length - column_count;
+    assert!(bytes[without_sketches..length].iter().all(|&form| form == 0), "no column has a sketch");
+    bytes.truncate(without_sketches);
+    bytes[8] = 1;
+    reseal(&mut bytes);
+    bytes
+}
+
+#[test]
+fn the_version_before_is_read_and_has_no_sketches() {
+    for seed in 0..50 {
+        let mut table = random_table(1, 9, &mut SeededRandom::new(seed));
+        table.sketches.fill(None);
+        let manifest = Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table] };
+        assert_eq!(Manifest::decode(&encode_version_1(&manifest)), Ok(manifest), "seed {seed}");
+    }
+}
+
+#[test]
+fn sketches_take_no_more_than_their_registers() {
+    let mut manifest = Manifest { next_table_id: 10, ..Manifest::empty() };
+    let mut table = random_table(1, 0, &mut SeededRandom::new(1));
+    table.chunks.clear();
+    table.def.columns.truncate(1);
+    let mut length_with = |values: std::ops::Range<i64>| {
+        let mut sketch = DistinctSketch::empty();
+        sketch.insert_integers(&values.collect::<Vec<_>>());
+        manifest.tables = vec![ManifestTable { sketches: vec![Some(sketch)], ..table.clone() }];
+        let bytes = manifest.encode();
+        assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(&manifest));
+        u64::from_le_bytes(bytes[24..32].try_into().unwrap())
+    };
+    let none = length_with(0..0);
+    assert_eq!(length_with(0..1) - none, 2);
+    for count in [10, 100, 300, 500, 1_000, 100_000] {
+        let expected_max = (2 * count as u64).min(768 - 2);
+        assert!(length_with(0..count) - none <= expected_max, "{count} values");
+    }
+}
+
+#[test]
+fn damaged_sketches_are_refused() {
+    let take = |bytes: &[u8]| sketch_section::take_sketch(&mut ByteReader::at(bytes, 0));
+    let refused = |bytes: &[u8]| matches!(take(bytes), Err(ManifestError::Malformed { .. }));
+    let entry = |register: u16, rank: u16| (register << 6 | rank).to_le_bytes();
+    let few = |entries: &[[u8; 2]]| [&[1, entries.len() as u8, 0], entries.concat().as_slice()].concat();
+    assert_eq!(take(&[0]), Ok(None));
+    assert_eq!(take(&few(&[])), Ok(Some(DistinctSketch::empty())));
+    let sketch = take(&few(&[entry(3, 55), entry(1023, 1)])).unwrap().unwrap();
+    assert_eq!((sketch.ranks()[3], sketch.ranks()[1023]), (55, 1));
+    assert!(refused(&[]), "no form");
+    assert!(refused(&[3]), "an unknown form");
+    assert!(refused(&few(&[entry(3, 5)])[..4]), "cut");
+    assert!(refused(&few(&[entry(3, 5), entry(3, 5)])), "twice the same register");
+    assert!(refused(&few(&[entry(4, 5), entry(3, 5)])), "out of order");
+    assert!(refused(&few(&[entry(4, 0)])), "a register without a rank");
+    assert!(refused(&few(&[entry(4, 56)])), "a rank beyond the hash's bits");
+    assert!(refused(&[&[2], [0; 767].as_slice()].concat()), "cut");
+    assert!(refused(&[&[2], [0xFF; 768].as_slice()].concat()), "ranks beyond the hash's bits");
 }

@@ -3,6 +3,9 @@
 //! Integers: exact sizes are computed before anything is packed. Floats: ALP against the integer codecs over the
 //! floats' bits. Strings: the dictionary, cut short when it grows beyond what plain strings take; FSST, unless the
 //! dictionary is so small that not even its highest ratio of 8 could beat it.
+//!
+//! The sketch of different values is made where they are at hand already: of a dictionary its values, even if it was
+//! built in vain; otherwise all rows, of which equal neighbours are hashed once.
 
 use arrow::array::Array;
 use braid_base::{CHUNK_ROWS, VECTOR_ROWS};
@@ -22,7 +25,7 @@ use crate::codec::integers::IntegerChoice;
 use crate::codec::sixteen_bytes::SixteenBytes;
 use crate::codec::strings::Strings;
 use crate::codec::{Codec, bitmap};
-use crate::{ColumnType, PhysicalType, ZoneMap, checksum};
+use crate::{ColumnType, DistinctSketch, PhysicalType, ZoneMap, checksum};
 
 /// Strings sampled to see whether a dictionary is worth building.
 const DICTIONARY_SAMPLE_ROWS: usize = 2048;
@@ -38,6 +41,8 @@ pub struct EncodedSegment {
     pub checksum: u64,
     /// The codec that won.
     pub codec: Codec,
+    /// The values that are not null.
+    pub distinct: DistinctSketch,
 }
 
 /// Encodes `array` with the codec that makes it smallest.
@@ -61,6 +66,7 @@ pub fn encode_segment(array: &dyn Array, column_type: ColumnType) -> Result<Enco
         physical,
         nulls: Vec::new(),
         writer: SectionWriter::with_capacity(row_count),
+        distinct: DistinctSketch::empty(),
     };
     let zone_map = if null_count == row_count {
         encoder.constant(&Constant::Null);
@@ -75,9 +81,9 @@ pub fn encode_segment(array: &dyn Array, column_type: ColumnType) -> Result<Enco
         encoder.encode(&values, column_type)?;
         zone_map
     };
-    let codec = encoder.header.codec;
+    let (codec, distinct) = (encoder.header.codec, encoder.distinct);
     let bytes = header::finish(encoder.writer);
-    Ok(EncodedSegment { checksum: checksum(&bytes), bytes, zone_map, codec })
+    Ok(EncodedSegment { checksum: checksum(&bytes), bytes, zone_map, codec, distinct })
 }
 
 struct Encoder {
@@ -86,6 +92,7 @@ struct Encoder {
     /// Which rows are null; empty when none is.
     nulls: Vec<bool>,
     writer: SectionWriter,
+    distinct: DistinctSketch,
 }
 
 impl Encoder {
@@ -116,6 +123,9 @@ impl Encoder {
     }
 
     fn bits(&mut self, bits: &[bool]) {
+        for value in [false, true].into_iter().filter(|value| bits.contains(value)) {
+            self.distinct.insert_integers(&[i64::from(value)]);
+        }
         if bits.iter().all(|&bit| bit == bits[0]) {
             return self.constant(&Constant::Integer(i64::from(bits[0])));
         }
@@ -124,17 +134,21 @@ impl Encoder {
 
     fn integers(&mut self, values: &[i64]) {
         if values.iter().all(|&value| value == values[0]) {
+            self.distinct.insert_integers(&values[..1]);
             return self.constant(&Constant::Integer(values[0]));
         }
         let choice = IntegerChoice::measure(values);
+        self.distinct.insert_integers(choice.occurring_values());
         choice.write(self.begin(choice.codec()));
     }
 
     fn sixteen_bytes(&mut self, values: &[i128]) {
         if values.iter().all(|&value| value == values[0]) {
+            self.distinct.insert_sixteen_bytes(&values[..1]);
             return self.constant(&Constant::SixteenBytes(values[0]));
         }
         let dictionary = SixteenBytes::dictionary_of(values);
+        self.distinct.insert_sixteen_bytes(dictionary.as_ref().map_or(values, |dictionary| &dictionary.values));
         let codec = if dictionary.is_some() { Codec::Dictionary } else { Codec::Plain };
         SixteenBytes::write(values, dictionary.as_ref(), self.begin(codec));
     }
@@ -142,10 +156,12 @@ impl Encoder {
     fn floats<F: Float>(&mut self, values: &[F]) {
         let bits: Vec<i64> = values.iter().map(|value| value.bits()).collect();
         if bits.iter().all(|&value| value == bits[0]) {
+            self.distinct.insert_integers(&bits[..1]);
             return self.constant(&Constant::Integer(bits[0]));
         }
         let alp = EncodedFloats::encode(values);
         let integers = IntegerChoice::measure(&bits);
+        self.distinct.insert_integers(integers.occurring_values());
         if alp.encoded_bytes() < integers.encoded_bytes() {
             alp.write(self.begin(Codec::Alp));
         } else {
@@ -164,12 +180,14 @@ impl Encoder {
             return Err(SegmentError::TooLarge { bytes, limit: SEGMENT_BYTES_MAX });
         }
         if strings.iter().all(|&string| string == strings[0]) {
+            self.distinct.insert_strings(&strings[..1]);
             self.constant(&Constant::Bytes(strings[0].to_vec()));
             return Ok(());
         }
         let lengths: Vec<i64> = stored.iter().map(|string| string.len() as i64).collect();
         let plain_bytes = Strings::encoded_bytes(&lengths);
         let dictionary = build_dictionary(strings, plain_bytes);
+        self.distinct.insert_strings(dictionary.as_ref().map_or(strings, |dictionary| &dictionary.values));
         let dictionary_bytes = dictionary.as_ref().map_or(usize::MAX, StringDictionary::encoded_bytes);
         let best_bytes = plain_bytes.min(dictionary_bytes);
         // Uuids have no substrings in common.

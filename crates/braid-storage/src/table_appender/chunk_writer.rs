@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use super::row_buffer::ChunkRows;
 use crate::segment::{EncodedSegment, encode_segment};
 use crate::store::{DATA_FILE_HEADER_BYTES, DataFile, StoreShared, encode_header};
-use crate::{SegmentMeta, StoreError, TableDef};
+use crate::{DistinctSketch, SegmentMeta, StoreError, TableDef};
 
 /// Chunks being encoded at a time: one keeps the threads busy, the next is ready when they are done.
 const CHUNKS_ENCODING_MAX: usize = 2;
@@ -43,6 +43,8 @@ pub(crate) struct WrittenChunk {
 pub(crate) struct WrittenFile {
     pub(crate) file: Arc<DataFile>,
     pub(crate) chunks: Vec<WrittenChunk>,
+    /// The values of each column in all chunks.
+    pub(crate) distinct: Vec<DistinctSketch>,
 }
 
 struct EncodedChunk {
@@ -59,6 +61,7 @@ pub(crate) struct ChunkWriter {
     encoding: FuturesOrdered<BoxFuture<'static, Result<EncodedChunk, StoreError>>>,
     writing: FuturesUnordered<BoxFuture<'static, Result<(), IoError>>>,
     chunks: Vec<WrittenChunk>,
+    distinct: Vec<DistinctSketch>,
 }
 
 impl ChunkWriter {
@@ -66,7 +69,8 @@ impl ChunkWriter {
     pub(crate) fn new(shared: Arc<StoreShared>, def: Arc<TableDef>) -> Self {
         let next_offset = DATA_FILE_HEADER_BYTES as u64;
         let (encoding, writing) = (FuturesOrdered::new(), FuturesUnordered::new());
-        Self { shared, def, file: None, next_offset, encoding, writing, chunks: Vec::new() }
+        let distinct = vec![DistinctSketch::empty(); def.columns.len()];
+        Self { shared, def, file: None, next_offset, encoding, writing, chunks: Vec::new(), distinct }
     }
 
     /// Takes a chunk; waits while enough others are under way.
@@ -88,7 +92,7 @@ impl ChunkWriter {
         let Some(file) = self.file.take() else { return Ok(None) };
         let synced = self.shared.device.sync(file.handle()).await;
         synced.map_err(|error| self.io_error(error))?;
-        Ok(Some(WrittenFile { file, chunks: self.chunks }))
+        Ok(Some(WrittenFile { file, chunks: self.chunks, distinct: self.distinct }))
     }
 
     /// Makes progress until at most so many chunks are being encoded and so many segments being written.
@@ -112,7 +116,8 @@ impl ChunkWriter {
             }
         };
         let mut segments = Vec::with_capacity(chunk.segments.len());
-        for segment in chunk.segments {
+        for (column, segment) in chunk.segments.into_iter().enumerate() {
+            self.distinct[column].unite(&segment.distinct);
             let buffer = AlignedBuffer::from_slice_padded(&segment.bytes);
             let stored_bytes = buffer.len();
             let offset = self.next_offset;

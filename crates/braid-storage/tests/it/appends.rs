@@ -1,10 +1,11 @@
 //! Appends: chunks, merging, constraints, concurrency, abandonment, full disks.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringViewBuilder};
-use braid_base::CHUNK_ROWS;
-use braid_storage::{Store, StoreError, StoreOptions};
+use braid_base::{CHUNK_ROWS, ColumnId};
+use braid_storage::{Manifest, Store, StoreError, StoreOptions, TableVersion};
 
 use crate::crash_disk::FaultyDisk;
 use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
@@ -252,4 +253,63 @@ async fn a_long_string_among_many_nulls_is_no_large_column() {
     store.create_table(new_table("t")).await.unwrap();
     assert_eq!(chunk_rows_after(&store, rows_named(0..1_200, 1_000_000, true)).await, [1_200]);
     assert_eq!(chunk_rows_after(&store, rows_named(0..1_200, 1_000_000, true)).await, [2_400]);
+}
+
+/// Checks the estimates of a version that has the rows `0..count`, against what [`rows`] makes of them.
+fn check_distinct_counts(version: &TableVersion, count: i64) {
+    let days = (0..count).filter(|id| id % 5 != 0).map(|id| id % 10_000).collect::<HashSet<_>>().len();
+    let names = (0..count).filter(|id| id % 7 != 3).count();
+    for (column, expected) in [(0, count as usize), (1, names), (2, count as usize), (3, days)] {
+        let estimate = version.distinct_count(ColumnId(column)).unwrap();
+        // Four standard errors, and half a value where there are few.
+        let error = (estimate - expected as f64).abs();
+        assert!(error <= 0.13 * expected as f64 + 0.5, "column {column}: {estimate} for {expected}");
+    }
+}
+
+#[tokio::test]
+async fn distinct_counts_are_those_of_all_rows_across_appends_merges_and_restarts() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut store = open(temp.path()).unwrap();
+    let version = store.create_table(new_table("t")).await.unwrap();
+    check_distinct_counts(&version, 0);
+    let mut count = 0;
+    for added in [1, 1, 1, 5, 40, 2_000, 30_000, 3, CHUNK, 1, 700] {
+        let version = insert(&store, "t", count..count + added).await.unwrap();
+        count += added;
+        check_distinct_counts(&version, count);
+        drop(version);
+        drop(store);
+        store = open(temp.path()).unwrap();
+        check_distinct_counts(store.snapshot().table("t").unwrap(), count);
+    }
+    // Rows that were there already change nothing.
+    let before = store.snapshot().table("t").unwrap().distinct.clone();
+    let version = insert(&store, "t", 0..1_000).await.unwrap();
+    assert_eq!(version.distinct, before);
+}
+
+#[tokio::test]
+async fn a_merged_table_forgets_its_old_sketches_and_one_without_gets_them_when_all_rows_are_rewritten() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("small")).await.unwrap();
+    store.create_table(new_table("large")).await.unwrap();
+    insert(&store, "small", 0..100).await.unwrap();
+    insert(&store, "large", 0..50_000).await.unwrap();
+    drop(store);
+    // As the version before would have left it.
+    let path = temp.path().join("manifest");
+    let mut manifest = Manifest::decode(&std::fs::read(&path).unwrap()).unwrap();
+    manifest.tables.iter_mut().for_each(|table| table.sketches.fill(None));
+    std::fs::write(&path, manifest.encode()).unwrap();
+    let store = open(temp.path()).unwrap();
+    assert_eq!(store.snapshot().table("small").unwrap().distinct_count(ColumnId(0)), None);
+    // The small table's only chunk is rewritten, that of the large one stays.
+    insert(&store, "small", 100..200).await.unwrap();
+    insert(&store, "large", 50_000..50_010).await.unwrap();
+    drop(store);
+    let store = open(temp.path()).unwrap();
+    check_distinct_counts(store.snapshot().table("small").unwrap(), 200);
+    assert_eq!(store.snapshot().table("large").unwrap().distinct_count(ColumnId(0)), None);
 }

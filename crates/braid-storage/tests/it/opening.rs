@@ -7,7 +7,8 @@ use braid_base::{ChunkId, TableId};
 use braid_storage::manifest::{ManifestChunk, ManifestTable};
 use braid_storage::store::DataFileId;
 use braid_storage::{
-    ColumnDef, ColumnType, Manifest, ManifestError, NewTable, Scalar, SegmentMeta, StoreError, TableDef, ZoneMap,
+    ColumnDef, ColumnType, DistinctSketch, Manifest, ManifestError, NewTable, Scalar, SegmentMeta, StoreError,
+    TableDef, ZoneMap,
 };
 
 use crate::test_table::{data_files, insert, new_table, open, test_device};
@@ -79,7 +80,7 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
     let mut newer = good.clone();
     newer[8] = 9;
     let text = error_with(&newer).to_string();
-    assert!(text.ends_with("its format version is 9, this program reads version 1"), "{text}");
+    assert!(text.ends_with("its format version is 9, this program reads versions 1 to 2"), "{text}");
     assert!(matches!(error_with(&[]), StoreError::Manifest { source: ManifestError::NoHeader, .. }));
     fs::remove_file(&path).unwrap();
     assert!(matches!(open(temp.path()).unwrap_err(), StoreError::ManifestMissing { data_files: 1, .. }));
@@ -140,13 +141,17 @@ async fn a_large_manifest_opens_quickly() {
             exact: true,
         },
     };
+    let mut sketch = DistinctSketch::empty();
+    sketch.insert_integers(&(0..100_000).collect::<Vec<_>>());
+    let sketch = Some(sketch);
     let chunk = |i: u32| ManifestChunk {
         id: ChunkId(i),
         row_count: 131_072,
         file_id: DataFileId(1),
         segments: (0..16).map(|column| segment(i, column)).collect(),
     };
-    let table = ManifestTable { def, next_chunk_id: 458, sequence: 1, chunks: (0..458).map(chunk).collect() };
+    let chunks = (0..458).map(chunk).collect();
+    let table = ManifestTable { def, next_chunk_id: 458, sequence: 1, chunks, sketches: vec![sketch; 16] };
     let manifest = Manifest { sequence: 1, next_file_id: 2, next_table_id: 2, tables: vec![table] };
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("manifest"), manifest.encode()).unwrap();
