@@ -1,9 +1,12 @@
-//! Row counts, bounds and selectivities from the catalog, without reading a segment.
+//! Row counts, bounds, distinct counts and selectivities from the catalog, without reading a segment.
 //!
 //! Row and null counts are exact. Bounds are exact where the zone maps' are, except those of floats, whose order in
 //! DataFusion tells -0 from 0. With predicates pushed into the scan, DataFusion sees no filter to estimate: the scan
 //! estimates itself, chunk by chunk, taking values as spread evenly between a chunk's bounds and columns as independent
 //! (System R, section 4). Join order and build sides hang on these numbers.
+//!
+//! Distinct counts are those of the table's sketches, scaled down to the rows that are left. Tables whose rows are older
+//! than sketches have none but that of the primary key.
 
 use std::ops::Bound;
 
@@ -32,7 +35,7 @@ pub fn table_statistics(
     let column_statistics: Vec<ColumnStatistics> =
         columns.iter().map(|column| column_statistics(version, *column, &chunks)).collect();
     let bytes = column_statistics.iter().try_fold(0, |sum, column| column.byte_size.get_value().map(|b| sum + b));
-    let statistics = Statistics {
+    let mut statistics = Statistics {
         num_rows: Precision::Exact(row_count as usize),
         total_byte_size: bytes.map_or(Precision::Absent, Precision::Inexact),
         column_statistics,
@@ -40,17 +43,54 @@ pub fn table_statistics(
     if predicates.is_empty() || row_count == 0 {
         return statistics;
     }
-    let selected: f64 = chunks.iter().map(|chunk| f64::from(chunk.row_count) * selectivity(chunk, predicates)).sum();
-    scaled(statistics, columns, predicates, selected / row_count as f64)
+    let selected = SelectedRows { version, chunks: &chunks, predicates };
+    let rows_left = selected.all();
+    for (column, statistics) in columns.iter().zip(&mut statistics.column_statistics) {
+        statistics.distinct_count = selected.distinct_count(*column, statistics, rows_left);
+    }
+    scaled(statistics, columns, predicates, rows_left / row_count as f64)
 }
 
-/// `statistics` with `share` of the rows left.
-fn scaled(
-    statistics: Statistics,
-    columns: &[ColumnId],
-    predicates: &[(ColumnId, ColumnPredicate)],
-    share: f64,
-) -> Statistics {
+/// A predicate and the column it is about.
+type ConditionOn = (ColumnId, ColumnPredicate);
+
+/// The rows of some chunks that satisfy predicates.
+struct SelectedRows<'a> {
+    version: &'a TableVersion,
+    chunks: &'a [&'a ChunkMeta],
+    predicates: &'a [ConditionOn],
+}
+
+impl SelectedRows<'_> {
+    /// How many there are.
+    fn all(&self) -> f64 {
+        self.count(&self.predicates.iter().collect::<Vec<_>>())
+    }
+
+    /// How many satisfy `predicates`.
+    fn count(&self, predicates: &[&ConditionOn]) -> f64 {
+        let of_chunk = |chunk: &&ChunkMeta| f64::from(chunk.row_count) * selectivity(self.version, chunk, predicates);
+        self.chunks.iter().map(of_chunk).sum()
+    }
+
+    /// Distinct values of a column in the `rows_left` that there are, from its statistics in all rows.
+    fn distinct_count(&self, column: ColumnId, all: &ColumnStatistics, rows_left: f64) -> Precision<usize> {
+        let own: Vec<&ConditionOn> = self.predicates.iter().filter(|(other, _)| *other == column).collect();
+        let is_null = own.iter().any(|(_, predicate)| matches!(predicate, ColumnPredicate::IsNull));
+        let (Some(&distinct), false) = (all.distinct_count.get_value(), is_null) else { return Precision::Absent };
+        let row_count: f64 = self.chunks.iter().map(|chunk| f64::from(chunk.row_count)).sum();
+        let values = row_count - all.null_count.get_value().map_or(0.0, |nulls| *nulls as f64);
+        if own.is_empty() {
+            return counted(distinct_left(distinct as f64, values, values * rows_left / row_count));
+        }
+        // What is asked of the column itself removes values; what is asked of others, rows.
+        let values_left = self.count(&own);
+        counted(distinct_left(distinct as f64 * values_left / values, values_left, rows_left))
+    }
+}
+
+/// `statistics` with `share` of the rows left, which distinct counts know of already.
+fn scaled(statistics: Statistics, columns: &[ColumnId], predicates: &[ConditionOn], share: f64) -> Statistics {
     let mut statistics = statistics.to_inexact();
     statistics.num_rows = scaled_count(statistics.num_rows, share);
     statistics.total_byte_size = scaled_count(statistics.total_byte_size, share);
@@ -63,9 +103,22 @@ fn scaled(
             Some(_) => Precision::Exact(0),
             None => scaled_count(column_statistics.null_count, share),
         };
-        column_statistics.distinct_count = Precision::Absent;
     }
     statistics
+}
+
+/// Distinct values among `left` of `rows` rows that have `distinct` of them, each equally often: Yao, CACM 1977, in the
+/// limit of many rows. A value goes when all its rows do.
+fn distinct_left(distinct: f64, rows: f64, left: f64) -> f64 {
+    if left >= rows || distinct <= 0.0 {
+        return distinct;
+    }
+    let rows_each = (rows / distinct).max(1.0);
+    (distinct * (1.0 - (1.0 - left / rows).powf(rows_each))).min(left)
+}
+
+fn counted(distinct: f64) -> Precision<usize> {
+    Precision::Inexact(distinct.round().max(1.0) as usize)
 }
 
 fn scaled_count(count: Precision<usize>, share: f64) -> Precision<usize> {
@@ -81,10 +134,36 @@ fn column_statistics(version: &TableVersion, column: ColumnId, chunks: &[&ChunkM
     statistics.null_count = Precision::Exact(null_count as usize);
     statistics.byte_size = Precision::Inexact(decoded_bytes(column_type, at, row_count, chunks) as usize);
     (statistics.min_value, statistics.max_value) = bounds(column_type, at, chunks);
-    if version.def.primary_key == [column] {
-        statistics.distinct_count = Precision::Inexact(row_count as usize);
+    statistics.distinct_count = distinct_count(version, column, row_count - null_count);
+    if let (Precision::Inexact(distinct), Some(width)) = (statistics.distinct_count, integer_width(&statistics)) {
+        statistics.distinct_count = counted(width.min(distinct as f64));
     }
     statistics
+}
+
+/// Distinct values of a column in chunks that have so many values of it.
+fn distinct_count(version: &TableVersion, column: ColumnId, value_count: u64) -> Precision<usize> {
+    if version.def.primary_key == [column] {
+        return Precision::Inexact(value_count as usize);
+    }
+    let Some(distinct) = version.distinct_count(column).filter(|_| value_count > 0) else { return Precision::Absent };
+    let values =
+        |chunk: &ChunkMeta| u64::from(chunk.row_count - chunk.segments[usize::from(column.0)].zone_map.null_count);
+    let all: u64 = version.chunks.iter().map(|chunk| values(chunk)).sum();
+    counted(distinct_left(distinct.min(all as f64), all as f64, value_count as f64))
+}
+
+/// Values that there can be from the smallest to the largest, where they are integers.
+pub(crate) fn integer_width(statistics: &ColumnStatistics) -> Option<f64> {
+    let integer = |value: &ScalarValue| match value {
+        ScalarValue::Int16(value) => value.map(f64::from),
+        ScalarValue::Int32(value) | ScalarValue::Date32(value) => value.map(f64::from),
+        ScalarValue::Int64(value) => value.map(|value| value as f64),
+        ScalarValue::Decimal128(value, _, _) => value.map(|value| value as f64),
+        _ => None,
+    };
+    let (min, max) = (statistics.min_value.get_value()?, statistics.max_value.get_value()?);
+    Some(integer(max)? - integer(min)? + 1.0)
 }
 
 /// The smallest and largest value over `chunks`; absent when some chunk with values has no bound.
@@ -137,11 +216,11 @@ fn decoded_bytes(column_type: ColumnType, at: usize, row_count: u64, chunks: &[&
 }
 
 /// Estimated share of the rows of `chunk` that satisfy all `predicates`.
-pub fn selectivity(chunk: &ChunkMeta, predicates: &[(ColumnId, ColumnPredicate)]) -> f64 {
-    predicates.iter().map(|(column, predicate)| selectivity_of(chunk, *column, predicate)).product()
+fn selectivity(version: &TableVersion, chunk: &ChunkMeta, predicates: &[&ConditionOn]) -> f64 {
+    predicates.iter().map(|(column, predicate)| selectivity_of(version, chunk, *column, predicate)).product()
 }
 
-fn selectivity_of(chunk: &ChunkMeta, column: ColumnId, predicate: &ColumnPredicate) -> f64 {
+fn selectivity_of(version: &TableVersion, chunk: &ChunkMeta, column: ColumnId, predicate: &ColumnPredicate) -> f64 {
     let zone_map = &chunk.segments[usize::from(column.0)].zone_map;
     match zone_map.verdict(predicate, chunk.row_count) {
         Verdict::None => return 0.0,
@@ -150,8 +229,11 @@ fn selectivity_of(chunk: &ChunkMeta, column: ColumnId, predicate: &ColumnPredica
     }
     let nulls = f64::from(zone_map.null_count) / f64::from(chunk.row_count);
     let spread = zone_map.min.as_ref().zip(zone_map.max.as_ref()).and_then(|(min, max)| Spread::new(min, max));
-    // Of the non-null rows.
-    let equal = spread.as_ref().and_then(|spread| spread.share_of_one()).unwrap_or(SELECTIVITY_EQUAL_UNKNOWN);
+    // Of the non-null rows: no more values than the table has, than fit between the bounds, than there are rows.
+    let value_count = f64::from(chunk.row_count - zone_map.null_count);
+    let counts = [version.distinct_count(column), spread.as_ref().and_then(Spread::value_count)];
+    let distinct = counts.into_iter().flatten().reduce(f64::min);
+    let equal = distinct.map_or(SELECTIVITY_EQUAL_UNKNOWN, |distinct| 1.0 / distinct.min(value_count).max(1.0));
     let share = match predicate {
         ColumnPredicate::IsNull => return nulls,
         ColumnPredicate::IsNotNull => 1.0,
@@ -181,9 +263,9 @@ impl Spread {
         (min.is_finite() && max.is_finite()).then_some(Self { min, max, stepped })
     }
 
-    /// The share of one value, where values can be counted.
-    fn share_of_one(&self) -> Option<f64> {
-        self.stepped.then(|| 1.0 / (self.max - self.min + 1.0))
+    /// How many values there can be, where they can be counted.
+    fn value_count(&self) -> Option<f64> {
+        self.stepped.then_some(self.max - self.min + 1.0)
     }
 
     fn share_between(&self, low: &Bound<Scalar>, high: &Bound<Scalar>) -> f64 {

@@ -1,12 +1,11 @@
-//! How many rows a plan has, and how many values a column: from row counts and zone maps, and the usual guesses above
-//! (System R, section 4). Join order and build sides hang on these numbers; no answer does.
+//! How many rows a plan has, and how many values a column: from row counts, zone maps and sketches, and the usual guesses
+//! above (System R, section 4). Join order and build sides hang on these numbers; no answer does.
 
-use braid_base::ColumnId;
 use braid_scan::{ScanSpec, prune};
 use braid_storage::TableVersion;
-use datafusion::common::ScalarValue;
+use datafusion::common::ColumnStatistics;
 
-use crate::table_statistics::table_statistics;
+use crate::table_statistics::{integer_width, table_statistics};
 
 /// Share of rows that a condition keeps of which nothing is known.
 pub(super) const SELECTIVITY_UNKNOWN: f64 = 1.0 / 3.0;
@@ -32,19 +31,12 @@ impl Estimate {
         let chunks = prune(version, &spec.predicates);
         let statistics = table_statistics(version, &spec.projection, &chunks, &spec.predicates);
         let rows = statistics.num_rows.get_value().map_or(0.0, |rows| *rows as f64);
-        let distinct = |(at, column): (usize, &ColumnId)| {
-            if version.def.primary_key == [*column] {
-                return rows;
-            }
-            let bounds = &statistics.column_statistics[at];
-            let width = match (bounds.min_value.get_value(), bounds.max_value.get_value()) {
-                (Some(min), Some(max)) => integer(max).zip(integer(min)).map(|(max, min)| max - min + 1.0),
-                _ => None,
-            };
-            width.map_or(rows * DISTINCT_SHARE_UNKNOWN, |width| width.min(rows)).max(1.0)
+        let distinct = |column: &ColumnStatistics| {
+            let counted = column.distinct_count.get_value().map(|count| *count as f64);
+            let distinct = counted.or_else(|| integer_width(column)).unwrap_or(rows * DISTINCT_SHARE_UNKNOWN);
+            distinct.min(rows).max(1.0)
         };
-        let distinct = spec.projection.iter().enumerate().map(distinct).collect();
-        Self { rows, distinct }
+        Self { rows, distinct: statistics.column_statistics.iter().map(distinct).collect() }
     }
 
     /// So many of the rows, evenly.
@@ -83,15 +75,5 @@ impl Estimate {
     /// Share of the pairs of two inputs' rows whose keys are equal.
     pub(super) fn equal_share(&self, keys: &[usize], other: &Self, other_keys: &[usize]) -> f64 {
         1.0 / self.distinct_of(keys).max(other.distinct_of(other_keys)).max(1.0)
-    }
-}
-
-fn integer(value: &ScalarValue) -> Option<f64> {
-    match value {
-        ScalarValue::Int16(value) => value.map(f64::from),
-        ScalarValue::Int32(value) | ScalarValue::Date32(value) => value.map(f64::from),
-        ScalarValue::Int64(value) => value.map(|value| value as f64),
-        ScalarValue::Decimal128(value, _, _) => value.map(|value| value as f64),
-        _ => None,
     }
 }
