@@ -14,12 +14,13 @@
 //! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
 //! | [`mixed_numbers`] | a float and a numeric are computed as floats |
 //! | [`checked_arithmetic`] | integers that overflow, floats divided by zero: errors |
+//! | [`not_in`] | `NOT IN (subquery)` knows of nulls wherever it stands |
 //! | [`arithmetic_function`] | the functions the arithmetic becomes |
 //!
 //! Operators are resolved while the syntax is planned, because DataFusion would refuse some of them right there. The
-//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last
+//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last two
 //! run before DataFusion's type coercion, which then sees the types PostgreSQL would (and casts see the types that sums
-//! really have); the last runs after it, when both sides of an operator have one type.
+//! really have); those run after it, when both sides of an operator have one type.
 
 mod arithmetic_function;
 mod checked_arithmetic;
@@ -29,6 +30,7 @@ mod function_types;
 mod integer_literals;
 mod interval_functions;
 mod mixed_numbers;
+mod not_in;
 pub(crate) mod operator_types;
 pub(crate) mod shown_cast;
 mod timestamp_difference;
@@ -57,6 +59,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(mixed_numbers::MixedNumbers),
     ];
     rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(not_in::NotIn));
     rules.push(Arc::new(checked_arithmetic::CheckedArithmetic));
     rules
 }
