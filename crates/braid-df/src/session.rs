@@ -10,6 +10,7 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::Analyzer;
 use datafusion::prelude::SessionConfig;
 
+use crate::filter_push_down::{optimizer_rules, physical_optimizer_rules};
 use crate::numeric_coercion::NumericCoercion;
 use crate::operators::{BraidQueryPlanner, OperatorSettings};
 
@@ -76,6 +77,8 @@ pub fn session_state_builder(settings: &SessionSettings) -> SessionStateBuilder 
     SessionStateBuilder::new()
         .with_query_planner(Arc::new(BraidQueryPlanner))
         .with_analyzer_rules(analyzer_rules)
+        .with_optimizer_rules(optimizer_rules())
+        .with_physical_optimizer_rules(physical_optimizer_rules())
         .with_config(session_config(settings))
         .with_runtime_env(settings.runtime.clone())
         .with_default_features()

@@ -1,0 +1,93 @@
+//! DataFusion's rules that push filters down, where they are wrong.
+//!
+//! An aggregation without groups keeps the filters above it. It has one row, whatever is below it: `SELECT * FROM (SELECT max(a), 1 AS x FROM t) WHERE x = 2` has
+//! none. DataFusion pushes a condition on the groups' columns below an aggregation, and takes one without any columns,
+//! here `1 = 2`, for one of those.
+//!
+//! Physical plans keep their filters where they are. DataFusion follows columns by name, and past a join whose sides have
+//! columns of one name it takes a condition on both sides for one on the other side alone. What it would gain is nothing:
+//! scans have got their filters from the logical plan, and take from physical plans only what is learnt while they run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+
+/// The rule's name.
+const PUSH_DOWN_FILTER: &str = "push_down_filter";
+
+/// The name of the physical rule, which is not that of the one for what is learnt while plans run.
+const PHYSICAL_FILTER_PUSH_DOWN: &str = "FilterPushdown";
+
+type Rule = Arc<dyn OptimizerRule + Send + Sync>;
+
+/// DataFusion's physical rules without the one that follows filters' columns by name.
+pub(crate) fn physical_optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    rules.retain(|rule| rule.name() != PHYSICAL_FILTER_PUSH_DOWN);
+    rules
+}
+
+/// DataFusion's rules, with the one that pushes filters down guarded.
+pub(crate) fn optimizer_rules() -> Vec<Rule> {
+    let guarded = |rule: Rule| match rule.name() {
+        PUSH_DOWN_FILTER => Arc::new(FilterPushDown { rule }),
+        _ => rule,
+    };
+    Optimizer::new().rules.into_iter().map(guarded).collect()
+}
+
+struct FilterPushDown {
+    rule: Rule,
+}
+
+impl fmt::Debug for FilterPushDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rule.fmt(f)
+    }
+}
+
+impl OptimizerRule for FilterPushDown {
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.rule.apply_order()
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if filters_one_group(&plan) {
+            return Ok(Transformed::no(plan));
+        }
+        self.rule.rewrite(plan, config)
+    }
+}
+
+/// Whether a filter, or filters that the rule would make one of, stands on an aggregation without groups.
+fn filters_one_group(plan: &LogicalPlan) -> bool {
+    let LogicalPlan::Filter(filter) = plan else { return false };
+    match &*filter.input {
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        below => filters_one_group(below),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_are_there_to_be_guarded_and_left_out() {
+        let rules = optimizer_rules();
+        assert_eq!(rules.iter().filter(|rule| rule.name() == PUSH_DOWN_FILTER).count(), 1);
+        assert_eq!(rules.len(), Optimizer::new().rules.len());
+        assert_eq!(physical_optimizer_rules().len() + 1, PhysicalOptimizer::new().rules.len());
+    }
+}
