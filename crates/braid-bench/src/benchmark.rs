@@ -6,7 +6,8 @@ use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
 use crate::benchmarks::{
-    cold_scan, footprint, load, one_pass, query_sets, scan_sharing, spilling, tpch_check, tpch_mix, tpch_power,
+    cold_scan, differential, footprint, load, one_pass, query_sets, scan_sharing, spilling, tpch_check, tpch_mix,
+    tpch_power,
 };
 use crate::report::{Figure, Report, machine};
 use crate::{BenchError, Servers, tpch};
@@ -35,7 +36,13 @@ pub struct BenchOptions {
     /// Rows of the result that `footprint` streams.
     #[arg(long, default_value_t = 100_000_000)]
     pub rows: u64,
-    /// The engine that `tpch-power` runs beside Braid [default: all that are there].
+    /// Random queries that `differential` asks.
+    #[arg(long, default_value_t = 20_000)]
+    pub cases: u64,
+    /// What determines them.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// The engine that `tpch-power` and `differential` run beside Braid [default: all that are there; one of them].
     #[arg(long)]
     pub peer: Option<Peer>,
     /// Write the figures to this file as JSON.
@@ -120,6 +127,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             about: "the 22 TPC-H queries against the answers that DuckDB and PostgreSQL agree on",
             run: |options, _| Box::pin(tpch_check::run(options)),
         },
+        Benchmark {
+            name: "differential",
+            about: "random queries on random tables, beside DuckDB or DataFusion's operators: answers that differ",
+            run: |options, _| Box::pin(differential::run(options)),
+        },
     ]
 }
 
@@ -151,6 +163,9 @@ fn check_options(options: &BenchOptions) -> Result<(), BenchError> {
     }
     if options.rows == 0 || options.rows > 1_000_000_000_000 {
         return bad("rows", options.rows.to_string(), "between 1 and 10^12");
+    }
+    if options.cases == 0 || options.cases > 1_000_000_000 {
+        return bad("cases", options.cases.to_string(), "between 1 and 10^9");
     }
     match options.clients.iter().find(|&&c| c == 0 || c > 10_000) {
         Some(clients) => bad("clients", clients.to_string(), "between 1 and 10000"),

@@ -42,8 +42,7 @@ fn peers_python() -> Option<PathBuf> {
     std::env::var_os(PEERS_PYTHON).map(PathBuf::from).or(installed).filter(|python| python.exists())
 }
 
-/// A DuckDB that stays up between queries, with the tables of a directory of Parquet files in its memory. Ends when it
-/// is dropped.
+/// A DuckDB that stays up between queries, with tables in its memory. Ends when it is dropped.
 pub(crate) struct DuckDbSession {
     child: Child,
     input: ChildStdin,
@@ -66,15 +65,37 @@ pub(crate) struct QueryRun {
     pub(crate) rows: usize,
 }
 
+/// What came of a statement of [`DuckDbSession::ask`].
+#[derive(serde::Deserialize)]
+pub(crate) struct StatementReply {
+    /// Values in PostgreSQL's text format.
+    pub(crate) rows: Vec<Vec<Option<String>>>,
+    /// Why there are none.
+    pub(crate) error: Option<String>,
+}
+
 impl DuckDbSession {
-    /// Starts one and loads the tables; `None` where DuckDB is not installed. Blocks.
+    /// Starts one and loads the tables of a directory of Parquet files, for [`Self::run`]; `None` where DuckDB is not
+    /// installed. Blocks.
     ///
     /// # Errors
     /// When it does not start.
     pub(crate) fn start(parquet: &Path) -> Result<Option<Self>, BenchError> {
+        Self::start_script(include_str!("../../../bench/peers/duckdb_session.py"), &[parquet])
+    }
+
+    /// Starts one without tables, for [`Self::ask`]; `None` where DuckDB is not installed. Blocks.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(crate) fn without_tables() -> Result<Option<Self>, BenchError> {
+        Self::start_script(include_str!("../../../bench/peers/duckdb_statements.py"), &[])
+    }
+
+    fn start_script(script: &str, arguments: &[&Path]) -> Result<Option<Self>, BenchError> {
         let Some(python) = peers_python() else { return Ok(None) };
         let mut command = Command::new(&python);
-        command.arg("-c").arg(include_str!("../../../bench/peers/duckdb_session.py")).arg(parquet);
+        command.arg("-c").arg(script).args(arguments);
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|source| BenchError::File { path: python, source })?;
         let input = child.stdin.take().expect("standard input is piped");
@@ -90,6 +111,16 @@ impl DuckDbSession {
     /// When it fails.
     pub(crate) fn run(&mut self, sql: &str) -> Result<QueryRun, BenchError> {
         let line = serde_json::Value::from(sql).to_string();
+        writeln!(self.input, "{line}").map_err(|e| BenchError::other("asking DuckDB", e))?;
+        self.answer()
+    }
+
+    /// Runs statements, one after the other; those that fail say why. Blocks.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(crate) fn ask(&mut self, statements: &[String]) -> Result<Vec<StatementReply>, BenchError> {
+        let line = serde_json::Value::from(statements).to_string();
         writeln!(self.input, "{line}").map_err(|e| BenchError::other("asking DuckDB", e))?;
         self.answer()
     }

@@ -8,6 +8,7 @@
 //! | [`closed_loop`] | N clients without think time, and what they measure |
 //! | [`benchmark`] | the registry: one command per benchmark, their common options |
 //! | [`benchmarks`](mod@benchmarks) | the benchmarks, one file each |
+//! | `differential` | random SQL that two engines are asked |
 //! | [`parquet_client`] | DataFusion over Parquet files, to compare with |
 //! | `duckdb` | DuckDB beside Braid in the same run, where it is installed |
 //! | [`report`] | figures with goals, for people and as JSON |
@@ -25,6 +26,7 @@ pub mod client;
 pub mod closed_loop;
 pub mod data_directory;
 pub mod demo;
+mod differential;
 mod duckdb;
 pub mod error;
 pub mod parquet_client;

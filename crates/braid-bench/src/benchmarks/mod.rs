@@ -1,6 +1,7 @@
 //! The benchmarks, one file each, named as on the command line.
 
 pub mod cold_scan;
+pub mod differential;
 pub mod footprint;
 pub mod load;
 pub mod one_pass;

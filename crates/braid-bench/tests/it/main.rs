@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use braid_bench::benchmark::Peer;
 use braid_bench::client::{Client, SessionClient};
 use braid_bench::closed_loop::closed_loop;
 use braid_bench::data_directory::open_tpch;
@@ -30,6 +31,8 @@ fn options(directory: &Path) -> BenchOptions {
         buffer: None,
         connections: 1,
         rows: 1,
+        cases: 300,
+        seed: 1,
         json: Some(directory.join("figures.json")),
     }
 }
@@ -88,6 +91,18 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
 
     let power = run("tpch-power", &options).await;
     assert!(value(&power, "Braid / DataFusion on Parquet") > 0.0);
+}
+
+/// Beside DataFusion's operators, which are there everywhere: DuckDB is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn random_queries_have_the_same_answers_on_both_kinds_of_operators() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = BenchOptions { peer: Some(Peer::Operators), ..options(directory.path()) };
+    let report = run("differential", &options).await;
+    assert_eq!(value(&report, "differences"), 0.0, "the cases are printed above");
+    assert!(value(&report, "answers that agree") >= 280.0, "{report:?}");
+    assert!(value(&report, "rows in them") >= 1000.0, "{report:?}");
+    assert!(!directory.path().join("differential-scratch").exists(), "the benchmark cleans up behind itself");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,6 +33,8 @@ async fn tiny_database(directory: &Path) -> Arc<Database> {
         buffer: None,
         connections: 1,
         rows: 1,
+        cases: 300,
+        seed: 1,
         json: None,
     };
     open_tpch(&options, None).await.unwrap()

@@ -182,6 +182,10 @@ impl MemoryBudget for Watched {
     fn shrink(&self, bytes: usize) {
         self.budget.shrink(bytes);
     }
+
+    fn free(&self) -> usize {
+        self.budget.free()
+    }
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! `differential`: random queries on random tables, answered by Braid and by another engine: DuckDB, or without it
+//! DataFusion's operators on the same plans, which tells Braid's operators from DataFusion's and nothing of the planner.
+//!
+//! A case that differs is printed in its smallest form, as SQL that makes its tables and asks, with the seed that finds it
+//! again. It goes on after that: how many differ is its figure.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use braid_base::ByteSize;
+use braid_engine::{Config, Database};
+use parking_lot::Mutex;
+
+use crate::benchmark::{BenchResult, Peer};
+use crate::differential::engines::{Braid, PeerEngine};
+use crate::differential::hunt::{CASES_OF_TABLES, Hunt, Tally};
+use crate::duckdb::{DuckDbSession, PEERS_PYTHON};
+use crate::report::{Figure, Goal};
+use crate::{BenchError, BenchOptions};
+
+/// Cores for a query: more than most machines of a test have, so that workers do meet.
+const WORKERS: usize = 4;
+
+/// Runs it.
+pub async fn run(options: &BenchOptions) -> BenchResult {
+    let scratch = options.data.join("differential-scratch");
+    remove(&scratch)?;
+    std::fs::create_dir_all(&scratch).map_err(|source| BenchError::File { path: scratch.clone(), source })?;
+    let result = hunt(options, &scratch).await;
+    remove(&scratch)?;
+    result
+}
+
+async fn hunt(options: &BenchOptions, scratch: &Path) -> BenchResult {
+    let mut config = Config::new(scratch.join("braid"));
+    config.buffer = options.buffer.unwrap_or(ByteSize::mib(64));
+    config.target_partitions = WORKERS;
+    let database = Database::open(config).await?;
+    let (peer, name) = peer(options, &database).await?;
+    println!("{} cases beside {name}, seed {}", options.cases, options.seed);
+    let mut hunt = Hunt::new(&database, peer).await?;
+    let (mut tally, start) = (Tally::default(), Instant::now());
+    while tally.cases < options.cases {
+        let seed = options.seed.wrapping_add(tally.cases / CASES_OF_TABLES);
+        let count = CASES_OF_TABLES.min(options.cases - tally.cases);
+        hunt.run(seed, count, &mut tally, &mut |finding| println!("{finding}")).await?;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    drop(hunt);
+    database.close().await;
+    Ok(figures(tally, seconds))
+}
+
+fn figures(tally: Tally, seconds: f64) -> Vec<Figure> {
+    let count = |name: &str, value: u64| Figure::new(name, value as f64, "");
+    vec![
+        count("cases", tally.cases),
+        count("answers that agree", tally.agreed),
+        count("rows in them", tally.rows),
+        count("refused by Braid", tally.refused),
+        count("failed in both", tally.both_failed),
+        count("failed in the peer alone", tally.peer_failed),
+        count("differences", tally.differed).with_goal(Goal::AtMost(0.0)),
+        Figure::new("time", seconds, "s"),
+        Figure::new("cases", tally.cases as f64 / seconds, "1/s"),
+    ]
+}
+
+/// The peer that is asked for; DuckDB if it is there and nothing is asked for.
+async fn peer(options: &BenchOptions, database: &Arc<Database>) -> Result<(PeerEngine, String), BenchError> {
+    let bad = |reason: &str| BenchError::BadOption {
+        option: "peer",
+        value: format!("{:?}", options.peer).to_lowercase(),
+        reason: reason.to_owned(),
+    };
+    if options.peer == Some(Peer::Datafusion) {
+        return Err(bad("random queries are compared with operators or duckdb"));
+    }
+    if options.peer != Some(Peer::Operators) {
+        let started = tokio::task::spawn_blocking(DuckDbSession::without_tables).await;
+        if let Some(session) = started.map_err(|e| BenchError::other("starting DuckDB", e))?? {
+            let name = format!("DuckDB {}", session.version);
+            return Ok((PeerEngine::DuckDb(Arc::new(Mutex::new(session))), name));
+        }
+        if options.peer.is_some() {
+            return Err(bad(&format!("it is not installed: run bench/peers/run.sh once, or set {PEERS_PYTHON}")));
+        }
+    }
+    let session = Braid::new(database, "datafusion").await?;
+    Ok((PeerEngine::Operators(session), "DataFusion's operators".to_owned()))
+}
+
+fn remove(directory: &Path) -> Result<(), BenchError> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(BenchError::File { path: directory.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,58 @@
+//! Choices by one seeded generator.
+
+use braid_base::{Random, SeededRandom};
+
+/// A source of choices, determined by its seed.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    random: SeededRandom,
+}
+
+impl Draw {
+    /// The choices of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { random: SeededRandom::new(seed) }
+    }
+
+    /// A number in `0..bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.random.below(bound as u64) as usize
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + self.random.below((high - low) as u64 + 1) as i64
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.random.chance(percent, 100)
+    }
+
+    /// One of them. Panics if there is none.
+    pub fn choose<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+        &among[self.below(among.len())]
+    }
+
+    /// The position of one of several weights, each as likely as it weighs.
+    pub fn weighted(&mut self, weights: &[usize]) -> usize {
+        let mut at = self.below(weights.iter().sum());
+        for (position, weight) in weights.iter().enumerate() {
+            if at < *weight {
+                return position;
+            }
+            at -= weight;
+        }
+        weights.len() - 1
+    }
+
+    /// Some `count` of them, each at most once, in random order; all where there are no more.
+    pub fn sample<'a, T>(&mut self, among: &'a [T], count: usize) -> Vec<&'a T> {
+        let mut left: Vec<&T> = among.iter().collect();
+        let mut sample = Vec::new();
+        while sample.len() < count && !left.is_empty() {
+            sample.push(left.swap_remove(self.below(left.len())));
+        }
+        sample
+    }
+}

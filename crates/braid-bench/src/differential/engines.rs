@@ -1,0 +1,130 @@
+//! Whoever answers: Braid, DataFusion's operators on Braid's scans, DuckDB.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use braid_engine::Database;
+use futures::FutureExt;
+use parking_lot::Mutex;
+
+use super::schema::Table;
+use crate::BenchError;
+use crate::answer::Answer;
+use crate::client::{Client, SessionClient};
+use crate::duckdb::{DuckDbSession, StatementReply};
+
+/// What an engine says to a statement.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// Its rows.
+    Rows(Answer),
+    /// It does not know how: SQLSTATE 0A000.
+    Refused,
+    /// An error.
+    Failed(String),
+}
+
+/// Longest time for a statement; no case is meant to take a hundredth of it.
+const STATEMENT_TIMEOUT: &str = "60s";
+
+/// A session of Braid.
+pub struct Braid {
+    client: SessionClient,
+}
+
+impl Braid {
+    /// A session on `operators`, `braid` or `datafusion`.
+    pub async fn new(database: &Arc<Database>, operators: &str) -> Result<Self, BenchError> {
+        let mut client = SessionClient::new(database);
+        client
+            .run(&format!("set statement_timeout = '{STATEMENT_TIMEOUT}'; set braid.operators = {operators}"))
+            .await?;
+        Ok(Self { client })
+    }
+
+    /// Drops the tables that are there and makes these.
+    pub async fn load(&mut self, tables: &[Table]) -> Result<(), BenchError> {
+        for statement in statements(tables) {
+            self.client.run(&statement).await?;
+        }
+        Ok(())
+    }
+
+    /// Its answer.
+    pub async fn ask(&mut self, sql: &str) -> Reply {
+        // A panic is a finding like any other; the session has no state that it could leave half changed.
+        match AssertUnwindSafe(self.client.answer(sql)).catch_unwind().await {
+            Ok(Ok(answer)) => Reply::Rows(answer),
+            Ok(Err(BenchError::Engine(error))) if error.sqlstate() == "0A000" => Reply::Refused,
+            Ok(Err(error)) => Reply::Failed(error.to_string()),
+            Err(_) => Reply::Failed("a panic".to_owned()),
+        }
+    }
+}
+
+/// Whom Braid is compared with.
+pub enum PeerEngine {
+    /// DataFusion's operators.
+    Operators(Braid),
+    /// DuckDB.
+    DuckDb(Arc<Mutex<DuckDbSession>>),
+}
+
+impl PeerEngine {
+    /// Makes the tables where they are its own.
+    pub async fn load(&mut self, tables: &[Table]) -> Result<(), BenchError> {
+        if let Self::DuckDb(session) = self {
+            let replies = ask_duckdb(session.clone(), statements(tables)).await?;
+            if let Some(error) = replies.into_iter().find_map(|reply| reply.error) {
+                return Err(BenchError::other("making tables in DuckDB", error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Its answers.
+    pub async fn ask(&mut self, queries: Vec<String>) -> Result<Vec<Reply>, BenchError> {
+        match self {
+            Self::Operators(session) => {
+                let mut replies = Vec::with_capacity(queries.len());
+                for query in &queries {
+                    replies.push(session.ask(query).await);
+                }
+                Ok(replies)
+            }
+            Self::DuckDb(session) => {
+                let replies = ask_duckdb(session.clone(), queries).await?;
+                Ok(replies.into_iter().map(StatementReply::into).collect())
+            }
+        }
+    }
+}
+
+impl From<StatementReply> for Reply {
+    fn from(reply: StatementReply) -> Self {
+        match reply.error {
+            Some(error) => Self::Failed(error),
+            None => {
+                let rows = reply.rows.iter().map(|row| row.iter().map(Option::as_deref).collect());
+                Self::Rows(Answer::from_wire(rows))
+            }
+        }
+    }
+}
+
+async fn ask_duckdb(
+    session: Arc<Mutex<DuckDbSession>>,
+    statements: Vec<String>,
+) -> Result<Vec<StatementReply>, BenchError> {
+    tokio::task::spawn_blocking(move || session.lock().ask(&statements))
+        .await
+        .map_err(|e| BenchError::other("waiting for DuckDB", e))?
+}
+
+fn statements(tables: &[Table]) -> Vec<String> {
+    let of_table = |table: &Table| {
+        let drop = format!("drop table if exists {}", table.name);
+        [drop, table.create()].into_iter().chain(table.inserts())
+    };
+    tables.iter().flat_map(of_table).collect()
+}
