@@ -1,12 +1,12 @@
 //! `x NOT IN (subquery)` where a null is in play: unknown as soon as x or a row of the subquery is null, unless the subquery
 //! has no rows.
 //!
-//! DataFusion knows that of one form: a condition joined by AND, an x with columns in it, a subquery that does not name
-//! the outer row. Others it plans as joins that take an unknown for false, and NOT makes true of that; or it fails. A
+//! DataFusion knows that of one form: a condition joined by AND, an x that is a column, a subquery that does not name the
+//! outer row. Others it plans as joins that take an unknown for false, and NOT makes true of that; or it fails. A
 //! WHERE or HAVING only asks what is true, so there such a NOT IN, wherever AND, OR and NOT are all that stands above it, is
 //!
 //! - with an outer row, or without a column in x: NOT EXISTS a row for which `x = row` is not false;
-//! - else, under OR: NOT EXISTS an equal row, and NOT EXISTS a null one, and x is not null or NOT EXISTS a row at all. All
+//! - else: NOT EXISTS an equal row, and NOT EXISTS a null one, and x is not null or NOT EXISTS a row at all. All
 //!   three have equalities or nothing to look for, where the short form would compare all pairs.
 //!
 //! Left as they are: NOT IN within other expressions, an x that is a subquery itself or of a row further out, and an x with
@@ -82,7 +82,7 @@ impl Condition<'_> {
         let is_correlated = !subquery.outer_ref_columns.is_empty();
         let rows = Rows::of(subquery, is_correlated)?;
         let has_nulls = value.nullable(self.schema)? || rows.may_be_null();
-        let is_known = self.is_conjunct && has_columns && !is_correlated;
+        let is_known = self.is_conjunct && is_column(value) && !is_correlated;
         let is_ambiguous = is_correlated && rows.has_any_column_of(value)?;
         if is_nested || is_known || is_ambiguous || !has_nulls {
             return Ok(Expr::InSubquery(membership));
@@ -112,6 +112,15 @@ impl Condition<'_> {
             other => Ok(Transformed::no(other)),
         })?;
         Ok(outer.data)
+    }
+}
+
+/// Whether an expression stays one of a column; others may be constants once they are simplified.
+fn is_column(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Cast(cast) => is_column(&cast.expr),
+        _ => false,
     }
 }
 
