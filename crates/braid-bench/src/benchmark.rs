@@ -45,6 +45,9 @@ pub struct BenchOptions {
     /// The engine that `tpch-power` and `differential` run beside Braid [default: all that are there; one of them].
     #[arg(long)]
     pub peer: Option<Peer>,
+    /// Draw the growth that `one-pass` measures to this file, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -11,9 +11,11 @@
 //! | `differential` | random SQL that two engines are asked |
 //! | [`parquet_client`] | DataFusion over Parquet files, to compare with |
 //! | `duckdb` | DuckDB beside Braid in the same run, where it is installed |
+//! | `plot` | curves on logarithmic axes, as SVG |
 //! | [`report`] | figures with goals, for people and as JSON |
 //! | [`data_directory`] | where databases and Parquet files of a scale lie |
 //! | [`server`] | how a caller lends running servers to what must be measured over the wire |
+//! | `summary` | many measurements as one number |
 //! | [`demo`] | the first thing a user runs: one table, scan sharing off and on |
 //! | [`error`] | why a benchmark could not be run |
 //!
@@ -30,8 +32,10 @@ mod differential;
 mod duckdb;
 pub mod error;
 pub mod parquet_client;
+mod plot;
 pub mod report;
 pub mod server;
+mod summary;
 pub mod tpch;
 
 pub use benchmark::{BenchOptions, Benchmark, benchmarks, run_benchmark};

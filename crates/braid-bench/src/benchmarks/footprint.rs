@@ -18,6 +18,7 @@ use crate::client::{Client, WireClient};
 use crate::data_directory::{database_directory, open_tpch};
 use crate::report::{Figure, Goal};
 use crate::server::{ProcessStarter, ServerProcess};
+use crate::summary::median;
 use crate::tpch::{STORED_SCALES, check_query, query};
 use crate::{BenchError, BenchOptions, Servers};
 
@@ -192,10 +193,4 @@ async fn log_in_and_ask(server: &ServerProcess) -> Result<WireClient, BenchError
 
 fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
-}
-
-/// The middle one, of an odd number.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -31,7 +31,9 @@ use crate::benchmark::BenchResult;
 use crate::client::{Client, SessionClient};
 use crate::data_directory::{open_tpch, tpch_parquet};
 use crate::duckdb::DuckDbSession;
+use crate::plot::{Curve, Plot, Stroke};
 use crate::report::{Figure, Goal, number, plain_table, right};
+use crate::summary::{geometric_mean, median};
 use crate::tpch::{MIX_NUMBERS, SharedQueries, TpchSources};
 use crate::{BenchError, BenchOptions};
 
@@ -71,21 +73,49 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         .await
         .map_err(|e| BenchError::other("starting DuckDB", e))??;
     let mut figures = Vec::new();
-    let mut alone = Vec::new();
+    let (mut alone, mut growth) = (Vec::new(), Vec::new());
     for number in MIX_NUMBERS {
         let of_type = Alone::measure(number, &database, &tables, &mut duckdb).await?;
         check(&database, &tables, number).await?;
-        figures.extend(compare(options, &tables, &[number], &format!("Q{number}"), of_type).await?);
+        let compared = compare(options, &tables, &[number], &format!("Q{number}"), of_type).await?;
+        figures.extend(compared.figures);
+        growth.push(Curve { name: format!("Q{number}"), points: compared.passes_s, stroke: Stroke::Thin });
         alone.push(of_type);
     }
     figures.extend(one_query(&alone));
-    figures.extend(compare(options, &tables, &MIX_NUMBERS, "mix", Alone::mean(&alone)).await?);
+    let mix = compare(options, &tables, &MIX_NUMBERS, "mix", Alone::mean(&alone)).await?;
+    figures.extend(mix.figures);
+    growth.push(Curve { name: "mix of all".to_owned(), points: mix.passes_s, stroke: Stroke::Thick });
+    growth.push(Curve { name: "mix, DuckDB".to_owned(), points: mix.duckdb_s, stroke: Stroke::Dashed });
+    if let Some(path) = &options.plot {
+        plot(options, growth).write_svg(path)?;
+    }
     let memory =
         ResidentMemory::of(std::process::id()).map_err(|e| BenchError::other("reading this process's memory", e))?;
     let figure = Figure::new("resident at most, with the tables in memory", memory.peak_bytes as f64 / 1e6, "MB");
     // The goal is for scale 1, whose tables take 0.2 GB of it.
     figures.push(if options.scale <= 1.0 { figure.with_goal(Goal::AtMost(RESIDENT_GOAL_MB)) } else { figure });
     Ok(figures)
+}
+
+/// What passes of some types take.
+struct Compared {
+    figures: Vec<Figure>,
+    /// Numbers of queries, seconds of a pass.
+    passes_s: Vec<(f64, f64)>,
+    /// Numbers of queries, DuckDB's seconds; none where it is not installed.
+    duckdb_s: Vec<(f64, f64)>,
+}
+
+/// How a pass grows with its queries.
+fn plot(options: &BenchOptions, curves: Vec<Curve>) -> Plot {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Plot {
+        title: format!("Q queries in one pass, TPC-H at scale {}, {cores} cores", options.scale),
+        x_label: "Q".to_owned(),
+        y_label: "seconds".to_owned(),
+        curves: curves.into_iter().filter(|curve| !curve.points.is_empty()).collect(),
+    }
 }
 
 /// Some types at every number of queries, which are divided among the types.
@@ -95,10 +125,10 @@ async fn compare(
     numbers: &[u8],
     name: &str,
     alone: Alone,
-) -> BenchResult {
+) -> Result<Compared, BenchError> {
     let header = ["queries", "different", "sets", "one pass s", "queries/s", "alone s", "DuckDB s", "DuckDB / pass"];
     let mut table = plain_table(&header);
-    let mut figures = Vec::new();
+    let (mut figures, mut passes_s, mut alone_s) = (Vec::new(), Vec::new(), Vec::new());
     // Fewer queries than types would not be the workload that the others are asked.
     for count in QUERY_COUNTS.into_iter().filter(|count| *count >= numbers.len()) {
         let share = |at: usize| count / numbers.len() + usize::from(at < count % numbers.len());
@@ -117,7 +147,9 @@ async fn compare(
             right(duckdb_s.map_or_else(String::new, |s| number(s / median_s))),
         ]);
         figures.push(Figure::new(format!("{name}: one pass of {count}"), median_s, "s"));
+        passes_s.push((count as f64, median_s));
         if let Some(duckdb_s) = duckdb_s {
+            alone_s.push((count as f64, duckdb_s));
             let figure = Figure::new(format!("{name}: DuckDB / one pass of {count}"), duckdb_s / median_s, "");
             let goal = MIX_GOALS.iter().find(|(queries, _)| numbers.len() > 1 && *queries == count);
             figures.push(goal.map_or(figure.clone(), |(_, times)| figure.with_goal(Goal::AtLeast(*times))));
@@ -125,16 +157,16 @@ async fn compare(
     }
     println!("{name}, hot; alone and on DuckDB: one after the other, in proportion to {ALONE_MAX} queries of a type");
     println!("{table}");
-    Ok(figures)
+    Ok(Compared { figures, passes_s, duckdb_s: alone_s })
 }
 
 /// What a pass of one query costs beside the query alone.
 fn one_query(alone: &[Alone]) -> Vec<Figure> {
     let mut table = plain_table(&["query", "text ms", "bound plan ms", "pass of one ms", "ratio to the faster"]);
-    let mut logarithms = 0.0;
+    let mut ratios = Vec::new();
     for (query, times) in MIX_NUMBERS.iter().zip(alone) {
         let ratio = times.pass_of_one_s / times.text_s.min(times.bound_s);
-        logarithms += ratio.ln();
+        ratios.push(ratio);
         table.add_row([
             right(format!("Q{query}")),
             right(number(times.text_s * 1e3)),
@@ -144,7 +176,7 @@ fn one_query(alone: &[Alone]) -> Vec<Figure> {
         ]);
     }
     println!("one query, alone and as a pass, in turn\n{table}");
-    let mean = (logarithms / alone.len() as f64).exp();
+    let mean = geometric_mean(&ratios);
     let figure =
         Figure::new("a pass of one query / the query alone, in whichever form is faster, geometric mean", mean, "");
     vec![figure.with_goal(Goal::AtMost(ONE_QUERY_GOAL))]
@@ -252,11 +284,6 @@ async fn passes(options: &BenchOptions, tables: &TpchSources, queries: &[SharedQ
         }
     }
     Ok(Passes { median_s: median(seconds), distinct_count, set_count })
-}
-
-fn median(mut seconds: Vec<f64>) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
 }
 
 /// What a pass gives.

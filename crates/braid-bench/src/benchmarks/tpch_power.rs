@@ -15,6 +15,7 @@ use crate::data_directory::{open_tpch, tpch_parquet};
 use crate::duckdb::DuckDbSession;
 use crate::parquet_client::ParquetClient;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::summary::{geometric_mean, median};
 use crate::tpch::query;
 use crate::{BenchError, BenchOptions};
 
@@ -167,23 +168,4 @@ async fn median_ms(client: &mut dyn Client, sql: &str) -> Result<f64, BenchError
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     Ok(median(times))
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-fn geometric_mean(values: &[f64]) -> f64 {
-    (values.iter().copied().map(f64::ln).sum::<f64>() / values.len() as f64).exp()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_geometric_mean_weighs_ratios() {
-        assert!((geometric_mean(&[1.0, 4.0, 16.0]) - 4.0).abs() < 1e-12);
-    }
 }

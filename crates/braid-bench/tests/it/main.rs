@@ -33,6 +33,7 @@ fn options(directory: &Path) -> BenchOptions {
         rows: 1,
         cases: 300,
         seed: 1,
+        plot: Some(directory.join("growth.svg")),
         json: Some(directory.join("figures.json")),
     }
 }
@@ -82,6 +83,9 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
 
     let pass = run("one-pass", &options).await;
     assert!(value(&pass, "mix: one pass of 1024") > 0.0, "{pass:?}");
+    let plot = std::fs::read_to_string(directory.path().join("growth.svg")).unwrap();
+    // Of each type at six numbers of queries, of the mix at those that all types have a part in.
+    assert!(plot.contains("\nQ13\n") && plot.matches("<circle").count() >= 8 * 6 + 4, "{plot}");
 
     let spilling = run("spilling", &options).await;
     assert!(value(&spilling, "time with 1/10 of the memory, of that with plenty, worst query") > 0.0, "{spilling:?}");

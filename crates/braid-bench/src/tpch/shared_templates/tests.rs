@@ -35,6 +35,7 @@ async fn tiny_database(directory: &Path) -> Arc<Database> {
         rows: 1,
         cases: 300,
         seed: 1,
+        plot: None,
         json: None,
     };
     open_tpch(&options, None).await.unwrap()

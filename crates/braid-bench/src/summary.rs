@@ -1,0 +1,28 @@
+//! Many measurements as one number.
+
+/// The middle one, of an odd number; of an even number the upper of the two. Panics where there is none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The mean that gives ratios their due: of a half and a double it is one.
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().copied().map(f64::ln).sum::<f64>() / values.len() as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_geometric_mean_weighs_ratios() {
+        assert!((geometric_mean(&[1.0, 4.0, 16.0]) - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_median_does_not_ask_for_order() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![2.0, 1.0]), 2.0);
+    }
+}
