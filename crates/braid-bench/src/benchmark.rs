@@ -6,8 +6,8 @@ use braid_base::ByteSize;
 use futures::future::BoxFuture;
 
 use crate::benchmarks::{
-    cold_scan, differential, footprint, load, one_pass, query_sets, scan_sharing, spilling, tpch_check, tpch_mix,
-    tpch_power,
+    cold_scan, differential, footprint, join_order, load, one_pass, query_sets, scan_sharing, spilling, tpch_check,
+    tpch_mix, tpch_power,
 };
 use crate::report::{Figure, Report, machine};
 use crate::{BenchError, Servers, tpch};
@@ -114,6 +114,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "spilling",
             about: "a sort, groups and a join with a half and a tenth of the memory that they need: time, bytes written",
             run: |options, _| Box::pin(spilling::run(options)),
+        },
+        Benchmark {
+            name: "join-order",
+            about: "the 22 TPC-H queries in other join orders than the chosen one: what a wrong order costs",
+            run: |options, _| Box::pin(join_order::run(options)),
         },
         Benchmark {
             name: "tpch-mix",

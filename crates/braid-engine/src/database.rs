@@ -205,6 +205,10 @@ impl Database {
         }
         if let Some(operators) = options.extensions.get_mut::<OperatorSettings>() {
             operators.braid = settings.get("braid.operators") != Some("datafusion");
+            let rule = settings.get("braid.join_order").and_then(|rule| rule.parse().ok());
+            operators.join_order = rule.unwrap_or_default();
+            let seed = settings.get("braid.join_order_seed").and_then(|seed| seed.parse().ok());
+            operators.join_order_seed = seed.unwrap_or_default();
         }
         Planner::new(state, self.query_runtime(settings))
     }

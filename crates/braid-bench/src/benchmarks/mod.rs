@@ -3,6 +3,7 @@
 pub mod cold_scan;
 pub mod differential;
 pub mod footprint;
+pub mod join_order;
 pub mod load;
 pub mod one_pass;
 pub mod query_sets;

@@ -93,6 +93,10 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     let sets = run("query-sets", &options).await;
     assert!(value(&sets, "one pass of 4096 with interned sets, one worker") > 0.0, "{sets:?}");
 
+    let orders = run("join-order", &options).await;
+    assert!(value(&orders, "q05: worst order / chosen") > 0.0, "{orders:?}");
+    assert!(orders.figures.iter().all(|f| !f.figure.starts_with("q06")), "it has no joins: {orders:?}");
+
     let power = run("tpch-power", &options).await;
     assert!(value(&power, "Braid / DataFusion on Parquet") > 0.0);
 }

@@ -7,15 +7,17 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use braid_exec::join_order::imposed_order::{OrderRule, UnknownRule};
 use braid_exec::plan::Plan;
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigExtension;
-use datafusion::common::extensions_options;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, Result};
+use datafusion::common::{config_field, extensions_options};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Extension, InvariantLevel, LogicalPlan, UserDefinedLogicalNode};
@@ -30,8 +32,32 @@ extensions_options! {
     pub struct OperatorSettings {
         /// Whether Braid's own operators are used where they can be.
         pub braid: bool, default = true
+        /// In which order these join, and which sides they build.
+        pub join_order: JoinOrderRule, default = JoinOrderRule::default()
+        /// What join orders that are drawn by chance are drawn from.
+        pub join_order_seed: u64, default = 0
     }
 }
+
+/// An [`OrderRule`] as an option's value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JoinOrderRule(pub OrderRule);
+
+impl fmt::Display for JoinOrderRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for JoinOrderRule {
+    type Err = UnknownRule;
+
+    fn from_str(name: &str) -> Result<Self, UnknownRule> {
+        name.parse().map(Self)
+    }
+}
+
+config_field!(JoinOrderRule);
 
 impl ConfigExtension for OperatorSettings {
     const PREFIX: &'static str = "braid_operators";

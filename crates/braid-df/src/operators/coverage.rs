@@ -55,6 +55,8 @@ pub struct Coverage<'a> {
     pub(super) session: &'a dyn Session,
     /// Subqueries that stand for one value, with the plans that they are.
     scalars: Vec<(Subquery, Plan)>,
+    /// Graphs of joins that have been ordered so far.
+    pub(super) ordered_graphs: u64,
 }
 
 /// Translates a plan.
@@ -62,7 +64,7 @@ pub struct Coverage<'a> {
 /// # Errors
 /// The reason why it is not covered.
 pub fn cover(session: &dyn Session, logical: &LogicalPlan) -> Result<Plan, Uncovered> {
-    let mut coverage = Coverage { session, scalars: Vec::new() };
+    let mut coverage = Coverage { session, scalars: Vec::new(), ordered_graphs: 0 };
     let covered = coverage.plan(logical)?;
     let subqueries: Vec<Plan> = coverage.scalars.into_iter().map(|(_, plan)| plan).collect();
     if subqueries.is_empty() {

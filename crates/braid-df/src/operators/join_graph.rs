@@ -1,16 +1,17 @@
 //! Chains of inner joins as one graph: relations, equal columns, further conditions. The order in which SQL names tables
-//! does not matter; [`braid_exec::join_order`] decides.
+//! does not matter; [`braid_exec::join_order`] decides, by the rule that the session asks for.
 
 use std::collections::BTreeSet;
 
 use braid_exec::Expression;
 use braid_exec::expression::Comparison;
 use braid_exec::hash_join::JoinKind;
-use braid_exec::join_order::{JoinEdge, JoinTree, join_order};
+use braid_exec::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::NullEquality;
 use datafusion::logical_expr::{Join, JoinType, LogicalPlan};
 
+use super::braid_planner::OperatorSettings;
 use super::coverage::{Coverage, Covered, Uncovered, projected};
 use super::estimate::SELECTIVITY_UNKNOWN;
 
@@ -166,12 +167,20 @@ impl JoinGraph {
 }
 
 impl Coverage<'_> {
+    /// The tree that joins relations of so many rows. Each graph of a plan draws from a seed of its own.
+    pub(super) fn ordered(&mut self, rows: &[f64], edges: &[JoinEdge]) -> JoinTree {
+        let settings = self.session.config_options().extensions.get::<OperatorSettings>();
+        let (rule, seed) = settings.map_or_else(Default::default, |own| (own.join_order, own.join_order_seed));
+        self.ordered_graphs += 1;
+        rule.0.tree(seed.wrapping_add(self.ordered_graphs), rows, edges)
+    }
+
     /// A join and all inner joins right below it.
     pub(super) fn inner_joins(&mut self, join: &Join) -> Result<Covered, Uncovered> {
         let mut graph = JoinGraph::default();
         let columns = self.flatten_join(join, &mut graph)?;
         let rows: Vec<f64> = graph.relations.iter().map(|relation| relation.estimate.rows.max(1.0)).collect();
-        let tree = join_order(&rows, &graph.edges());
+        let tree = self.ordered(&rows, &graph.edges());
         let (covered, of_plan) = graph.plan(&tree);
         let place = |column: usize| {
             let column = graph.columns[column];

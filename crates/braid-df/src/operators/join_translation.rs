@@ -3,6 +3,7 @@
 
 use braid_exec::Expression;
 use braid_exec::hash_join::JoinKind;
+use braid_exec::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::{DFSchema, NullEquality};
 use datafusion::logical_expr::{Expr, ExprSchemable, Join, JoinType};
@@ -48,9 +49,12 @@ impl Coverage<'_> {
         let (left, right) = (self.plan(&join.left)?, self.plan(&join.right)?);
         let left = self.side(left, join.left.schema(), join.on.iter().map(|on| &on.0))?;
         let right = self.side(right, join.right.schema(), join.on.iter().map(|on| &on.1))?;
+        let rows = [left.covered.estimate.rows, right.covered.estimate.rows];
+        // The pairs are the same whichever side is built, and cost the same.
+        let tree = self.ordered(&rows, &[JoinEdge { relations: (0, 1), selectivity: 0.0 }]);
+        let prefers_left = matches!(tree, JoinTree::Join { build, .. } if *build == JoinTree::Relation(0));
         // NOT IN asks about all of the right side at once, so that is what is built.
-        let left_is_smaller = left.covered.estimate.rows < right.covered.estimate.rows && !join.null_aware;
-        let (kind, build_is_left) = kind_of(join.join_type, left_is_smaller)?;
+        let (kind, build_is_left) = kind_of(join.join_type, prefers_left && !join.null_aware)?;
         let residual = match &join.filter {
             None => None,
             Some(filter) => {
@@ -121,8 +125,8 @@ fn placed(column: usize, left: &JoinSide, right: &JoinSide, build_is_left: bool)
 }
 
 /// The kind of join, and whether the left side is built.
-fn kind_of(join_type: JoinType, left_is_smaller: bool) -> Result<(JoinKind, bool), Uncovered> {
-    Ok(match (join_type, left_is_smaller) {
+fn kind_of(join_type: JoinType, prefers_left: bool) -> Result<(JoinKind, bool), Uncovered> {
+    Ok(match (join_type, prefers_left) {
         (JoinType::Inner, build_is_left) => (JoinKind::Inner, build_is_left),
         (JoinType::Left, true) => (JoinKind::BuildOuter, true),
         (JoinType::Left, false) => (JoinKind::ProbeOuter, false),

@@ -23,4 +23,4 @@ mod join_graph;
 mod join_translation;
 
 pub use braid_operators_exec::BraidOperatorsExec;
-pub use braid_planner::{BraidQueryPlanner, OperatorSettings};
+pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings};

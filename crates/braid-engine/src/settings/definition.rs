@@ -68,6 +68,20 @@ const SILENT: bool = false;
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", "", Domain::Text, REPORTED, "The application's name, for logs."),
     setting(
+        "braid.join_order",
+        "cheapest",
+        Domain::OneOf(&["cheapest", "costliest", "random", "swapped"]),
+        SILENT,
+        "Which order Braid's operators join in, by the estimates; any but the cheapest is for measuring what it costs.",
+    ),
+    setting(
+        "braid.join_order_seed",
+        "0",
+        Domain::Integer(0, i64::MAX),
+        SILENT,
+        "What join orders that are random or swapped are drawn from.",
+    ),
+    setting(
         "braid.operators",
         "braid",
         Domain::OneOf(&["braid", "datafusion"]),

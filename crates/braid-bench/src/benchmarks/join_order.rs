@@ -1,0 +1,210 @@
+//! `join-order`: what a wrong join order costs. The 22 TPC-H queries as planned, beside the same queries in other orders.
+//!
+//! The other orders are `SET braid.join_order`'s: the costliest tree by the estimates, random trees, and the chosen tree with
+//! sides exchanged. None has a cross product that can be avoided. Outer and semi joins stay where SQL puts them, and only
+//! exchange sides. Orders with the plan of one before are left out; so many are taken as a quarter of the time for a
+//! measurement allows. Queries of fewer than two joins have no order to speak of.
+//!
+//! All tables lie in the buffer, times are with planning. Rounds run each order once; the median of an order's rounds
+//! counts. The worst order is then measured again, in turn with the chosen one, because of many the slowest is also the
+//! unluckiest. Every order's answer is compared with that of the chosen one.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::answer::{Answer, RowOrder};
+use crate::benchmark::BenchResult;
+use crate::client::{Client, SessionClient};
+use crate::data_directory::open_tpch;
+use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::summary::{geometric_mean, median};
+use crate::tpch::query;
+use crate::{BenchError, BenchOptions};
+
+/// Random and swapped orders that are asked for, each with a seed of its own.
+const SEEDS: u64 = 16;
+
+/// Rounds after the one that warms up.
+const ROUNDS: usize = 3;
+
+/// Times that the worst order and the chosen one are measured in turn.
+const TURNS: usize = 7;
+
+/// Fewest joins of a query that is measured.
+const JOINS_MIN: usize = 2;
+
+/// Most that the worst order may take, as a multiple of the chosen one.
+const WORST_GOAL: f64 = 2.0;
+
+/// How joins are ordered: the settings' values.
+#[derive(Clone, Copy)]
+struct Order {
+    rule: &'static str,
+    seed: u64,
+}
+
+const CHOSEN: Order = Order { rule: "cheapest", seed: 0 };
+
+impl Order {
+    /// The chosen one, the costliest one, then those that are drawn.
+    fn all() -> impl Iterator<Item = Self> {
+        let drawn = (1..=SEEDS).flat_map(|seed| ["random", "swapped"].map(|rule| Self { rule, seed }));
+        [CHOSEN, Self { rule: "costliest", seed: 0 }].into_iter().chain(drawn)
+    }
+
+    fn name(self) -> String {
+        if self.seed == 0 { self.rule.to_owned() } else { format!("{} {}", self.rule, self.seed) }
+    }
+}
+
+/// An order of a query with a plan of its own, and the times it took.
+struct Measured {
+    order: Order,
+    times_ms: Vec<f64>,
+}
+
+impl Measured {
+    fn median_ms(&self) -> f64 {
+        median(self.times_ms.clone())
+    }
+}
+
+/// What a query's orders take.
+struct Orders {
+    joins: usize,
+    count: usize,
+    chosen_ms: f64,
+    median_ms: f64,
+    worst_ms: f64,
+    worst: Order,
+}
+
+/// Runs it.
+pub async fn run(options: &BenchOptions) -> BenchResult {
+    let database = open_tpch(options, None).await?;
+    let mut client = SessionClient::new(&database);
+    let header =
+        ["query", "joins", "others", "chosen ms", "median ms", "worst ms", "median", "worst", "which is worst"];
+    let mut table = plain_table(&header);
+    let (mut figures, mut medians, mut worst) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 1..=22 {
+        let name = format!("q{at:02}");
+        let limit = Duration::from_secs_f64(options.seconds / 4.0);
+        let Some(orders) = measure(&mut client, &name, &query(at, options.scale), limit).await? else { continue };
+        medians.push(orders.median_ms / orders.chosen_ms);
+        worst.push(orders.worst_ms / orders.chosen_ms);
+        let (median, worst) = (medians[medians.len() - 1], worst[worst.len() - 1]);
+        table.add_row([
+            left(&name),
+            right(orders.joins.to_string()),
+            right(orders.count.to_string()),
+            right(number(orders.chosen_ms)),
+            right(number(orders.median_ms)),
+            right(number(orders.worst_ms)),
+            right(number(median)),
+            right(number(worst)),
+            left(&orders.worst.name()),
+        ]);
+        figures.extend([
+            Figure::new(format!("{name}: worst order / chosen"), worst, "").with_goal(Goal::AtMost(WORST_GOAL)),
+            Figure::new(format!("{name}: median order / chosen"), median, ""),
+        ]);
+    }
+    println!("other join orders than the chosen one, hot; how many times as long\n{table}");
+    let most = worst.iter().copied().fold(0.0, f64::max);
+    figures.extend([
+        Figure::new("median order / chosen, geometric mean", geometric_mean(&medians), ""),
+        Figure::new("worst order / chosen, geometric mean", geometric_mean(&worst), ""),
+        Figure::new("worst order / chosen, worst query", most, "").with_goal(Goal::AtMost(WORST_GOAL)),
+    ]);
+    Ok(figures)
+}
+
+/// Measures a query's orders; `None` where there is none but the chosen one, or too few joins.
+async fn measure(
+    client: &mut SessionClient,
+    name: &str,
+    sql: &str,
+    limit: Duration,
+) -> Result<Option<Orders>, BenchError> {
+    let (joins, mut all) = distinct_orders(client, name, sql, limit).await?;
+    if joins < JOINS_MIN || all.len() < 2 {
+        return Ok(None);
+    }
+    for _ in 0..ROUNDS {
+        for measured in &mut all {
+            take(client, measured.order).await?;
+            measured.times_ms.push(time_ms(client, sql).await?);
+        }
+    }
+    let others = &all[1..];
+    let worst = others.iter().max_by(|a, b| a.median_ms().total_cmp(&b.median_ms())).expect("there are others").order;
+    let (mut chosen_ms, mut worst_ms) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        for (order, times) in [(CHOSEN, &mut chosen_ms), (worst, &mut worst_ms)] {
+            take(client, order).await?;
+            times.push(time_ms(client, sql).await?);
+        }
+    }
+    take(client, CHOSEN).await?;
+    Ok(Some(Orders {
+        joins,
+        count: others.len(),
+        chosen_ms: median(chosen_ms),
+        median_ms: median(others.iter().map(Measured::median_ms).collect()),
+        worst_ms: median(worst_ms),
+        worst,
+    }))
+}
+
+/// A query's number of joins, and the orders that give plans of their own, the chosen one first. Runs each once, comparing
+/// answers, as long as `limit` allows but one besides the chosen one in any case.
+async fn distinct_orders(
+    client: &mut SessionClient,
+    name: &str,
+    sql: &str,
+    limit: Duration,
+) -> Result<(usize, Vec<Measured>), BenchError> {
+    let (mut plans, mut orders) = (HashSet::new(), Vec::new());
+    let mut joins = 0;
+    let mut expected: Option<Answer> = None;
+    let start = Instant::now();
+    for order in Order::all() {
+        if start.elapsed() > limit && orders.len() > 1 {
+            break;
+        }
+        take(client, order).await?;
+        let plan = client.answer(&format!("explain {sql}")).await?.rows.concat().join("\n");
+        if orders.is_empty() {
+            joins = plan.matches("Join: ").count();
+        }
+        if joins < JOINS_MIN {
+            break;
+        }
+        if !plans.insert(plan) {
+            continue;
+        }
+        let found = client.answer(sql).await?;
+        let expected = expected.get_or_insert_with(|| found.clone());
+        expected.compare(&found, RowOrder::Kept).map_err(|difference| BenchError::WrongAnswer {
+            query: format!("{name} in the order {}", order.name()),
+            difference: difference.to_string(),
+        })?;
+        orders.push(Measured { order, times_ms: Vec::new() });
+    }
+    take(client, CHOSEN).await?;
+    Ok((joins, orders))
+}
+
+/// Has the session's queries planned in an order.
+async fn take(client: &mut SessionClient, order: Order) -> Result<(), BenchError> {
+    let Order { rule, seed } = order;
+    client.run(&format!("set braid.join_order = {rule}; set braid.join_order_seed = {seed}")).await?;
+    Ok(())
+}
+
+async fn time_ms(client: &mut SessionClient, sql: &str) -> Result<f64, BenchError> {
+    let start = Instant::now();
+    client.run(sql).await?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
