@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 
 use crate::benchmarks::{
     cold_scan, differential, footprint, join_order, load, one_pass, query_sets, scan_sharing, spilling, tpch_check,
-    tpch_mix, tpch_power,
+    tpch_memory, tpch_mix, tpch_power,
 };
 use crate::report::{Figure, Report, machine};
 use crate::{BenchError, Servers, tpch};
@@ -42,7 +42,8 @@ pub struct BenchOptions {
     /// What determines them.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// The engine that `tpch-power` and `differential` run beside Braid [default: all that are there; one of them].
+    /// The engine that `tpch-power`, `tpch-memory` and `differential` run beside Braid [default: all that are there; one of
+    /// them].
     #[arg(long)]
     pub peer: Option<Peer>,
     /// Draw the growth that `one-pass` measures to this file, as SVG.
@@ -60,7 +61,7 @@ pub enum Peer {
     Operators,
     /// DataFusion on Parquet files.
     Datafusion,
-    /// DuckDB, tables in memory.
+    /// DuckDB: tables in memory, for `tpch-memory` in a file.
     Duckdb,
 }
 
@@ -129,6 +130,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "footprint",
             about: "a server's time to start, and its memory: at rest, after queries, with idle connections, streaming",
             run: |options, servers| Box::pin(footprint::run(options, servers)),
+        },
+        Benchmark {
+            name: "tpch-memory",
+            about: "the most memory each of the 22 TPC-H queries takes, in a process of its own, beside DuckDB",
+            run: |options, servers| Box::pin(tpch_memory::run(options, servers)),
         },
         Benchmark {
             name: "tpch-check",

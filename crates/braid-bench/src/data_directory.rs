@@ -1,5 +1,6 @@
 //! Where benchmarks keep their data: `ROOT/tpch-SCALE` a database, `ROOT/parquet-SCALE` the same rows as Parquet files
-//! for what Braid is compared with. Both are made when missing and reused when present.
+//! and `ROOT/duckdb-SCALE` as a file of DuckDB's for what Braid is compared with. All are made when missing and reused when
+//! present.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
+use crate::duckdb::{DUCKDB_LOAD, DuckDbLoad, run_duckdb};
 use crate::tpch::{self, Progress, TpchTable, generator};
 use crate::{BenchError, BenchOptions};
 
@@ -50,6 +52,32 @@ pub async fn tpch_parquet(options: &BenchOptions) -> Result<PathBuf, BenchError>
 /// A table's file in a directory of [`tpch_parquet`].
 pub fn parquet_file(directory: &Path, table: TpchTable) -> PathBuf {
     directory.join(format!("{table}.parquet"))
+}
+
+/// `ROOT/duckdb-SCALE/tpch.duckdb`: the rows of [`tpch_parquet`] in a file of DuckDB's own format. `None` where DuckDB is
+/// not installed.
+pub(crate) async fn duckdb_file(options: &BenchOptions) -> Result<Option<PathBuf>, BenchError> {
+    let directory = options.data.join(format!("duckdb-{}", options.scale));
+    let file = directory.join("tpch.duckdb");
+    if file.exists() {
+        return Ok(Some(file));
+    }
+    let parquet = tpch_parquet(options).await?;
+    let file_error = |path: &Path| {
+        let path = path.to_owned();
+        move |source| BenchError::File { path, source }
+    };
+    // Renamed when whole: a directory that is there is complete.
+    let unfinished = options.data.join(format!("duckdb-{}-unfinished", options.scale));
+    if unfinished.exists() {
+        fs::remove_dir_all(&unfinished).map_err(file_error(&unfinished))?;
+    }
+    let loaded: Option<DuckDbLoad> = run_duckdb(DUCKDB_LOAD, &[&parquet, &unfinished], Vec::new()).await?;
+    if loaded.is_none() {
+        return Ok(None);
+    }
+    fs::rename(&unfinished, &directory).map_err(file_error(&directory))?;
+    Ok(Some(file))
 }
 
 async fn write_parquet(table: TpchTable, scale: f64, path: &Path) -> Result<(), BenchError> {

@@ -11,6 +11,20 @@ use crate::BenchError;
 /// A Python that has DuckDB, for when it is elsewhere than `bench/peers/run.sh` puts it.
 pub(crate) const PEERS_PYTHON: &str = "BRAID_PEERS_PYTHON";
 
+/// Loads a directory's Parquet files into a DuckDB file in another directory: its arguments.
+pub(crate) const DUCKDB_LOAD: &str = include_str!("../../../bench/peers/duckdb_load.py");
+
+/// What [`DUCKDB_LOAD`] prints.
+#[derive(serde::Deserialize)]
+pub(crate) struct DuckDbLoad {
+    /// All of the loading.
+    pub(crate) seconds: f64,
+    /// Of the file.
+    pub(crate) bytes: f64,
+    /// DuckDB's version.
+    pub(crate) version: String,
+}
+
 /// Runs a script with arguments and standard input; answers what it prints, which is JSON. `None` where DuckDB is not
 /// installed.
 ///

@@ -8,26 +8,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use braid_engine::{Config, Database};
-use serde::Deserialize;
 
 use crate::benchmark::BenchResult;
 use crate::client::SessionClient;
 use crate::data_directory::{directory_bytes, parquet_file, tpch_parquet};
-use crate::duckdb::{PEERS_PYTHON, run_duckdb};
+use crate::duckdb::{DUCKDB_LOAD, DuckDbLoad, PEERS_PYTHON, run_duckdb};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::tpch::{STORED_SCALES, TpchTable, check_query};
 use crate::{BenchError, BenchOptions};
-
-/// The script that loads the same files into DuckDB.
-const DUCKDB_SCRIPT: &str = include_str!("../../../../bench/peers/duckdb_load.py");
-
-/// What DuckDB's script prints.
-#[derive(Deserialize)]
-struct DuckDb {
-    seconds: f64,
-    bytes: f64,
-    version: String,
-}
 
 /// Runs it.
 pub async fn run(options: &BenchOptions) -> BenchResult {
@@ -89,8 +77,8 @@ fn check_rows(table: TpchTable, rows: u64, scale: f64) -> Result<(), BenchError>
 }
 
 /// Loads the same files into DuckDB; `None` where it is not installed.
-async fn duckdb(parquet: &Path, directory: &Path) -> Result<Option<DuckDb>, BenchError> {
-    run_duckdb(DUCKDB_SCRIPT, &[parquet, directory], Vec::new()).await
+async fn duckdb(parquet: &Path, directory: &Path) -> Result<Option<DuckDbLoad>, BenchError> {
+    run_duckdb(DUCKDB_LOAD, &[parquet, directory], Vec::new()).await
 }
 
 fn remove(directory: &Path) -> Result<(), BenchError> {

@@ -10,5 +10,6 @@ pub mod query_sets;
 pub mod scan_sharing;
 pub mod spilling;
 pub mod tpch_check;
+pub mod tpch_memory;
 pub mod tpch_mix;
 pub mod tpch_power;

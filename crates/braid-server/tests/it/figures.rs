@@ -53,6 +53,17 @@ fn demo_and_benchmarks_run_tiny() {
     check_demo(directory.path());
     check_mix(directory.path());
     check_footprint(directory.path());
+    check_memory(directory.path());
+}
+
+/// DuckDB is beside it where it is installed.
+fn check_memory(directory: &Path) {
+    let memory = bench("tpch-memory", directory, &["--buffer", "64MB", "--peer", "duckdb"]);
+    for at in 1..=22 {
+        let growth = value(&memory, &format!("q{at:02}: growth, Braid"));
+        assert!((1.0..500.0).contains(&growth), "q{at:02}: {memory}");
+    }
+    assert_eq!(value(&memory, "Braid's buffer"), ByteSize::mib(64).0 as f64 / 1e6, "{memory}");
 }
 
 fn check_mix(directory: &Path) {
