@@ -70,6 +70,8 @@ pub(crate) struct SpillingBuildSink {
     build: Arc<SpillableBuild>,
     columns: Vec<Option<usize>>,
     pieces: Vec<BuildRows>,
+    /// Of all pieces but the last.
+    closed_bytes: usize,
     memory: WorkerMemory,
     divider: Divider,
 }
@@ -78,7 +80,8 @@ impl SpillingBuildSink {
     /// Of these columns.
     pub(crate) fn new(build: Arc<SpillableBuild>, columns: &[usize]) -> Self {
         let (memory, divider) = (build.memory.of_worker(), Divider::new(build.keys.clone(), build.level));
-        Self { build, columns: columns.iter().copied().map(Some).collect(), pieces: Vec::new(), memory, divider }
+        let columns = columns.iter().copied().map(Some).collect();
+        Self { build, columns, pieces: Vec::new(), closed_bytes: 0, memory, divider }
     }
 
     /// The rows of a build side that stayed in memory.
@@ -88,6 +91,7 @@ impl SpillingBuildSink {
 
     fn collect(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
         if self.pieces.last().is_none_or(|piece| piece.row_count() >= PIECE_ROWS) {
+            self.closed_bytes = self.bytes();
             let reservation = Reservation::new(self.build.spill.budget().clone(), OPERATOR);
             self.pieces.push(BuildRows::new(self.columns.len(), reservation));
         }
@@ -95,7 +99,7 @@ impl SpillingBuildSink {
     }
 
     fn bytes(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.bytes() + piece.row_count() * DIRECTORY_ROW_BYTES).sum()
+        self.closed_bytes + self.pieces.last().map_or(0, bytes_with_directory)
     }
 
     fn divide(&mut self, rows: &PartitionedRows, mut batch: Batch) -> Result<(), ExecError> {
@@ -106,6 +110,7 @@ impl SpillingBuildSink {
     /// Divides some of the rows that were collected before; false when there are none.
     fn divide_piece(&mut self) -> Result<bool, ExecError> {
         let Some(piece) = self.pieces.pop() else { return Ok(false) };
+        self.closed_bytes -= self.pieces.last().map_or(0, bytes_with_directory);
         let build = self.build.clone();
         let rows = build.begin_to_divide()?;
         let piece = Arc::new(piece.into_result());
@@ -128,6 +133,10 @@ impl SpillingBuildSink {
         }
         Ok(())
     }
+}
+
+fn bytes_with_directory(piece: &BuildRows) -> usize {
+    piece.bytes() + piece.row_count() * DIRECTORY_ROW_BYTES
 }
 
 impl Sink for SpillingBuildSink {

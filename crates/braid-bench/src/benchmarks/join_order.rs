@@ -3,7 +3,7 @@
 //! The other orders are `SET braid.join_order`'s: the costliest tree by the estimates, random trees, and the chosen tree with
 //! sides exchanged. None has a cross product that can be avoided. Outer and semi joins stay where SQL puts them, and only
 //! exchange sides. Orders with the plan of one before are left out; so many are taken as a quarter of the time for a
-//! measurement allows. Queries of fewer than two joins have no order to speak of.
+//! measurement allows, and rounds end after as much. Queries of fewer than two joins have no order to speak of.
 //!
 //! All tables lie in the buffer, times are with planning. Rounds run each order once; the median of an order's rounds
 //! counts. The worst order is then measured again, in turn with the chosen one, because of many the slowest is also the
@@ -131,7 +131,11 @@ async fn measure(
     if joins < JOINS_MIN || all.len() < 2 {
         return Ok(None);
     }
-    for _ in 0..ROUNDS {
+    let start = Instant::now();
+    for round in 0..ROUNDS {
+        if round > 0 && start.elapsed() > limit {
+            break;
+        }
         for measured in &mut all {
             take(client, measured.order).await?;
             measured.times_ms.push(time_ms(client, sql).await?);
@@ -140,7 +144,11 @@ async fn measure(
     let others = &all[1..];
     let worst = others.iter().max_by(|a, b| a.median_ms().total_cmp(&b.median_ms())).expect("there are others").order;
     let (mut chosen_ms, mut worst_ms) = (Vec::new(), Vec::new());
-    for _ in 0..TURNS {
+    let start = Instant::now();
+    for turn in 0..TURNS {
+        if turn > 0 && start.elapsed() > limit {
+            break;
+        }
         for (order, times) in [(CHOSEN, &mut chosen_ms), (worst, &mut worst_ms)] {
             take(client, order).await?;
             times.push(time_ms(client, sql).await?);

@@ -3,7 +3,7 @@
 //! Braid's process is a server with a buffer of [`BUFFER`], DuckDB's is Python with DuckDB in it, on a file of its own format
 //! with its own memory limit. Both have a thread for each core, and nothing of the tables in memory before. What a process
 //! holds by then is told apart: libraries, catalogs, an interpreter. What counts is by how much resident memory grows at most
-//! until the query's last row is there; the median of [`RUNS`] processes.
+//! until the query's last row is there; the median of [`RUNS`] processes, fewer when they take long.
 //!
 //! Both cache what they read, as long as their limits allow: Braid up to its buffer, DuckDB up to its memory limit, which it
 //! shares with its operators. That share is told too: what DuckDB says it caches after the query; of Braid the bytes read from
@@ -12,6 +12,7 @@
 //! The answers that are checked: the stored ones where the scale has some, otherwise DuckDB's number of rows.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
 use braid_io::ResidentMemory;
@@ -85,6 +86,8 @@ struct Setting<'a> {
     directory: PathBuf,
     buffer: ByteSize,
     starter: &'a ProcessStarter,
+    /// After this time a query is not run again.
+    limit: Duration,
     /// `None` where DuckDB is not installed, or not wanted.
     duckdb: Option<PathBuf>,
 }
@@ -104,6 +107,7 @@ pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
         directory: database_directory(&options.data, options.scale),
         buffer: options.buffer.unwrap_or(BUFFER),
         starter: &*servers.own_process,
+        limit: Duration::from_secs_f64(options.seconds),
         duckdb,
     };
     setting.compare().await
@@ -126,7 +130,11 @@ impl Setting<'_> {
         for at in 1..=22 {
             let name = format!("q{at:02}");
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            for _ in 0..RUNS {
+            let start = Instant::now();
+            for run in 0..RUNS {
+                if run > 0 && start.elapsed() > self.limit {
+                    break;
+                }
                 let found = self.duckdb(at).await?;
                 ours.push(self.braid(at, found.as_ref().map(|found| found.rows)).await?);
                 theirs.extend(found.as_ref().map(memory_of));

@@ -28,6 +28,8 @@ pub(crate) struct RunSink {
     budget: Arc<dyn MemoryBudget>,
     rows: SortRows,
     pub(super) runs: Vec<Arc<ResultRows>>,
+    /// Of all runs.
+    run_bytes: usize,
     pub(super) spilling: Option<Spilling>,
 }
 
@@ -56,7 +58,7 @@ impl Spilling {
 impl RunSink {
     /// No rows yet. Without a way to spill, rows that do not fit into the budget are an error.
     pub(crate) fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>, spilling: Option<Spilling>) -> Self {
-        Self { spec, rows: SortRows::new(budget.clone()), budget, runs: Vec::new(), spilling }
+        Self { spec, rows: SortRows::new(budget.clone()), budget, runs: Vec::new(), run_bytes: 0, spilling }
     }
 
     /// Makes a run of the rows that are in none.
@@ -67,12 +69,14 @@ impl RunSink {
         let SortSpec { keys, limit } = &*self.spec;
         self.rows.arrange(0, |columns, row_count| sorted_rows(columns, row_count, keys, *limit))?;
         let rows = std::mem::replace(&mut self.rows, SortRows::new(self.budget.clone()));
-        self.runs.push(Arc::new(rows.into_result()));
+        let run = Arc::new(rows.into_result());
+        self.run_bytes += run.bytes();
+        self.runs.push(run);
         Ok(())
     }
 
     fn bytes(&self) -> usize {
-        self.rows.bytes() + self.runs.iter().map(|run| run.bytes()).sum::<usize>()
+        self.rows.bytes() + self.run_bytes
     }
 
     /// When there was no memory for more, everything that is in runs leaves.
@@ -112,7 +116,7 @@ impl RunSink {
         if rows == 0 {
             return Ok(None);
         }
-        let bytes: usize = runs.iter().map(|run| run.bytes()).sum();
+        let bytes = std::mem::take(&mut self.run_bytes);
         let mut merge = SortMerge::new(self.spec.keys.clone(), runs.len());
         runs.into_iter().enumerate().for_each(|(at, run)| merge.go_on(at, Some(run)));
         Ok(Some(LeavingRuns::new(merge, spilling.spill.clone(), bytes.div_ceil(rows))?))
