@@ -21,8 +21,9 @@ pub struct Config {
     pub query_memory: ByteSize,
     /// Most memory that the operators of all queries may hold together.
     pub total_memory: ByteSize,
-    /// Most disk space that the temporary files of all queries may take together.
-    pub temporary_files: ByteSize,
+    /// Most disk space that the temporary files of all queries may take together; without it half of what is free when the
+    /// database is opened, so that a query does not take it from those who write.
+    pub temporary_files: Option<ByteSize>,
     /// Partitions of a plan: how many cores one query may use.
     pub target_partitions: usize,
     /// Which scan policy the buffer starts with (`SET braid.scan_policy` changes it while it runs).
@@ -35,12 +36,9 @@ pub struct Config {
 /// for `shared_buffers`.
 const BUFFER_SHARE: u64 = 4;
 
-/// Space for temporary files, unless somebody says otherwise: more than a query should need, less than fills most disks.
-const TEMPORARY_FILES: ByteSize = ByteSize::gib(100);
-
 impl Config {
     /// Defaults for this machine: a quarter of its memory for the buffer (at least 64 MB), a quarter for all queries
-    /// together and an eighth for one, 100 GB of temporary files, a partition for each core, policy relevance.
+    /// together and an eighth for one, half of the free disk space for temporary files, a partition for each core, policy relevance.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let memory = machine_memory().0;
         let floor = |size: u64| ByteSize(size.max(ByteSize::mib(64).0));
@@ -50,7 +48,7 @@ impl Config {
             device: DeviceOptions::default(),
             query_memory: floor(memory / 8),
             total_memory: floor(memory / 4),
-            temporary_files: TEMPORARY_FILES,
+            temporary_files: None,
             target_partitions: std::thread::available_parallelism().map_or(1, usize::from),
             policy: ScanPolicy::Relevance,
             loads_in_flight_max: 16,

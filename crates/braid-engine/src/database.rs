@@ -12,7 +12,7 @@ use braid_buffer::{BufferManager, BufferOptions};
 use braid_df::SessionSettings;
 use braid_df::operators::OperatorSettings;
 use braid_exec::{SpillSettings, SpillSpace};
-use braid_io::{Device, open_device};
+use braid_io::{Device, free_space, open_device};
 use braid_storage::store::StepHook;
 use braid_storage::{Catalog, NewTable, Store, StoreOptions};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -84,10 +84,14 @@ impl Database {
             );
             let memory = TotalMemory::new(config.total_memory);
             let runtime = runtime(&config, &memory)?;
+            let temporary_files = match config.temporary_files {
+                Some(limit) => limit,
+                None => ByteSize(free_space(&config.data_dir)?.0 / 2),
+            };
             let spill = SpillSpace::new(
                 device.clone(),
                 config.data_dir.join(SPILL_DIRECTORY),
-                config.temporary_files,
+                temporary_files,
                 SpillSettings::default(),
             );
             let partitions = config.target_partitions.max(1);

@@ -10,6 +10,7 @@
 //! | [`statistics`] | [`IoStats`]: counters by reason and the queue-depth gauge |
 //! | [`trace`] | [`IoTrace`]: a bounded record of requests that one can switch on |
 //! | [`resident_memory`] | what a process holds in RAM, and giving back what it does not use |
+//! | [`mod@free_space`] | how much a filesystem still takes |
 //! | [`mod@descriptor_limit`] | how many files and sockets the process may have open |
 //! | [`durable`] | directories and small files that survive a power cut |
 //! | [`fault_device`] | [`FaultDevice`]: any device, failing on command, for tests of the rooms above |
@@ -27,6 +28,7 @@ pub mod durable;
 pub mod error;
 pub mod fault_device;
 pub mod file_handle;
+pub mod free_space;
 pub mod open;
 pub mod resident_memory;
 pub mod statistics;
@@ -50,6 +52,7 @@ pub use device::{Device, IoFuture, IoReason};
 pub use error::{IoError, IoOperation, is_space_used_up};
 pub use fault_device::{Fault, FaultDevice, OperationCounts, ReadLatency};
 pub use file_handle::{FileHandle, FileId, OpenMode};
+pub use free_space::free_space;
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
 pub use resident_memory::{ResidentMemory, give_back_free_memory};
 pub use statistics::{IoStats, ReasonStats};

@@ -36,6 +36,20 @@ pub(crate) fn read_at(
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
+/// Bytes of the filesystem that a file is on which others than the administrator may still write.
+pub(crate) fn free_bytes(file: &File) -> io::Result<u64> {
+    let mut filesystem = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the structure lives through the call.
+    match unsafe { libc::fstatvfs(file.as_raw_fd(), filesystem.as_mut_ptr()) } {
+        0 => {
+            // SAFETY: the call has succeeded, so it has filled the structure.
+            let filesystem = unsafe { filesystem.assume_init() };
+            Ok(filesystem.f_bavail.saturating_mul(filesystem.f_frsize))
+        }
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// A counter that the kernel keeps: a write to it ends a pending read of it.
 pub(crate) fn eventfd() -> io::Result<File> {
     // SAFETY: takes two integers.

@@ -8,18 +8,18 @@ mod random_plans;
 mod shared_aggregates;
 mod shared_joins;
 mod shared_plans;
+mod spilling;
 mod tables_with_sets;
 
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
-use braid_io::{Backend, Device, DeviceOptions, open_device};
 
 use self::definition::{Answer, Definition, Order, Stop};
 use self::memory_tables::{Table, canonical, compare_rows};
 use self::random_plans::Generator;
+use self::spilling::{SPILLED, assert_files_given_back, check_spilling, spill_space};
 use super::*;
 use crate::hash_join::JoinKind;
 use crate::plan::JoinCondition;
@@ -87,45 +87,11 @@ async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Res
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
 }
 
-/// A space for temporary files in which operators spill from so many bytes on.
-fn spill_space(settings: SpillSettings) -> Arc<SpillSpace> {
-    static DIRECTORY: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
-    static DEVICE: LazyLock<Arc<dyn Device>> = LazyLock::new(|| {
-        let options = DeviceOptions { backend: Backend::Threads, threads: 2, ..DeviceOptions::default() };
-        open_device(DIRECTORY.path(), &options).unwrap()
-    });
-    static SPACE_COUNT: AtomicU64 = AtomicU64::new(0);
-    let directory = DIRECTORY.path().join(SPACE_COUNT.fetch_add(1, Ordering::Relaxed).to_string());
-    std::fs::create_dir(&directory).unwrap();
-    SpillSpace::new(DEVICE.clone(), directory, PLENTY, settings)
-}
-
-async fn run_spilling(
-    plan: &Plan,
-    worker_count: usize,
-    budget: &Arc<FixedBudget>,
-    space: &Arc<SpillSpace>,
-) -> Result<Vec<Row>, ExecError> {
-    let executor = Executor::new(worker_count, budget.clone()).with_spill_space(space.clone());
-    let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
-    let sinks = run.await.expect("it ends")?;
-    Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
-}
-
 /// Waits until all memory is given back: workers of a failed run end after it.
 async fn assert_given_back(budget: &FixedBudget) {
     let since = std::time::Instant::now();
     while budget.used() > 0 {
         assert!(since.elapsed() < PATIENCE, "{} bytes were not given back", budget.used());
-        tokio::time::sleep(Duration::from_micros(100)).await;
-    }
-}
-
-/// Waits until all temporary files are gone.
-async fn assert_files_given_back(space: &SpillSpace) {
-    let since = std::time::Instant::now();
-    while space.used() > ByteSize(0) {
-        assert!(since.elapsed() < PATIENCE, "{} in temporary files were not given back", space.used());
         tokio::time::sleep(Duration::from_micros(100)).await;
     }
 }
@@ -183,29 +149,6 @@ async fn check(mut case: Case) -> bool {
     }
     true
 }
-
-/// Runs a plan whose operators may hold next to nothing, or whose query may.
-async fn check_spilling(case: &mut Case, expected: &Result<Answer, Stop>) {
-    // Fewer bytes would be a block a row, again and again.
-    let operator_bytes_max = if case.random.chance(1, 4) { usize::MAX } else { 1 << (6 + case.random.below(8)) };
-    let settings =
-        SpillSettings { block_bytes: 1 << (4 + case.random.below(8)), operator_bytes_max, operator_bytes_min: 0 };
-    let limit = if operator_bytes_max == usize::MAX { ByteSize(1 << (12 + case.random.below(6))) } else { PLENTY };
-    let (space, budget) = (spill_space(settings), FixedBudget::new(limit));
-    let worker_count = 1 + case.random.below(3) as usize;
-    match (run_spilling(&case.plan, worker_count, &budget, &space).await, expected) {
-        (Err(ExecError::Memory(_)), _) if limit != PLENTY => {}
-        (Ok(found), Ok(expected)) => assert_answers(found, expected),
-        (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
-        (found, expected) => panic!("{settings:?} {limit} found {found:?}, wanted {expected:?}"),
-    }
-    assert_given_back(&budget).await;
-    assert_files_given_back(&space).await;
-    SPILLED.fetch_add(u64::from(space.file_count() > 0), Ordering::Relaxed);
-}
-
-/// Plans that wrote temporary files.
-static SPILLED: AtomicU64 = AtomicU64::new(0);
 
 async fn check_all(seeds: std::ops::Range<u64>) {
     let mut compared = 0;

@@ -25,7 +25,7 @@ pub(crate) struct DatabaseOptions {
     /// Most memory that all queries together may use [default: a quarter of the machine's].
     #[arg(long, value_name = "SIZE")]
     total_memory: Option<ByteSize>,
-    /// Most disk space for what does not fit into the queries' memory [default: 100GB].
+    /// Most disk space for what does not fit into the queries' memory [default: half of what is free].
     #[arg(long, value_name = "SIZE")]
     temporary_files: Option<ByteSize>,
     /// Processors that one query may use [default: all].
@@ -58,7 +58,7 @@ impl DatabaseOptions {
         config.buffer = self.buffer.unwrap_or(config.buffer);
         config.query_memory = self.query_memory.unwrap_or(config.query_memory);
         config.total_memory = self.total_memory.unwrap_or(config.total_memory);
-        config.temporary_files = self.temporary_files.unwrap_or(config.temporary_files);
+        config.temporary_files = self.temporary_files.or(config.temporary_files);
         config.policy = self.scan_policy.unwrap_or(config.policy);
         config.device.backend = self.device;
         config.device.direct = !self.cached;

@@ -1,0 +1,120 @@
+//! Plans whose operators may hold next to nothing; disks that fail or are full.
+
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicU64;
+
+use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, open_device};
+
+use super::*;
+
+static DIRECTORY: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+
+/// A space for temporary files in which operators spill from so many bytes on.
+pub(super) fn spill_space(settings: SpillSettings) -> Arc<SpillSpace> {
+    space_on(device(), PLENTY, settings)
+}
+
+fn device() -> Arc<dyn Device> {
+    static DEVICE: LazyLock<Arc<dyn Device>> = LazyLock::new(|| {
+        let options = DeviceOptions { backend: Backend::Threads, threads: 2, ..DeviceOptions::default() };
+        open_device(DIRECTORY.path(), &options).unwrap()
+    });
+    DEVICE.clone()
+}
+
+fn space_on(device: Arc<dyn Device>, limit: ByteSize, settings: SpillSettings) -> Arc<SpillSpace> {
+    static SPACE_COUNT: AtomicU64 = AtomicU64::new(0);
+    let directory = DIRECTORY.path().join(SPACE_COUNT.fetch_add(1, Ordering::Relaxed).to_string());
+    std::fs::create_dir(&directory).unwrap();
+    SpillSpace::new(device, directory, limit, settings)
+}
+
+async fn run_spilling(
+    plan: &Plan,
+    worker_count: usize,
+    budget: &Arc<FixedBudget>,
+    space: &Arc<SpillSpace>,
+) -> Result<Vec<Row>, ExecError> {
+    let executor = Executor::new(worker_count, budget.clone()).with_spill_space(space.clone());
+    let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
+    let sinks = run.await.expect("it ends")?;
+    Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
+}
+
+/// Waits until all temporary files are gone.
+pub(super) async fn assert_files_given_back(space: &SpillSpace) {
+    let since = std::time::Instant::now();
+    while space.used() > ByteSize(0) {
+        assert!(since.elapsed() < PATIENCE, "{} in temporary files were not given back", space.used());
+        tokio::time::sleep(Duration::from_micros(100)).await;
+    }
+}
+
+/// Runs a plan whose operators may hold next to nothing, or whose query may.
+pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, Stop>) {
+    // Fewer bytes would be a block a row, again and again.
+    let operator_bytes_max = if case.random.chance(1, 4) { usize::MAX } else { 1 << (6 + case.random.below(8)) };
+    let settings =
+        SpillSettings { block_bytes: 1 << (4 + case.random.below(8)), operator_bytes_max, operator_bytes_min: 0 };
+    let limit = if operator_bytes_max == usize::MAX { ByteSize(1 << (12 + case.random.below(6))) } else { PLENTY };
+    let (space, budget) = (spill_space(settings), FixedBudget::new(limit));
+    let worker_count = 1 + case.random.below(3) as usize;
+    match (run_spilling(&case.plan, worker_count, &budget, &space).await, expected) {
+        (Err(ExecError::Memory(_)), _) if limit != PLENTY => {}
+        (Ok(found), Ok(expected)) => assert_answers(found, expected),
+        (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+        (found, expected) => panic!("{settings:?} {limit} found {found:?}, wanted {expected:?}"),
+    }
+    assert_given_back(&budget).await;
+    assert_files_given_back(&space).await;
+    SPILLED.fetch_add(u64::from(space.file_count() > 0), Ordering::Relaxed);
+}
+
+/// Plans that wrote temporary files.
+pub(super) static SPILLED: AtomicU64 = AtomicU64::new(0);
+
+/// Settings with which whatever is collected leaves memory.
+const NEXT_TO_NOTHING: SpillSettings =
+    SpillSettings { block_bytes: 64, operator_bytes_max: 128, operator_bytes_min: 0 };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_fails_fails_the_query_alone() {
+    let mut failed = 0;
+    for seed in 0..600 {
+        let mut case = Case::new(seed);
+        let expected = case.expected();
+        if let Err(Stop::Undefined) = expected {
+            continue;
+        }
+        let faults = FaultDevice::new(device());
+        let at = case.random.below(8);
+        faults.inject(match case.random.below(3) {
+            0 => Fault::FailWrite { nth: 1 + at, errno: 5 },
+            1 => Fault::FailReads { file: None, offsets: 4096 * at..4096 * at + 1, errno: 5 },
+            _ => Fault::FlipBit { file: None, offset: 4096 * at + 11, bit: 3 },
+        });
+        let (space, budget) = (space_on(faults, PLENTY, NEXT_TO_NOTHING), FixedBudget::new(PLENTY));
+        match (run_spilling(&case.plan, 1 + case.random.below(3) as usize, &budget, &space).await, &expected) {
+            (Err(ExecError::Spill(_) | ExecError::BrokenBlock(_)), _) => failed += 1,
+            (Ok(found), Ok(expected)) => assert_answers(found, expected),
+            (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+            (found, expected) => panic!("found {found:?}, wanted {expected:?}"),
+        }
+        assert_given_back(&budget).await;
+        assert_files_given_back(&space).await;
+    }
+    assert!(failed > 20, "only {failed} plans met a fault");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_space_that_is_used_up_is_an_error_with_its_figures() {
+    let rows: Vec<[Option<i64>; 1]> = (0..100).map(|row| [Some(row * 1000)]).collect();
+    let table = Table::of_integers(0, 1, &rows.iter().map(<[_; 1]>::as_slice).collect::<Vec<_>>());
+    let input = Box::new(Plan::Source { source: table, column_count: 1 });
+    let plan = Plan::Aggregate { input, spec: Arc::new(AggregationSpec { keys: vec![0], aggregates: Vec::new() }) };
+    let (space, budget) = (space_on(device(), ByteSize::kib(6), NEXT_TO_NOTHING), FixedBudget::new(PLENTY));
+    let error = run_spilling(&plan, 1, &budget, &space).await.unwrap_err();
+    let text = "temporary files ask for 4.0 kB more of disk space: 4.0 kB of 6kB are used";
+    assert_eq!(error.to_string(), text);
+    assert_files_given_back(&space).await;
+}
