@@ -7,7 +7,9 @@
 //!
 //! All tables lie in the buffer, times are with planning. Rounds run each order once; the median of an order's rounds
 //! counts. The worst order is then measured again, in turn with the chosen one, because of many the slowest is also the
-//! unluckiest. Every order's answer is compared with that of the chosen one.
+//! unluckiest. Every order's answer is compared with that of the chosen one. An order that takes [`PATIENCE`] times as long as
+//! the chosen one, or more memory or disk space than there is, is given up: its time is what it took until then, so the ratio
+//! is higher than the one that is told.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -36,6 +38,15 @@ const JOINS_MIN: usize = 2;
 /// Most that the worst order may take, as a multiple of the chosen one.
 const WORST_GOAL: f64 = 2.0;
 
+/// An order may take so many times as long as the chosen one.
+const PATIENCE: f64 = 50.0;
+
+/// And no less, because the first run of the chosen one may be short: milliseconds.
+const PATIENCE_MS_MIN: f64 = 1000.0;
+
+/// SQLSTATEs of an order that is given up: it took too long, more disk space or more memory than there is.
+const GIVEN_UP: [&str; 4] = ["57014", "53100", "53200", "53400"];
+
 /// How joins are ordered: the settings' values.
 #[derive(Clone, Copy)]
 struct Order {
@@ -61,6 +72,7 @@ impl Order {
 struct Measured {
     order: Order,
     times_ms: Vec<f64>,
+    is_given_up: bool,
 }
 
 impl Measured {
@@ -77,6 +89,7 @@ struct Orders {
     median_ms: f64,
     worst_ms: f64,
     worst: Order,
+    is_given_up: bool,
 }
 
 /// Runs it.
@@ -103,7 +116,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
             right(number(orders.worst_ms)),
             right(number(median)),
             right(number(worst)),
-            left(&orders.worst.name()),
+            left(&format!("{}{}", orders.worst.name(), if orders.is_given_up { ", given up" } else { "" })),
         ]);
         figures.extend([
             Figure::new(format!("{name}: worst order / chosen"), worst, "").with_goal(Goal::AtMost(WORST_GOAL)),
@@ -136,21 +149,25 @@ async fn measure(
         if round > 0 && start.elapsed() > limit {
             break;
         }
-        for measured in &mut all {
+        for measured in all.iter_mut().filter(|measured| !measured.is_given_up) {
             take(client, measured.order).await?;
             measured.times_ms.push(time_ms(client, sql).await?);
         }
     }
     let others = &all[1..];
-    let worst = others.iter().max_by(|a, b| a.median_ms().total_cmp(&b.median_ms())).expect("there are others").order;
+    let worst = others.iter().max_by(|a, b| a.median_ms().total_cmp(&b.median_ms())).expect("there are others");
     let (mut chosen_ms, mut worst_ms) = (Vec::new(), Vec::new());
     let start = Instant::now();
     for turn in 0..TURNS {
         if turn > 0 && start.elapsed() > limit {
             break;
         }
-        for (order, times) in [(CHOSEN, &mut chosen_ms), (worst, &mut worst_ms)] {
-            take(client, order).await?;
+        for (measured, times) in [(&all[0], &mut chosen_ms), (worst, &mut worst_ms)] {
+            if measured.is_given_up {
+                times.push(measured.median_ms());
+                continue;
+            }
+            take(client, measured.order).await?;
             times.push(time_ms(client, sql).await?);
         }
     }
@@ -161,7 +178,8 @@ async fn measure(
         chosen_ms: median(chosen_ms),
         median_ms: median(others.iter().map(Measured::median_ms).collect()),
         worst_ms: median(worst_ms),
-        worst,
+        worst: worst.order,
+        is_given_up: worst.is_given_up,
     }))
 }
 
@@ -192,15 +210,28 @@ async fn distinct_orders(
         if !plans.insert(plan) {
             continue;
         }
-        let found = client.answer(sql).await?;
+        let begun = Instant::now();
+        let found = match client.answer(sql).await {
+            Err(BenchError::Engine(error)) if !orders.is_empty() && GIVEN_UP.contains(&error.sqlstate()) => {
+                let times_ms = vec![begun.elapsed().as_secs_f64() * 1e3];
+                orders.push(Measured { order, times_ms, is_given_up: true });
+                continue;
+            }
+            found => found?,
+        };
+        if orders.is_empty() {
+            let patience_ms = (begun.elapsed().as_secs_f64() * 1e3 * PATIENCE).max(PATIENCE_MS_MIN);
+            client.run(&format!("set statement_timeout = {patience_ms:.0}")).await?;
+        }
         let expected = expected.get_or_insert_with(|| found.clone());
         expected.compare(&found, RowOrder::Kept).map_err(|difference| BenchError::WrongAnswer {
             query: format!("{name} in the order {}", order.name()),
             difference: difference.to_string(),
         })?;
-        orders.push(Measured { order, times_ms: Vec::new() });
+        orders.push(Measured { order, times_ms: Vec::new(), is_given_up: false });
     }
     take(client, CHOSEN).await?;
+    client.run("reset statement_timeout").await?;
     Ok((joins, orders))
 }
 
