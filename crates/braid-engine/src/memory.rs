@@ -50,17 +50,19 @@ impl TotalMemory {
     }
 
     fn charge(&self, bytes: u64) {
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.note_peak();
+    }
+
+    /// After bytes were granted: what is asked for and refused is none that anybody holds.
+    fn note_peak(&self) {
+        self.peak.fetch_max(self.used.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     fn try_charge(&self, bytes: u64) -> Result<(), u64> {
         let charge = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit.0);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge) {
-            Ok(before) => {
-                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
-                Ok(())
-            }
+            Ok(_) => Ok(()),
             Err(used) => Err(self.limit.0.saturating_sub(used)),
         }
     }
@@ -119,8 +121,9 @@ impl MemoryPool for QueryMemory {
             ))
         })?;
         let granted = self.budget.try_grow(reservation, additional);
-        if granted.is_err() {
-            self.total.release(additional as u64);
+        match granted {
+            Ok(()) => self.total.note_peak(),
+            Err(_) => self.total.release(additional as u64),
         }
         granted
     }
