@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::hash_join::KeyFilter;
 use crate::indexed_predicates::IndexedPredicates;
@@ -197,10 +197,7 @@ impl Pipeline {
                     continue;
                 }
                 Ok(Err(error)) => error,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(error) => ExecError::Foreign(Box::new(error)),
-                },
+                Err(error) => of_task(error),
             };
             // What the others hold is given back before the error is told.
             self.cancelled.reached();
@@ -257,6 +254,42 @@ impl<S: Sink> Worker<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// Runs one task for each worker; what they give, in their order.
+///
+/// # Errors
+/// The first of any task; the others are aborted.
+pub(crate) async fn run_all<T, F>(tasks: impl Iterator<Item = F>) -> Result<Vec<T>, ExecError>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, ExecError>> + Send + 'static,
+{
+    let mut running = JoinSet::new();
+    for (at, task) in tasks.enumerate() {
+        running.spawn(async move { Ok::<_, ExecError>((at, task.await?)) });
+    }
+    let mut ended = Vec::with_capacity(running.len());
+    while let Some(outcome) = running.join_next().await {
+        match outcome.map_err(of_task).and_then(|result| result) {
+            Ok(found) => ended.push(found),
+            Err(error) => {
+                // What the others hold is given back before the error is told.
+                running.shutdown().await;
+                return Err(error);
+            }
+        }
+    }
+    ended.sort_unstable_by_key(|(at, _)| *at);
+    Ok(ended.into_iter().map(|(_, found)| found).collect())
+}
+
+/// Why a task did not end by itself. Its panic goes on here.
+fn of_task(error: JoinError) -> ExecError {
+    match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(error) => ExecError::Foreign(Box::new(error)),
     }
 }
 

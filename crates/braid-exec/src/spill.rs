@@ -10,7 +10,7 @@
 //! | `stored_rows` | such a partition as a source |
 //!
 //! Who spills: a sort writes runs and merges them (`sort_merge`), an aggregation writes groups by partitions of their keys
-//! (`hash_aggregation/spilled_groups`), a join writes partitions of both sides (`executor/spilled_join`).
+//! (`hash_aggregation/spilled_groups`), a join writes partitions of both sides (`spilled_join`, `executor/join`).
 //!
 //! A file has no name: it is gone with the process, whatever happens. What is written is under a checksum like
 //! everything on disk, and is never synced, because nobody needs it after a crash.

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
 use super::{Executor, Rows};
 use crate::ExecError;
 use crate::aggregation_source::{AggregationSink, AggregationSource};
 use crate::hash_aggregation::{AggregationSpec, SpilledGroups};
-use crate::pipeline::Source;
+use crate::pipeline::{Source, run_all};
 use crate::spill::{OperatorMemory, QuerySpill};
 use crate::spilled_aggregation::{MakeWorker, SpilledAggregation};
 
@@ -44,13 +42,7 @@ impl Executor {
         if !spilled.has_groups() {
             return Ok(Arc::new(AggregationSource::new(spec.clone(), sinks)?));
         }
-        let mut leaving = JoinSet::new();
-        for mut sink in sinks {
-            leaving.spawn(async move { sink.leave().await });
-        }
-        while let Some(left) = leaving.join_next().await {
-            left.map_err(|error| ExecError::Foreign(Box::new(error)))??;
-        }
+        run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
         let memory = OperatorMemory::new(spill, self.worker_count);
         let (spec, worker_count) = (spec.clone(), self.worker_count);
         Ok(Arc::new(Arc::new(SpilledAggregation { spec, groups: spilled, make_worker, memory, worker_count })))

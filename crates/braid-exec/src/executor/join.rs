@@ -10,14 +10,13 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use tokio::task::JoinSet;
 
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::ExecError;
 use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable};
 use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
 use crate::memory::Reservation;
-use crate::pipeline::{Operator, OperatorFactory, RowFilter};
+use crate::pipeline::{Operator, OperatorFactory, RowFilter, run_all};
 use crate::plan::{JoinCondition, Plan};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
@@ -128,13 +127,7 @@ impl Executor {
             let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
             return Ok(Build::Table(self.bring_together(spec, pieces).await?));
         }
-        let mut leaving = JoinSet::new();
-        for mut sink in sinks {
-            leaving.spawn(async move { sink.leave().await });
-        }
-        while let Some(left) = leaving.join_next().await {
-            left.map_err(|error| ExecError::Foreign(Box::new(error)))??;
-        }
+        run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
         let Divided { resident, spilled } = build.rows().expect("it was divided").divided();
         let table = self.bring_together(spec, resident).await?;
         let is_all_here = spilled.iter().all(Option::is_none);

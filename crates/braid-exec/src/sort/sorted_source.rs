@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::merge::{Merged, SortMerge};
 use super::runs::{LeavingRuns, RunSink, StoredRun};
 use super::{SortKey, SortSpec};
-use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
 use crate::result_rows::ResultRows;
 use crate::spill::QuerySpill;
 use crate::{Batch, ExecError, Reservation};
@@ -77,25 +77,20 @@ impl SortedRuns {
     pub(crate) async fn of_workers(sinks: Vec<RunSink>) -> Result<Self, ExecError> {
         let Some(spec) = sinks.first().map(|sink| sink.spec.clone()) else { panic!("there is a worker") };
         let SortSpec { keys, limit } = &*spec;
-        let mut closing = JoinSet::new();
-        let count = sinks.len();
-        for (at, mut sink) in sinks.into_iter().enumerate() {
-            closing.spawn(async move {
+        let closed = run_all(sinks.into_iter().map(|mut sink| async move {
+            match sink.close_run() {
                 // There is no memory to sort what is left as long as the runs are here.
-                if sink.close_run().is_err() {
+                Err(ExecError::Memory(_)) => {
                     sink.leave_runs().await?;
                     sink.close_run()?;
                 }
-                Ok::<_, ExecError>((at, sink))
-            });
-        }
-        let mut closed: Vec<Option<RunSink>> = (0..count).map(|_| None).collect();
-        while let Some(sink) = closing.join_next().await {
-            let (at, sink) = sink.map_err(|error| ExecError::Foreign(Box::new(error)))??;
-            closed[at] = Some(sink);
-        }
+                closed => closed?,
+            }
+            Ok(sink)
+        }))
+        .await?;
         let mut all = Self { keys: keys.clone(), limit: *limit, runs: Vec::new(), stored: Vec::new(), spill: None };
-        for sink in closed.into_iter().flatten() {
+        for sink in closed {
             all.runs.extend(sink.runs);
             if let Some(spilling) = sink.spilling {
                 all.stored.extend(spilling.stored);
