@@ -10,9 +10,8 @@ use std::time::Instant;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::task::JoinSet;
 
-use crate::pipeline::{Enough, QUANTUM};
+use crate::pipeline::{Enough, QUANTUM, run_all};
 use crate::{ExecError, Reservation};
 
 /// Rows between two looks at the clock: a few microseconds.
@@ -141,11 +140,10 @@ impl BuildTasks {
             return Ok(results);
         }
         let queue = Arc::new(Mutex::new(pieces.into_iter().enumerate()));
-        let mut tasks = JoinSet::new();
-        for _ in 0..self.worker_count.min(piece_count) {
+        let task = |_| {
             let (shared, queue, memory) = (shared.clone(), queue.clone(), self.memory.clone());
             let mut pace = Pace::new(self.pace.cancelled.clone());
-            tasks.spawn(async move {
+            async move {
                 // Locals are dropped from the last to the first: what is held is held for the others.
                 let _held = memory;
                 let (shared, queue) = (shared, queue);
@@ -155,35 +153,13 @@ impl BuildTasks {
                     results.push((at, work(&shared, piece, &mut pace).await?));
                 }
                 Ok(results)
-            });
-        }
-        in_order(tasks, piece_count).await
-    }
-}
-
-/// What tasks that took pieces have made of them, by piece.
-async fn in_order<R: 'static>(
-    mut tasks: JoinSet<Result<Vec<(usize, R)>, ExecError>>,
-    piece_count: usize,
-) -> Result<Vec<R>, ExecError> {
-    let mut results: Vec<Option<R>> = (0..piece_count).map(|_| None).collect();
-    while let Some(ended) = tasks.join_next().await {
-        let failed = match ended {
-            Ok(Ok(done)) => {
-                done.into_iter().for_each(|(at, result)| results[at] = Some(result));
-                continue;
             }
-            Ok(Err(error)) => error,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(error) => ExecError::Foreign(Box::new(error)),
-            },
         };
-        // What the others hold is given back before the error is told.
-        tasks.shutdown().await;
-        return Err(failed);
+        let done = run_all((0..self.worker_count.min(piece_count)).map(task)).await?;
+        let mut results: Vec<(usize, R)> = done.into_iter().flatten().collect();
+        results.sort_unstable_by_key(|(at, _)| *at);
+        Ok(results.into_iter().map(|(_, result)| result).collect())
     }
-    Ok(results.into_iter().map(|result| result.expect("each piece was taken once")).collect())
 }
 
 impl Pace {
