@@ -10,6 +10,7 @@
 //!
 //! Which columns of a plan's rows are read further up is followed down on the way, so that nothing else is carried.
 
+mod exchange;
 mod groups;
 mod join;
 mod shared_join;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use braid_storage::Scalar;
 use futures::future::BoxFuture;
 
+use self::exchange::Exchanges;
 use self::join::SpilledPartition;
 use crate::hash_aggregation::{AggregationSpec, AggregationWorker};
 use crate::pipeline::{Enough, OperatorFactory, Pipeline, RowFilter, Sink, Source};
@@ -40,6 +42,7 @@ pub struct Executor {
     budget: Arc<dyn MemoryBudget>,
     spill: Option<Arc<QuerySpill>>,
     cancelled: Enough,
+    exchanges: Exchanges,
 }
 
 impl fmt::Debug for Executor {
@@ -127,7 +130,13 @@ fn place_among(kept: &[usize], column: usize) -> Option<usize> {
 impl Executor {
     /// A run with so many workers, at least one, within a budget.
     pub fn new(worker_count: usize, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self { worker_count: worker_count.max(1), budget, spill: None, cancelled: Enough::default() }
+        Self {
+            worker_count: worker_count.max(1),
+            budget,
+            spill: None,
+            cancelled: Enough::default(),
+            exchanges: Exchanges::default(),
+        }
     }
 
     /// The same; what does not fit into the budget goes to temporary files. Otherwise it is an error.
@@ -158,13 +167,15 @@ impl Executor {
         let mut stages: VecDeque<Stage> = rows.stages.into();
         while let Some(stage) = stages.pop_front() {
             let Stage { source, filters, operators, limits } = stage;
+            if limits.iter().any(Enough::is_reached) {
+                continue;
+            }
             match source {
                 StageSource::Source(source) => {
                     let (cancelled, spill) = (self.cancelled.clone(), self.spill.clone());
                     let pipeline = Pipeline { source, filters, operators, limits, cancelled, spill };
                     sinks = pipeline.run(sinks).await?;
                 }
-                StageSource::Partition(_) if limits.iter().any(Enough::is_reached) => {}
                 StageSource::Partition(partition) => {
                     for mut stage in self.partition(*partition).await?.stages.into_iter().rev() {
                         stage.operators.extend(operators.iter().cloned());

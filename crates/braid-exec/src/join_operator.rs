@@ -201,6 +201,10 @@ impl Source for UnmatchedSource {
         Arc::new(Arc::new(StartedUnmatched { parts: Mutex::new(parts), layout: self.layout.clone() }))
     }
 
+    fn row_count_max(&self) -> Option<u64> {
+        Some(self.table.row_count() as u64)
+    }
+
     fn describe(&self) -> String {
         "rows of the build side".to_owned()
     }

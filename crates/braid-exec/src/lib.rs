@@ -58,6 +58,7 @@ pub mod hash_join;
 pub mod indexed_predicates;
 mod join_operator;
 pub mod join_order;
+mod join_sides;
 mod key_hashes;
 pub mod like_index;
 pub mod memory;

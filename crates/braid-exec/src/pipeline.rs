@@ -30,7 +30,7 @@ use crate::{Batch, ExecError};
 /// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
 pub const QUANTUM: Duration = Duration::from_millis(1);
 
-/// Where rows come from. Started once for each run.
+/// Where rows come from.
 pub trait Source: Send + Sync + fmt::Debug {
     /// Most workers that it keeps busy.
     fn worker_count_max(&self) -> usize;
@@ -40,6 +40,17 @@ pub trait Source: Send + Sync + fmt::Debug {
 
     /// What EXPLAIN says.
     fn describe(&self) -> String;
+
+    /// Most rows that it has, where that is known before it is started; then it can be started as often as one likes, and
+    /// has the same rows each time. `None` otherwise.
+    fn row_count_max(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether it leaves out rows of what [`Self::row_count_max`] counts, as far as one can see.
+    fn is_narrowed(&self) -> bool {
+        false
+    }
 
     /// Its rows that any query wants, with the set of the queries that do as one more column behind the others; `None`
     /// when it cannot find sets by itself.

@@ -76,6 +76,10 @@ impl ResultSource {
         Self { parts: vec![rows], in_order: true }
     }
 
+    fn row_count(&self) -> u64 {
+        self.parts.iter().map(|part| part.row_count as u64).sum()
+    }
+
     fn morsels(&self) -> Vec<(usize, usize)> {
         let of_part = |(part, rows): (usize, &Arc<ResultRows>)| {
             (0..rows.row_count).step_by(MORSEL_ROWS).map(move |first| (part, first))
@@ -99,9 +103,12 @@ impl Source for ResultSource {
         Arc::new(Arc::new(Running { parts: self.parts.clone(), morsels: self.morsels(), next: AtomicUsize::new(0) }))
     }
 
+    fn row_count_max(&self) -> Option<u64> {
+        Some(self.row_count())
+    }
+
     fn describe(&self) -> String {
-        let row_count: usize = self.parts.iter().map(|part| part.row_count).sum();
-        format!("rows={row_count}")
+        format!("rows={}", self.row_count())
     }
 }
 

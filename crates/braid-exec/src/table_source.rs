@@ -121,6 +121,15 @@ impl Source for TableSource {
         }))
     }
 
+    fn row_count_max(&self) -> Option<u64> {
+        let chunks = prune(&self.version, &self.spec.predicates);
+        Some(chunks.into_iter().map(|chunk| u64::from(self.version.chunks[chunk].row_count)).sum())
+    }
+
+    fn is_narrowed(&self) -> bool {
+        !self.spec.predicates.is_empty()
+    }
+
     fn describe(&self) -> String {
         let metrics = self.metrics();
         if metrics.is_empty() {

@@ -16,21 +16,29 @@ use crate::ExecError;
 use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable};
 use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
 use crate::memory::Reservation;
-use crate::pipeline::{Operator, OperatorFactory, RowFilter, run_all};
+use crate::pipeline::{Enough, Operator, OperatorFactory, RowFilter, run_all};
 use crate::plan::{JoinCondition, Plan};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
 use crate::spilled_join::{SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
 
+/// The plans of a join's sides, and how they are joined.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'a> {
+    pub(super) build: &'a Plan,
+    pub(super) probe: &'a Plan,
+    pub(super) condition: &'a JoinCondition,
+}
+
 /// A join, wherever its rows come from.
-struct Join {
+pub(super) struct Join {
     spec: JoinSpec,
-    layout: Arc<JoinLayout>,
+    pub(super) layout: Arc<JoinLayout>,
 }
 
 /// A build side.
-enum Build {
+pub(super) enum Build {
     Table(Arc<JoinTable>),
     /// What is in memory, and by partition what is not.
     Divided(Arc<JoinTable>, Vec<Option<SpilledRows>>),
@@ -55,39 +63,30 @@ enum ProbeRows {
 }
 
 impl Executor {
-    pub(super) async fn join(
-        &self,
-        build: &Plan,
-        probe: &Plan,
-        condition: &JoinCondition,
-        wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
-        let (probe_count, build_count) = (probe.column_count(), build.column_count());
-        let layout = Arc::new(JoinLayout::new(condition, probe_count, build_count, &wanted.columns));
-        let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
-        if condition.kind.keeps_probe_rows() {
-            of_build = of_build.where_missing_is_null();
-        }
-        let spec = JoinSpec {
-            kind: condition.kind,
-            build_keys: layout.build_keys.clone(),
-            probe_keys: condition.probe_keys.clone(),
-            nulls_equal: condition.nulls_equal,
-            null_aware: condition.null_aware,
-            has_residual: condition.residual.is_some(),
-            build_column_count: layout.build_columns.len(),
-        };
-        let join = Arc::new(Join { spec, layout });
-        let rows = self.rows(build, of_build).await?;
+    /// A join with the side built that the plan says.
+    pub(super) async fn planned_join(&self, sides: Sides<'_>, wanted: &Wanted) -> Result<Rows, ExecError> {
+        let join = sides.join(wanted);
+        let rows = self.rows(sides.build, join.of_build(wanted)).await?;
         let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
+        self.probe_side(sides, build, join, wanted).await
+    }
+
+    /// What the probe side makes with a build side, whose keys go down to where its rows come from.
+    pub(super) async fn probe_side(
+        &self,
+        sides: Sides<'_>,
+        build: Build,
+        join: Arc<Join>,
+        wanted: &Wanted,
+    ) -> Result<Rows, ExecError> {
         let layout = &join.layout;
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
         if let Build::Table(table) = &build
             && let Some(keys) = table.key_filter()
         {
-            of_probe.filters.push(RowFilter { columns: condition.probe_keys.clone(), keys });
+            of_probe.filters.push(RowFilter { columns: sides.condition.probe_keys.clone(), keys });
         }
-        let rows = self.rows(probe, of_probe).await?;
+        let rows = self.rows(sides.probe, of_probe).await?;
         self.probe(rows, build, join, 0)
     }
 
@@ -104,9 +103,15 @@ impl Executor {
     }
 
     async fn table(&self, rows: Rows, columns: &[usize], spec: JoinSpec) -> Result<Arc<JoinTable>, ExecError> {
+        let parts = self.parts(rows, columns).await?;
+        self.bring_together(spec, parts).await
+    }
+
+    /// Collects these columns of rows, each worker for itself.
+    async fn parts(&self, rows: Rows, columns: &[usize]) -> Result<Vec<BuildRows>, ExecError> {
         let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
         let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
-        self.bring_together(spec, sinks.into_iter().map(BuildSink::into_rows).collect()).await
+        Ok(sinks.into_iter().map(BuildSink::into_rows).collect())
     }
 
     async fn bring_together(&self, spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Arc<JoinTable>, ExecError> {
@@ -114,28 +119,54 @@ impl Executor {
     }
 
     /// Collects the build side of a join, divided by the bits of a level if it does not fit.
-    async fn collect(&self, rows: Rows, columns: &[usize], join: &Arc<Join>, level: u32) -> Result<Build, ExecError> {
+    pub(super) async fn collect(
+        &self,
+        rows: Rows,
+        columns: &[usize],
+        join: &Arc<Join>,
+        level: u32,
+    ) -> Result<Build, ExecError> {
+        let collected = self.collect_unless(&Enough::default(), rows, columns, join, level).await?;
+        Ok(collected.expect("nobody has said that it is too much"))
+    }
+
+    /// The same; `None` when it was said to be too much.
+    pub(super) async fn collect_unless(
+        &self,
+        too_much: &Enough,
+        rows: Rows,
+        columns: &[usize],
+        join: &Arc<Join>,
+        level: u32,
+    ) -> Result<Option<Build>, ExecError> {
         let spec = join.spec.clone();
         // Rows without keys are all alike, and NOT IN must know of each null.
         let Some(spill) = self.spill.as_ref().filter(|_| !spec.null_aware && !spec.build_keys.is_empty()) else {
-            return Ok(Build::Table(self.table(rows, columns, spec).await?));
+            let parts = self.parts(rows, columns).await?;
+            if too_much.is_reached() {
+                return Ok(None);
+            }
+            return Ok(Some(Build::Table(self.bring_together(spec, parts).await?)));
         };
         let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
         let build = SpillableBuild::new(spill.clone(), self.worker_count, keys, level, columns.len());
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
+        if too_much.is_reached() {
+            return Ok(None);
+        }
         if build.rows().is_none() {
             let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
-            return Ok(Build::Table(self.bring_together(spec, pieces).await?));
+            return Ok(Some(Build::Table(self.bring_together(spec, pieces).await?)));
         }
         run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
         let Divided { resident, spilled } = build.rows().expect("it was divided").divided();
         let table = self.bring_together(spec, resident).await?;
         let is_all_here = spilled.iter().all(Option::is_none);
-        Ok(if is_all_here { Build::Table(table) } else { Build::Divided(table, spilled) })
+        Ok(Some(if is_all_here { Build::Table(table) } else { Build::Divided(table, spilled) }))
     }
 
     /// What the rows of the probe side make with a build side.
-    fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, ExecError> {
+    pub(super) fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, ExecError> {
         let layout = join.layout.clone();
         let (table, spilled) = match build {
             Build::Table(table) => (table, None),
@@ -222,7 +253,32 @@ impl Executor {
     }
 }
 
+impl Sides<'_> {
+    /// The join of which these columns are wanted.
+    pub(super) fn join(self, wanted: &Wanted) -> Arc<Join> {
+        let Self { build, probe, condition } = self;
+        let layout = JoinLayout::new(condition, probe.column_count(), build.column_count(), &wanted.columns);
+        let spec = JoinSpec {
+            kind: condition.kind,
+            build_keys: layout.build_keys.clone(),
+            probe_keys: condition.probe_keys.clone(),
+            nulls_equal: condition.nulls_equal,
+            null_aware: condition.null_aware,
+            has_residual: condition.residual.is_some(),
+            build_column_count: layout.build_columns.len(),
+        };
+        Arc::new(Join { spec, layout: Arc::new(layout) })
+    }
+}
+
 impl Join {
+    /// What is asked of the build side.
+    pub(super) fn of_build(&self, wanted: &Wanted) -> Wanted {
+        let layout = &self.layout;
+        let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
+        if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build }
+    }
+
     /// Columns of the probe side that are read.
     fn probe_columns(&self) -> Vec<usize> {
         (0..self.layout.probe_read.len()).filter(|column| self.layout.probe_read[*column]).collect()

@@ -11,7 +11,7 @@ mod shared_plans;
 mod spilling;
 mod tables_with_sets;
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
@@ -84,8 +84,12 @@ async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Res
     let executor = Executor::new(worker_count, budget.clone());
     let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
     let sinks = run.await.expect("it ends")?;
+    EXCHANGED.fetch_add(executor.exchanged_join_count(), Ordering::Relaxed);
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
 }
+
+/// Joins whose other side was built than the plan says.
+static EXCHANGED: AtomicU64 = AtomicU64::new(0);
 
 /// Waits until all memory is given back: workers of a failed run end after it.
 async fn assert_given_back(budget: &FixedBudget) {
@@ -156,8 +160,10 @@ async fn check_all(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         compared += u64::from(check(Case::new(seed)).await);
     }
-    println!("{compared} of {count} plans were compared, {} spilled", SPILLED.load(Ordering::Relaxed));
+    let [spilled, exchanged] = [&SPILLED, &EXCHANGED].map(|count| count.load(Ordering::Relaxed));
+    println!("{compared} of {count} plans were compared, {spilled} spilled, {exchanged} joins were exchanged");
     assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
+    assert!(exchanged * 20 > count, "only {exchanged} joins were exchanged");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

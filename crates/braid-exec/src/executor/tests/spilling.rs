@@ -1,7 +1,6 @@
 //! Plans whose operators may hold next to nothing; disks that fail or are full.
 
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicU64;
 
 use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, open_device};
 

@@ -1,0 +1,212 @@
+//! Joins whose sides are exchanged when they run, because the side that was to be built is large
+//! ([`SideChoice`] says when).
+//!
+//! A side that turns out too large is not read on, and what there is of it is dropped. The other side is built; then the
+//! rows are made again and look for partners. Joins below are not made again: their tables are there. Only where the side
+//! is a table's rows do the keys that are known by then go down to its scan.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::join::{Build, Join, Sides};
+use super::{Executor, Rows, Stage, StageSource, Wanted};
+use crate::join_sides::{ExchangedJoin, SideChoice, SideShape};
+use crate::pipeline::{Enough, Next, Operator, RowFilter};
+use crate::plan::{JoinCondition, Plan};
+use crate::{Batch, ExecError};
+
+/// Counts rows of all workers, and stops them behind a number.
+#[derive(Clone)]
+struct Tally {
+    counted: Arc<AtomicU64>,
+    max: u64,
+    too_many: Enough,
+}
+
+/// Trials of a run in which neither side was small, from which on there are no more of them: each repeats the work of the
+/// joins below.
+const FAILED_TRIALS_MAX: u32 = 2;
+
+/// What became of the sides of a run's joins.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    exchanged: AtomicU64,
+    failed_trials: AtomicU32,
+}
+
+/// Up to how many rows sides are collected.
+#[derive(Clone, Copy)]
+struct Trial {
+    build_rows_max: u64,
+    probe_rows_max: u64,
+}
+
+impl Executor {
+    /// Joins so far whose other side was built than the plan says.
+    pub fn exchanged_join_count(&self) -> u64 {
+        self.exchanges.exchanged.load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn join(
+        &self,
+        build: &Plan,
+        probe: &Plan,
+        condition: &JoinCondition,
+        wanted: Wanted,
+    ) -> Result<Rows, ExecError> {
+        let sides = Sides { build, probe, condition };
+        let Some(exchanged) = ExchangedJoin::of(condition, probe.column_count(), build.column_count()) else {
+            return self.planned_join(sides, &wanted).await;
+        };
+        let probe_columns = if condition.kind.columns().probe { 0..probe.column_count() } else { 0..0 };
+        let is_filtered = |filter: &RowFilter| filter.columns.iter().all(|column| probe_columns.contains(column));
+        let mut shape = SideShape::of(probe);
+        shape.is_narrowed |= wanted.filters.iter().any(is_filtered);
+        match SideChoice::of(SideShape::of(build), shape) {
+            SideChoice::Exchanged => {
+                let rows = self.planned_join(sides.exchanged(&exchanged), &exchanged.wanted(&wanted)).await?;
+                Ok(self.exchanged_rows(rows, &exchanged))
+            }
+            SideChoice::Tried { build_rows_max, probe_rows_max: None } => {
+                self.tried_join(sides, &exchanged, &wanted, Trial { build_rows_max, probe_rows_max: u64::MAX }).await
+            }
+            SideChoice::Tried { build_rows_max, probe_rows_max: Some(probe_rows_max) } if !self.has_failed_often() => {
+                self.tried_join(sides, &exchanged, &wanted, Trial { build_rows_max, probe_rows_max }).await
+            }
+            SideChoice::ExchangedIfSmall { probe_rows_max } if !self.has_failed_often() => {
+                let small = self.if_small(sides, &exchanged, &wanted, probe_rows_max).await?;
+                match small {
+                    Some((build, join)) => self.probe_other_side(sides, &exchanged, &wanted, build, join).await,
+                    None => self.planned_join(sides, &wanted).await,
+                }
+            }
+            _ => self.planned_join(sides, &wanted).await,
+        }
+    }
+
+    /// A join whose build side is collected up to a number of rows.
+    async fn tried_join(
+        &self,
+        sides: Sides<'_>,
+        exchanged: &ExchangedJoin,
+        wanted: &Wanted,
+        trial: Trial,
+    ) -> Result<Rows, ExecError> {
+        let join = sides.join(wanted);
+        let rows = self.rows(sides.build, join.of_build(wanted)).await?;
+        let Some(again) = rows.again() else {
+            let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
+            return self.probe_side(sides, build, join, wanted).await;
+        };
+        if let Some(build) = self.collect_up_to(rows, trial.build_rows_max, &join).await? {
+            return self.probe_side(sides, build, join, wanted).await;
+        }
+        match self.if_small(sides, exchanged, wanted, trial.probe_rows_max).await? {
+            Some((build, join)) if SideShape::of(sides.build).is_chain => {
+                self.probe_other_side(sides, exchanged, wanted, build, join).await
+            }
+            Some((build, join)) => Ok(self.exchanged_rows(self.probe(again, build, join, 0)?, exchanged)),
+            None => {
+                let build = self.collect(again, &join.layout.build_columns, &join, 0).await?;
+                self.probe_side(sides, build, join, wanted).await
+            }
+        }
+    }
+
+    /// The side that the plan does not build, collected; `None` when it has more than so many rows.
+    async fn if_small(
+        &self,
+        sides: Sides<'_>,
+        exchanged: &ExchangedJoin,
+        wanted: &Wanted,
+        rows_max: u64,
+    ) -> Result<Option<(Build, Arc<Join>)>, ExecError> {
+        let wanted = exchanged.wanted(wanted);
+        let join = sides.exchanged(exchanged).join(&wanted);
+        let rows = self.rows(sides.probe, join.of_build(&wanted)).await?;
+        let build = self.collect_up_to(rows, rows_max, &join).await?;
+        if build.is_none() {
+            self.exchanges.failed_trials.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(build.map(|build| (build, join)))
+    }
+
+    /// What the side that the plan builds makes with the other one.
+    async fn probe_other_side(
+        &self,
+        sides: Sides<'_>,
+        exchanged: &ExchangedJoin,
+        wanted: &Wanted,
+        build: Build,
+        join: Arc<Join>,
+    ) -> Result<Rows, ExecError> {
+        let rows = self.probe_side(sides.exchanged(exchanged), build, join, &exchanged.wanted(wanted)).await?;
+        Ok(self.exchanged_rows(rows, exchanged))
+    }
+
+    /// The exchanged join's rows with the columns of the planned one.
+    fn exchanged_rows(&self, mut rows: Rows, exchanged: &ExchangedJoin) -> Rows {
+        self.exchanges.exchanged.fetch_add(1, Ordering::Relaxed);
+        rows.relayout(exchanged.columns.iter().copied().map(Some).collect());
+        rows
+    }
+
+    /// Whether enough trials were in vain.
+    fn has_failed_often(&self) -> bool {
+        self.exchanges.failed_trials.load(Ordering::Relaxed) >= FAILED_TRIALS_MAX
+    }
+
+    /// Collects rows as a build side; `None` when there are more than so many.
+    async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, ExecError> {
+        let tally = Tally { counted: Arc::default(), max, too_many: Enough::default() };
+        let (column_count, too_many) = (rows.column_count, tally.too_many.clone());
+        rows.push(Arc::new(move || Box::new(tally.clone())), column_count);
+        rows.stages.iter_mut().for_each(|stage| stage.limits.push(too_many.clone()));
+        self.collect_unless(&too_many, rows, &join.layout.build_columns, join, 0).await
+    }
+}
+
+impl Operator for Tally {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let row_count = batch.row_count() as u64;
+        if self.counted.fetch_add(row_count, Ordering::Relaxed) + row_count > self.max {
+            self.too_many.reached();
+            return Err(ExecError::Enough);
+        }
+        next(batch)
+    }
+}
+
+impl<'a> Sides<'a> {
+    fn exchanged(self, exchanged: &'a ExchangedJoin) -> Self {
+        Self { build: self.probe, probe: self.build, condition: &exchanged.condition }
+    }
+}
+
+impl ExchangedJoin {
+    /// What is asked of the exchanged join.
+    fn wanted(&self, wanted: &Wanted) -> Wanted {
+        let mut columns = vec![false; wanted.columns.len()];
+        self.columns.iter().zip(&wanted.columns).for_each(|(place, wanted)| columns[*place] = *wanted);
+        wanted.of_input(columns, |column| Some(self.columns[column]))
+    }
+}
+
+impl Rows {
+    /// The same rows once more, if their sources can be started again and nothing counts them on the way.
+    fn again(&self) -> Option<Self> {
+        let stages: Option<Vec<Stage>> = self.stages.iter().map(Stage::again).collect();
+        Some(Self { stages: stages?, column_count: self.column_count, in_order: self.in_order })
+    }
+}
+
+impl Stage {
+    fn again(&self) -> Option<Self> {
+        let StageSource::Source(source) = &self.source else { return None };
+        if source.row_count_max().is_none() || !self.limits.is_empty() {
+            return None;
+        }
+        let source = StageSource::Source(source.clone());
+        Some(Self { source, filters: self.filters.clone(), operators: self.operators.clone(), limits: Vec::new() })
+    }
+}
