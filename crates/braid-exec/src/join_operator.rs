@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::expression::Evaluator;
 use crate::hash_join::{BuildRows, JoinKind, JoinProbe, JoinTable, UnmatchedRows};
+use crate::pipeline::turn::Turn;
 use crate::pipeline::{Enough, Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::plan::JoinCondition;
 use crate::{Batch, ExecError, Expression};
@@ -148,6 +149,7 @@ impl Sink for BuildSink {
 /// Looks for partners of the probe side's rows.
 pub(crate) struct ProbeOperator {
     probe: JoinProbe,
+    turn: Turn,
     layout: Arc<JoinLayout>,
 }
 
@@ -155,20 +157,20 @@ impl ProbeOperator {
     /// A worker's part; one batch of the probe side may make very many pairs, so it is noticed between them that the query
     /// is cancelled.
     pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: Enough) -> Self {
+        let turn = Turn::new(cancelled);
         let residual = layout.residual.clone().map(|residual| {
-            let mut residual = Evaluator::new(residual);
-            let test = move |batch: &mut Batch| {
-                if cancelled.is_reached() { Err(ExecError::Cancelled) } else { residual.select(batch) }
-            };
+            let (mut residual, turn) = (Evaluator::new(residual), turn.clone());
+            let test = move |batch: &mut Batch| turn.go_on(|| residual.select(batch));
             Box::new(test) as crate::hash_join::Residual
         });
-        Self { probe: JoinProbe::new(table, residual), layout }
+        Self { probe: JoinProbe::new(table, residual), turn, layout }
     }
 }
 
 impl Operator for ProbeOperator {
     fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
         let layout = &self.layout;
+        self.turn.begin();
         self.probe.probe(batch, &mut |batch| next(layout.place(batch)))
     }
 }

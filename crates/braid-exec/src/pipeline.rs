@@ -13,11 +13,13 @@
 //! 3. Dropping the pipeline's future aborts its workers where they give way. Before each batch, on its way too, they look
 //!    whether the query was cancelled: whoever reads the rows says so, since a worker that computes in the very task that is
 //!    aborted would not notice.
+//! 4. A batch that becomes very many on its way keeps no thread from the runtime's other tasks ([`turn`]).
+
+pub(crate) mod turn;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
@@ -26,9 +28,9 @@ use crate::hash_join::KeyFilter;
 use crate::indexed_predicates::IndexedPredicates;
 use crate::spill::QuerySpill;
 use crate::{Batch, ExecError};
+use turn::Turn;
 
-/// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
-pub const QUANTUM: Duration = Duration::from_millis(1);
+pub use turn::QUANTUM;
 
 /// Where rows come from.
 pub trait Source: Send + Sync + fmt::Debug {
@@ -177,7 +179,7 @@ struct Worker<S> {
     feed: Box<dyn Feed>,
     operators: Vec<Box<dyn Operator>>,
     limits: Vec<Enough>,
-    cancelled: Enough,
+    turn: Turn,
     spill: Option<Arc<QuerySpill>>,
     sink: S,
 }
@@ -192,7 +194,8 @@ impl Pipeline {
         let worker_count = sinks.len().min(self.source.worker_count_max()).max(1);
         let mut idle = sinks;
         let mut busy: Vec<Worker<S>> = idle.drain(..worker_count).map(|sink| self.worker(&*started, sink)).collect();
-        if worker_count == 1 {
+        // In the caller's task nothing else that it waits for would be noticed during a long call.
+        if worker_count == 1 && self.operators.is_empty() {
             let only = busy.pop().expect("one worker");
             idle.push(only.run().await?);
             return Ok(idle);
@@ -220,8 +223,9 @@ impl Pipeline {
 
     fn worker<S: Sink>(&self, started: &dyn StartedSource, sink: S) -> Worker<S> {
         let operators = self.operators.iter().map(|factory| factory()).collect();
-        let (limits, cancelled, spill) = (self.limits.clone(), self.cancelled.clone(), self.spill.clone());
-        Worker { feed: started.feed(), operators, limits, cancelled, spill, sink }
+        let (limits, spill) = (self.limits.clone(), self.spill.clone());
+        let turn = Turn::new(self.cancelled.clone());
+        Worker { feed: started.feed(), operators, limits, turn, spill, sink }
     }
 }
 
@@ -234,19 +238,17 @@ impl<S: Sink> Worker<S> {
     }
 
     async fn work(&mut self) -> Result<(), ExecError> {
-        let mut since = Instant::now();
+        self.turn.begin();
         while let Some(mut morsel) = self.feed.next().await? {
             loop {
                 let batch = morsel.next_batch()?;
                 let is_last = batch.is_none();
-                if self.cancelled.is_reached() {
-                    return Err(ExecError::Cancelled);
-                }
+                self.turn.check()?;
                 if self.limits.iter().any(Enough::is_reached) {
                     return Ok(());
                 }
                 if let Some(batch) = batch {
-                    push(&mut self.operators, &mut self.sink, &self.cancelled, batch)?;
+                    push(&mut self.operators, &mut self.sink, &self.turn, batch)?;
                 }
                 if !self.sink.is_ready() {
                     self.sink.ready().await?;
@@ -255,9 +257,9 @@ impl<S: Sink> Worker<S> {
                     spill.until_not_congested().await?;
                 }
                 // Also after a morsel of which nothing was left.
-                if since.elapsed() >= QUANTUM {
+                if self.turn.is_over() {
                     tokio::task::yield_now().await;
-                    since = Instant::now();
+                    self.turn.begin();
                 }
                 if is_last {
                     break;
@@ -305,19 +307,11 @@ fn of_task(error: JoinError) -> ExecError {
 }
 
 /// Pushes rows through operators into a sink. A batch that becomes a million is noticed to be cancelled on the way.
-fn push(
-    operators: &mut [Box<dyn Operator>],
-    sink: &mut dyn Sink,
-    cancelled: &Enough,
-    batch: Batch,
-) -> Result<(), ExecError> {
-    if cancelled.is_reached() {
-        return Err(ExecError::Cancelled);
-    }
-    match operators.split_first_mut() {
+fn push(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn, batch: Batch) -> Result<(), ExecError> {
+    turn.go_on(|| match operators.split_first_mut() {
         None => sink.consume(batch),
-        Some((first, rest)) => first.push(batch, &mut |batch| push(rest, &mut *sink, cancelled, batch)),
-    }
+        Some((first, rest)) => first.push(batch, &mut |batch| push(rest, &mut *sink, turn, batch)),
+    })
 }
 
 #[cfg(test)]

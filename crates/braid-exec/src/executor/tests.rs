@@ -2,6 +2,7 @@
 //!
 //! A failure names the seed of its plan: `PLAN_SEED=<seed> cargo test -p braid-exec a_single_plan -- --ignored`.
 
+mod cancellation;
 mod definition;
 mod memory_tables;
 mod random_plans;

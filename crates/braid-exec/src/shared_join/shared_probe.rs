@@ -8,6 +8,7 @@ use std::sync::Arc;
 use braid_base::VECTOR_ROWS;
 
 use crate::hash_join::{JoinKind, JoinProbe, PairStream};
+use crate::pipeline::turn::Turn;
 use crate::pipeline::{Enough, Next, Operator};
 use crate::set_calculator::{SetCalculator, SetOperation, drop_unwanted};
 use crate::shared_join::SharedTable;
@@ -21,7 +22,7 @@ pub(crate) struct SharedProbe {
     probe: JoinProbe,
     conditions: PairConditions,
     calculator: SetCalculator,
-    cancelled: Enough,
+    turn: Turn,
 }
 
 /// The rows of a mark join that a batch makes.
@@ -40,7 +41,7 @@ impl SharedProbe {
         let probe = JoinProbe::new(shared.table.clone(), None);
         let conditions = PairConditions::new(&shared.layout);
         let calculator = SetCalculator::new(shared.store.clone());
-        Self { shared, probe, conditions, calculator, cancelled }
+        Self { shared, probe, conditions, calculator, turn: Turn::new(cancelled) }
     }
 
     /// Takes out of `left` for whom a row has a partner, where keys alone decide.
@@ -63,7 +64,7 @@ impl SharedProbe {
         left: &mut [SetNumber],
         next: &mut Next<'_>,
     ) -> Result<(), ExecError> {
-        let shared = self.shared.clone();
+        let (shared, turn) = (self.shared.clone(), self.turn.clone());
         let (kind, build_sets) = (shared.layout.kind, shared.build_sets());
         let counts_once = kind.marks_build_rows() && !kind.makes_pairs();
         let unwanted = |row: u32| counts_once && shared.waiting(row) == SetNumber::NOBODY;
@@ -71,13 +72,13 @@ impl SharedProbe {
         loop {
             let settled = |row: u32| kind.tests_probe_rows() && left[row as usize] == SetNumber::NOBODY;
             let Some(pairs) = stream.next(&shared.table, settled, unwanted) else { return Ok(()) };
-            if self.cancelled.is_reached() {
-                return Err(ExecError::Cancelled);
-            }
-            let wanted = if kind.tests_probe_rows() { &*left } else { sets };
-            let mut pairs = SetPairs::of(pairs, wanted, build_set, &mut self.calculator)?;
-            self.decide(batch, &mut pairs)?;
-            self.note(&pairs, left)?;
+            let pairs = turn.go_on(|| {
+                let wanted = if kind.tests_probe_rows() { &*left } else { sets };
+                let mut pairs = SetPairs::of(pairs, wanted, build_set, &mut self.calculator)?;
+                self.decide(batch, &mut pairs)?;
+                self.note(&pairs, left)?;
+                Ok(pairs)
+            })?;
             if let Some(joined) = pairs.batch.filter(|joined| kind.makes_pairs() && joined.row_count() > 0) {
                 next(shared.layout.finish(joined, &pairs.sets, None))?;
             }
@@ -208,6 +209,7 @@ impl MarkedRows {
 
 impl Operator for SharedProbe {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        self.turn.begin();
         let kind = self.shared.layout.kind;
         let sets = self.shared.layout.probe_sets(&mut batch);
         let mut left = sets.clone();

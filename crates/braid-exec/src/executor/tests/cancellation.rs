@@ -1,0 +1,156 @@
+//! How soon a query that is cancelled stops, whatever it is doing; and that it lets timers go on meanwhile, also where all
+//! of the runtime's threads compute.
+
+use std::time::Instant;
+
+use super::*;
+use crate::Vector;
+use crate::expression::Comparison;
+use crate::hash_aggregation::{AggregateCall, AggregateFunction};
+use crate::result_rows::{ResultRows, ResultSource};
+use crate::sort::SortKey;
+
+/// Rows of two columns: numbers that repeat so often, and numbers in no order.
+fn rows(row_count: i64, times: i64) -> Plan {
+    let part = |first: i64| {
+        let last = (first + 100_000).min(row_count);
+        let keys: Vec<i64> = (first..last).map(|row| row / times).collect();
+        let scattered: Vec<i64> =
+            (first..last).map(|row| row.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 8).collect();
+        let columns = vec![Vector::integers(keys), Vector::integers(scattered)];
+        Arc::new(ResultRows::new((last - first) as usize, columns))
+    };
+    let source = ResultSource::new((0..row_count).step_by(100_000).map(part).collect());
+    Plan::Source { source: Arc::new(source), column_count: 2 }
+}
+
+fn join(kind: JoinKind, build: Plan, probe: Plan, residual: Option<Expression>) -> Plan {
+    let condition = JoinCondition {
+        kind,
+        build_keys: vec![0],
+        probe_keys: vec![0],
+        residual,
+        nulls_equal: false,
+        null_aware: false,
+    };
+    Plan::Join { build: build.into(), probe: probe.into(), condition }
+}
+
+fn sum(input: Plan, keys: Vec<usize>) -> Plan {
+    let aggregates =
+        vec![AggregateCall { function: AggregateFunction::Sum, argument: Some(1), distinct: false, filter: None }];
+    Plan::Aggregate { input: input.into(), spec: Arc::new(AggregationSpec { keys, aggregates }) }
+}
+
+fn sorted(input: Plan) -> Plan {
+    let keys = vec![SortKey { column: 1, descending: false, nulls_first: false }];
+    Plan::Sort { input: input.into(), spec: Arc::new(SortSpec { keys, limit: None }) }
+}
+
+/// Never true of a pair.
+fn never() -> Expression {
+    let column = |column| Box::new(Expression::Column(column));
+    Expression::Compare { comparison: Comparison::Less, left: column(0), right: column(2) }
+}
+
+/// Rows of one key with each other, again and again: more pairs than anybody waits for.
+fn endless_join(depth: u32) -> Plan {
+    let one_key = || rows(1_024, 1_024);
+    (0..depth).fold(one_key(), |probe, _| join(JoinKind::Inner, one_key(), probe, None))
+}
+
+/// What takes long, each in its own way.
+fn long_plans(row_count: i64) -> Vec<(&'static str, Plan)> {
+    vec![
+        ("groups", sum(rows(row_count, 1), vec![0])),
+        ("groups of scattered keys", sum(rows(row_count, 1), vec![1])),
+        ("sort", sorted(rows(row_count, 1))),
+        ("build side", sum(join(JoinKind::Inner, rows(row_count, 2), rows(row_count, 1), None), Vec::new())),
+        ("pairs", sum(endless_join(5), Vec::new())),
+        (
+            "pairs that do not count",
+            join(JoinKind::ProbeAnti, rows(1 << 20, 1 << 20), rows(20_000, 1 << 20), Some(never())),
+        ),
+        (
+            "pairs of build rows",
+            join(JoinKind::BuildSemi, rows(20_000, 1 << 20), rows(1 << 20, 1 << 20), Some(never())),
+        ),
+    ]
+}
+
+/// Milliseconds from the cancellation to the end, for each time that it was cancelled before it had ended.
+async fn latencies(plan: &Plan, worker_count: usize, times: u32, longest: Duration) -> Vec<f64> {
+    let mut latencies = Vec::new();
+    for at in 0..times {
+        let budget = FixedBudget::new(ByteSize(4 << 30));
+        let executor = Executor::new(worker_count, budget.clone());
+        let cancellation = executor.cancellation();
+        let wait = longest * at / times;
+        // Also says that the runtime's timers go on.
+        let canceller = tokio::spawn(async move {
+            let begin = Instant::now();
+            tokio::time::sleep(wait).await;
+            cancellation.reached();
+            (Instant::now(), begin.elapsed() - wait)
+        });
+        let run = tokio::time::timeout(PATIENCE, executor.run(plan, Count::default));
+        let outcome = run.await.expect("it ends").map(|sinks| sinks.iter().map(|sink| sink.0).sum::<u64>());
+        let ended = Instant::now();
+        drop(executor);
+        assert_given_back(&budget).await;
+        let (cancelled, late) = canceller.await.unwrap();
+        if let Err(error) = outcome {
+            assert!(matches!(error, ExecError::Cancelled), "{error}");
+            latencies.push((ended.saturating_duration_since(cancelled).max(late)).as_secs_f64() * 1e3);
+        }
+    }
+    latencies.sort_by(f64::total_cmp);
+    latencies
+}
+
+/// Counts rows.
+#[derive(Default)]
+struct Count(u64);
+
+impl Sink for Count {
+    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+        self.0 += batch.row_count() as u64;
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_is_cancelled_stops_soon() {
+    for (name, plan) in long_plans(200_000) {
+        for worker_count in [1, 2] {
+            let found = latencies(&plan, worker_count, 6, Duration::from_millis(60)).await;
+            // Without optimisation, beside other tests.
+            assert!(found.iter().all(|ms| *ms < 500.0), "{name}, {worker_count} workers: {found:?} ms");
+        }
+    }
+}
+
+/// A timeout in the same task, on a runtime whose threads are all busy with the query.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timeout_is_noticed_while_a_batch_becomes_very_many() {
+    for worker_count in [1, 2, 3] {
+        let budget = FixedBudget::new(PLENTY);
+        let (plan, begin) = (endless_join(5), Instant::now());
+        let run = async { Executor::new(worker_count, budget.clone()).run(&plan, Count::default).await.map(|_| ()) };
+        let outcome = tokio::time::timeout(Duration::from_millis(50), run).await;
+        assert!(outcome.is_err(), "{outcome:?}");
+        assert_given_back(&budget).await;
+        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    }
+}
+
+/// `cargo test --release -p braid-exec --lib cancellation::measurements -- --ignored --nocapture`
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures; takes a minute in a release build"]
+async fn measurements() {
+    for (name, plan) in long_plans(4_000_000) {
+        let found = latencies(&plan, 2, 60, Duration::from_millis(600)).await;
+        let (median, last) = (found.get(found.len() / 2), found.last());
+        println!("{name}: {} times cancelled, median {median:.1?} ms, longest {last:.1?} ms", found.len());
+    }
+}
