@@ -13,6 +13,7 @@
 mod exchange;
 mod groups;
 mod join;
+mod reordering;
 mod shared_join;
 mod shared_results;
 
@@ -87,12 +88,14 @@ struct Wanted {
     columns: Vec<bool>,
     /// Rows that these do not let through are of no use to anybody, and need not be produced.
     filters: Vec<RowFilter>,
+    /// Whether they are for a join that may be reordered with those right below it.
+    is_among_joins: bool,
 }
 
 impl Wanted {
     /// These columns of all rows.
     fn columns(columns: Vec<bool>) -> Self {
-        Self { columns, filters: Vec::new() }
+        Self { columns, filters: Vec::new(), is_among_joins: false }
     }
 
     /// What is asked of the input of an operator that reads these columns of it, given where each of the operator's own
@@ -102,7 +105,7 @@ impl Wanted {
             let columns: Option<Vec<usize>> = filter.columns.iter().map(|column| from(*column)).collect();
             Some(RowFilter { columns: columns?, keys: filter.keys.clone() })
         };
-        Self { columns, filters: self.filters.iter().filter_map(below).collect() }
+        Self { columns, filters: self.filters.iter().filter_map(below).collect(), is_among_joins: false }
     }
 
     /// What is asked of rows in whose place others get nulls when they are missing: a filter that lets nulls through
@@ -194,7 +197,7 @@ impl Executor {
                 Plan::Source { source, column_count } => Ok(self.of_source(source.clone(), *column_count, &wanted)),
                 Plan::Filter { input, condition } => self.filter(input, condition, wanted).await,
                 Plan::Project { input, expressions } => self.project(input, expressions, wanted).await,
-                Plan::Join { build, probe, condition } => self.join(build, probe, condition, wanted).await,
+                Plan::Join { build, probe, condition } => self.reorderable_join(build, probe, condition, wanted).await,
                 Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
                 Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,

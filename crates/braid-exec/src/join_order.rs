@@ -11,6 +11,7 @@
 //! is built too early is built whole (docs/join-order.md).
 
 pub mod imposed_order;
+pub(crate) mod join_graph;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::join::{Build, Join, Sides};
+use super::reordering::ManyToMany;
 use super::{Executor, Rows, Stage, StageSource, Wanted};
 use crate::join_sides::{ExchangedJoin, SideChoice, SideShape};
 use crate::pipeline::{Enough, Next, Operator, RowFilter};
@@ -32,6 +33,7 @@ const FAILED_TRIALS_MAX: u32 = 2;
 pub(super) struct Exchanges {
     exchanged: AtomicU64,
     failed_trials: AtomicU32,
+    pub(super) reorderings: AtomicU32,
 }
 
 /// Up to how many rows sides are collected.
@@ -98,8 +100,12 @@ impl Executor {
             let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
             return self.probe_side(sides, build, join, wanted).await;
         };
-        if let Some(build) = self.collect_up_to(rows, trial.build_rows_max, &join).await? {
+        let too_many_pairs = self.too_many_pairs(sides).unwrap_or(u64::MAX);
+        if let Some(build) = self.collect_up_to(rows, trial.build_rows_max.min(too_many_pairs), &join).await? {
             return self.probe_side(sides, build, join, wanted).await;
+        }
+        if too_many_pairs <= trial.build_rows_max {
+            return Err(ManyToMany::in_join(sides.build));
         }
         match self.if_small(sides, exchanged, wanted, trial.probe_rows_max).await? {
             Some((build, join)) if SideShape::of(sides.build).is_chain => {

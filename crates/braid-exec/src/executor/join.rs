@@ -15,6 +15,7 @@ use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::ExecError;
 use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable};
 use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
+use crate::join_order::join_graph::JoinGraph;
 use crate::memory::Reservation;
 use crate::pipeline::{Enough, Operator, OperatorFactory, RowFilter, run_all};
 use crate::plan::{JoinCondition, Plan};
@@ -34,6 +35,7 @@ pub(super) struct Sides<'a> {
 /// A join, wherever its rows come from.
 pub(super) struct Join {
     spec: JoinSpec,
+    is_reorderable: bool,
     pub(super) layout: Arc<JoinLayout>,
 }
 
@@ -81,6 +83,7 @@ impl Executor {
     ) -> Result<Rows, ExecError> {
         let layout = &join.layout;
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
+        of_probe.is_among_joins = join.is_reorderable;
         if let Build::Table(table) = &build
             && let Some(keys) = table.key_filter()
         {
@@ -267,7 +270,7 @@ impl Sides<'_> {
             has_residual: condition.residual.is_some(),
             build_column_count: layout.build_columns.len(),
         };
-        Arc::new(Join { spec, layout: Arc::new(layout) })
+        Arc::new(Join { spec, is_reorderable: JoinGraph::takes(condition), layout: Arc::new(layout) })
     }
 }
 
@@ -276,7 +279,8 @@ impl Join {
     pub(super) fn of_build(&self, wanted: &Wanted) -> Wanted {
         let layout = &self.layout;
         let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
-        if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build }
+        let of_build = if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
+        Wanted { is_among_joins: self.is_reorderable, ..of_build }
     }
 
     /// Columns of the probe side that are read.

@@ -6,6 +6,7 @@ mod cancellation;
 mod definition;
 mod memory_tables;
 mod random_plans;
+mod reordering;
 mod shared_aggregates;
 mod shared_joins;
 mod shared_plans;
@@ -86,11 +87,15 @@ async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Res
     let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
     let sinks = run.await.expect("it ends")?;
     EXCHANGED.fetch_add(executor.exchanged_join_count(), Ordering::Relaxed);
+    REORDERED.fetch_add(u64::from(executor.reordering_count()), Ordering::Relaxed);
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
 }
 
 /// Joins whose other side was built than the plan says.
 static EXCHANGED: AtomicU64 = AtomicU64::new(0);
+
+/// Joins that were done in another order.
+static REORDERED: AtomicU64 = AtomicU64::new(0);
 
 /// Waits until all memory is given back: workers of a failed run end after it.
 async fn assert_given_back(budget: &FixedBudget) {
@@ -161,10 +166,11 @@ async fn check_all(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         compared += u64::from(check(Case::new(seed)).await);
     }
-    let [spilled, exchanged] = [&SPILLED, &EXCHANGED].map(|count| count.load(Ordering::Relaxed));
-    println!("{compared} of {count} plans were compared, {spilled} spilled, {exchanged} joins were exchanged");
+    let [spilled, exchanged, reordered] = [&SPILLED, &EXCHANGED, &REORDERED].map(|count| count.load(Ordering::Relaxed));
+    println!("{compared} of {count} plans were compared, {spilled} spilled");
+    println!("{exchanged} joins were exchanged, {reordered} reordered");
     assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
-    assert!(exchanged * 20 > count, "only {exchanged} joins were exchanged");
+    assert!(exchanged * 20 > count && reordered > 0, "{exchanged} joins were exchanged, {reordered} reordered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -250,7 +250,7 @@ impl Source for Table {
     }
 
     fn row_count_max(&self) -> Option<u64> {
-        (!self.number.is_multiple_of(5)).then_some(self.rows.len() as u64)
+        (self.number % 5 != 4).then_some(self.rows.len() as u64)
     }
 
     fn is_narrowed(&self) -> bool {

@@ -1,0 +1,165 @@
+//! A plan's inner joins as a graph, and the plan that joins its relations in another order.
+//!
+//! For a run that finds out that an order was wrong (mid-query re-optimisation: Kabra and DeWitt, SIGMOD 1998). By then more
+//! is known than when the order was chosen: that a join makes far more rows than its tables have. Of the other joins it is
+//! taken that one side's key is unique, so that they make no more rows than their larger table has. That is how databases
+//! are laid out; and where it is not, the next run of the same query is no worse off than this one.
+
+use std::ops::Range;
+
+use super::{JoinEdge, JoinTree, join_order};
+use crate::Expression;
+use crate::hash_join::JoinKind;
+use crate::join_sides::SideShape;
+use crate::plan::{JoinCondition, Plan};
+
+/// Rows of a table of which it is not known how many it has.
+const ROWS_UNKNOWN: f64 = 1e6;
+
+/// Share of a table's rows that is left when it drops some.
+const NARROWED_SHARE: f64 = 0.25;
+
+/// Inner joins right below each other.
+#[derive(Debug, Default)]
+pub(crate) struct JoinGraph<'a> {
+    relations: Vec<&'a Plan>,
+    /// The number of each relation's first column; columns of all relations are numbered through.
+    first_columns: Vec<usize>,
+    column_count: usize,
+    /// Pairs of columns that are equal.
+    equalities: Vec<(usize, usize)>,
+    /// Further conditions over the numbered columns.
+    conditions: Vec<Expression>,
+    /// The joins, with the relations below each.
+    joins: Vec<(&'a Plan, Range<usize>)>,
+}
+
+impl<'a> JoinGraph<'a> {
+    /// Of an inner join, and the numbers of its columns.
+    pub(crate) fn of(build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> (Self, Vec<usize>) {
+        let mut graph = Self::default();
+        let columns = graph.add_join(build, probe, condition);
+        (graph, columns)
+    }
+
+    /// Whether a join may be reordered with those above and below it.
+    pub(crate) fn takes(condition: &JoinCondition) -> bool {
+        condition.kind == JoinKind::Inner && !condition.nulls_equal && !condition.null_aware
+    }
+
+    /// The relations below the join at this address; `None` if it is none of this graph's.
+    pub(crate) fn relations_of(&self, address: usize) -> Option<Range<usize>> {
+        let mut joins = self.joins.iter().filter(|(join, _)| std::ptr::from_ref(*join).addr() == address);
+        joins.next().map(|(_, relations)| relations.clone())
+    }
+
+    fn add(&mut self, plan: &'a Plan) -> Vec<usize> {
+        if let Plan::Join { build, probe, condition } = plan
+            && Self::takes(condition)
+        {
+            let first = self.relations.len();
+            let columns = self.add_join(build, probe, condition);
+            self.joins.push((plan, first..self.relations.len()));
+            return columns;
+        }
+        let columns = self.column_count..self.column_count + plan.column_count();
+        self.relations.push(plan);
+        self.first_columns.push(columns.start);
+        self.column_count = columns.end;
+        columns.collect()
+    }
+
+    fn add_join(&mut self, build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> Vec<usize> {
+        let mut columns = self.add(probe);
+        let of_build = self.add(build);
+        let keys = condition.probe_keys.iter().zip(&condition.build_keys);
+        self.equalities.extend(keys.map(|(probe_key, build_key)| (columns[*probe_key], of_build[*build_key])));
+        columns.extend(of_build);
+        if let Some(residual) = &condition.residual {
+            let mut residual = residual.clone();
+            residual.map_columns(&mut |column| columns[column]);
+            match residual {
+                Expression::And(parts) => self.conditions.extend(parts),
+                condition => self.conditions.push(condition),
+            }
+        }
+        columns
+    }
+
+    fn relation_of(&self, column: usize) -> usize {
+        self.first_columns.partition_point(|first| *first <= column) - 1
+    }
+
+    /// The order in which joins of relations that are among `many` together come as late as can be.
+    pub(crate) fn order_without(&self, many: &Range<usize>) -> JoinTree {
+        let shapes: Vec<SideShape> = self.relations.iter().map(|plan| SideShape::of(plan)).collect();
+        let table_rows = |at: usize| shapes[at].table_rows_max.map_or(ROWS_UNKNOWN, |rows| (rows as f64).max(1.0));
+        let share = |at: usize| if shapes[at].is_narrowed { NARROWED_SHARE } else { 1.0 };
+        let rows: Vec<f64> = (0..shapes.len()).map(|at| (table_rows(at) * share(at)).max(1.0)).collect();
+        let mut pairs: Vec<(usize, usize)> =
+            self.equalities.iter().map(|(a, b)| (self.relation_of(*a), self.relation_of(*b))).collect();
+        pairs.iter_mut().for_each(|pair| *pair = (pair.0.min(pair.1), pair.0.max(pair.1)));
+        pairs.sort_unstable();
+        pairs.dedup();
+        let edge = |(left, right): (usize, usize)| {
+            let is_many = many.contains(&left) && many.contains(&right);
+            let selectivity = if is_many { 1.0 } else { 1.0 / table_rows(left).min(table_rows(right)) };
+            JoinEdge { relations: (left, right), selectivity }
+        };
+        join_order(&rows, &pairs.into_iter().map(edge).collect::<Vec<_>>())
+    }
+
+    /// The plan of a tree, with these columns.
+    pub(crate) fn plan(mut self, tree: &JoinTree, columns: &[usize]) -> Plan {
+        let (plan, of_plan) = self.plan_of(tree);
+        let place =
+            |column: &usize| of_plan.iter().position(|other| other == column).expect("a tree has all relations");
+        let expressions = columns.iter().map(|column| Expression::Column(place(column))).collect();
+        Plan::Project { input: Box::new(plan), expressions }
+    }
+
+    fn plan_of(&mut self, tree: &JoinTree) -> (Plan, Vec<usize>) {
+        let (build, probe) = match tree {
+            JoinTree::Relation(at) => {
+                let (plan, first) = (self.relations[*at], self.first_columns[*at]);
+                return (plan.clone(), (first..first + plan.column_count()).collect());
+            }
+            JoinTree::Join { build, probe } => (build, probe),
+        };
+        let ((build, build_columns), (probe, probe_columns)) = (self.plan_of(build), self.plan_of(probe));
+        let place = |columns: &[usize], column: usize| columns.iter().position(|other| *other == column);
+        let (mut build_keys, mut probe_keys) = (Vec::new(), Vec::new());
+        for (a, b) in &self.equalities {
+            for (of_build, of_probe) in [(*a, *b), (*b, *a)] {
+                let keys = (place(&build_columns, of_build), place(&probe_columns, of_probe));
+                if let (Some(build_key), Some(probe_key)) = keys {
+                    build_keys.push(build_key);
+                    probe_keys.push(probe_key);
+                }
+            }
+        }
+        let columns: Vec<usize> = probe_columns.into_iter().chain(build_columns).collect();
+        let mut residual = self.take_conditions(&columns);
+        let residual = if residual.len() > 1 { Some(Expression::And(residual)) } else { residual.pop() };
+        let kind = JoinKind::Inner;
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
+        (Plan::Join { build: Box::new(build), probe: Box::new(probe), condition }, columns)
+    }
+
+    /// Takes the conditions that can be tested on these columns.
+    fn take_conditions(&mut self, columns: &[usize]) -> Vec<Expression> {
+        let place = |column: usize| columns.iter().position(|other| *other == column);
+        let is_here = |condition: &Expression| {
+            let mut needed = Vec::new();
+            condition.columns(&mut needed);
+            needed.into_iter().all(|column| place(column).is_some())
+        };
+        let (mut taken, left): (Vec<Expression>, Vec<Expression>) =
+            std::mem::take(&mut self.conditions).into_iter().partition(is_here);
+        self.conditions = left;
+        for condition in &mut taken {
+            condition.map_columns(&mut |column| place(column).expect("it is here"));
+        }
+        taken
+    }
+}
