@@ -16,6 +16,7 @@ mod join;
 mod reordering;
 mod shared_join;
 mod shared_results;
+mod tally;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,6 +27,7 @@ use futures::future::BoxFuture;
 
 use self::exchange::Exchanges;
 use self::join::SpilledPartition;
+use self::reordering::Reorderings;
 use crate::hash_aggregation::{AggregationSpec, AggregationWorker};
 use crate::pipeline::{Enough, OperatorFactory, Pipeline, RowFilter, Sink, Source};
 use crate::plan::Plan;
@@ -44,6 +46,7 @@ pub struct Executor {
     spill: Option<Arc<QuerySpill>>,
     cancelled: Enough,
     exchanges: Exchanges,
+    reorderings: Reorderings,
 }
 
 impl fmt::Debug for Executor {
@@ -73,6 +76,8 @@ struct Stage {
     filters: Vec<RowFilter>,
     operators: Vec<OperatorFactory>,
     limits: Vec<Enough>,
+    /// Say that there are too many rows.
+    tallies: Vec<Enough>,
 }
 
 enum StageSource {
@@ -90,12 +95,14 @@ struct Wanted {
     filters: Vec<RowFilter>,
     /// Whether they are for a join that may be reordered with those right below it.
     is_among_joins: bool,
+    /// Whether they are collected by somebody who can begin anew.
+    may_begin_anew: bool,
 }
 
 impl Wanted {
     /// These columns of all rows.
     fn columns(columns: Vec<bool>) -> Self {
-        Self { columns, filters: Vec::new(), is_among_joins: false }
+        Self { columns, filters: Vec::new(), is_among_joins: false, may_begin_anew: false }
     }
 
     /// What is asked of the input of an operator that reads these columns of it, given where each of the operator's own
@@ -105,7 +112,13 @@ impl Wanted {
             let columns: Option<Vec<usize>> = filter.columns.iter().map(|column| from(*column)).collect();
             Some(RowFilter { columns: columns?, keys: filter.keys.clone() })
         };
-        Self { columns, filters: self.filters.iter().filter_map(below).collect(), is_among_joins: false }
+        let filters = self.filters.iter().filter_map(below).collect();
+        Self { columns, filters, is_among_joins: false, may_begin_anew: self.may_begin_anew }
+    }
+
+    /// The same of rows that do not come from a join right below.
+    fn apart(self) -> Self {
+        Self { is_among_joins: false, ..self }
     }
 
     /// What is asked of rows in whose place others get nulls when they are missing: a filter that lets nulls through
@@ -139,6 +152,7 @@ impl Executor {
             spill: None,
             cancelled: Enough::default(),
             exchanges: Exchanges::default(),
+            reorderings: Reorderings::default(),
         }
     }
 
@@ -169,7 +183,8 @@ impl Executor {
         let mut sinks: Vec<S> = (0..sink_count).map(|_| make_sink()).collect();
         let mut stages: VecDeque<Stage> = rows.stages.into();
         while let Some(stage) = stages.pop_front() {
-            let Stage { source, filters, operators, limits } = stage;
+            let Stage { source, filters, operators, mut limits, tallies } = stage;
+            limits.extend(tallies);
             if limits.iter().any(Enough::is_reached) {
                 continue;
             }
@@ -188,6 +203,7 @@ impl Executor {
                 }
             }
         }
+        self.check_pairs()?;
         Ok(sinks)
     }
 
@@ -197,12 +213,14 @@ impl Executor {
                 Plan::Source { source, column_count } => Ok(self.of_source(source.clone(), *column_count, &wanted)),
                 Plan::Filter { input, condition } => self.filter(input, condition, wanted).await,
                 Plan::Project { input, expressions } => self.project(input, expressions, wanted).await,
-                Plan::Join { build, probe, condition } => self.reorderable_join(build, probe, condition, wanted).await,
+                Plan::Join { build, probe, condition } => {
+                    self.reorderable_join(build, probe, condition, plan, wanted).await
+                }
                 Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
                 Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
-                Plan::Union(plans) => self.union(plans, wanted).await,
-                Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted).await,
+                Plan::Union(plans) => self.union(plans, wanted.apart()).await,
+                Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted.apart()).await,
                 Plan::Shared(operator) => self.shared(operator, wanted).await,
             }
         })
@@ -210,7 +228,7 @@ impl Executor {
 
     fn of_source(&self, source: Arc<dyn Source>, column_count: usize, wanted: &Wanted) -> Rows {
         let (filters, source) = (wanted.filters.clone(), StageSource::Source(source));
-        let stage = Stage { source, filters, operators: Vec::new(), limits: Vec::new() };
+        let stage = Stage { source, filters, operators: Vec::new(), limits: Vec::new(), tallies: Vec::new() };
         Rows { stages: vec![stage], column_count, in_order: false }
     }
 
@@ -239,11 +257,17 @@ impl Executor {
         let mut read = vec![false; input.column_count()];
         spec.columns().for_each(|column| read[column] = true);
         // A group that is of no use need not be made of any row.
-        let below = wanted.of_input(read, |column| spec.keys.get(column).copied());
-        let rows = self.rows(input, below).await?;
+        let mut below = wanted.of_input(read, |column| spec.keys.get(column).copied());
+        below.may_begin_anew = true;
         let (of_worker, budget) = (spec.clone(), self.budget.clone());
         let make_worker = Arc::new(move || AggregationWorker::new(of_worker.clone(), budget.clone()));
-        let groups = self.groups(rows, spec, make_worker).await?;
+        let groups = loop {
+            let made = async { self.groups(self.rows(input, below.clone()).await?, spec, make_worker.clone()).await };
+            match made.await {
+                Err(error) if self.begins_anew(&error) => {}
+                groups => break groups?,
+            }
+        };
         Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len(), &wanted))
     }
 
@@ -405,7 +429,7 @@ impl Stage {
     /// Rows of a partition that is still to be joined.
     fn of_partition(partition: SpilledPartition) -> Self {
         let source = StageSource::Partition(Box::new(partition));
-        Self { source, filters: Vec::new(), operators: Vec::new(), limits: Vec::new() }
+        Self { source, filters: Vec::new(), operators: Vec::new(), limits: Vec::new(), tallies: Vec::new() }
     }
 }
 

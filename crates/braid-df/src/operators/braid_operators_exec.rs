@@ -20,7 +20,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
@@ -123,9 +123,11 @@ impl ExecutionPlan for BraidOperatorsExec {
             executor = executor.with_spill_space(space);
         }
         let cancel = CancelOnDrop(executor.cancellation());
+        let changes = PlanChanges::new(&self.metrics);
         builder.spawn(async move {
             let make_sink = || OutputSink::new(schema.clone(), batch_rows, sender.clone(), baseline.clone());
             let sinks = executor.run(&plan, make_sink).await.map_err(datafusion_error)?;
+            changes.note(&executor);
             for mut sink in sinks {
                 sink.flush().map_err(datafusion_error)?;
                 sink.ready().await.map_err(datafusion_error)?;
@@ -142,6 +144,24 @@ impl ExecutionPlan for BraidOperatorsExec {
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
+    }
+}
+
+/// Where runs did otherwise than the plan says, as EXPLAIN ANALYZE shows it.
+struct PlanChanges {
+    joins_exchanged: Count,
+    joins_reordered: Count,
+}
+
+impl PlanChanges {
+    fn new(metrics: &ExecutionPlanMetricsSet) -> Self {
+        let counter = |name: &'static str| MetricBuilder::new(metrics).global_counter(name);
+        Self { joins_exchanged: counter("joins_exchanged"), joins_reordered: counter("joins_reordered") }
+    }
+
+    fn note(&self, executor: &Executor) {
+        self.joins_exchanged.add(executor.exchanged_join_count() as usize);
+        self.joins_reordered.add(executor.reordering_count() as usize);
     }
 }
 

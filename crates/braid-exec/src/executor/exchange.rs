@@ -10,19 +10,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::join::{Build, Join, Sides};
 use super::reordering::ManyToMany;
+use super::tally::Tally;
 use super::{Executor, Rows, Stage, StageSource, Wanted};
+use crate::ExecError;
 use crate::join_sides::{ExchangedJoin, SideChoice, SideShape};
-use crate::pipeline::{Enough, Next, Operator, RowFilter};
+use crate::pipeline::{Enough, RowFilter};
 use crate::plan::{JoinCondition, Plan};
-use crate::{Batch, ExecError};
-
-/// Counts rows of all workers, and stops them behind a number.
-#[derive(Clone)]
-struct Tally {
-    counted: Arc<AtomicU64>,
-    max: u64,
-    too_many: Enough,
-}
 
 /// Trials of a run in which neither side was small, from which on there are no more of them: each repeats the work of the
 /// joins below.
@@ -33,7 +26,6 @@ const FAILED_TRIALS_MAX: u32 = 2;
 pub(super) struct Exchanges {
     exchanged: AtomicU64,
     failed_trials: AtomicU32,
-    pub(super) reorderings: AtomicU32,
 }
 
 /// Up to how many rows sides are collected.
@@ -100,7 +92,7 @@ impl Executor {
             let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
             return self.probe_side(sides, build, join, wanted).await;
         };
-        let too_many_pairs = self.too_many_pairs(sides).unwrap_or(u64::MAX);
+        let too_many_pairs = self.too_many_build_rows(sides).unwrap_or(u64::MAX);
         if let Some(build) = self.collect_up_to(rows, trial.build_rows_max.min(too_many_pairs), &join).await? {
             return self.probe_side(sides, build, join, wanted).await;
         }
@@ -164,22 +156,9 @@ impl Executor {
 
     /// Collects rows as a build side; `None` when there are more than so many.
     async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, ExecError> {
-        let tally = Tally { counted: Arc::default(), max, too_many: Enough::default() };
-        let (column_count, too_many) = (rows.column_count, tally.too_many.clone());
-        rows.push(Arc::new(move || Box::new(tally.clone())), column_count);
-        rows.stages.iter_mut().for_each(|stage| stage.limits.push(too_many.clone()));
+        let too_many = Enough::default();
+        rows.count(Tally::new(max, too_many.clone(), None));
         self.collect_unless(&too_many, rows, &join.layout.build_columns, join, 0).await
-    }
-}
-
-impl Operator for Tally {
-    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
-        let row_count = batch.row_count() as u64;
-        if self.counted.fetch_add(row_count, Ordering::Relaxed) + row_count > self.max {
-            self.too_many.reached();
-            return Err(ExecError::Enough);
-        }
-        next(batch)
     }
 }
 
@@ -199,7 +178,7 @@ impl ExchangedJoin {
 }
 
 impl Rows {
-    /// The same rows once more, if their sources can be started again and nothing counts them on the way.
+    /// The same rows once more, if their sources can be started again and no limit counts them on the way.
     fn again(&self) -> Option<Self> {
         let stages: Option<Vec<Stage>> = self.stages.iter().map(Stage::again).collect();
         Some(Self { stages: stages?, column_count: self.column_count, in_order: self.in_order })
@@ -213,6 +192,7 @@ impl Stage {
             return None;
         }
         let source = StageSource::Source(source.clone());
-        Some(Self { source, filters: self.filters.clone(), operators: self.operators.clone(), limits: Vec::new() })
+        let (filters, operators) = (self.filters.clone(), self.operators.clone());
+        Some(Self { source, filters, operators, limits: Vec::new(), tallies: self.tallies.clone() })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::expression::Comparison;
+use crate::hash_aggregation::{AggregateCall, AggregateFunction};
 
 /// A plan with so many columns, each relation's of which are two.
 type Tree = (Plan, usize);
@@ -23,7 +24,13 @@ fn random_joins(seed: u64) -> Case {
         let build = trees.remove(random.below(trees.len() as u64) as usize);
         trees.push(joined(build, probe, &mut random));
     }
-    let (plan, _) = trees.remove(0);
+    let (mut plan, column_count) = trees.remove(0);
+    if random.chance(1, 2) {
+        let keys = vec![random.below(column_count as u64) as usize];
+        let rows =
+            AggregateCall { function: AggregateFunction::CountRows, argument: None, distinct: false, filter: None };
+        plan = Plan::Aggregate { input: plan.into(), spec: Arc::new(AggregationSpec { keys, aggregates: vec![rows] }) };
+    }
     Case { seed, plan, tables, random }
 }
 
