@@ -6,7 +6,8 @@
 //! A join's build side is complete before its probe side is begun, and what is known about its keys by then goes down the
 //! probe side as far as columns can be followed: through filters, projections and groupings, past other joins, across
 //! equal keys into their build sides, to the scans. So a row of the largest table that any join would drop is dropped
-//! where it is read, in whatever order the joins stand (predicate transfer: Yang, Zhao, Yu, Koutris, CIDR 2024).
+//! where it is read, in whatever order the joins stand (predicate transfer: Yang, Zhao, Yu, Koutris, CIDR 2024). Sides that
+//! turn out large are exchanged (`exchange`), orders that make too many pairs given up (`reordering`).
 //!
 //! Which columns of a plan's rows are read further up is followed down on the way, so that nothing else is carried.
 

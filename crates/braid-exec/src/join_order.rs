@@ -7,8 +7,8 @@
 //!
 //! Orders that are not the cheapest, for measuring what they cost, are in [`imposed_order`].
 //!
-//! Not here: what a wrong estimate costs. Keys of build sides filter the scans of all probe sides, which lessens it, but what
-//! is built too early is built whole (docs/join-order.md).
+//! Not here: what a wrong estimate costs. The executor exchanges sides that turn out large, and asks for another order where
+//! a join makes too many pairs ([`join_graph`]); docs/join-order.md has the figures.
 
 pub mod imposed_order;
 pub(crate) mod join_graph;

@@ -9,13 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::join::{Build, Join, Sides};
-use super::reordering::ManyToMany;
 use super::tally::Tally;
 use super::{Executor, Rows, Stage, StageSource, Wanted};
 use crate::ExecError;
 use crate::join_sides::{ExchangedJoin, SideChoice, SideShape};
 use crate::pipeline::{Enough, RowFilter};
-use crate::plan::{JoinCondition, Plan};
 
 /// Trials of a run in which neither side was small, from which on there are no more of them: each repeats the work of the
 /// joins below.
@@ -41,14 +39,9 @@ impl Executor {
         self.exchanges.exchanged.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn join(
-        &self,
-        build: &Plan,
-        probe: &Plan,
-        condition: &JoinCondition,
-        wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
-        let sides = Sides { build, probe, condition };
+    /// A join with the side built that is better built.
+    pub(super) async fn join(&self, sides: Sides<'_>, wanted: Wanted) -> Result<Rows, ExecError> {
+        let Sides { build, probe, condition, .. } = sides;
         let Some(exchanged) = ExchangedJoin::of(condition, probe.column_count(), build.column_count()) else {
             return self.planned_join(sides, &wanted).await;
         };
@@ -92,12 +85,8 @@ impl Executor {
             let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
             return self.probe_side(sides, build, join, wanted).await;
         };
-        let too_many_pairs = self.too_many_build_rows(sides).unwrap_or(u64::MAX);
-        if let Some(build) = self.collect_up_to(rows, trial.build_rows_max.min(too_many_pairs), &join).await? {
+        if let Some(build) = self.collect_up_to(rows, trial.build_rows_max, &join).await? {
             return self.probe_side(sides, build, join, wanted).await;
-        }
-        if too_many_pairs <= trial.build_rows_max {
-            return Err(ManyToMany::in_join(sides.build));
         }
         match self.if_small(sides, exchanged, wanted, trial.probe_rows_max).await? {
             Some((build, join)) if SideShape::of(sides.build).is_chain => {
@@ -157,14 +146,14 @@ impl Executor {
     /// Collects rows as a build side; `None` when there are more than so many.
     async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, ExecError> {
         let too_many = Enough::default();
-        rows.count(Tally::new(max, too_many.clone(), None));
+        rows.count(Tally::new(max, too_many.clone()));
         self.collect_unless(&too_many, rows, &join.layout.build_columns, join, 0).await
     }
 }
 
 impl<'a> Sides<'a> {
     fn exchanged(self, exchanged: &'a ExchangedJoin) -> Self {
-        Self { build: self.probe, probe: self.build, condition: &exchanged.condition }
+        Self { build: self.probe, probe: self.build, condition: &exchanged.condition, ..self }
     }
 }
 

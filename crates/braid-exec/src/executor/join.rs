@@ -30,12 +30,16 @@ pub(super) struct Sides<'a> {
     pub(super) build: &'a Plan,
     pub(super) probe: &'a Plan,
     pub(super) condition: &'a JoinCondition,
+    /// The join, if it is given up when it makes too many pairs.
+    pub(super) watched: Option<&'a Plan>,
 }
 
 /// A join, wherever its rows come from.
 pub(super) struct Join {
     spec: JoinSpec,
     is_reorderable: bool,
+    /// Address of the join in the plan, if it is given up when it makes too many pairs.
+    watched: Option<usize>,
     pub(super) layout: Arc<JoinLayout>,
 }
 
@@ -186,7 +190,10 @@ impl Executor {
                 Arc::new(move || Box::new(SpillingProbe::new(probe(), waiting.clone())) as Box<dyn Operator>)
             }
         };
-        rows.push(operator, layout.column_count());
+        match join.watched.filter(|_| partitions.is_empty()) {
+            Some(address) => self.push_watched(&mut rows, operator, &join, table.row_count(), address),
+            None => rows.push(operator, layout.column_count()),
+        }
         rows.in_order &= join.spec.kind.columns().probe && partitions.is_empty();
         if join.spec.kind.marks_build_rows() {
             let column_count = layout.column_count();
@@ -259,7 +266,7 @@ impl Executor {
 impl Sides<'_> {
     /// The join of which these columns are wanted.
     pub(super) fn join(self, wanted: &Wanted) -> Arc<Join> {
-        let Self { build, probe, condition } = self;
+        let Self { build, probe, condition, watched } = self;
         let layout = JoinLayout::new(condition, probe.column_count(), build.column_count(), &wanted.columns);
         let spec = JoinSpec {
             kind: condition.kind,
@@ -270,7 +277,8 @@ impl Sides<'_> {
             has_residual: condition.residual.is_some(),
             build_column_count: layout.build_columns.len(),
         };
-        Arc::new(Join { spec, is_reorderable: JoinGraph::takes(condition), layout: Arc::new(layout) })
+        let watched = watched.map(|join| std::ptr::from_ref(join).addr());
+        Arc::new(Join { spec, is_reorderable: JoinGraph::takes(condition), watched, layout: Arc::new(layout) })
     }
 }
 
@@ -280,7 +288,9 @@ impl Join {
         let layout = &self.layout;
         let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
         let of_build = if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
-        Wanted { is_among_joins: self.is_reorderable, ..of_build }
+        // They are collected, so whoever began the uppermost of the joins can begin anew.
+        let may_begin_anew = of_build.may_begin_anew || self.is_reorderable;
+        Wanted { is_among_joins: self.is_reorderable, may_begin_anew, ..of_build }
     }
 
     /// Columns of the probe side that are read.

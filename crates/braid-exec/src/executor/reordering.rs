@@ -1,9 +1,8 @@
-//! Joins that are done in another order than planned, because a build side that is a join itself turned out to have many
-//! more rows than its tables: many rows of both sides have the same key, which selective joins would have to make good again.
+//! Joins that are done in another order than planned, because one of them turned out to make many more pairs than it is given
+//! rows: many rows of both sides have the same key, which selective joins would have to make good again.
 //!
 //! The joins that belong together are stopped where the uppermost of them was begun, and begun anew in another order
-//! ([`JoinGraph`]). A join is given up when it has made a few times as many rows as its largest table has, so not much is
-//! lost. Where rows go to a group-by, that can begin anew as well: so also joins are noticed whose rows are only passed
+//! ([`JoinGraph`]). A join is given up when it has made a few times as many pairs as rows, so not much is lost. Where rows go to a group-by, that can begin anew as well: so also joins are noticed whose rows are only passed
 //! on. What has been handed to the query's reader cannot be taken back; there nobody looks.
 
 use std::error::Error;
@@ -13,20 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-use super::join::Sides;
-use super::tally::Tally;
+use super::join::{Join, Sides};
+use super::tally::PairWatch;
 use super::{Executor, Rows, Wanted};
 use crate::ExecError;
 use crate::join_order::join_graph::JoinGraph;
-use crate::join_sides::SideShape;
-use crate::pipeline::Enough;
+use crate::pipeline::OperatorFactory;
 use crate::plan::{JoinCondition, Plan};
-
-/// Keys of which one side is unique make no more rows than the larger side has. So many times as many, and they are not.
-const MANY: u64 = if cfg!(test) { 1 } else { 4 };
-
-/// Fewer rows do not matter.
-const PAIRS_MIN: u64 = if cfg!(test) { 4 } else { 512 << 10 };
 
 /// What a run knows of joins that make too many pairs.
 #[derive(Debug, Default)]
@@ -47,16 +39,9 @@ pub(super) struct ManyToMany {
     join: usize,
 }
 
-impl ManyToMany {
-    /// Of this join of the plan that is being run, for whoever began the uppermost one.
-    pub(super) fn in_join(join: &Plan) -> ExecError {
-        ExecError::Foreign(Box::new(Self { join: std::ptr::from_ref(join).addr() }))
-    }
-}
-
 impl fmt::Display for ManyToMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a join makes many more rows than its tables have")
+        f.write_str("a join makes many more pairs than it is given rows")
     }
 }
 
@@ -77,16 +62,13 @@ impl Executor {
         join: &Plan,
         wanted: Wanted,
     ) -> Result<Rows, ExecError> {
+        let sides = Sides { build, probe, condition, watched: None };
         if !JoinGraph::takes(condition) {
-            return self.join(build, probe, condition, wanted).await;
+            return self.join(sides, wanted).await;
         }
         if wanted.is_among_joins {
-            let pairs_max = wanted.may_begin_anew.then(|| self.too_many_pairs(join)).flatten();
-            let mut rows = self.join(build, probe, condition, wanted).await?;
-            if let Some(max) = pairs_max {
-                rows.count(self.tally(join, max));
-            }
-            return Ok(rows);
+            let is_watched = wanted.may_begin_anew && !self.reorderings.begun_anew.load(Ordering::Relaxed);
+            return self.join(Sides { watched: is_watched.then_some(join), ..sides }, wanted).await;
         }
         let (graph, columns) = JoinGraph::of(build, probe, condition);
         let many = loop {
@@ -94,7 +76,7 @@ impl Executor {
             if let Some(many) = avoided {
                 break many;
             }
-            match self.join(build, probe, condition, wanted.clone()).await {
+            match self.join(sides, wanted.clone()).await {
                 // Where it is a join further down, among others, that is where another order will be taken.
                 Err(error) if self.begins_anew(&error) => {}
                 outcome => return outcome,
@@ -106,10 +88,17 @@ impl Executor {
         self.rows(&plan, wanted).await
     }
 
-    /// Stops the run of what is drained when a join makes too many pairs, and notes which.
-    fn tally(&self, join: &Plan, max: u64) -> Tally {
-        let (stopped, address) = (self.reorderings.stopped.clone(), std::ptr::from_ref(join).addr());
-        Tally::new(max, Enough::default(), Some(Arc::new(move || *stopped.lock() = Some(address))))
+    /// Adds the probe operator of a join that is given up when it makes too many pairs.
+    pub(super) fn push_watched(
+        &self,
+        rows: &mut Rows,
+        probe: OperatorFactory,
+        join: &Join,
+        build_rows: usize,
+        address: usize,
+    ) {
+        let watch = PairWatch { stopped: self.reorderings.stopped.clone(), address };
+        rows.push_watched(probe, join.layout.column_count(), build_rows as u64, watch);
     }
 
     /// # Errors
@@ -126,19 +115,5 @@ impl Executor {
         self.reorderings.avoided.lock().push(*join);
         self.reorderings.begun_anew.store(true, Ordering::Relaxed);
         true
-    }
-
-    /// How many rows of a join are too many for it to stay where it is.
-    fn too_many_pairs(&self, join: &Plan) -> Option<u64> {
-        let table_rows = SideShape::of(join).table_rows_max?;
-        let has_begun_anew = self.reorderings.begun_anew.load(Ordering::Relaxed);
-        (!has_begun_anew).then(|| table_rows.saturating_mul(MANY).max(PAIRS_MIN))
-    }
-
-    /// How many rows of a build side are too many, if it is a join that can be reordered with this one.
-    pub(super) fn too_many_build_rows(&self, sides: Sides<'_>) -> Option<u64> {
-        let Plan::Join { condition, .. } = sides.build else { return None };
-        let is_reorderable = JoinGraph::takes(condition) && JoinGraph::takes(sides.condition);
-        is_reorderable.then(|| self.too_many_pairs(sides.build)).flatten()
     }
 }

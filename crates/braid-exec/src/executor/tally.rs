@@ -3,28 +3,65 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
+
 use super::Rows;
-use crate::pipeline::{Enough, Next, Operator};
+use crate::pipeline::{Enough, Next, Operator, OperatorFactory};
 use crate::{Batch, ExecError};
+
+/// Keys that are unique on one side make no more pairs than the other side has rows. So many times as many, and they are
+/// not.
+const MANY: u64 = if cfg!(test) { 1 } else { 4 };
+
+/// Fewer pairs do not matter.
+const PAIRS_MIN: u64 = if cfg!(test) { 4 } else { 512 << 10 };
 
 /// A worker tells the others of so many rows at a time.
 const TOLD_ROWS: u64 = if cfg!(test) { 1 } else { 8 << 10 };
 
-/// One worker's count of rows, of which all workers together may make so many, or a few more.
+/// Stops all workers behind a number of rows, or a few more.
 #[derive(Clone)]
 pub(super) struct Tally {
     all: Arc<AtomicU64>,
     own: u64,
     max: u64,
     too_many: Enough,
-    /// Is told as well.
-    reached: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// What went into a join and came out of it, of all workers.
+#[derive(Debug)]
+struct JoinedRows {
+    build_rows: u64,
+    probe_rows: AtomicU64,
+    pairs: AtomicU64,
+}
+
+/// Counts what goes into a join.
+#[derive(Clone)]
+struct ProbeTally(Arc<JoinedRows>);
+
+/// Stops all workers when a join has made too many pairs of what it was given.
+#[derive(Clone)]
+struct PairTally {
+    joined: Arc<JoinedRows>,
+    own: u64,
+    too_many: Enough,
+    watch: PairWatch,
+}
+
+/// Whom to tell about a join that makes too many pairs.
+#[derive(Clone, Debug)]
+pub(super) struct PairWatch {
+    /// Of a join that makes too many pairs.
+    pub(super) stopped: Arc<Mutex<Option<usize>>>,
+    /// The join's own address in the plan.
+    pub(super) address: usize,
 }
 
 impl Tally {
-    /// Beyond `max`, `too_many` is reached and `reached` called, perhaps more than once.
-    pub(super) fn new(max: u64, too_many: Enough, reached: Option<Arc<dyn Fn() + Send + Sync>>) -> Self {
-        Self { all: Arc::default(), own: 0, max, too_many, reached }
+    /// Beyond `max`, `too_many` is reached.
+    pub(super) fn new(max: u64, too_many: Enough) -> Self {
+        Self { all: Arc::default(), own: 0, max, too_many }
     }
 }
 
@@ -34,7 +71,37 @@ impl Operator for Tally {
         if self.own >= TOLD_ROWS {
             let told = std::mem::take(&mut self.own);
             if self.all.fetch_add(told, Ordering::Relaxed) + told > self.max {
-                self.reached.iter().for_each(|reached| reached());
+                self.too_many.reached();
+                return Err(ExecError::Enough);
+            }
+        }
+        next(batch)
+    }
+}
+
+impl JoinedRows {
+    /// Whether so many pairs show that neither side's keys are unique. If the build side's are, there are no more pairs than
+    /// probe rows up to then; if the probe side's are, no more than build rows.
+    fn are_too_many(&self, pairs: u64) -> bool {
+        let probe_rows = self.probe_rows.load(Ordering::Relaxed);
+        pairs > PAIRS_MIN && pairs / MANY > probe_rows.max(self.build_rows)
+    }
+}
+
+impl Operator for ProbeTally {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        self.0.probe_rows.fetch_add(batch.row_count() as u64, Ordering::Relaxed);
+        next(batch)
+    }
+}
+
+impl Operator for PairTally {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        self.own += batch.row_count() as u64;
+        if self.own >= TOLD_ROWS {
+            let told = std::mem::take(&mut self.own);
+            if self.joined.are_too_many(self.joined.pairs.fetch_add(told, Ordering::Relaxed) + told) {
+                *self.watch.stopped.lock() = Some(self.watch.address);
                 self.too_many.reached();
                 return Err(ExecError::Enough);
             }
@@ -46,8 +113,48 @@ impl Operator for Tally {
 impl Rows {
     /// Counts the rows; all stages stop when there are too many.
     pub(super) fn count(&mut self, tally: Tally) {
-        let (column_count, too_many) = (self.column_count, tally.too_many.clone());
-        self.push(Arc::new(move || Box::new(tally.clone())), column_count);
+        let too_many = tally.too_many.clone();
+        self.push_operator(tally);
+        self.stop_with(&too_many);
+    }
+
+    /// Adds a join's probe operator; all stages stop when it makes too many pairs with so many build rows.
+    pub(super) fn push_watched(
+        &mut self,
+        probe: OperatorFactory,
+        column_count: usize,
+        build_rows: u64,
+        watch: PairWatch,
+    ) {
+        let joined = Arc::new(JoinedRows { build_rows, probe_rows: AtomicU64::new(0), pairs: AtomicU64::new(0) });
+        self.push_operator(ProbeTally(joined.clone()));
+        self.push(probe, column_count);
+        let too_many = Enough::default();
+        self.push_operator(PairTally { joined, own: 0, too_many: too_many.clone(), watch });
+        self.stop_with(&too_many);
+    }
+
+    /// Adds an operator that changes no columns.
+    fn push_operator(&mut self, operator: impl Operator + Clone + Sync + 'static) {
+        self.push(Arc::new(move || Box::new(operator.clone())), self.column_count);
+    }
+
+    fn stop_with(&mut self, too_many: &Enough) {
         self.stages.iter_mut().for_each(|stage| stage.tallies.push(too_many.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unique_keys_on_either_side_never_make_too_many_pairs() {
+        let joined = JoinedRows { build_rows: 1000, probe_rows: AtomicU64::new(10), pairs: AtomicU64::new(0) };
+        assert!(!joined.are_too_many(1000));
+        assert!(joined.are_too_many((MANY * 1001).max(PAIRS_MIN + 1)));
+        joined.probe_rows.fetch_add(1 << 20, Ordering::Relaxed);
+        assert!(!joined.are_too_many(1 << 20));
+        assert!(joined.are_too_many((1 + MANY) << 20));
     }
 }

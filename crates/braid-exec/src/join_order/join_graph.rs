@@ -163,3 +163,65 @@ impl<'a> JoinGraph<'a> {
         taken
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Vector;
+    use crate::expression::Comparison;
+    use crate::result_rows::{ResultRows, ResultSource};
+
+    /// A table of two columns.
+    fn table(row_count: usize) -> Plan {
+        let columns = vec![Vector::repeat(None, row_count), Vector::repeat(None, row_count)];
+        let rows = Arc::new(ResultRows::new(row_count, columns));
+        Plan::Source { source: Arc::new(ResultSource::new(vec![rows])), column_count: 2 }
+    }
+
+    fn join(build: Plan, probe: Plan, keys: &[(usize, usize)], residual: Option<Expression>) -> Plan {
+        let (probe_keys, build_keys) = keys.iter().copied().unzip();
+        let kind = JoinKind::Inner;
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
+        Plan::Join { build: build.into(), probe: probe.into(), condition }
+    }
+
+    fn parts(plan: &Plan) -> (&Plan, &Plan, &JoinCondition) {
+        let Plan::Join { build, probe, condition } = plan else { panic!("{plan:?}") };
+        (build, probe, condition)
+    }
+
+    fn text(tree: &JoinTree) -> String {
+        match tree {
+            JoinTree::Relation(at) => at.to_string(),
+            JoinTree::Join { build, probe } => format!("({} <- {})", text(probe), text(build)),
+        }
+    }
+
+    /// Suppliers and customers of a nation, and what orders say of who bought from whom: TPC-H Q5.
+    #[test]
+    fn what_makes_too_many_pairs_comes_last() {
+        let (lines, suppliers, customers, orders) = (table(60_000), table(100), table(1500), table(15_000));
+        let pairs = join(customers, suppliers, &[(1, 1)], None);
+        let sold = join(pairs, lines, &[(1, 0)], None);
+        let (low, high) = (Box::new(Expression::Column(0)), Box::new(Expression::Column(3)));
+        let residual = Expression::Compare { comparison: Comparison::Less, left: low, right: high };
+        let plan = join(sold, orders, &[(0, 0), (1, 4)], Some(residual));
+        let (build, probe, condition) = parts(&plan);
+        let (graph, columns) = JoinGraph::of(build, probe, condition);
+        let (pairs, _, _) = parts(build);
+        // Orders, lines, suppliers, customers.
+        let address = std::ptr::from_ref(pairs).addr();
+        assert_eq!(graph.relations_of(address), Some(2..4));
+        assert_eq!(graph.relations_of(std::ptr::from_ref(&plan).addr()), None);
+        let tree = graph.order_without(&(2..4));
+        assert_eq!(text(&tree), "((1 <- 2) <- (0 <- 3))");
+        let mut shown = String::new();
+        graph.plan(&tree, &columns).describe(0, &mut shown).unwrap();
+        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
+        assert_eq!(lines[0], "Project: #4, #5, #0, #1, #2, #3, #6, #7");
+        assert_eq!(lines[1], "HashJoin: Inner, probe #3 = build #3, probe #0 = build #0, #4 < #1");
+        assert_eq!(lines[2], "HashJoin: Inner, probe #1 = build #0");
+    }
+}
