@@ -15,9 +15,11 @@ mod exchange;
 mod groups;
 mod join;
 mod reordering;
+mod rows;
 mod shared_join;
 mod shared_results;
 mod tally;
+mod wanted;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -27,13 +29,14 @@ use braid_storage::Scalar;
 use futures::future::BoxFuture;
 
 use self::exchange::Exchanges;
-use self::join::SpilledPartition;
 use self::reordering::Reorderings;
+use self::rows::{Rows, Stage, StageSource};
+use self::wanted::Wanted;
 use crate::hash_aggregation::{AggregationSpec, AggregationWorker};
-use crate::pipeline::{Enough, OperatorFactory, Pipeline, RowFilter, Sink, Source};
+use crate::pipeline::{Enough, Pipeline, Sink, Source};
 use crate::plan::Plan;
 use crate::result_rows::{ResultRows, ResultSource};
-use crate::row_operators::{Filter, Limit, LimitWindow, Projection, Relayout};
+use crate::row_operators::{Filter, Limit, LimitWindow, Projection};
 use crate::shared_operator::{SetColumn, SharedOperator, SharedStep};
 use crate::sort::{RUN_ROWS, RunSink, SortSpec, SortWorker, SortedRuns, SortedSource, Spilling};
 use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
@@ -60,73 +63,6 @@ impl Drop for Executor {
     fn drop(&mut self) {
         // Workers that compute at this moment see it at their next batch.
         self.cancelled.reached();
-    }
-}
-
-/// Stages that together give a plan's rows, one after the other.
-struct Rows {
-    stages: Vec<Stage>,
-    column_count: usize,
-    /// Whether their order means something; then there is one pipeline, with one worker.
-    in_order: bool,
-}
-
-/// Some of a plan's rows.
-struct Stage {
-    source: StageSource,
-    filters: Vec<RowFilter>,
-    operators: Vec<OperatorFactory>,
-    limits: Vec<Enough>,
-    /// Say that there are too many rows.
-    tallies: Vec<Enough>,
-}
-
-enum StageSource {
-    Source(Arc<dyn Source>),
-    /// Becomes stages of its own when those before it have run.
-    Partition(Box<SpilledPartition>),
-}
-
-/// What is asked of a plan's rows.
-#[derive(Clone)]
-struct Wanted {
-    /// By column, whether anybody reads it.
-    columns: Vec<bool>,
-    /// Rows that these do not let through are of no use to anybody, and need not be produced.
-    filters: Vec<RowFilter>,
-    /// Whether they are for a join that may be reordered with those right below it.
-    is_among_joins: bool,
-    /// Whether they are collected by somebody who can begin anew.
-    may_begin_anew: bool,
-}
-
-impl Wanted {
-    /// These columns of all rows.
-    fn columns(columns: Vec<bool>) -> Self {
-        Self { columns, filters: Vec::new(), is_among_joins: false, may_begin_anew: false }
-    }
-
-    /// What is asked of the input of an operator that reads these columns of it, given where each of the operator's own
-    /// columns comes from.
-    fn of_input(&self, columns: Vec<bool>, from: impl Fn(usize) -> Option<usize>) -> Self {
-        let below = |filter: &RowFilter| {
-            let columns: Option<Vec<usize>> = filter.columns.iter().map(|column| from(*column)).collect();
-            Some(RowFilter { columns: columns?, keys: filter.keys.clone() })
-        };
-        let filters = self.filters.iter().filter_map(below).collect();
-        Self { columns, filters, is_among_joins: false, may_begin_anew: self.may_begin_anew }
-    }
-
-    /// The same of rows that do not come from a join right below.
-    fn apart(self) -> Self {
-        Self { is_among_joins: false, ..self }
-    }
-
-    /// What is asked of rows in whose place others get nulls when they are missing: a filter that lets nulls through
-    /// would let those through that it has caused itself.
-    fn where_missing_is_null(mut self) -> Self {
-        self.filters.retain(|filter| filter.keys.drops_nulls());
-        self
     }
 }
 
@@ -406,31 +342,6 @@ impl Executor {
             1 => Ok(found.columns()[0].value(0)),
             _ => Err(ExecError::SeveralRows),
         }
-    }
-}
-
-impl Rows {
-    /// Adds an operator, after which rows have so many columns.
-    fn push(&mut self, factory: OperatorFactory, column_count: usize) {
-        self.stages.iter_mut().for_each(|stage| stage.operators.push(factory.clone()));
-        self.column_count = column_count;
-    }
-
-    /// Puts columns into other places.
-    fn relayout(&mut self, columns: Vec<Option<usize>>) {
-        if self.column_count == columns.len() && columns.iter().copied().eq((0..columns.len()).map(Some)) {
-            return;
-        }
-        let (column_count, columns): (usize, Arc<[Option<usize>]>) = (columns.len(), columns.into());
-        self.push(Arc::new(move || Box::new(Relayout::new(columns.clone()))), column_count);
-    }
-}
-
-impl Stage {
-    /// Rows of a partition that is still to be joined.
-    fn of_partition(partition: SpilledPartition) -> Self {
-        let source = StageSource::Partition(Box::new(partition));
-        Self { source, filters: Vec::new(), operators: Vec::new(), limits: Vec::new(), tallies: Vec::new() }
     }
 }
 

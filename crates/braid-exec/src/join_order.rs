@@ -15,6 +15,7 @@ pub(crate) mod join_graph;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::fmt;
 
 /// Most relations for the exhaustive search: 3^10 = 59 049 pairs of sets.
 const EXHAUSTIVE_RELATIONS_MAX: usize = 10;
@@ -55,6 +56,16 @@ impl JoinTree {
         match self {
             Self::Relation(at) => vec![*at],
             Self::Join { build, probe } => [probe.relations(), build.relations()].concat(),
+        }
+    }
+}
+
+/// `(probe <- build)`.
+impl fmt::Display for JoinTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relation(at) => write!(f, "{at}"),
+            Self::Join { build, probe } => write!(f, "({probe} <- {build})"),
         }
     }
 }
@@ -225,34 +236,27 @@ mod tests {
         JoinEdge { relations: (left, right), selectivity }
     }
 
-    fn text(tree: &JoinTree) -> String {
-        match tree {
-            JoinTree::Relation(at) => at.to_string(),
-            JoinTree::Join { build, probe } => format!("({} <- {})", text(probe), text(build)),
-        }
-    }
-
     #[test]
     fn the_small_side_is_built() {
-        assert_eq!(text(&join_order(&[6e6, 1e4], &[edge(0, 1, 1e-4)])), "(0 <- 1)");
-        assert_eq!(text(&join_order(&[1e4, 6e6], &[edge(0, 1, 1e-4)])), "(1 <- 0)");
-        assert_eq!(text(&join_order(&[7.0], &[])), "0");
+        assert_eq!(join_order(&[6e6, 1e4], &[edge(0, 1, 1e-4)]).to_string(), "(0 <- 1)");
+        assert_eq!(join_order(&[1e4, 6e6], &[edge(0, 1, 1e-4)]).to_string(), "(1 <- 0)");
+        assert_eq!(join_order(&[7.0], &[]).to_string(), "0");
     }
 
     #[test]
     fn selective_joins_go_first() {
         // Lineitem, orders, a customer in five, as in TPC-H Q3.
         let chain = [edge(0, 1, 1.0 / 1.5e6), edge(1, 2, 1.0 / 150e3)];
-        assert_eq!(text(&join_order(&[3e6, 7e5, 3e4], &chain)), "(0 <- (1 <- 2))");
+        assert_eq!(join_order(&[3e6, 7e5, 3e4], &chain).to_string(), "(0 <- (1 <- 2))");
         // A star: every dimension is built, the most selective is probed first.
         let star = [edge(0, 1, 1e-3), edge(0, 2, 1e-3), edge(0, 3, 1e-3)];
-        assert_eq!(text(&join_order(&[1e7, 900.0, 10.0, 500.0], &star)), "(((0 <- 2) <- 3) <- 1)");
+        assert_eq!(join_order(&[1e7, 900.0, 10.0, 500.0], &star).to_string(), "(((0 <- 2) <- 3) <- 1)");
     }
 
     #[test]
     fn what_nothing_connects_is_joined_last() {
         let tree = join_order(&[1e6, 10.0, 1e6], &[edge(0, 2, 1e-6)]);
-        assert_eq!(text(&tree), "((0 <- 2) <- 1)");
+        assert_eq!(tree.to_string(), "((0 <- 2) <- 1)");
     }
 
     /// The cost that is wanted among every tree over connected sets, by definition.

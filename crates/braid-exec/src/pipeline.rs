@@ -315,4 +315,4 @@ fn push(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn, b
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

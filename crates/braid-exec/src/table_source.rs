@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use braid_base::VECTOR_ROWS;
 use braid_buffer::BufferManager;
@@ -33,6 +33,8 @@ pub struct TableSource {
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
     /// What many queries want, where many share the scan.
     set_filters: Arc<[SetFilter]>,
+    /// Most rows, once somebody has asked: zone maps of all chunks are looked at.
+    row_count_max: OnceLock<u64>,
 }
 
 impl TableSource {
@@ -40,7 +42,15 @@ impl TableSource {
     /// limit: operators count rows themselves.
     pub fn new(version: Arc<TableVersion>, buffer: Arc<BufferManager>, spec: ScanSpec, description: String) -> Self {
         assert!(spec.limit.is_none(), "a source of a pipeline has no limit");
-        Self { version, buffer, spec, description, metrics: Arc::default(), set_filters: Arc::default() }
+        Self {
+            version,
+            buffer,
+            spec,
+            description,
+            metrics: Arc::default(),
+            set_filters: Arc::default(),
+            row_count_max: OnceLock::new(),
+        }
     }
 
     /// What each worker of its runs did; complete when the runs have ended.
@@ -107,6 +117,7 @@ impl Source for TableSource {
             version: self.version.clone(),
             buffer: self.buffer.clone(),
             metrics: self.metrics.clone(),
+            row_count_max: OnceLock::new(),
         }))
     }
 
@@ -118,12 +129,14 @@ impl Source for TableSource {
             version: self.version.clone(),
             buffer: self.buffer.clone(),
             metrics: self.metrics.clone(),
+            row_count_max: OnceLock::new(),
         }))
     }
 
     fn row_count_max(&self) -> Option<u64> {
-        let chunks = prune(&self.version, &self.spec.predicates);
-        Some(chunks.into_iter().map(|chunk| u64::from(self.version.chunks[chunk].row_count)).sum())
+        let rows_of = |chunk: usize| u64::from(self.version.chunks[chunk].row_count);
+        let count = || prune(&self.version, &self.spec.predicates).into_iter().map(rows_of).sum();
+        Some(*self.row_count_max.get_or_init(count))
     }
 
     fn is_narrowed(&self) -> bool {

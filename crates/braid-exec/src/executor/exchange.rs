@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::join::{Build, Join, Sides};
 use super::tally::Tally;
-use super::{Executor, Rows, Stage, StageSource, Wanted};
+use super::{Executor, Rows, Wanted};
 use crate::ExecError;
 use crate::join_sides::{ExchangedJoin, SideChoice, SideShape};
 use crate::pipeline::{Enough, RowFilter};
@@ -163,25 +163,5 @@ impl ExchangedJoin {
         let mut columns = vec![false; wanted.columns.len()];
         self.columns.iter().zip(&wanted.columns).for_each(|(place, wanted)| columns[*place] = *wanted);
         wanted.of_input(columns, |column| Some(self.columns[column]))
-    }
-}
-
-impl Rows {
-    /// The same rows once more, if their sources can be started again and no limit counts them on the way.
-    fn again(&self) -> Option<Self> {
-        let stages: Option<Vec<Stage>> = self.stages.iter().map(Stage::again).collect();
-        Some(Self { stages: stages?, column_count: self.column_count, in_order: self.in_order })
-    }
-}
-
-impl Stage {
-    fn again(&self) -> Option<Self> {
-        let StageSource::Source(source) = &self.source else { return None };
-        if source.row_count_max().is_none() || !self.limits.is_empty() {
-            return None;
-        }
-        let source = StageSource::Source(source.clone());
-        let (filters, operators) = (self.filters.clone(), self.operators.clone());
-        Some(Self { source, filters, operators, limits: Vec::new(), tallies: self.tallies.clone() })
     }
 }

@@ -192,13 +192,6 @@ mod tests {
         (build, probe, condition)
     }
 
-    fn text(tree: &JoinTree) -> String {
-        match tree {
-            JoinTree::Relation(at) => at.to_string(),
-            JoinTree::Join { build, probe } => format!("({} <- {})", text(probe), text(build)),
-        }
-    }
-
     /// Suppliers and customers of a nation, and what orders say of who bought from whom: TPC-H Q5.
     #[test]
     fn what_makes_too_many_pairs_comes_last() {
@@ -216,7 +209,7 @@ mod tests {
         assert_eq!(graph.relations_of(address), Some(2..4));
         assert_eq!(graph.relations_of(std::ptr::from_ref(&plan).addr()), None);
         let tree = graph.order_without(&(2..4));
-        assert_eq!(text(&tree), "((1 <- 2) <- (0 <- 3))");
+        assert_eq!(tree.to_string(), "((1 <- 2) <- (0 <- 3))");
         let mut shown = String::new();
         graph.plan(&tree, &columns).describe(0, &mut shown).unwrap();
         let lines: Vec<&str> = shown.lines().map(str::trim).collect();

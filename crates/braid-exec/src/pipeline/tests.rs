@@ -65,7 +65,7 @@ impl Morsel for EndlessFeed {
 
 /// Counts rows.
 #[derive(Default)]
-struct Count(u64);
+pub(crate) struct Count(pub(crate) u64);
 
 impl Sink for Count {
     fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {

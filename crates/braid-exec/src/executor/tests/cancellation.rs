@@ -7,6 +7,7 @@ use super::*;
 use crate::Vector;
 use crate::expression::Comparison;
 use crate::hash_aggregation::{AggregateCall, AggregateFunction};
+use crate::pipeline::tests::Count;
 use crate::result_rows::{ResultRows, ResultSource};
 use crate::sort::SortKey;
 
@@ -106,17 +107,6 @@ async fn latencies(plan: &Plan, worker_count: usize, times: u32, longest: Durati
     }
     latencies.sort_by(f64::total_cmp);
     latencies
-}
-
-/// Counts rows.
-#[derive(Default)]
-struct Count(u64);
-
-impl Sink for Count {
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
-        self.0 += batch.row_count() as u64;
-        Ok(())
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

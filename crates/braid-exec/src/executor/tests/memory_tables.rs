@@ -9,7 +9,7 @@ use braid_storage::scalar::compare_floats;
 
 use super::tables_with_sets::TableWithSets;
 use super::*;
-use crate::pipeline::{Feed, Morsel, SetFilter, StartedSource};
+use crate::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
 use crate::result_rows::ResultRows;
 use crate::vector::{CodedStrings, Values};
 use crate::{Batch, ByteStrings, Vector};

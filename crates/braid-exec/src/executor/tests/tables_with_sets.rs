@@ -5,7 +5,7 @@ use std::fmt;
 use super::memory_tables::Table;
 use super::*;
 use crate::indexed_predicates::DictionarySets;
-use crate::pipeline::{Feed, Morsel, SetFilter, StartedSource};
+use crate::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
 use crate::set_calculator::{SetCalculator, SetOperation, set_column};
 use crate::{Batch, SetNumber};
 
