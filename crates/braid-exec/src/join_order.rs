@@ -11,7 +11,7 @@
 //! a join makes too many pairs ([`join_graph`]); docs/join-order.md has the figures.
 
 pub mod imposed_order;
-pub(crate) mod join_graph;
+pub mod join_graph;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

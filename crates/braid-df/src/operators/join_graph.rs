@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use braid_exec::Expression;
 use braid_exec::expression::Comparison;
-use braid_exec::hash_join::JoinKind;
+use braid_exec::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations};
 use braid_exec::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::NullEquality;
@@ -13,12 +13,12 @@ use datafusion::logical_expr::{Join, JoinType, LogicalPlan};
 
 use super::braid_planner::OperatorSettings;
 use super::coverage::{Coverage, Covered, Uncovered, projected};
-use super::estimate::SELECTIVITY_UNKNOWN;
+use super::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 
 /// Most relations of one graph. The outermost joins of a longer chain stay as they were written.
 pub(super) const RELATIONS_MAX: usize = 24;
 
-/// A column of a relation. Expressions of the graph name them by their position among [`JoinGraph::columns`].
+/// A column of a relation. Expressions of the graph name them by their position among [`StatementJoins::columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RelationColumn {
     relation: usize,
@@ -26,7 +26,7 @@ struct RelationColumn {
 }
 
 #[derive(Default)]
-struct JoinGraph {
+struct StatementJoins {
     relations: Vec<Covered>,
     /// All columns of all relations.
     columns: Vec<RelationColumn>,
@@ -36,7 +36,7 @@ struct JoinGraph {
     conditions: Vec<Expression>,
 }
 
-impl JoinGraph {
+impl StatementJoins {
     /// The position of a column among all.
     fn number(&mut self, column: RelationColumn) -> usize {
         self.columns.iter().position(|other| *other == column).unwrap_or_else(|| {
@@ -101,68 +101,45 @@ impl JoinGraph {
         pairs.into_iter().map(edge).collect()
     }
 
-    /// The plan of a tree, and which of the graph's columns its columns are.
-    fn plan(&mut self, tree: &JoinTree) -> (Covered, Vec<RelationColumn>) {
-        let (build, probe) = match tree {
-            JoinTree::Relation(relation) => {
-                let covered = self.relations[*relation].clone();
-                let columns =
-                    (0..covered.plan.column_count()).map(|column| RelationColumn { relation: *relation, column });
-                return (covered, columns.collect());
-            }
-            JoinTree::Join { build, probe } => (build, probe),
-        };
-        let ((build, build_columns), (probe, probe_columns)) = (self.plan(build), self.plan(probe));
-        let (mut build_keys, mut probe_keys) = (Vec::new(), Vec::new());
+    /// The plan of a tree, and which relations' columns its columns are.
+    fn plan(&self, tree: &JoinTree) -> (Covered, Vec<RelationColumn>) {
+        let mut graph = JoinGraph::of_relations(self.relations.iter().map(|relation| &relation.plan));
         for (a, b) in &self.equalities {
-            for (of_build, of_probe) in [(a, b), (b, a)] {
-                let build_key = build_columns.iter().position(|column| column == of_build);
-                let probe_key = probe_columns.iter().position(|column| column == of_probe);
-                if let (Some(build_key), Some(probe_key)) = (build_key, probe_key) {
-                    build_keys.push(build_key);
-                    probe_keys.push(probe_key);
-                }
-            }
+            graph.add_equality(graph.number(a.relation, a.column), graph.number(b.relation, b.column));
         }
-        let share = probe.estimate.equal_share(&probe_keys, &build.estimate, &build_keys);
-        let share = if build_keys.is_empty() { 1.0 } else { share };
-        let mut rows = build.estimate.rows * probe.estimate.rows * share;
-        let columns: Vec<RelationColumn> = probe_columns.into_iter().chain(build_columns).collect();
-        let residual = self.take_conditions(&columns);
-        rows *= SELECTIVITY_UNKNOWN.powi(residual.len() as i32);
-        let residual = match residual.len() {
-            0 | 1 => residual.into_iter().next(),
-            _ => Some(Expression::And(residual)),
-        };
-        let estimate = probe.estimate.with_columns_of(&build.estimate, rows);
-        let condition = JoinCondition {
-            kind: JoinKind::Inner,
-            build_keys,
-            probe_keys,
-            residual,
-            nulls_equal: false,
-            null_aware: false,
-        };
-        let plan = Plan::Join { build: Box::new(build.plan), probe: Box::new(probe.plan), condition };
-        (Covered { plan, estimate }, columns)
+        for condition in &self.conditions {
+            let mut condition = condition.clone();
+            let number = |column: RelationColumn| graph.number(column.relation, column.column);
+            condition.map_columns(&mut |column| number(self.columns[column]));
+            graph.add_condition(condition);
+        }
+        let JoinedRelations { plan, columns, known } = graph.join(tree, self);
+        let mut of_numbers: Vec<RelationColumn> = Vec::new();
+        for (relation, covered) in self.relations.iter().enumerate() {
+            of_numbers.extend((0..covered.plan.column_count()).map(|column| RelationColumn { relation, column }));
+        }
+        (Covered { plan, estimate: known }, columns.into_iter().map(|number| of_numbers[number]).collect())
+    }
+}
+
+/// How many rows joins have.
+impl JoinKnowledge for StatementJoins {
+    type Known = Estimate;
+
+    fn of_relation(&self, relation: usize) -> Estimate {
+        self.relations[relation].estimate.clone()
     }
 
-    /// Takes the conditions that can be tested on these columns.
-    fn take_conditions(&mut self, columns: &[RelationColumn]) -> Vec<Expression> {
-        let (mut taken, mut left) = (Vec::new(), Vec::new());
-        for mut condition in std::mem::take(&mut self.conditions) {
-            let mut needed = Vec::new();
-            condition.columns(&mut needed);
-            let place = |column: usize| columns.iter().position(|other| *other == self.columns[column]);
-            if needed.iter().all(|column| place(*column).is_some()) {
-                condition.map_columns(&mut |column| place(column).expect("it was found before"));
-                taken.push(condition);
-            } else {
-                left.push(condition);
-            }
-        }
-        self.conditions = left;
-        taken
+    fn of_join(&self, probe: Estimate, build: Estimate, condition: &JoinCondition) -> Estimate {
+        let JoinCondition { build_keys, probe_keys, residual, .. } = condition;
+        let share = if build_keys.is_empty() { 1.0 } else { probe.equal_share(probe_keys, &build, build_keys) };
+        let conditions = match residual {
+            None => 0,
+            Some(Expression::And(parts)) => parts.len(),
+            Some(_) => 1,
+        };
+        let rows = build.rows * probe.rows * share * SELECTIVITY_UNKNOWN.powi(conditions as i32);
+        probe.with_columns_of(&build, rows)
     }
 }
 
@@ -177,7 +154,7 @@ impl Coverage<'_> {
 
     /// A join and all inner joins right below it.
     pub(super) fn inner_joins(&mut self, join: &Join) -> Result<Covered, Uncovered> {
-        let mut graph = JoinGraph::default();
+        let mut graph = StatementJoins::default();
         let columns = self.flatten_join(join, &mut graph)?;
         let rows: Vec<f64> = graph.relations.iter().map(|relation| relation.estimate.rows.max(1.0)).collect();
         let tree = self.ordered(&rows, &graph.edges());
@@ -191,7 +168,7 @@ impl Coverage<'_> {
     }
 
     /// Adds what a plan is made of to the graph; the graph's columns that are the plan's.
-    fn flatten(&mut self, logical: &LogicalPlan, graph: &mut JoinGraph) -> Result<Vec<usize>, Uncovered> {
+    fn flatten(&mut self, logical: &LogicalPlan, graph: &mut StatementJoins) -> Result<Vec<usize>, Uncovered> {
         match logical {
             LogicalPlan::Join(join) if is_inner(join) => self.flatten_join(join, graph),
             LogicalPlan::SubqueryAlias(alias) if leads_to_join(&alias.input) => self.flatten(&alias.input, graph),
@@ -218,7 +195,7 @@ impl Coverage<'_> {
         }
     }
 
-    fn relation(&mut self, logical: &LogicalPlan, graph: &mut JoinGraph) -> Result<Vec<usize>, Uncovered> {
+    fn relation(&mut self, logical: &LogicalPlan, graph: &mut StatementJoins) -> Result<Vec<usize>, Uncovered> {
         let covered = self.plan(logical)?;
         let relation = graph.relations.len();
         let column_count = covered.plan.column_count();
@@ -226,7 +203,7 @@ impl Coverage<'_> {
         Ok((0..column_count).map(|column| graph.number(RelationColumn { relation, column })).collect())
     }
 
-    fn flatten_join(&mut self, join: &Join, graph: &mut JoinGraph) -> Result<Vec<usize>, Uncovered> {
+    fn flatten_join(&mut self, join: &Join, graph: &mut StatementJoins) -> Result<Vec<usize>, Uncovered> {
         self.check_keys(join)?;
         let left = self.flatten(&join.left, graph)?;
         let right = self.flatten(&join.right, graph)?;
@@ -245,7 +222,7 @@ impl Coverage<'_> {
     }
 }
 
-fn add_equality(graph: &mut JoinGraph, left: Expression, right: Expression) {
+fn add_equality(graph: &mut StatementJoins, left: Expression, right: Expression) {
     let columns = (graph.column_of(left.clone()), graph.column_of(right.clone()));
     match columns {
         (Some(left), Some(right)) if left.relation != right.relation => {

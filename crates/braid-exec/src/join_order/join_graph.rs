@@ -1,9 +1,10 @@
-//! A plan's inner joins as a graph, and the plan that joins its relations in another order.
+//! Inner joins as a graph of relations, equal columns and further conditions, and the plan that joins them in an order.
 //!
-//! For a run that finds out that an order was wrong (mid-query re-optimisation: Kabra and DeWitt, SIGMOD 1998). By then more
-//! is known than when the order was chosen: that a join makes far more rows than its tables have. Of the other joins it is
-//! taken that one side's key is unique, so that they make no more rows than their larger table has. That is how databases
-//! are laid out; and where it is not, the next run of the same query is no worse off than this one.
+//! A planner makes one of a statement's joins. A run makes one of a plan's when it finds out that their order was wrong
+//! (mid-query re-optimisation: Kabra and DeWitt, SIGMOD 1998). By then more is known than when the order was chosen: that a
+//! join makes far more pairs than it is given rows. Of the other joins it is taken that one side's key is unique, so that they
+//! make no more rows than their larger table has. That is how databases are laid out; and where it is not, the next run of
+//! the same query is no worse off than this one.
 
 use std::ops::Range;
 
@@ -19,11 +20,11 @@ const ROWS_UNKNOWN: f64 = 1e6;
 /// Share of a table's rows that is left when it drops some.
 const NARROWED_SHARE: f64 = 0.25;
 
-/// Inner joins right below each other.
+/// Relations that inner joins bring together. Columns of all relations are numbered through.
 #[derive(Debug, Default)]
-pub(crate) struct JoinGraph<'a> {
+pub struct JoinGraph<'a> {
     relations: Vec<&'a Plan>,
-    /// The number of each relation's first column; columns of all relations are numbered through.
+    /// The number of each relation's first column.
     first_columns: Vec<usize>,
     column_count: usize,
     /// Pairs of columns that are equal.
@@ -34,8 +35,69 @@ pub(crate) struct JoinGraph<'a> {
     joins: Vec<(&'a Plan, Range<usize>)>,
 }
 
+/// The plan of a graph's relations, or of some of them.
+#[derive(Debug)]
+pub struct JoinedRelations<T> {
+    /// The plan.
+    pub plan: Plan,
+    /// The number of each of its columns.
+    pub columns: Vec<usize>,
+    /// What is known of it.
+    pub known: T,
+}
+
+/// How what is known of relations makes what is known of their joins, for whoever wants to know more than the plan.
+pub trait JoinKnowledge {
+    /// What is known of relations and joins.
+    type Known;
+
+    /// Of the relation at this position.
+    fn of_relation(&self, relation: usize) -> Self::Known;
+
+    /// Of a join, whose columns are the probe side's, then the build side's.
+    fn of_join(&self, probe: Self::Known, build: Self::Known, condition: &JoinCondition) -> Self::Known;
+}
+
+/// Nothing but the plan.
+struct PlanAlone;
+
+impl JoinKnowledge for PlanAlone {
+    type Known = ();
+
+    fn of_relation(&self, _: usize) {}
+
+    fn of_join(&self, (): (), (): (), _: &JoinCondition) {}
+}
+
 impl<'a> JoinGraph<'a> {
-    /// Of an inner join, and the numbers of its columns.
+    /// Of these relations, which nothing connects yet.
+    pub fn of_relations(relations: impl Iterator<Item = &'a Plan>) -> Self {
+        let mut graph = Self::default();
+        for relation in relations {
+            graph.add_relation(relation);
+        }
+        graph
+    }
+
+    /// The number of a relation's column.
+    pub fn number(&self, relation: usize, column: usize) -> usize {
+        self.first_columns[relation] + column
+    }
+
+    /// Pairs of them are joined only if these columns are equal.
+    pub fn add_equality(&mut self, column: usize, other: usize) {
+        self.equalities.push((column, other));
+    }
+
+    /// Pairs of them are joined only if this is true of the numbered columns; it is tested as soon as they are together.
+    pub fn add_condition(&mut self, condition: Expression) {
+        match condition {
+            Expression::And(parts) => self.conditions.extend(parts),
+            condition => self.conditions.push(condition),
+        }
+    }
+
+    /// Of a plan's inner join and those right below it, and the numbers of its columns.
     pub(crate) fn of(build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> (Self, Vec<usize>) {
         let mut graph = Self::default();
         let columns = graph.add_join(build, probe, condition);
@@ -62,11 +124,15 @@ impl<'a> JoinGraph<'a> {
             self.joins.push((plan, first..self.relations.len()));
             return columns;
         }
+        self.add_relation(plan).collect()
+    }
+
+    fn add_relation(&mut self, plan: &'a Plan) -> Range<usize> {
         let columns = self.column_count..self.column_count + plan.column_count();
         self.relations.push(plan);
         self.first_columns.push(columns.start);
         self.column_count = columns.end;
-        columns.collect()
+        columns
     }
 
     fn add_join(&mut self, build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> Vec<usize> {
@@ -78,10 +144,7 @@ impl<'a> JoinGraph<'a> {
         if let Some(residual) = &condition.residual {
             let mut residual = residual.clone();
             residual.map_columns(&mut |column| columns[column]);
-            match residual {
-                Expression::And(parts) => self.conditions.extend(parts),
-                condition => self.conditions.push(condition),
-            }
+            self.add_condition(residual);
         }
         columns
     }
@@ -111,39 +174,43 @@ impl<'a> JoinGraph<'a> {
 
     /// The plan of a tree, with these columns.
     pub(crate) fn plan(mut self, tree: &JoinTree, columns: &[usize]) -> Plan {
-        let (plan, of_plan) = self.plan_of(tree);
+        let JoinedRelations { plan, columns: of_plan, .. } = self.join(tree, &PlanAlone);
         let place =
             |column: &usize| of_plan.iter().position(|other| other == column).expect("a tree has all relations");
         let expressions = columns.iter().map(|column| Expression::Column(place(column))).collect();
         Plan::Project { input: Box::new(plan), expressions }
     }
 
-    fn plan_of(&mut self, tree: &JoinTree) -> (Plan, Vec<usize>) {
+    /// The plan of a tree and what is known of it. Conditions are taken out of the graph when they find their place.
+    pub fn join<K: JoinKnowledge>(&mut self, tree: &JoinTree, knowledge: &K) -> JoinedRelations<K::Known> {
         let (build, probe) = match tree {
             JoinTree::Relation(at) => {
-                let (plan, first) = (self.relations[*at], self.first_columns[*at]);
-                return (plan.clone(), (first..first + plan.column_count()).collect());
+                let (plan, first) = (self.relations[*at].clone(), self.first_columns[*at]);
+                let columns = (first..first + plan.column_count()).collect();
+                return JoinedRelations { plan, columns, known: knowledge.of_relation(*at) };
             }
             JoinTree::Join { build, probe } => (build, probe),
         };
-        let ((build, build_columns), (probe, probe_columns)) = (self.plan_of(build), self.plan_of(probe));
+        let (build, probe) = (self.join(build, knowledge), self.join(probe, knowledge));
         let place = |columns: &[usize], column: usize| columns.iter().position(|other| *other == column);
         let (mut build_keys, mut probe_keys) = (Vec::new(), Vec::new());
         for (a, b) in &self.equalities {
             for (of_build, of_probe) in [(*a, *b), (*b, *a)] {
-                let keys = (place(&build_columns, of_build), place(&probe_columns, of_probe));
+                let keys = (place(&build.columns, of_build), place(&probe.columns, of_probe));
                 if let (Some(build_key), Some(probe_key)) = keys {
                     build_keys.push(build_key);
                     probe_keys.push(probe_key);
                 }
             }
         }
-        let columns: Vec<usize> = probe_columns.into_iter().chain(build_columns).collect();
+        let columns: Vec<usize> = probe.columns.into_iter().chain(build.columns).collect();
         let mut residual = self.take_conditions(&columns);
         let residual = if residual.len() > 1 { Some(Expression::And(residual)) } else { residual.pop() };
         let kind = JoinKind::Inner;
         let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
-        (Plan::Join { build: Box::new(build), probe: Box::new(probe), condition }, columns)
+        let known = knowledge.of_join(probe.known, build.known, &condition);
+        let plan = Plan::Join { build: Box::new(build.plan), probe: Box::new(probe.plan), condition };
+        JoinedRelations { plan, columns, known }
     }
 
     /// Takes the conditions that can be tested on these columns.
