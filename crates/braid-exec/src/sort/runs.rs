@@ -79,7 +79,8 @@ impl RunSink {
         self.rows.bytes() + self.run_bytes
     }
 
-    /// When there was no memory for more, everything that is in runs leaves.
+    /// When there was no memory for more, everything that is in runs leaves. Rows that are too few to be worth writing stay
+    /// although memory was refused for them: others have it, and give it back when theirs leave.
     fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
         let bytes = self.bytes();
         let Some(spilling) = &mut self.spilling else { return taken };
@@ -91,21 +92,23 @@ impl RunSink {
             }
             taken => taken,
         };
-        match taken {
-            Err(ExecError::Memory(_)) if spilling.memory.is_worth_writing() => {
-                if let Some(mut leaving) = self.begin_to_leave()? {
-                    while leaving.write_next()? {}
-                    self.end_to_leave(leaving);
-                }
-                // The rows in no run are here, but memory was refused for them.
-                self.wait_for_writes()?;
-                self.rows.reserve()
+        let Err(ExecError::Memory(_)) = taken else { return taken };
+        let (bytes_min, is_worth_writing) = (spilling.memory.bytes_min(), spilling.memory.is_worth_writing());
+        if is_worth_writing {
+            if let Some(mut leaving) = self.begin_to_leave()? {
+                while leaving.write_next()? {}
+                self.end_to_leave(leaving);
             }
-            taken => taken,
+            // The rows in no run are here, but memory was refused for them.
+            self.wait_for_writes()?;
+        }
+        match self.rows.reserve() {
+            Err(ExecError::Memory(_)) if self.rows.bytes() < bytes_min => Ok(()),
+            reserved => reserved,
         }
     }
 
-    fn wait_for_writes(&self) -> Result<(), ExecError> {
+    pub(super) fn wait_for_writes(&self) -> Result<(), ExecError> {
         self.spilling.as_ref().map_or(Ok(()), |spilling| spilling.spill.wait_for_writes())
     }
 

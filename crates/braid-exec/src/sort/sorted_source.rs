@@ -46,13 +46,18 @@ impl RunReader {
         Ok(Some(Arc::new(rows)))
     }
 
+    /// As many runs are merged as memory is free for. When others have it by then, writes may give it back; the merge goes on
+    /// in any case, with two blocks of each run beyond the budget at most.
     fn begin(&mut self) -> Option<Ahead> {
         let place = self.run.blocks.pop_front()?;
         let mut reservation = Reservation::new(self.spill.budget().clone(), "sort");
-        let read = self.spill.read(&self.run.file, place);
+        let (spill, read) = (self.spill.clone(), self.spill.read(&self.run.file, place));
         let mut block = JoinSet::new();
         block.spawn(async move {
-            reservation.resize(place.memory_bytes)?;
+            if let Err(ExecError::Memory(_)) = reservation.resize(place.memory_bytes) {
+                spill.until_all_written().await?;
+                drop(reservation.resize(place.memory_bytes));
+            }
             let columns = read.await?;
             Ok(ResultRows::holding(place.row_count, columns, reservation))
         });
@@ -77,18 +82,25 @@ impl SortedRuns {
     pub(crate) async fn of_workers(sinks: Vec<RunSink>) -> Result<Self, ExecError> {
         let Some(spec) = sinks.first().map(|sink| sink.spec.clone()) else { panic!("there is a worker") };
         let SortSpec { keys, limit } = &*spec;
-        let closed = run_all(sinks.into_iter().map(|mut sink| async move {
+        let mut closed = run_all(sinks.into_iter().map(|mut sink| async move {
             match sink.close_run() {
                 // There is no memory to sort what is left as long as the runs are here.
-                Err(ExecError::Memory(_)) => {
-                    sink.leave_runs().await?;
-                    sink.close_run()?;
-                }
+                Err(ExecError::Memory(_)) => sink.leave_runs().await?,
                 closed => closed?,
             }
             Ok(sink)
         }))
         .await?;
+        for at in 0..closed.len() {
+            if let Err(ExecError::Memory(_)) = closed[at].close_run() {
+                // Nor as long as those of others are, or on their way.
+                for sink in &mut closed {
+                    sink.leave_runs().await?;
+                }
+                closed[at].wait_for_writes()?;
+                closed[at].close_run()?;
+            }
+        }
         let mut all = Self { keys: keys.clone(), limit: *limit, runs: Vec::new(), stored: Vec::new(), spill: None };
         for sink in closed {
             all.runs.extend(sink.runs);
@@ -110,6 +122,8 @@ impl SortedRuns {
     /// Merges some runs into one as long as a block of each takes too much memory.
     async fn merge_beforehand(&mut self) -> Result<(), ExecError> {
         let Some(spill) = self.spill.clone() else { return Ok(()) };
+        // What is on its way is memory as well.
+        spill.until_all_written().await?;
         loop {
             // A block that is read and one ahead of it, for each run.
             let block_bytes = self.stored.iter().flat_map(|run| &run.blocks).map(|block| block.memory_bytes).max();

@@ -68,6 +68,11 @@ impl WorkerMemory {
         held > self.of.share && bytes > self.of.share / (2 * self.of.worker_count) && self.is_worth_writing()
     }
 
+    /// Bytes below which rows are not worth writing.
+    pub(crate) fn bytes_min(&self) -> usize {
+        self.of.bytes_min
+    }
+
     /// Whether the worker has more than some rows.
     pub(crate) fn is_worth_writing(&self) -> bool {
         self.of.is_worth_writing(self.bytes)

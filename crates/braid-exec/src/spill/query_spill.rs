@@ -141,12 +141,20 @@ impl QuerySpill {
         self.writing.until(|| !self.is_congested()).await
     }
 
-    /// Waits in the middle of an operator until everything is written that was handed over.
+    /// Waits until everything is written that was handed over.
+    ///
+    /// # Errors
+    /// When a write failed.
+    pub(crate) async fn until_all_written(&self) -> Result<(), ExecError> {
+        self.writing.until(|| self.writing.bytes.load(Ordering::Relaxed) == 0).await
+    }
+
+    /// The same in the middle of an operator.
     ///
     /// # Errors
     /// When a write failed.
     pub(crate) fn wait_for_writes(&self) -> Result<(), ExecError> {
-        wait_here(self.writing.until(|| self.writing.bytes.load(Ordering::Relaxed) == 0))
+        wait_here(self.until_all_written())
     }
 
     /// Waits until everything is written that was handed over for a file.
