@@ -80,7 +80,9 @@ impl Executor {
         trial: Trial,
     ) -> Result<Rows, ExecError> {
         let join = sides.join(wanted);
-        let rows = self.rows(sides.build, join.of_build(wanted)).await?;
+        // They may become a probe side, whose rows are passed on: only whoever takes those knows if it can begin anew.
+        let of_build = Wanted { may_begin_anew: wanted.may_begin_anew, ..join.of_build(wanted) };
+        let rows = self.rows(sides.build, of_build).await?;
         let Some(again) = rows.again() else {
             let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
             return self.probe_side(sides, build, join, wanted).await;

@@ -2,8 +2,9 @@
 //! rows: many rows of both sides have the same key, which selective joins would have to make good again.
 //!
 //! The joins that belong together are stopped where the uppermost of them was begun, and begun anew in another order
-//! ([`JoinGraph`]). A join is given up when it has made a few times as many pairs as rows, so not much is lost. Where rows go to a group-by, that can begin anew as well: so also joins are noticed whose rows are only passed
-//! on. What has been handed to the query's reader cannot be taken back; there nobody looks.
+//! ([`JoinGraph`]). A join is given up when it has made a few times as many pairs as rows, so not much is
+//! lost. Where rows go to a group-by, that can begin anew as well: so also joins are noticed whose rows are only passed on.
+//! What has been handed to the query's reader cannot be taken back; there nobody looks.
 
 use std::error::Error;
 use std::fmt;
