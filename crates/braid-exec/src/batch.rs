@@ -118,6 +118,11 @@ impl Batch {
         }
     }
 
+    /// All columns' values. Panics when one was released.
+    pub(crate) fn all_columns(&mut self) -> Vec<Arc<Vector>> {
+        (0..self.columns.len()).map(|at| self.column(at)).collect()
+    }
+
     /// Keeps the rows at these positions, in this order, repeated as they are. Nothing is copied: vectors become origins, and
     /// are gathered when they are read, if they are.
     pub fn take(&mut self, rows: &[u32]) {

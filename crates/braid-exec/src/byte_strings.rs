@@ -51,6 +51,19 @@ impl ByteStrings {
         copied
     }
 
+    /// Copies of strings that follow each other. Panics unless the bytes are those of all lengths.
+    pub(crate) fn of_lengths(lengths: &[i64], bytes: &[u8]) -> Self {
+        let mut copied = Self { views: Vec::with_capacity(lengths.len()), ..Self::default() };
+        let mut rest = bytes;
+        for length in lengths {
+            let (string, others) = rest.split_at(*length as usize);
+            copied.push(string);
+            rest = others;
+        }
+        copied.shrink();
+        copied
+    }
+
     /// So many empty strings.
     pub fn empty_strings(count: usize) -> Self {
         Self { views: vec![EMPTY; count], ..Self::default() }

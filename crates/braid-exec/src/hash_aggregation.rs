@@ -148,6 +148,8 @@ pub struct AggregationWorker {
     sets: Option<Arc<SetStore>>,
     key_count: usize,
     budget: Arc<dyn MemoryBudget>,
+    /// Whether keys come as their hashes have scattered them.
+    is_scattered: bool,
     groups: MetGroups,
     /// Of the rows of the batch at hand.
     row_groups: Vec<u32>,
@@ -175,8 +177,10 @@ impl AggregationWorker {
         keys.extend(sets.as_ref().map(|sets| sets.column));
         let key_count = spec.keys.len();
         let sets = sets.map(|sets| sets.store);
-        let groups = no_groups(&keys, sets.is_some(), key_count, &plan, thresholds, budget.clone());
-        Self { keys, plan, thresholds, sets, key_count, budget, groups, row_groups: Vec::new() }
+        let table = GroupTable::with_sets(keys.len(), sets.is_some(), thresholds);
+        let is_scattered = false;
+        let groups = MetGroups::new(table, key_count, is_scattered, &plan, thresholds, budget.clone());
+        Self { keys, plan, thresholds, sets, key_count, budget, is_scattered, groups, row_groups: Vec::new() }
     }
 
     /// Lets groups leave memory for a file when they take about so many bytes: see [`Self::leave`]. Before the first row.
@@ -187,9 +191,46 @@ impl AggregationWorker {
         self.groups.may_leave = true;
     }
 
+    /// For groups that had left, by partitions of their hashes: an address for each would take a page for each. Before the
+    /// first row.
+    pub(crate) fn expect_scattered_keys(&mut self) {
+        self.is_scattered = true;
+        self.groups = self.without_groups();
+    }
+
     fn without_groups(&self) -> MetGroups {
-        let (has_sets, budget) = (self.sets.is_some(), self.budget.clone());
-        no_groups(&self.keys, has_sets, self.key_count, &self.plan, self.thresholds, budget)
+        let table = match self.is_scattered {
+            true => GroupTable::hashed(self.keys.len(), self.thresholds),
+            false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.thresholds),
+        };
+        let (is_scattered, budget) = (self.is_scattered, self.budget.clone());
+        MetGroups::new(table, self.key_count, is_scattered, &self.plan, self.thresholds, budget)
+    }
+
+    /// Whether groups may become too many, or the distinct values of the only one.
+    pub(crate) fn can_grow(&self) -> bool {
+        self.key_count > 0 || self.has_only_group() && self.plan.inputs.iter().any(|input| input.distinct)
+    }
+
+    /// Whether there are no keys, nor sets of queries.
+    pub(crate) fn has_only_group(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Accumulates the distinct values of the only group, of which no more come.
+    ///
+    /// # Errors
+    /// When a sum goes out of range, or what is accumulated takes more memory than there is.
+    pub(crate) fn close(&mut self) -> Result<(), ExecError> {
+        self.groups.close(&self.plan)
+    }
+
+    /// Adds what another that was closed has accumulated from other values.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn add_closed(&mut self, other: &Self) -> Result<(), ExecError> {
+        self.groups.add_closed(&other.groups)
     }
 
     /// Bytes held.
@@ -256,18 +297,6 @@ impl AggregationWorker {
     fn into_groups(self) -> MetGroups {
         self.groups
     }
-}
-
-fn no_groups(
-    keys: &[usize],
-    has_sets: bool,
-    key_count: usize,
-    plan: &AggregatePlan,
-    thresholds: Thresholds,
-    budget: Arc<dyn MemoryBudget>,
-) -> MetGroups {
-    let table = GroupTable::with_sets(keys.len(), has_sets, thresholds);
-    MetGroups::new(table, key_count, plan, thresholds, budget)
 }
 
 /// Accumulates the rows of one input.

@@ -23,6 +23,7 @@
 //! | `join_probe`, `candidates` | from a batch to pairs |
 //! | `pair_stream` | pairs of row numbers, for who decides on them elsewhere |
 //! | `key_filter` | what the build side's keys say to a scan of the probe side |
+//! | `shared_bloom` | the same of a build side that does not fit into memory |
 //! | `unmatched_rows` | what comes after probing |
 //!
 //! Rows with one key make a *group*. Where keys are unique a group is its row, and probing is one load for each row. A
@@ -53,6 +54,7 @@ mod parallel_lists;
 mod ranked_addresses;
 mod row_lists;
 mod row_partitions;
+mod shared_bloom;
 #[cfg(test)]
 mod tests;
 mod united_columns;
@@ -66,6 +68,7 @@ pub use join_probe::{JoinProbe, Residual};
 pub use join_table::JoinTable;
 pub use key_filter::KeyFilter;
 pub(crate) use pair_stream::PairStream;
+pub(crate) use shared_bloom::SharedBloom;
 pub use unmatched_rows::UnmatchedRows;
 
 /// What becomes of rows with and without partners.

@@ -5,6 +5,7 @@
 //! | `row_block` | rows as bytes, and back |
 //! | `spill_space` | where a database's queries put them, and how much may lie there |
 //! | `query_spill` | one query's files: blocks written behind its back, and read again |
+//! | `block_ahead` | a block of them that is read while the one before is worked on |
 //! | `operator_memory` | when the workers of one operator have enough in memory |
 //! | `partitioned_rows` | rows by the hash of their keys, some partitions in memory and the others in a file |
 //! | `stored_rows` | such a partition as a source |
@@ -15,6 +16,7 @@
 //! A file has no name: it is gone with the process, whatever happens. What is written is under a checksum like
 //! everything on disk, and is never synced, because nobody needs it after a crash.
 
+mod block_ahead;
 mod operator_memory;
 mod partitioned_rows;
 mod query_spill;
@@ -22,6 +24,7 @@ mod row_block;
 mod spill_space;
 mod stored_rows;
 
+pub(crate) use block_ahead::BlockAhead;
 pub(crate) use operator_memory::{OperatorMemory, WorkerMemory};
 pub(crate) use partitioned_rows::{Divided, Divider, PartitionedRows, SpilledRows};
 pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};

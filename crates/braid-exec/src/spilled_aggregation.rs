@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::ExecError;
 use crate::aggregation_source::{AggregationSink, Partition};
 use crate::hash_aggregation::{Aggregation, AggregationSpec, AggregationWorker, SpilledGroups};
-use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
 use crate::spill::{OperatorMemory, WorkerMemory};
 
 /// Makes a worker without groups.
@@ -40,8 +40,7 @@ impl Source for Arc<SpilledAggregation> {
     }
 
     fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
-        let partitions = self.groups.partitions().map(|partition| (self.groups.clone(), partition)).collect();
-        Arc::new(Arc::new(Started { aggregation: self.clone(), partitions: Mutex::new(partitions) }))
+        Arc::new(Started::new(self))
     }
 
     fn describe(&self) -> String {
@@ -52,6 +51,35 @@ impl Source for Arc<SpilledAggregation> {
 impl SpilledAggregation {
     fn describe(&self) -> String {
         "groups from a temporary file".to_owned()
+    }
+
+    /// What is computed of the only group, whose distinct values are in the file: each partition's by itself, and added up.
+    ///
+    /// # Errors
+    /// When a sum goes out of range, memory is refused or the file cannot be read.
+    pub(crate) async fn only_group(self: &Arc<Self>) -> Result<AggregationWorker, ExecError> {
+        let started = Started::new(self);
+        let of_task = |started: Arc<Started>| async move {
+            let mut all = started.aggregation.closed_worker()?;
+            while let Some((spilled, partition)) = started.next_partition() {
+                if let Some((mut worker, _memory)) = started.read(&spilled, partition).await? {
+                    worker.close()?;
+                    all.add_closed(&worker)?;
+                }
+            }
+            Ok(all)
+        };
+        let parts = run_all((0..self.worker_count).map(|_| of_task(started.clone()))).await?;
+        let mut all = self.closed_worker()?;
+        parts.iter().try_for_each(|part| all.add_closed(part))?;
+        Ok(all)
+    }
+
+    /// Nothing accumulated yet, to add to.
+    fn closed_worker(&self) -> Result<AggregationWorker, ExecError> {
+        let mut worker = (self.make_worker)();
+        worker.close()?;
+        Ok(worker)
     }
 }
 
@@ -90,30 +118,52 @@ impl Feed for PartitionFeed {
                 }
                 // Its memory, before the next needs some.
                 self.read = None;
-                let next = self.started.partitions.lock().pop();
-                let Some((spilled, partition)) = next else { return Ok(None) };
-                self.read = self.started.read(&spilled, partition).await?;
+                let Some((spilled, partition)) = self.started.next_partition() else { return Ok(None) };
+                if let Some((worker, memory)) = self.started.read(&spilled, partition).await? {
+                    let spec = self.started.aggregation.spec.clone();
+                    let groups = Arc::new(Aggregation::of_workers(spec, vec![worker])?);
+                    self.read = Some(ReadPartition { groups, next: 0, _memory: memory });
+                }
             }
         })
     }
 }
 
 impl Started {
-    /// Reads a partition; nothing when it had to leave again.
-    async fn read(&self, spilled: &SpilledGroups, partition: usize) -> Result<Option<ReadPartition>, ExecError> {
-        let SpilledAggregation { spec, make_worker, memory, .. } = &*self.aggregation;
+    fn new(aggregation: &Arc<SpilledAggregation>) -> Arc<Self> {
+        let groups = &aggregation.groups;
+        let partitions = groups.partitions().map(|partition| (groups.clone(), partition)).collect();
+        Arc::new(Self { aggregation: aggregation.clone(), partitions: Mutex::new(partitions) })
+    }
+
+    fn next_partition(&self) -> Option<(Arc<SpilledGroups>, usize)> {
+        self.partitions.lock().pop()
+    }
+
+    /// Reads a partition: what was met of it, and what is counted of its memory. Nothing when it had to leave again.
+    async fn read(
+        &self,
+        spilled: &SpilledGroups,
+        partition: usize,
+    ) -> Result<Option<(AggregationWorker, Option<WorkerMemory>)>, ExecError> {
+        let SpilledAggregation { make_worker, memory, .. } = &*self.aggregation;
         let divided = spilled.divided().map(Arc::new);
+        let mut worker = make_worker();
+        worker.expect_scattered_keys();
         let mut sink = match &divided {
-            Some(divided) => AggregationSink::spilling(make_worker(), divided.clone(), memory.of_worker()),
-            None => AggregationSink::new(make_worker()),
+            Some(divided) => AggregationSink::spilling(worker, divided.clone(), memory.of_worker()),
+            None => AggregationSink::new(worker),
         };
+        let mut ahead = spilled.begin_to_read(partition, 0)?;
         let mut at = 0;
-        while let Some(read) = spilled.read(partition, at).await? {
+        while let Some(block) = ahead.take() {
+            let read = block.groups().await?;
+            at += 1;
+            ahead = spilled.begin_to_read(partition, at)?;
             let taken = sink.worker_mut().take_back(&read);
             drop(read);
             sink.settle(taken)?;
             sink.leave_if_full().await?;
-            at += 1;
             tokio::task::yield_now().await;
         }
         if let Some(divided) = divided.filter(|divided| divided.has_groups()) {
@@ -122,8 +172,6 @@ impl Started {
             self.partitions.lock().extend(partitions);
             return Ok(None);
         }
-        let (worker, memory) = sink.into_parts();
-        let groups = Arc::new(Aggregation::of_workers(spec.clone(), vec![worker])?);
-        Ok(Some(ReadPartition { groups, next: 0, _memory: memory }))
+        Ok(Some(sink.into_parts()))
     }
 }

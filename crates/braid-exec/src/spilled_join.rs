@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
-use crate::hash_join::BuildRows;
+use crate::hash_join::{BuildRows, KeyFilter, SharedBloom};
 use crate::join_operator::ProbeOperator;
 use crate::pipeline::{Next, Operator, Sink};
-use crate::spill::{Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
+use crate::spill::{Divided, Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
 use crate::{Batch, ExecError, Reservation};
 
 /// Rows that are collected in one piece: so many give their memory back when they are divided. Tests have few rows.
@@ -21,6 +21,9 @@ const PIECE_ROWS: usize = if cfg!(test) { 8 } else { 64 * VECTOR_ROWS };
 
 /// What finding a row by its key takes beside its columns, about: a hash, a slot of a table that is half empty, a number.
 const DIRECTORY_ROW_BYTES: usize = 24;
+
+/// Of the bytes that an operator may hold, one for the filter of a build side's keys for so many.
+const BLOOM_SHARE: usize = 8;
 
 /// A build side that may leave memory.
 pub(crate) struct SpillableBuild {
@@ -30,7 +33,15 @@ pub(crate) struct SpillableBuild {
     keys: Arc<[usize]>,
     level: u32,
     column_count: usize,
-    rows: OnceLock<PartitionedRows>,
+    /// Whether their keys are noted, for the source of the probe side.
+    notes_keys: bool,
+    division: OnceLock<Division>,
+}
+
+/// What becomes of rows that are too many.
+struct Division {
+    rows: PartitionedRows,
+    keys: Option<SharedBloom>,
 }
 
 impl SpillableBuild {
@@ -41,24 +52,33 @@ impl SpillableBuild {
         keys: Arc<[usize]>,
         level: u32,
         column_count: usize,
+        notes_keys: bool,
     ) -> Arc<Self> {
         let memory = OperatorMemory::new(&spill, worker_count);
-        Arc::new(Self { spill, memory, keys, level, column_count, rows: OnceLock::new() })
+        Arc::new(Self { spill, memory, keys, level, column_count, notes_keys, division: OnceLock::new() })
     }
 
-    /// The rows, if they were too many.
-    pub(crate) fn rows(&self) -> Option<&PartitionedRows> {
-        self.rows.get()
+    /// Whether the rows are too many.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.division.get().is_some()
     }
 
-    fn begin_to_divide(&self) -> Result<&PartitionedRows, ExecError> {
-        if self.rows.get().is_none() {
+    fn begin_to_divide(&self) -> Result<&Division, ExecError> {
+        if self.division.get().is_none() {
             let (spill, memory) = (self.spill.clone(), self.memory.clone());
+            let bloom = || SharedBloom::of_bytes(memory.share() / BLOOM_SHARE, spill.budget().clone());
+            let keys = self.notes_keys.then(bloom).flatten();
             let rows = PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(DIRECTORY_ROW_BYTES))?;
             // Another worker may have been faster.
-            drop(self.rows.set(rows));
+            drop(self.division.set(Division { rows, keys }));
         }
-        Ok(self.rows.get().expect("there are some by now"))
+        Ok(self.division.get().expect("there are some by now"))
+    }
+
+    /// The partitions, and what the keys say to the source of the probe side. Panics unless the rows were divided.
+    pub(crate) fn into_divided(self, nulls_equal: bool) -> (Divided, Option<KeyFilter>) {
+        let Division { rows, keys } = self.division.into_inner().expect("the rows were divided");
+        (rows.divided(), keys.and_then(|keys| keys.into_filter(nulls_equal)))
     }
 }
 
@@ -102,9 +122,12 @@ impl SpillingBuildSink {
         self.closed_bytes + self.pieces.last().map_or(0, bytes_with_directory)
     }
 
-    fn divide(&mut self, rows: &PartitionedRows, mut batch: Batch) -> Result<(), ExecError> {
-        let of_partitions = self.divider.divide(&mut batch);
-        rows.add(&batch, of_partitions)
+    fn divide(&mut self, division: &Division, mut batch: Batch) -> Result<(), ExecError> {
+        self.divider.divide(&mut batch);
+        if let Some(keys) = &division.keys {
+            keys.insert(self.divider.hashes());
+        }
+        division.rows.add(&batch.all_columns(), self.divider.rows())
     }
 
     /// Divides some of the rows that were collected before; false when there are none.
@@ -112,13 +135,13 @@ impl SpillingBuildSink {
         let Some(piece) = self.pieces.pop() else { return Ok(false) };
         self.closed_bytes -= self.pieces.last().map_or(0, bytes_with_directory);
         let build = self.build.clone();
-        let rows = build.begin_to_divide()?;
+        let division = build.begin_to_divide()?;
         let piece = Arc::new(piece.into_result());
         let numbers: Vec<u32> = (0..piece.row_count() as u32).collect();
         for numbers in numbers.chunks(VECTOR_ROWS) {
             let mut batch = Batch::new(numbers.len());
             batch.push_deferred(piece.clone(), numbers.to_vec(), 0..self.columns.len());
-            self.divide(rows, batch)?;
+            self.divide(division, batch)?;
         }
         drop(piece);
         let bytes = self.bytes();
@@ -128,7 +151,7 @@ impl SpillingBuildSink {
 
     /// Divides what was collected before, if the rows of all workers are too many.
     pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
-        while self.build.rows().is_some() && self.divide_piece()? {
+        while self.build.is_divided() && self.divide_piece()? {
             tokio::task::yield_now().await;
         }
         Ok(())
@@ -143,8 +166,8 @@ impl Sink for SpillingBuildSink {
     fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
         batch.project(&self.columns);
         let build = self.build.clone();
-        if let Some(rows) = build.rows() {
-            return self.divide(rows, batch);
+        if let Some(division) = build.division.get() {
+            return self.divide(division, batch);
         }
         let collected = self.collect(&mut batch);
         let bytes = self.bytes();
@@ -167,7 +190,7 @@ impl Sink for SpillingBuildSink {
     }
 
     fn is_ready(&self) -> bool {
-        self.pieces.is_empty() || self.build.rows().is_none()
+        self.pieces.is_empty() || !self.build.is_divided()
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
@@ -215,7 +238,8 @@ impl Operator for SpillingProbe {
         };
         // A null that equals nothing has no partner anywhere.
         let stays = if *nulls_equal { vec![false; batch.row_count()] } else { has_null(&mut batch) };
-        let mut waiting: Vec<Vec<u32>> = self.divider.divide(&mut batch).to_vec();
+        self.divider.divide(&mut batch);
+        let waiting = self.divider.rows_mut();
         let mut is_here = stays.clone();
         for (rows, is_spilled) in waiting.iter_mut().zip(is_spilled) {
             if *is_spilled {
@@ -224,10 +248,26 @@ impl Operator for SpillingProbe {
                 rows.drain(..).for_each(|row| is_here[row as usize] = true);
             }
         }
-        let mut written = batch.clone();
-        written.project(&columns.iter().copied().map(Some).collect::<Vec<_>>());
-        rows.add(&written, &waiting)?;
+        let waits: Vec<bool> = is_here.iter().map(|is_here| !is_here).collect();
+        if waits.contains(&true) {
+            let mut written = batch.clone();
+            written.project(&columns.iter().copied().map(Some).collect::<Vec<_>>());
+            written.retain(&waits);
+            renumber(waiting, &waits);
+            rows.add(&written.all_columns(), waiting)?;
+        }
         batch.retain(&is_here);
         if batch.row_count() == 0 { Ok(()) } else { self.probe.push(batch, next) }
     }
+}
+
+/// Numbers rows as they are when only those that are kept are left.
+fn renumber(rows: &mut [Vec<u32>], keep: &[bool]) {
+    let mut count = 0;
+    let place = |keep: &bool| {
+        count += u32::from(*keep);
+        count - u32::from(*keep)
+    };
+    let places: Vec<u32> = keep.iter().map(place).collect();
+    rows.iter_mut().flatten().for_each(|row| *row = places[*row as usize]);
 }

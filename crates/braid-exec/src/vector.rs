@@ -148,10 +148,10 @@ impl Vector {
     /// Panics when the kinds differ, unless the one or the other has nothing but nulls.
     pub fn append(&mut self, other: &Self) {
         let (before, added) = (self.len(), other.len());
-        if let Some(valid) = &other.valid {
-            self.valid.get_or_insert_with(|| vec![true; before]).extend_from_slice(valid);
-        } else if let Some(valid) = &mut self.valid {
-            valid.resize(before + added, true);
+        match (&mut self.valid, &other.valid) {
+            (None, None) => {}
+            (Some(valid), None) => valid.resize(before + added, true),
+            (valid, Some(others)) => valid.get_or_insert_with(|| vec![true; before]).extend_from_slice(others),
         }
         if self.values.kind() != other.values.kind() {
             if other.is_all_null() {
@@ -166,6 +166,23 @@ impl Vector {
             self.values = other.values.nothing(before);
         }
         self.values.append(&other.values);
+    }
+
+    /// Appends some rows of another vector of the same kind, as [`Self::append`] does. Panics also when there is no such row.
+    pub(crate) fn append_rows(&mut self, other: &Self, rows: &[u32]) {
+        let is_alike = self.values.append_rows(&other.values, rows);
+        if !is_alike {
+            return self.append(&other.take(rows));
+        }
+        let before = self.len() - rows.len();
+        match (&mut self.valid, &other.valid) {
+            (None, None) => {}
+            (Some(valid), None) => valid.resize(before + rows.len(), true),
+            (valid, Some(others)) => {
+                let others = rows.iter().map(|row| others[*row as usize]);
+                valid.get_or_insert_with(|| vec![true; before]).extend(others);
+            }
+        }
     }
 
     /// Whether nothing is known; then not even the kind means anything.
@@ -282,6 +299,22 @@ impl Values {
         }
     }
 
+    /// Appends some rows of values that lie in memory as these do. False when they do not.
+    fn append_rows(&mut self, other: &Self, rows: &[u32]) -> bool {
+        match (self, other) {
+            (Self::Bool(to), Self::Bool(from)) => extend(to, from, rows),
+            (Self::Int(to), Self::Int(from)) => extend(to, from, rows),
+            (Self::Int128(to), Self::Int128(from)) => extend(to, from, rows),
+            (Self::Float(to), Self::Float(from)) => extend(to, from, rows),
+            (Self::Bytes(to), Self::Bytes(from)) => to.append_selected(from, rows),
+            (Self::Coded(to), Self::Coded(from)) if Arc::ptr_eq(&to.dictionary, &from.dictionary) => {
+                extend(&mut to.codes, &from.codes, rows);
+            }
+            _ => return false,
+        }
+        true
+    }
+
     fn bytes(&self) -> usize {
         match self {
             Self::Bool(values) => values.len(),
@@ -341,6 +374,10 @@ impl CodedStrings {
 
 fn take<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
     rows.iter().map(|row| values[*row as usize]).collect()
+}
+
+fn extend<T: Copy>(to: &mut Vec<T>, values: &[T], rows: &[u32]) {
+    to.extend(rows.iter().map(|row| values[*row as usize]));
 }
 
 #[cfg(test)]

@@ -18,8 +18,7 @@ impl Executor {
         spec: &Arc<AggregationSpec>,
         make_worker: MakeWorker,
     ) -> Result<Arc<dyn Source>, ExecError> {
-        // The only group stays where it is.
-        match self.spill.as_ref().filter(|_| !spec.keys.is_empty()) {
+        match self.spill.as_ref().filter(|_| make_worker().can_grow()) {
             Some(spill) => self.spilling_groups(rows, spec, make_worker, spill).await,
             None => {
                 let sinks = self.drain(rows, || AggregationSink::new(make_worker())).await?;
@@ -45,6 +44,13 @@ impl Executor {
         run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
         let memory = OperatorMemory::new(spill, self.worker_count);
         let (spec, worker_count) = (spec.clone(), self.worker_count);
-        Ok(Arc::new(Arc::new(SpilledAggregation { spec, groups: spilled, make_worker, memory, worker_count })))
+        let is_only_group = make_worker().has_only_group();
+        let spilled =
+            Arc::new(SpilledAggregation { spec: spec.clone(), groups: spilled, make_worker, memory, worker_count });
+        if is_only_group {
+            let only = AggregationSink::new(spilled.only_group().await?);
+            return Ok(Arc::new(AggregationSource::new(spec, vec![only])?));
+        }
+        Ok(Arc::new(spilled))
     }
 }

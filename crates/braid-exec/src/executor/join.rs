@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::ExecError;
-use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable};
+use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable, KeyFilter};
 use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
 use crate::join_order::join_graph::JoinGraph;
 use crate::memory::Reservation;
@@ -46,8 +46,17 @@ pub(super) struct Join {
 /// A build side.
 pub(super) enum Build {
     Table(Arc<JoinTable>),
-    /// What is in memory, and by partition what is not.
-    Divided(Arc<JoinTable>, Vec<Option<SpilledRows>>),
+    /// One that does not fit.
+    Divided(DividedBuild),
+}
+
+/// A build side of which only a part is in memory.
+pub(super) struct DividedBuild {
+    table: Arc<JoinTable>,
+    /// By partition, what is not in memory.
+    spilled: Vec<Option<SpilledRows>>,
+    /// What all keys say to the source of the probe side.
+    keys: Option<KeyFilter>,
 }
 
 /// A partition of a join that is still to be joined.
@@ -88,9 +97,7 @@ impl Executor {
         let layout = &join.layout;
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
         of_probe.is_among_joins = join.is_reorderable;
-        if let Build::Table(table) = &build
-            && let Some(keys) = table.key_filter()
-        {
+        if let Some(keys) = build.key_filter() {
             of_probe.filters.push(RowFilter { columns: sides.condition.probe_keys.clone(), keys });
         }
         let rows = self.rows(sides.probe, of_probe).await?;
@@ -156,20 +163,23 @@ impl Executor {
             return Ok(Some(Build::Table(self.bring_together(spec, parts).await?)));
         };
         let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
-        let build = SpillableBuild::new(spill.clone(), self.worker_count, keys, level, columns.len());
+        // Rows from temporary files have come through the filter of the first division.
+        let notes_keys = level == 0 && spec.kind.drops_probe_rows();
+        let build = SpillableBuild::new(spill.clone(), self.worker_count, keys, level, columns.len(), notes_keys);
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
         if too_much.is_reached() {
             return Ok(None);
         }
-        if build.rows().is_none() {
+        if !build.is_divided() {
             let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
             return Ok(Some(Build::Table(self.bring_together(spec, pieces).await?)));
         }
         run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
-        let Divided { resident, spilled } = build.rows().expect("it was divided").divided();
+        let build = Arc::into_inner(build).expect("the workers have ended");
+        let (Divided { resident, spilled }, keys) = build.into_divided(spec.nulls_equal);
         let table = self.bring_together(spec, resident).await?;
         let is_all_here = spilled.iter().all(Option::is_none);
-        Ok(Some(if is_all_here { Build::Table(table) } else { Build::Divided(table, spilled) }))
+        Ok(Some(if is_all_here { Build::Table(table) } else { Build::Divided(DividedBuild { table, spilled, keys }) }))
     }
 
     /// What the rows of the probe side make with a build side.
@@ -177,7 +187,7 @@ impl Executor {
         let layout = join.layout.clone();
         let (table, spilled) = match build {
             Build::Table(table) => (table, None),
-            Build::Divided(table, spilled) => (table, Some(spilled)),
+            Build::Divided(DividedBuild { table, spilled, .. }) => (table, Some(spilled)),
         };
         let (probed, of_rows, cancelled) = (table.clone(), layout.clone(), self.cancelled.clone());
         let probe = move || ProbeOperator::new(probed.clone(), of_rows.clone(), cancelled.clone());
@@ -260,6 +270,16 @@ impl Executor {
         let mut rows = self.of_source(source(&probe), kept.len(), &all);
         rows.relayout((0..join.layout.probe_read.len()).map(|column| place_among(&kept, column)).collect());
         self.probe(rows, build, join, level)
+    }
+}
+
+impl Build {
+    /// What its keys say to the source of the probe side.
+    fn key_filter(&self) -> Option<KeyFilter> {
+        match self {
+            Self::Table(table) => table.key_filter(),
+            Self::Divided(DividedBuild { keys, .. }) => keys.clone(),
+        }
     }
 }
 

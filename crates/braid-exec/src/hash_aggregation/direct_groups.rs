@@ -50,7 +50,8 @@ impl DirectGroups {
         groups: &mut Vec<u32>,
         new: &mut Vec<u32>,
     ) -> bool {
-        if self.slots.len() > self.slot_allowance.max(SLOTS_PER_GROUP * group_count) {
+        let slots_max = self.slot_allowance.max(SLOTS_PER_GROUP * group_count);
+        if self.slots.len() > slots_max {
             return false;
         }
         groups.clear();
@@ -58,7 +59,10 @@ impl DirectGroups {
             groups.extend(values.iter().enumerate().map(|(row, _)| self.group_of_null(row, group_count, new)));
             return true;
         };
-        if !self.cover(least >> PAGE_BITS, greatest >> PAGE_BITS) {
+        let (least, greatest) = (least >> PAGE_BITS, greatest >> PAGE_BITS);
+        // Where little memory is there to be had, the pages of one vector are much.
+        let pages_added = values.len().min((greatest - least) as usize + 1);
+        if self.slots.len() + pages_added * PAGE_VALUES > 2 * slots_max || !self.cover(least, greatest) {
             return false;
         }
         match valid {

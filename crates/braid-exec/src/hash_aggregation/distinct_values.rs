@@ -22,10 +22,16 @@ pub(super) struct DistinctValues {
 }
 
 impl DistinctValues {
-    /// No values yet. `has_groups`: whether there can be another group than 0.
-    pub(super) fn new(has_groups: bool, thresholds: Thresholds) -> Self {
-        let pairs = GroupTable::new(1 + usize::from(has_groups), thresholds);
-        Self { pairs, has_groups, scratch: Vec::new() }
+    /// No values yet. `has_groups`: whether there can be another group than 0; `is_scattered`: whether values come as their
+    /// hashes have scattered them.
+    pub(super) fn new(has_groups: bool, is_scattered: bool, thresholds: Thresholds) -> Self {
+        let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
+        Self { pairs: new(1 + usize::from(has_groups), thresholds), has_groups, scratch: Vec::new() }
+    }
+
+    /// Whether there can be another group than 0.
+    pub(super) fn has_groups(&self) -> bool {
+        self.has_groups
     }
 
     /// Adds the values that are not null to the groups of their rows.

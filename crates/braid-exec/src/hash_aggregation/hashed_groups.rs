@@ -14,8 +14,8 @@ use crate::key_hashes::KeyHasher;
 /// A slot not in use: a group number that no group has.
 const FREE: u64 = u64::MAX;
 
-/// Slots of a new table.
-const SLOT_COUNT_MIN: usize = 1 << 10;
+/// Slots of a new table. Tests have little memory.
+const SLOT_COUNT_MIN: usize = if cfg!(test) { 1 << 4 } else { 1 << 10 };
 
 /// Groups by hash.
 #[derive(Debug)]

@@ -146,7 +146,7 @@ impl Aggregation {
         let (mut groups, keys) = met.refine(refinements)?;
         let table = GroupTable::of_keys(keys, self.thresholds);
         let budget = refinements.budget().clone();
-        let mut merged = MetGroups::new(table, self.spec.keys.len(), &self.plan, self.thresholds, budget);
+        let mut merged = MetGroups::new(table, self.spec.keys.len(), false, &self.plan, self.thresholds, budget);
         for (at, worker) in self.workers.iter().enumerate() {
             merged.merge_inputs(worker, worker.order(partition_count)?, partition, &groups.targets(at)?)?;
         }
@@ -178,17 +178,19 @@ impl Aggregation {
 }
 
 impl MetGroups {
-    /// Nothing accumulated yet. `key_count`: of the table's key columns those that are not the set.
+    /// Nothing accumulated yet. `key_count`: of the table's key columns those that are not the set; `is_scattered`: whether
+    /// keys and values come as their hashes have scattered them.
     pub(super) fn new(
         table: GroupTable,
         key_count: usize,
+        is_scattered: bool,
         plan: &AggregatePlan,
         thresholds: Thresholds,
         budget: Arc<dyn MemoryBudget>,
     ) -> Self {
         let has_keys = !table.keys().is_empty();
         let inputs = plan.inputs.iter().map(|input| match input.distinct {
-            true => Accumulated::Distinct(Box::new(DistinctValues::new(has_keys, thresholds))),
+            true => Accumulated::Distinct(Box::new(DistinctValues::new(has_keys, is_scattered, thresholds))),
             false => Accumulated::States(InputStates::new(input)),
         });
         let reservation = Reservation::new(budget.clone(), OPERATOR);
@@ -209,7 +211,7 @@ impl MetGroups {
             1 => GroupTable::new(spec.keys.len(), all.thresholds),
             _ => GroupTable::hashed(spec.keys.len(), all.thresholds),
         };
-        Self::new(table, spec.keys.len(), plan, all.thresholds, all.workers[0].budget.clone())
+        Self::new(table, spec.keys.len(), false, plan, all.thresholds, all.workers[0].budget.clone())
     }
 
     /// Nothing is looked up any more.
@@ -234,12 +236,32 @@ impl MetGroups {
         self.reservation.resize(self.table.bytes() + self.inputs.iter().map(input).sum::<usize>() + order)
     }
 
+    /// Accumulates the values of the only group, of which no more come.
+    pub(super) fn close(&mut self, plan: &AggregatePlan) -> Result<(), ExecError> {
+        self.finish()?;
+        self.accumulate_distinct_values(plan)
+    }
+
+    /// Adds what was accumulated for the only group from other values.
+    pub(super) fn add_closed(&mut self, other: &Self) -> Result<(), ExecError> {
+        for (to, from) in self.inputs.iter_mut().zip(&other.inputs) {
+            let (Accumulated::States(to), Accumulated::States(from)) = (to, from) else {
+                unreachable!("both were closed")
+            };
+            to.merge(from, &[0], &[0], 1)?;
+        }
+        self.reserve()
+    }
+
     fn accumulate_distinct_values(&mut self, plan: &AggregatePlan) -> Result<(), ExecError> {
         let group_count = self.table.group_count();
         for (input, plan) in self.inputs.iter_mut().zip(&plan.inputs) {
             if let Accumulated::Distinct(values) = input {
                 let mut states = InputStates::new(plan);
-                states.update(&values.groups(), group_count, &[values.values()])?;
+                // Of no values not even the kind is known.
+                if values.count() > 0 {
+                    states.update(&values.groups(), group_count, &[values.values()])?;
+                }
                 *input = Accumulated::States(states);
             }
         }

@@ -1,6 +1,7 @@
 //! One worker's groups in the order of partitions.
 //!
-//! The hash of a key says to which partition its group belongs, whichever worker has met it. The set of the queries that a
+//! The hash of a key says to which partition its group belongs, whichever worker has met it; where all rows are one group, a
+//! distinct value's own hash says where it belongs. The set of the queries that a
 //! group is for is none of the hash's columns: all sets of a key are refined together.
 
 use super::OPERATOR;
@@ -8,6 +9,7 @@ use super::merge::{Accumulated, MetGroups};
 use crate::Reservation;
 use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::key_hashes::KeyHasher;
+use crate::vector::Vector;
 
 /// A worker's groups in the order of partitions.
 #[derive(Debug)]
@@ -24,8 +26,8 @@ pub(super) struct PartitionOrder {
 /// What the order takes for each group: a hash, a partition, a row and a place.
 const GROUP_BYTES: usize = 8 + 4 + 4 + 4;
 
-/// What it takes for each pair of group and distinct value: a partition, a row and a group.
-const PAIR_BYTES: usize = 4 + 4 + 4;
+/// What it takes for each pair of group and distinct value: a partition, a row, and a group or a hash.
+const PAIR_BYTES: usize = 4 + 4 + 8;
 
 /// Rows in the order of partitions.
 #[derive(Debug, Default)]
@@ -50,13 +52,19 @@ impl PartitionOrder {
     /// The order by what `partition` makes of hashes. Whoever wants it has asked for the memory.
     pub(super) fn by(worker: &MetGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
         let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
-        let partitions = partitions(worker, partition_count, partition);
+        let partitions = match worker.partitioning_keys() {
+            [] => vec![0; worker.table.group_count()],
+            keys => partitions_of(keys, partition_count, &partition),
+        };
         let groups = Ordered::by_partition(&partitions, partition_count);
         let places = if pair_counts > 0 { groups.places() } else { Vec::new() };
         let pairs = worker.inputs.iter().map(|input| match input {
             Accumulated::States(_) => None,
             Accumulated::Distinct(values) => {
-                let pairs: Vec<u32> = values.groups().iter().map(|group| partitions[*group as usize]).collect();
+                let pairs = match values.has_groups() {
+                    true => values.groups().iter().map(|group| partitions[*group as usize]).collect(),
+                    false => partitions_of(std::slice::from_ref(values.values()), partition_count, &partition),
+                };
                 Some(Ordered::by_partition(&pairs, partition_count))
             }
         });
@@ -77,14 +85,14 @@ fn pair_count(input: &Accumulated) -> usize {
     }
 }
 
-/// The partition of each group.
-fn partitions(worker: &MetGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Vec<u32> {
-    let group_count = worker.table.group_count();
+/// The partition of each row of some keys.
+fn partitions_of(keys: &[Vector], partition_count: usize, partition: impl Fn(u64) -> usize) -> Vec<u32> {
+    let row_count = keys[0].len();
     if partition_count == 1 {
-        return vec![0; group_count];
+        return vec![0; row_count];
     }
     let mut hashes = Vec::new();
-    KeyHasher::default().fill(worker.partitioning_keys(), 0..group_count, &mut hashes);
+    KeyHasher::default().fill(keys, 0..row_count, &mut hashes);
     // Tables take the upper bits of the hash, and these must not be the same for all groups of a partition.
     hashes.iter().map(|hash| partition(*hash) as u32).collect()
 }

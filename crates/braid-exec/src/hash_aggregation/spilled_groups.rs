@@ -5,7 +5,8 @@
 //! the next bits of the hash.
 //!
 //! What is written is accumulated already, so frequent keys cost one row for each time that a worker writes. Pairs of group
-//! and distinct value are blocks of their own, with the group's key in place of its number. The sets of queries that
+//! and distinct value are blocks of their own, with the group's key in place of its number. Where all rows are one group,
+//! its distinct values are in the partitions of their own hashes. The sets of queries that
 //! share groups are one more key column, which does not take part in the hash: all sets of a key are refined together.
 
 use std::sync::{Arc, OnceLock};
@@ -14,9 +15,10 @@ use parking_lot::Mutex;
 
 use super::merge::{Accumulated, MERGED_ROWS, MetGroups};
 use super::partition_order::PartitionOrder;
-use crate::spill::{BlockPlace, LEVELS_MAX, PARTITIONS, QuerySpill, SpillFile, partition_of};
+use crate::ExecError;
+use crate::result_rows::ResultRows;
+use crate::spill::{BlockAhead, BlockPlace, LEVELS_MAX, PARTITIONS, QuerySpill, SpillFile, partition_of};
 use crate::vector::Vector;
-use crate::{ExecError, Reservation};
 
 /// Groups in a file, by partitions.
 pub(crate) struct SpilledGroups {
@@ -111,32 +113,39 @@ impl SpilledGroups {
         Ok(())
     }
 
-    /// Brings a partition back, a block at a time; `None` behind the last.
+    /// Begins to bring a partition's block back; `None` behind the last.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub(crate) async fn read(&self, partition: usize, at: usize) -> Result<Option<ReadGroups>, ExecError> {
-        let Some(block) = self.partitions[partition].lock().get(at).copied() else { return Ok(None) };
-        let mut reservation = Reservation::new(self.spill.budget().clone(), super::OPERATOR);
-        // Without it there would be no way to write the groups that are in memory.
-        drop(reservation.resize(block.place.memory_bytes));
-        self.spill.until_written(self.file()?).await?;
-        let columns = self.spill.read(self.file()?, block.place).await?;
-        Ok(Some(ReadGroups {
-            content: block.content,
-            row_count: block.place.row_count,
-            columns,
-            _reservation: reservation,
-        }))
+    /// When there is no file.
+    pub(crate) fn begin_to_read(&self, partition: usize, at: usize) -> Result<Option<GroupsAhead>, ExecError> {
+        let Some(Block { place, content }) = self.partitions[partition].lock().get(at).copied() else {
+            return Ok(None);
+        };
+        let block = BlockAhead::begin(&self.spill, self.file()?, place, super::OPERATOR);
+        Ok(Some(GroupsAhead { content, block }))
+    }
+}
+
+/// Groups that are being read.
+pub(crate) struct GroupsAhead {
+    content: Content,
+    block: BlockAhead,
+}
+
+impl GroupsAhead {
+    /// The groups.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) async fn groups(self) -> Result<ReadGroups, ExecError> {
+        Ok(ReadGroups { content: self.content, rows: self.block.rows().await? })
     }
 }
 
 /// Groups that were read.
 pub(crate) struct ReadGroups {
     content: Content,
-    row_count: usize,
-    columns: Vec<Vector>,
-    _reservation: Reservation,
+    rows: ResultRows,
 }
 
 impl LeavingGroups {
@@ -151,16 +160,15 @@ impl LeavingGroups {
         }
         self.next += 1;
         let rows = self.order.groups.of_partition(partition);
-        if rows.is_empty() {
-            return Ok(true);
-        }
-        let mut columns = self.keys(rows);
-        for input in &self.groups.inputs {
-            if let Accumulated::States(states) = input {
-                columns.extend(states.columns(rows));
+        if !rows.is_empty() {
+            let mut columns = self.keys(rows);
+            for input in &self.groups.inputs {
+                if let Accumulated::States(states) = input {
+                    columns.extend(states.columns(rows));
+                }
             }
+            spilled.write(partition, Content::Groups, rows.len(), &columns)?;
         }
-        spilled.write(partition, Content::Groups, rows.len(), &columns)?;
         for (input, pairs) in self.order.pairs.iter().enumerate() {
             let Some(pairs) = pairs.as_ref().map(|pairs| pairs.of_partition(partition)) else { continue };
             let Accumulated::Distinct(values) = &self.groups.inputs[input] else {
@@ -187,10 +195,10 @@ impl MetGroups {
     /// # Errors
     /// When a sum goes out of range, or there are more groups than numbers.
     pub(super) fn merge_read(&mut self, read: &ReadGroups) -> Result<(), ExecError> {
-        let rows: Vec<u32> = (0..read.row_count as u32).collect();
+        let rows: Vec<u32> = (0..read.rows.row_count() as u32).collect();
         let mut groups = Vec::new();
         for rows in rows.chunks(MERGED_ROWS) {
-            let columns: Vec<Vector> = read.columns.iter().map(|column| column.take(rows)).collect();
+            let columns: Vec<Vector> = read.rows.columns().iter().map(|column| column.take(rows)).collect();
             let (keys, values) = columns.split_at(self.table.keys().len());
             let keys: Vec<Arc<Vector>> = keys.iter().cloned().map(Arc::new).collect();
             self.table.find(&keys, rows.len(), &mut groups)?;

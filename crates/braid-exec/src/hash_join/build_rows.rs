@@ -2,6 +2,8 @@
 //!
 //! Columns are copied here, so that a build side does not hold on to whole chunks for a few of their rows.
 
+use std::sync::Arc;
+
 use super::united_columns::closed;
 use crate::byte_strings::ByteStrings;
 use crate::result_rows::ResultRows;
@@ -44,6 +46,22 @@ impl BuildRows {
             append(column, &batch.column(at));
         }
         self.row_count += batch.row_count();
+        self.reserve()
+    }
+
+    /// Appends some rows of these columns. Panics unless there are as many columns.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn consume_rows(&mut self, columns: &[Arc<Vector>], rows: &[u32]) -> Result<(), ExecError> {
+        assert_eq!(columns.len(), self.columns.len(), "rows of a side have the same columns");
+        for (column, added) in self.columns.iter_mut().zip(columns) {
+            match column {
+                Some(column) => column.append_rows(added, rows),
+                None => append(column, &added.take(rows)),
+            }
+        }
+        self.row_count += rows.len();
         self.reserve()
     }
 

@@ -18,7 +18,7 @@ use crate::hash_join::key_addresses::{KeyAddresses, NO_ADDRESS};
 use crate::hash_join::parallel_directories::{partitioned, release};
 use crate::hash_join::row_partitions::Numbering;
 use crate::key_hashes::{HashSeed, KeyHasher};
-use crate::{ExecError, Vector};
+use crate::{ExecError, Reservation, Vector};
 
 /// A bitmap that takes up to so many bits for each row is better than a Bloom filter: it is exact and hashes nothing.
 const BITMAP_BITS_PER_ROW: u64 = 64;
@@ -37,6 +37,8 @@ pub struct KeyFilter {
     nulls_equal: bool,
     /// Addresses or hashes of a vector.
     numbers: Vec<u64>,
+    /// The memory that it takes, where no table holds it.
+    _reservation: Option<Arc<Reservation>>,
 }
 
 #[derive(Clone)]
@@ -52,7 +54,7 @@ struct Bloom {
 
 /// The word of a hash among so many, from its high half, and its four bits, from its low 24.
 #[inline]
-fn bloom_place(word_count: usize, hash: u64) -> (usize, u64) {
+pub(super) fn bloom_place(word_count: usize, hash: u64) -> (usize, u64) {
     let word = (((hash >> 32) * word_count as u64) >> 32) as usize;
     let bit = |at: u64| 1 << (hash >> (at * 6) & 63);
     (word, bit(0) | bit(1) | bit(2) | bit(3))
@@ -127,7 +129,8 @@ impl JoinTable {
             | Directory::HashedAddresses(addresses, _) => self.address_members(addresses, tasks).await?,
             Directory::HashedColumns(_) => self.hash_members(tasks).await?,
         };
-        Ok(Some(KeyFilter { members, nulls_equal: self.spec.nulls_equal, numbers: Vec::new() }))
+        let nulls_equal = self.spec.nulls_equal;
+        Ok(Some(KeyFilter { members, nulls_equal, numbers: Vec::new(), _reservation: None }))
     }
 
     async fn address_members(&self, addresses: &KeyAddresses, tasks: &mut BuildTasks) -> Result<Members, ExecError> {
@@ -242,6 +245,12 @@ impl JoinTable {
 }
 
 impl KeyFilter {
+    /// Of a Bloom filter's words, for hashes of all keys.
+    pub(super) fn of_hashes(words: Vec<u64>, nulls_equal: bool, reservation: Reservation) -> Self {
+        let members = Members::Hashes(KeyHasher::default(), Arc::new(Bloom { words }));
+        Self { members, nulls_equal, numbers: Vec::new(), _reservation: Some(Arc::new(reservation)) }
+    }
+
     /// Smallest and largest value that a partner has in the key's column at this position among the join's keys, for
     /// pruning; the first is above the second when nothing has a partner. `None` unless keys are integers and null is
     /// not among those that have partners.

@@ -6,62 +6,41 @@ use std::sync::Arc;
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::task::JoinSet;
 
 use super::merge::{Merged, SortMerge};
 use super::runs::{LeavingRuns, RunSink, StoredRun};
 use super::{SortKey, SortSpec};
 use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
 use crate::result_rows::ResultRows;
-use crate::spill::QuerySpill;
-use crate::{Batch, ExecError, Reservation};
+use crate::spill::{BlockAhead, QuerySpill};
+use crate::{Batch, ExecError};
 
 /// Least runs that are merged at a time, whatever memory there is.
 const FAN_IN_MIN: usize = 4;
 
-/// A run that is read from a file, a block ahead.
+/// A run that is read from a file, a block ahead. As many runs are merged as memory is free for; when others have it by
+/// then, the merge goes on with two blocks of each run beyond the budget at most.
 struct RunReader {
     spill: Arc<QuerySpill>,
     run: StoredRun,
-    ahead: Option<Ahead>,
-    is_written: bool,
+    ahead: Option<BlockAhead>,
 }
-
-/// A block on its way: a task, because a request that has its turn and is not polled would keep all others from theirs.
-type Ahead = JoinSet<Result<ResultRows, ExecError>>;
 
 impl RunReader {
     fn new(spill: Arc<QuerySpill>, run: StoredRun) -> Self {
-        Self { spill, run, ahead: None, is_written: false }
+        Self { spill, run, ahead: None }
     }
 
     async fn next(&mut self) -> Result<Option<Arc<ResultRows>>, ExecError> {
-        if !std::mem::replace(&mut self.is_written, true) {
-            self.spill.until_written(&self.run.file).await?;
-        }
-        let Some(mut block) = self.ahead.take().or_else(|| self.begin()) else { return Ok(None) };
-        let read = block.join_next().await.expect("a block is on its way");
-        let rows = read.map_err(|error| ExecError::Foreign(Box::new(error)))??;
+        let Some(block) = self.ahead.take().or_else(|| self.begin()) else { return Ok(None) };
+        let rows = block.rows().await?;
         self.ahead = self.begin();
         Ok(Some(Arc::new(rows)))
     }
 
-    /// As many runs are merged as memory is free for. When others have it by then, writes may give it back; the merge goes on
-    /// in any case, with two blocks of each run beyond the budget at most.
-    fn begin(&mut self) -> Option<Ahead> {
+    fn begin(&mut self) -> Option<BlockAhead> {
         let place = self.run.blocks.pop_front()?;
-        let mut reservation = Reservation::new(self.spill.budget().clone(), "sort");
-        let (spill, read) = (self.spill.clone(), self.spill.read(&self.run.file, place));
-        let mut block = JoinSet::new();
-        block.spawn(async move {
-            if let Err(ExecError::Memory(_)) = reservation.resize(place.memory_bytes) {
-                spill.until_all_written().await?;
-                drop(reservation.resize(place.memory_bytes));
-            }
-            let columns = read.await?;
-            Ok(ResultRows::holding(place.row_count, columns, reservation))
-        });
-        Some(block)
+        Some(BlockAhead::begin(&self.spill, &self.run.file, place, "sort"))
     }
 }
 

@@ -73,15 +73,29 @@ impl Divider {
         Self { keys, level, hasher: KeyHasher::default(), hashes: Vec::new(), rows: vec![Vec::new(); PARTITIONS] }
     }
 
-    /// The rows of each partition.
-    pub(crate) fn divide(&mut self, batch: &mut Batch) -> &[Vec<u32>] {
+    /// Divides a batch.
+    pub(crate) fn divide(&mut self, batch: &mut Batch) {
         let keys: Vec<_> = self.keys.iter().map(|key| batch.column(*key)).collect();
         self.hasher.fill(&keys, 0..batch.row_count(), &mut self.hashes);
         self.rows.iter_mut().for_each(Vec::clear);
         for (row, hash) in (0..).zip(&self.hashes) {
             self.rows[partition_of(*hash, self.level)].push(row);
         }
+    }
+
+    /// The hashes of the last batch's keys.
+    pub(crate) fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// The rows of each partition of the last batch.
+    pub(crate) fn rows(&self) -> &[Vec<u32>] {
         &self.rows
+    }
+
+    /// The same for whoever changes them.
+    pub(crate) fn rows_mut(&mut self) -> &mut [Vec<u32>] {
+        &mut self.rows
     }
 }
 
@@ -108,17 +122,13 @@ impl PartitionedRows {
         Ok(Self { spill, file, memory, held, operator, column_count, row_bytes, block_bytes, partitions, bytes })
     }
 
-    /// Adds the rows of a batch, which has no other columns.
+    /// Adds rows of these columns, those at `rows` of each partition.
     ///
     /// # Errors
     /// When they can neither be kept nor written.
-    pub(crate) fn add(&self, batch: &Batch, rows: &[Vec<u32>]) -> Result<(), ExecError> {
+    pub(crate) fn add(&self, columns: &[Arc<Vector>], rows: &[Vec<u32>]) -> Result<(), ExecError> {
         for (partition, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            let mut part = batch.clone();
-            if rows.len() < part.row_count() {
-                part.take(rows);
-            }
-            match self.put(partition, &mut part) {
+            match self.put(partition, columns, rows) {
                 Err(ExecError::Memory(_)) => self.make_room(partition)?,
                 put => put?,
             }
@@ -140,11 +150,11 @@ impl PartitionedRows {
         }
     }
 
-    fn put(&self, at: usize, rows: &mut Batch) -> Result<(), ExecError> {
+    fn put(&self, at: usize, columns: &[Arc<Vector>], rows: &[u32]) -> Result<(), ExecError> {
         let mut partition = self.partitions[at].lock();
         let before = self.bytes_of(&partition);
-        partition.row_count += rows.row_count();
-        let consumed = partition.here.consume(rows);
+        partition.row_count += rows.len();
+        let consumed = partition.here.consume_rows(columns, rows);
         let bytes = self.bytes_of(&partition);
         self.bytes.fetch_add(bytes - before, Ordering::Relaxed);
         consumed?;

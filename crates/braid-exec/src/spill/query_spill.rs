@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 
 use braid_base::SEGMENT_ALIGN_BYTES;
 use braid_io::{AlignedBuffer, FileHandle, IoError, IoReason};
-use futures::future::BoxFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 
@@ -161,24 +160,20 @@ impl QuerySpill {
     ///
     /// # Errors
     /// When a write failed.
-    pub(crate) async fn until_written(&self, file: &SpillFile) -> Result<(), ExecError> {
+    pub(super) async fn until_written(&self, file: &SpillFile) -> Result<(), ExecError> {
         self.writing.until(|| file.writing.load(Ordering::Relaxed) == 0).await
     }
 
     /// Reads a block that is written.
-    pub(crate) fn read(
-        self: &Arc<Self>,
-        file: &Arc<SpillFile>,
-        place: BlockPlace,
-    ) -> BoxFuture<'static, Result<Vec<Vector>, ExecError>> {
-        let (spill, file) = (self.clone(), file.clone());
-        Box::pin(async move {
-            let padded = place.len.next_multiple_of(SEGMENT_ALIGN_BYTES);
-            let read = spill.space.device().read(&file.handle, place.offset, padded, IoReason::Spill);
-            let bytes = read.await.map_err(ExecError::Spill)?;
-            let (_, columns) = decode(&bytes.as_slice()[..place.len]).map_err(ExecError::BrokenBlock)?;
-            Ok(columns)
-        })
+    ///
+    /// # Errors
+    /// When the disk does not give what was written.
+    pub(super) async fn read(&self, file: &SpillFile, place: BlockPlace) -> Result<Vec<Vector>, ExecError> {
+        let padded = place.len.next_multiple_of(SEGMENT_ALIGN_BYTES);
+        let read = self.space.device().read(&file.handle, place.offset, padded, IoReason::Spill);
+        let bytes = read.await.map_err(ExecError::Spill)?;
+        let (_, columns) = decode(&bytes.as_slice()[..place.len]).map_err(ExecError::BrokenBlock)?;
+        Ok(columns)
     }
 }
 

@@ -95,8 +95,8 @@ fn put_column(bytes: &mut Vec<u8>, column: &Vector) {
     match column.values() {
         Values::Bool(values) => put_bits(bytes, values),
         Values::Int(values) => put_integers(bytes, values),
-        Values::Int128(values) => values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes())),
-        Values::Float(values) => values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes())),
+        Values::Int128(values) => put_arrays(bytes, values.iter().map(|value| value.to_le_bytes())),
+        Values::Float(values) => put_arrays(bytes, values.iter().map(|value| value.to_le_bytes())),
         Values::Bytes(strings) => put_strings(bytes, strings.len(), |row| strings.get(row)),
         Values::Coded(strings) if kind == CODED => {
             put_u32(bytes, strings.dictionary.len());
@@ -133,10 +133,16 @@ fn put_integers(bytes: &mut Vec<u8>, values: &[i64]) {
     match width {
         0 => {}
         1 => bytes.extend(differences.map(|difference| difference as u8)),
-        2 => bytes.extend(differences.flat_map(|difference| (difference as u16).to_le_bytes())),
-        4 => bytes.extend(differences.flat_map(|difference| (difference as u32).to_le_bytes())),
-        _ => bytes.extend(differences.flat_map(u64::to_le_bytes)),
+        2 => put_arrays(bytes, differences.map(|difference| (difference as u16).to_le_bytes())),
+        4 => put_arrays(bytes, differences.map(|difference| (difference as u32).to_le_bytes())),
+        _ => put_arrays(bytes, differences.map(u64::to_le_bytes)),
     }
+}
+
+fn put_arrays<const N: usize>(bytes: &mut Vec<u8>, arrays: impl ExactSizeIterator<Item = [u8; N]>) {
+    let before = bytes.len();
+    bytes.resize(before + N * arrays.len(), 0);
+    bytes[before..].chunks_exact_mut(N).zip(arrays).for_each(|(to, array)| to.copy_from_slice(&array));
 }
 
 /// The lengths, then the strings.
@@ -215,12 +221,8 @@ fn take_integers(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, BrokenBloc
 
 fn take_strings(bytes: &mut &[u8], count: usize) -> Result<ByteStrings, BrokenBlock> {
     let lengths = take_integers(bytes, count)?;
-    let mut strings = ByteStrings::default();
-    for length in lengths {
-        strings.push(take(bytes, usize::try_from(length).map_err(|_| ENDS_EARLY)?)?);
-    }
-    strings.shrink();
-    Ok(strings)
+    let total = lengths.iter().try_fold(0usize, |total, length| total.checked_add(usize::try_from(*length).ok()?));
+    Ok(ByteStrings::of_lengths(&lengths, take(bytes, total.ok_or(ENDS_EARLY)?)?))
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
-//! Rows of a partition that left memory, as a source: a block is a morsel, the rows that are still here are the last.
+//! Rows of a partition that left memory, as a source: a block is a morsel, the rows that are still here are the last. The
+//! next blocks are read while workers are busy with others.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
-use super::{QuerySpill, SpilledRows};
+use super::{BlockAhead, QuerySpill, SpilledRows};
+use crate::ExecError;
 use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
-use crate::result_rows::{Piece, ResultRows};
-use crate::{ExecError, Reservation};
+use crate::result_rows::Piece;
 
 /// Rows of one partition.
 pub(crate) struct StoredRowsSource {
@@ -36,7 +38,7 @@ impl Source for StoredRowsSource {
 
     fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
         let (spill, rows) = (self.spill.clone(), self.rows.clone());
-        Arc::new(Arc::new(Started { spill, rows, next: AtomicUsize::new(0) }))
+        Arc::new(Arc::new(Started { spill, rows, ahead: Mutex::default() }))
     }
 
     fn describe(&self) -> String {
@@ -44,10 +46,49 @@ impl Source for StoredRowsSource {
     }
 }
 
+/// Blocks that are read ahead for all workers together: enough that none waits, since a block takes longer to come than to be
+/// worked on, and little beside the blocks that each partition had in memory when it was written.
+const BLOCKS_AHEAD: usize = 8;
+
 struct Started {
     spill: Arc<QuerySpill>,
     rows: Arc<SpilledRows>,
-    next: AtomicUsize,
+    ahead: Mutex<Ahead>,
+}
+
+/// Blocks in the order in which workers get them.
+#[derive(Default)]
+struct Ahead {
+    reading: VecDeque<BlockAhead>,
+    /// Blocks that are read or being read.
+    begun: usize,
+    /// Whether somebody has the rows that are not in blocks.
+    is_here_taken: bool,
+}
+
+/// What a worker gets next.
+enum Rows {
+    Block(BlockAhead),
+    Here,
+    NoMore,
+}
+
+impl Started {
+    fn take_next(&self) -> Rows {
+        let SpilledRows { file, blocks, .. } = &*self.rows;
+        let Ahead { reading, begun, is_here_taken } = &mut *self.ahead.lock();
+        while reading.len() <= BLOCKS_AHEAD
+            && let Some(place) = blocks.get(*begun)
+        {
+            reading.push_back(BlockAhead::begin(&self.spill, file, *place, "temporary file"));
+            *begun += 1;
+        }
+        match reading.pop_front() {
+            Some(block) => Rows::Block(block),
+            None if !std::mem::replace(is_here_taken, true) => Rows::Here,
+            None => Rows::NoMore,
+        }
+    }
 }
 
 impl StartedSource for Arc<Started> {
@@ -59,19 +100,10 @@ impl StartedSource for Arc<Started> {
 impl Feed for Arc<Started> {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
         Box::pin(async move {
-            let SpilledRows { file, blocks, here, .. } = &*self.rows;
-            let at = self.next.fetch_add(1, Ordering::Relaxed);
-            let rows = match blocks.get(at) {
-                None if at == blocks.len() => here.clone(),
-                None => return Ok(None),
-                Some(place) => {
-                    let mut reservation = Reservation::new(self.spill.budget().clone(), "temporary file");
-                    // Without a block there would be no way to go on, and so to give memory back.
-                    drop(reservation.resize(place.memory_bytes));
-                    self.spill.until_written(file).await?;
-                    let columns = self.spill.read(file, *place).await?;
-                    Arc::new(ResultRows::holding(place.row_count, columns, reservation))
-                }
+            let rows = match self.take_next() {
+                Rows::Block(block) => Arc::new(block.rows().await?),
+                Rows::Here => self.rows.here.clone(),
+                Rows::NoMore => return Ok(None),
             };
             Ok(Some(Box::new(Piece::of_all(rows)) as Box<dyn Morsel>))
         })

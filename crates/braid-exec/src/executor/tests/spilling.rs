@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, open_device};
+use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, IoReason, open_device};
 
 use super::*;
 
@@ -103,6 +103,70 @@ async fn a_disk_that_fails_fails_the_query_alone() {
         assert_files_given_back(&space).await;
     }
     assert!(failed > 20, "only {failed} plans met a fault");
+}
+
+/// Bytes written for a join of 4000 rows with as many, whose keys begin at `first_key`.
+async fn written_by_a_join(first_key: i64) -> u64 {
+    let table = |first: i64| {
+        let rows: Vec<[Option<i64>; 1]> = (first..first + 4_000).map(|key| [Some(key * 1_000_003)]).collect();
+        let source = Table::of_integers(0, 1, &rows.iter().map(<[_; 1]>::as_slice).collect::<Vec<_>>());
+        Box::new(Plan::Source { source, column_count: 1 })
+    };
+    let condition = JoinCondition {
+        kind: JoinKind::Inner,
+        build_keys: vec![0],
+        probe_keys: vec![0],
+        residual: None,
+        nulls_equal: false,
+        null_aware: false,
+    };
+    let plan = Plan::Join { build: table(0), probe: table(first_key), condition };
+    let settings = SpillSettings { block_bytes: 4096, operator_bytes_max: 16 << 10, operator_bytes_min: 0 };
+    let options = DeviceOptions { backend: Backend::Threads, threads: 2, ..DeviceOptions::default() };
+    let (device, budget) = (open_device(DIRECTORY.path(), &options).unwrap(), FixedBudget::new(PLENTY));
+    let space = space_on(device.clone(), PLENTY, settings);
+    let found = run_spilling(&plan, 2, &budget, &space).await.unwrap();
+    assert_eq!(found.len() as i64, (4_000 - first_key).max(0));
+    assert_files_given_back(&space).await;
+    device.stats().of(IoReason::Spill).bytes_written
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_without_partner_in_a_temporary_file_are_dropped_where_they_come_from() {
+    let (of_all, of_build_side) = (written_by_a_join(0).await, written_by_a_join(4_000).await);
+    assert!(of_build_side > 0 && 10 * of_build_side < 7 * of_all, "{of_build_side} and {of_all} bytes written");
+}
+
+/// They leave by their own hashes, since there is no key to divide them by, and are divided again where they are too many.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn distinct_values_of_all_rows_go_to_temporary_files() {
+    use crate::hash_aggregation::{AggregateCall, AggregateFunction as F};
+    let row = |row: i64| [Some(row % 9_001 * 1_000_003), (row % 7 != 0).then_some(row % 997), Some(row)];
+    let rows: Vec<[Option<i64>; 3]> = (0..12_000).map(row).collect();
+    let call = |function, argument, distinct| AggregateCall { function, argument, distinct, filter: None };
+    let aggregates = vec![
+        call(F::Count, Some(0), true),
+        call(F::Sum, Some(1), true),
+        call(F::CountRows, None, false),
+        call(F::Sum, Some(2), false),
+        call(F::Count, Some(1), false),
+    ];
+    let expected =
+        [9_001, (0..997).sum(), 12_000, (0..12_000).sum(), (0..12_000).filter(|row| row % 7 != 0).count() as i64];
+    for worker_count in 1..4 {
+        let source = Table::of_integers(0, 3, &rows.iter().map(<[_; 3]>::as_slice).collect::<Vec<_>>());
+        let input = Box::new(Plan::Source { source, column_count: 3 });
+        let spec = Arc::new(AggregationSpec { keys: Vec::new(), aggregates: aggregates.clone() });
+        let plan = Plan::Aggregate { input, spec };
+        let settings = SpillSettings { block_bytes: 1024, operator_bytes_max: 16 << 10, operator_bytes_min: 0 };
+        let (space, budget) = (spill_space(settings), FixedBudget::new(PLENTY));
+        let found = run_spilling(&plan, worker_count, &budget, &space).await.unwrap();
+        assert_eq!(found, [expected.map(|value| Some(Scalar::Int(value)))]);
+        // One for what workers had, others for partitions that were divided again.
+        assert!(space.file_count() > 1, "{} files", space.file_count());
+        assert_given_back(&budget).await;
+        assert_files_given_back(&space).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
