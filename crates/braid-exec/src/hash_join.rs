@@ -65,6 +65,7 @@ pub use build_rows::BuildRows;
 pub(crate) use build_tasks::Pace;
 pub(crate) use candidates::Pairs;
 pub use join_probe::{JoinProbe, Residual};
+pub(crate) use join_table::Elsewhere;
 pub use join_table::JoinTable;
 pub use key_filter::KeyFilter;
 pub(crate) use pair_stream::PairStream;
@@ -172,6 +173,12 @@ impl JoinSpec {
             !self.null_aware || may_be_null_aware && self.build_keys.len() == 1 && !self.nulls_equal,
             "NOT IN has one key, whose nulls are unknown"
         );
+    }
+
+    /// Whether rows with different keys can be joined in tables of their own. Rows without keys are all alike, and where
+    /// further conditions decide on pairs with a null, NOT IN needs all rows for each null.
+    pub(crate) fn can_be_divided(&self) -> bool {
+        !(self.build_keys.is_empty() || self.null_aware && self.has_residual)
     }
 
     /// Whether the build side's keys are all that matters of it.

@@ -5,6 +5,7 @@
 //! partitions leave memory as must. Probe rows of the others find their partners at once; the rest are written too, and
 //! joined partition by partition when both sides are complete (`executor/join`).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use braid_base::VECTOR_ROWS;
@@ -42,6 +43,16 @@ pub(crate) struct SpillableBuild {
 struct Division {
     rows: PartitionedRows,
     keys: Option<SharedBloom>,
+    has_null_keys: AtomicBool,
+}
+
+/// A build side that was divided.
+pub(crate) struct DividedRows {
+    pub(crate) partitions: Divided,
+    /// What the keys say to the source of the probe side.
+    pub(crate) keys: Option<KeyFilter>,
+    /// Whether a row has a null among its keys.
+    pub(crate) has_null_keys: bool,
 }
 
 impl SpillableBuild {
@@ -70,15 +81,16 @@ impl SpillableBuild {
             let keys = self.notes_keys.then(bloom).flatten();
             let rows = PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(DIRECTORY_ROW_BYTES))?;
             // Another worker may have been faster.
-            drop(self.division.set(Division { rows, keys }));
+            drop(self.division.set(Division { rows, keys, has_null_keys: AtomicBool::new(false) }));
         }
         Ok(self.division.get().expect("there are some by now"))
     }
 
-    /// The partitions, and what the keys say to the source of the probe side. Panics unless the rows were divided.
-    pub(crate) fn into_divided(self, nulls_equal: bool) -> (Divided, Option<KeyFilter>) {
-        let Division { rows, keys } = self.division.into_inner().expect("the rows were divided");
-        (rows.divided(), keys.and_then(|keys| keys.into_filter(nulls_equal)))
+    /// What became of the rows. Panics unless they were divided.
+    pub(crate) fn into_divided(self, nulls_equal: bool) -> DividedRows {
+        let Division { rows, keys, has_null_keys } = self.division.into_inner().expect("the rows were divided");
+        let keys = keys.and_then(|keys| keys.into_filter(nulls_equal));
+        DividedRows { partitions: rows.divided(), keys, has_null_keys: has_null_keys.into_inner() }
     }
 }
 
@@ -126,6 +138,10 @@ impl SpillingBuildSink {
         self.divider.divide(&mut batch);
         if let Some(keys) = &division.keys {
             keys.insert(self.divider.hashes());
+        }
+        let has_nulls = |key: &usize| batch.column(*key).valid().is_some_and(|valid| valid.contains(&false));
+        if self.build.keys.iter().any(has_nulls) {
+            division.has_null_keys.store(true, Ordering::Relaxed);
         }
         division.rows.add(&batch.all_columns(), self.divider.rows())
     }

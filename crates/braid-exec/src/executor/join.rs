@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::ExecError;
-use crate::hash_join::{BuildRows, JoinKind, JoinSpec, JoinTable, KeyFilter};
+use crate::hash_join::{BuildRows, Elsewhere, JoinKind, JoinSpec, JoinTable, KeyFilter};
 use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
 use crate::join_order::join_graph::JoinGraph;
 use crate::memory::Reservation;
@@ -22,7 +22,7 @@ use crate::plan::{JoinCondition, Plan};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
-use crate::spilled_join::{SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
+use crate::spilled_join::{DividedRows, SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
 
 /// The plans of a join's sides, and how they are joined.
 #[derive(Clone, Copy)]
@@ -35,8 +35,11 @@ pub(super) struct Sides<'a> {
 }
 
 /// A join, wherever its rows come from.
+#[derive(Clone)]
 pub(super) struct Join {
     spec: JoinSpec,
+    /// What is in other partitions of its build side.
+    elsewhere: Elsewhere,
     is_reorderable: bool,
     /// Address of the join in the plan, if it is given up when it makes too many pairs.
     watched: Option<usize>,
@@ -57,6 +60,8 @@ pub(super) struct DividedBuild {
     spilled: Vec<Option<SpilledRows>>,
     /// What all keys say to the source of the probe side.
     keys: Option<KeyFilter>,
+    /// The join that each of the partitions is.
+    join: Arc<Join>,
 }
 
 /// A partition of a join that is still to be joined.
@@ -113,12 +118,8 @@ impl Executor {
         wanted: Wanted,
     ) -> Result<Arc<JoinTable>, ExecError> {
         let rows = self.rows(build, wanted).await?;
-        self.table(rows, columns, spec).await
-    }
-
-    async fn table(&self, rows: Rows, columns: &[usize], spec: JoinSpec) -> Result<Arc<JoinTable>, ExecError> {
         let parts = self.parts(rows, columns).await?;
-        self.bring_together(spec, parts).await
+        Ok(Arc::new(self.bring_together(spec, parts).await?))
     }
 
     /// Collects these columns of rows, each worker for itself.
@@ -128,8 +129,13 @@ impl Executor {
         Ok(sinks.into_iter().map(BuildSink::into_rows).collect())
     }
 
-    async fn bring_together(&self, spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Arc<JoinTable>, ExecError> {
-        Ok(Arc::new(JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await?))
+    async fn join_table(&self, join: &Join, parts: Vec<BuildRows>) -> Result<Arc<JoinTable>, ExecError> {
+        let table = self.bring_together(join.spec.clone(), parts).await?;
+        Ok(Arc::new(table.beside(join.elsewhere)))
+    }
+
+    async fn bring_together(&self, spec: JoinSpec, parts: Vec<BuildRows>) -> Result<JoinTable, ExecError> {
+        JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await
     }
 
     /// Collects the build side of a join, divided by the bits of a level if it does not fit.
@@ -154,13 +160,12 @@ impl Executor {
         level: u32,
     ) -> Result<Option<Build>, ExecError> {
         let spec = join.spec.clone();
-        // Rows without keys are all alike, and NOT IN must know of each null.
-        let Some(spill) = self.spill.as_ref().filter(|_| !spec.null_aware && !spec.build_keys.is_empty()) else {
+        let Some(spill) = self.spill.as_ref().filter(|_| spec.can_be_divided()) else {
             let parts = self.parts(rows, columns).await?;
             if too_much.is_reached() {
                 return Ok(None);
             }
-            return Ok(Some(Build::Table(self.bring_together(spec, parts).await?)));
+            return Ok(Some(Build::Table(self.join_table(join, parts).await?)));
         };
         let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
         // Rows from temporary files have come through the filter of the first division.
@@ -172,14 +177,20 @@ impl Executor {
         }
         if !build.is_divided() {
             let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
-            return Ok(Some(Build::Table(self.bring_together(spec, pieces).await?)));
+            return Ok(Some(Build::Table(self.join_table(join, pieces).await?)));
         }
         run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
         let build = Arc::into_inner(build).expect("the workers have ended");
-        let (Divided { resident, spilled }, keys) = build.into_divided(spec.nulls_equal);
-        let table = self.bring_together(spec, resident).await?;
+        let DividedRows { partitions: Divided { resident, spilled }, keys, has_null_keys } =
+            build.into_divided(spec.nulls_equal);
+        let elsewhere = Elsewhere { has_rows: true, has_null_keys: join.elsewhere.has_null_keys || has_null_keys };
+        let join = Arc::new(Join { elsewhere, ..(**join).clone() });
+        let table = self.join_table(&join, resident).await?;
         let is_all_here = spilled.iter().all(Option::is_none);
-        Ok(Some(if is_all_here { Build::Table(table) } else { Build::Divided(DividedBuild { table, spilled, keys }) }))
+        Ok(Some(match is_all_here {
+            true => Build::Table(table),
+            false => Build::Divided(DividedBuild { table, spilled, keys, join }),
+        }))
     }
 
     /// What the rows of the probe side make with a build side.
@@ -187,16 +198,16 @@ impl Executor {
         let layout = join.layout.clone();
         let (table, spilled) = match build {
             Build::Table(table) => (table, None),
-            Build::Divided(DividedBuild { table, spilled, .. }) => (table, Some(spilled)),
+            Build::Divided(DividedBuild { table, spilled, join, .. }) => (table, Some((spilled, join))),
         };
         let (probed, of_rows, cancelled) = (table.clone(), layout.clone(), self.cancelled.clone());
         let probe = move || ProbeOperator::new(probed.clone(), of_rows.clone(), cancelled.clone());
         let mut partitions = Vec::new();
         let operator: OperatorFactory = match spilled {
             None => Arc::new(move || Box::new(probe()) as Box<dyn Operator>),
-            Some(spilled) => {
+            Some((spilled, of_partition)) => {
                 let waiting = Arc::new(self.spilled_probe(&join, &spilled, level)?);
-                partitions = spilled_partitions(&join, spilled, &waiting, level + 1);
+                partitions = spilled_partitions(&of_partition, spilled, &waiting, level + 1);
                 Arc::new(move || Box::new(SpillingProbe::new(probe(), waiting.clone())) as Box<dyn Operator>)
             }
         };
@@ -259,7 +270,7 @@ impl Executor {
         let all = Wanted::columns(Vec::new());
         let build = if is_whole {
             let rows = self.of_source(source(&build), column_count, &all);
-            Build::Table(self.table(rows, &columns, join.spec.clone()).await?)
+            Build::Table(self.join_table(&join, self.parts(rows, &columns).await?).await?)
         } else if level == LEVELS_MAX {
             return Ok(Rows { stages: pieces(&join, &build, &probe, spill), ..nothing });
         } else {
@@ -298,7 +309,13 @@ impl Sides<'_> {
             build_column_count: layout.build_columns.len(),
         };
         let watched = watched.map(|join| std::ptr::from_ref(join).addr());
-        Arc::new(Join { spec, is_reorderable: JoinGraph::takes(condition), watched, layout: Arc::new(layout) })
+        Arc::new(Join {
+            spec,
+            elsewhere: Elsewhere::default(),
+            is_reorderable: JoinGraph::takes(condition),
+            watched,
+            layout: Arc::new(layout),
+        })
     }
 }
 

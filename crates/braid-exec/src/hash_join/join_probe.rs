@@ -159,12 +159,12 @@ impl JoinProbe {
             None => self.groups.iter().map(|group| *group != NO_ROW).collect(),
             Some(_) => self.groups.iter().map(|group| table.has_rows(*group)).collect(),
         };
-        let perhaps_paired = if !table.spec.null_aware || table.row_count == 0 {
+        let perhaps_paired = if !table.spec.null_aware || !table.has_any_rows() {
             vec![false; paired.len()]
-        } else if table.null_key_rows.is_empty() {
-            (0..paired.len()).map(|row| !keys[0].is_valid(row)).collect()
-        } else {
+        } else if table.has_any_null_keys() {
             vec![true; paired.len()]
+        } else {
+            (0..paired.len()).map(|row| !keys[0].is_valid(row)).collect()
         };
         Outcome { paired, perhaps_paired }
     }

@@ -34,11 +34,22 @@ pub struct JoinTable {
     pub(crate) lists: Option<RowLists>,
     /// Rows whose key equals nothing because of a null.
     pub(crate) null_key_rows: Vec<u32>,
+    /// What is in other parts of the build side.
+    elsewhere: Elsewhere,
     /// Whether a row found a partner: by row with a residual, by group without one. Empty where nobody asks.
     pub(crate) marks: Vec<AtomicU8>,
     /// Made when the table was, if it was made by whoever may wait.
     pub(crate) filter: Option<KeyFilter>,
     memory: BuildMemory,
+}
+
+/// What NOT IN has to know of the rest of a build side that is divided: its partitions are tables of their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elsewhere {
+    /// Whether there may be rows.
+    pub(crate) has_rows: bool,
+    /// Whether one of them has a null for a key.
+    pub(crate) has_null_keys: bool,
 }
 
 /// From keys to groups.
@@ -97,6 +108,21 @@ impl JoinTable {
         Self::build_with(spec, parts, tasks).await
     }
 
+    /// The same table as a part of a build side.
+    pub(crate) fn beside(self, elsewhere: Elsewhere) -> Self {
+        Self { elsewhere, ..self }
+    }
+
+    /// Whether the whole build side has rows.
+    pub(super) fn has_any_rows(&self) -> bool {
+        self.row_count > 0 || self.elsewhere.has_rows
+    }
+
+    /// Whether a row of the whole build side has a null for a key.
+    pub(super) fn has_any_null_keys(&self) -> bool {
+        !self.null_key_rows.is_empty() || self.elsewhere.has_null_keys
+    }
+
     pub(super) async fn build_with(
         spec: JoinSpec,
         parts: Vec<BuildRows>,
@@ -117,7 +143,18 @@ impl JoinTable {
         };
         tasks.memory.grow(mark_count)?;
         let (marks, memory) = (zeroed_u8(mark_count), tasks.memory.clone());
-        let mut table = Self { spec, columns, row_count, directory, lists, null_key_rows, marks, filter: None, memory };
+        let mut table = Self {
+            spec,
+            columns,
+            row_count,
+            directory,
+            lists,
+            null_key_rows,
+            elsewhere: Elsewhere::default(),
+            marks,
+            filter: None,
+            memory,
+        };
         if tasks.can_wait() {
             table.filter = table.make_key_filter(&mut tasks).await?;
         }
