@@ -69,7 +69,7 @@ impl AggregationSink {
 
     fn begin_to_leave(&mut self) -> Option<LeavingGroups> {
         let spilling = self.spilling.as_mut()?;
-        let leaving = self.worker.leave(&spilling.groups);
+        let leaving = self.worker.leave();
         spilling.memory.is_full(0);
         spilling.is_full = false;
         Some(leaving)

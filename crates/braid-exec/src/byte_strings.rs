@@ -216,6 +216,15 @@ impl ByteStrings {
     }
 }
 
+/// The first bytes of a string, and zeros, as a number: of two strings the one with the smaller number is the smaller one.
+#[inline]
+pub(crate) fn order_prefix(string: &[u8]) -> u64 {
+    let mut prefix = [0; 8];
+    let length = string.len().min(8);
+    prefix[..length].copy_from_slice(&string[..length]);
+    u64::from_be_bytes(prefix)
+}
+
 /// 32 bits of a view.
 #[inline]
 fn field(view: &View, at: usize) -> usize {

@@ -4,7 +4,8 @@
 //! group number (`group_table`), the cheapest way that the keys allow: without hashing where they have few values or are
 //! densely numbered integers. Then each argument is accumulated into states by group number, one loop for a vector
 //! (`aggregate_states`); aggregates of the same argument share what they can (`aggregate_plan`). DISTINCT aggregates
-//! keep pairs of group and value, and are computed at the end (`distinct_values`). At last the workers' groups are merged,
+//! keep pairs of group and value, and are computed at the end (`distinct_values`). A worker whose rows are nearly all
+//! groups of their own begins with an empty table from time to time (`generations`). At last the workers' groups are merged,
 //! in partitions that several threads can work on (`partition_order`, `merge`).
 //!
 //! Many queries can share one pass: then rows carry the set of the queries that want them, groups are those of key and
@@ -25,6 +26,7 @@ mod dense_groups;
 mod direct_groups;
 mod distinct_values;
 mod extremes;
+mod generations;
 mod group_table;
 mod hashed_groups;
 mod merge;
@@ -47,13 +49,15 @@ pub use merge::Aggregation;
 pub(crate) use spilled_groups::{LeavingGroups, ReadGroups, SpilledGroups};
 
 use aggregate_plan::{AggregatePlan, InputPlan};
+use generations::Generations;
 use group_table::{GroupTable, Thresholds};
 use merge::{Accumulated, MetGroups};
 use set_refinement::Refinements;
 
+use crate::key_hashes::KeyHasher;
 use crate::shared_operator::SetColumn;
 use crate::vector::{Values, Vector};
-use crate::{Batch, ExecError, MemoryBudget, SetStore};
+use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};
 
 /// Who asks for memory.
 const OPERATOR: &str = "aggregation";
@@ -151,6 +155,10 @@ pub struct AggregationWorker {
     /// Whether keys come as their hashes have scattered them.
     is_scattered: bool,
     groups: MetGroups,
+    /// The groups of generations that have ended.
+    ended: Vec<MetGroups>,
+    generations: Generations,
+    generation_memory: Reservation,
     /// Of the rows of the batch at hand.
     row_groups: Vec<u32>,
 }
@@ -179,8 +187,22 @@ impl AggregationWorker {
         let sets = sets.map(|sets| sets.store);
         let table = GroupTable::with_sets(keys.len(), sets.is_some(), thresholds);
         let is_scattered = false;
+        let generation_memory = Reservation::new(budget.clone(), OPERATOR);
         let groups = MetGroups::new(table, key_count, is_scattered, &plan, thresholds, budget.clone());
-        Self { keys, plan, thresholds, sets, key_count, budget, is_scattered, groups, row_groups: Vec::new() }
+        Self {
+            keys,
+            plan,
+            thresholds,
+            sets,
+            key_count,
+            budget,
+            is_scattered,
+            groups,
+            ended: Vec::new(),
+            generations: Generations::new(thresholds.generation_groups),
+            generation_memory,
+            row_groups: Vec::new(),
+        }
     }
 
     /// Lets groups leave memory for a file when they take about so many bytes: see [`Self::leave`]. Before the first row.
@@ -199,12 +221,15 @@ impl AggregationWorker {
     }
 
     fn without_groups(&self) -> MetGroups {
-        let table = match self.is_scattered {
+        self.no_groups(self.is_scattered)
+    }
+
+    fn no_groups(&self, is_hashed: bool) -> MetGroups {
+        let table = match is_hashed {
             true => GroupTable::hashed(self.keys.len(), self.thresholds),
             false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.thresholds),
         };
-        let (is_scattered, budget) = (self.is_scattered, self.budget.clone());
-        MetGroups::new(table, self.key_count, is_scattered, &self.plan, self.thresholds, budget)
+        MetGroups::new(table, self.key_count, is_hashed, &self.plan, self.thresholds, self.budget.clone())
     }
 
     /// Whether groups may become too many, or the distinct values of the only one.
@@ -233,21 +258,25 @@ impl AggregationWorker {
         self.groups.add_closed(&other.groups)
     }
 
-    /// Bytes held.
+    /// Bytes that the groups hold.
     pub(crate) fn bytes(&self) -> usize {
-        self.groups.reservation.held()
+        self.ended.iter().chain([&self.groups]).map(|groups| groups.reservation.held()).sum()
     }
 
     /// Whether any groups were met; without keys the only one counts from the first row on.
     pub(crate) fn has_groups(&self) -> bool {
-        self.groups.reservation.held() > 0
+        self.bytes() > 0
     }
 
     /// Gives away what was met, and begins anew.
-    pub(crate) fn leave(&mut self, spilled: &SpilledGroups) -> LeavingGroups {
+    pub(crate) fn leave(&mut self) -> LeavingGroups {
         let mut groups = self.without_groups();
         groups.may_leave = true;
-        spilled.leaving(std::mem::replace(&mut self.groups, groups))
+        let mut all = std::mem::take(&mut self.ended);
+        all.push(std::mem::replace(&mut self.groups, groups));
+        self.generations = Generations::new(self.thresholds.generation_groups);
+        self.generation_memory = Reservation::new(self.budget.clone(), OPERATOR);
+        LeavingGroups::new(all)
     }
 
     /// Holds as much memory as the groups take, after it was refused.
@@ -282,7 +311,27 @@ impl AggregationWorker {
         for (input, plan) in self.groups.inputs.iter_mut().zip(&self.plan.inputs) {
             accumulate(input, plan, &self.row_groups, group_count, batch)?;
         }
-        self.groups.reserve()
+        self.groups.reserve()?;
+        self.end_generation(row_count)
+    }
+
+    /// Begins with no groups again, behind so many rows, if that is better.
+    fn end_generation(&mut self, row_count: usize) -> Result<(), ExecError> {
+        let Self { groups, generations, sets, .. } = &mut *self;
+        let group_count = groups.table.group_count();
+        // The sets of a key are better together.
+        let is_due = generations.add_rows(row_count, group_count) && groups.table.is_hashed() && sets.is_none();
+        if !is_due || !generations.ends(group_count, || hashes_of(groups.table.keys())) {
+            return Ok(());
+        }
+        self.generation_memory.resize(self.generations.bytes())?;
+        let groups = self.no_groups(true);
+        let may_leave = self.groups.may_leave;
+        let mut ended = std::mem::replace(&mut self.groups, groups);
+        self.groups.may_leave = may_leave;
+        ended.end()?;
+        self.ended.push(ended);
+        Ok(())
     }
 
     fn thresholds(&self) -> Thresholds {
@@ -294,9 +343,15 @@ impl AggregationWorker {
         self.sets.as_ref().map(|store| Refinements::new(store.clone(), self.groups.budget.clone()))
     }
 
-    fn into_groups(self) -> MetGroups {
-        self.groups
+    fn into_groups(self) -> impl Iterator<Item = MetGroups> {
+        self.ended.into_iter().chain([self.groups])
     }
+}
+
+fn hashes_of(keys: &[Vector]) -> Vec<u64> {
+    let mut hashes = Vec::new();
+    KeyHasher::default().fill(keys, 0..keys[0].len(), &mut hashes);
+    hashes
 }
 
 /// Accumulates the rows of one input.

@@ -42,9 +42,11 @@ impl Coverage<'_> {
 
     fn other_join(&mut self, join: &Join) -> Result<Covered, Uncovered> {
         self.check_keys(join)?;
-        if join.null_aware && join.on.len() != 1 {
-            // Which of the keys is the one of NOT IN is not said.
-            return Err(uncovered(format!("NOT IN with {} keys", join.on.len())));
+        let nulls_equal = join.null_equality == NullEquality::NullEqualsNull;
+        if join.null_aware && (join.on.len() != 1 || nulls_equal) {
+            // Which of the keys is the one of NOT IN is not said; where nulls are equal it is none of them.
+            let keys = if nulls_equal { " whose nulls are equal" } else { "" };
+            return Err(uncovered(format!("NOT IN with {} keys{keys}", join.on.len())));
         }
         let (left, right) = (self.plan(&join.left)?, self.plan(&join.right)?);
         let left = self.side(left, join.left.schema(), join.on.iter().map(|on| &on.0))?;
@@ -78,7 +80,7 @@ impl Coverage<'_> {
             build_keys: build.keys,
             probe_keys: probe.keys,
             residual,
-            nulls_equal: join.null_equality == NullEquality::NullEqualsNull,
+            nulls_equal,
             null_aware: join.null_aware,
         };
         let plan = Plan::Join { build: Box::new(build.covered.plan), probe: Box::new(probe.covered.plan), condition };

@@ -4,12 +4,13 @@
 //! comparison and a store. Of which groups nothing was met, others know.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use braid_storage::scalar::compare_floats;
 
 use super::group_table::narrow;
 use super::sums::{of_rows, without_nulls};
-use crate::byte_strings::ByteStrings;
+use crate::byte_strings::{ByteStrings, order_prefix};
 use crate::vector::{Values, Vector};
 
 /// Which end.
@@ -37,13 +38,36 @@ enum ExtremeValues {
     Strings(ExtremeStrings),
 }
 
-/// Strings that are replaced: each in its own memory, which the next one takes over.
+/// Strings that are replaced, one after the other in one piece of memory.
 #[derive(Clone, Debug, Default)]
 struct ExtremeStrings {
-    strings: Vec<Option<Vec<u8>>>,
-    /// Bytes of all memory that strings have.
-    bytes: usize,
+    places: Vec<Place>,
+    bytes: Vec<u8>,
+    /// Bytes that no string has any more.
+    unused: usize,
 }
+
+/// Where a group's string lies.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its first bytes, and zeros: most comparisons end here.
+    prefix: u64,
+    offset: usize,
+    len: u32,
+    /// Bytes that it may have without moving.
+    room: u32,
+}
+
+impl Place {
+    const NOWHERE: Self = Self { prefix: 0, offset: usize::MAX, len: 0, room: 0 };
+
+    fn range(self) -> Option<Range<usize>> {
+        (self.offset != usize::MAX).then(|| self.offset..self.offset + self.len as usize)
+    }
+}
+
+/// Bytes that no string has are given up when they are more than the others, and than these.
+const UNUSED_BYTES_MIN: usize = if cfg!(test) { 16 } else { 64 << 10 };
 
 /// Rows whose values are taken into account, and whether groups had a value before.
 pub(super) struct ExtremeRows<'a, Known: Fn(usize) -> bool> {
@@ -182,7 +206,7 @@ impl Extremes {
             self.values = ExtremeValues::Strings(ExtremeStrings::default());
         }
         let ExtremeValues::Strings(extremes) = &mut self.values else { panic!("extremes of one kind") };
-        extremes.strings.resize(rows.group_count, None);
+        extremes.places.resize(rows.group_count, Place::NOWHERE);
         for (row, group) in rows.groups.iter().enumerate() {
             if let Some(string) = string(row) {
                 extremes.update(self.end, *group as usize, string);
@@ -243,27 +267,48 @@ impl Extremes {
             ExtremeValues::Int(values) => values.capacity() * 8,
             ExtremeValues::Int128(values) => values.capacity() * 16,
             ExtremeValues::Float(values) => values.capacity() * 8,
-            ExtremeValues::Strings(values) => values.strings.capacity() * size_of::<Option<Vec<u8>>>() + values.bytes,
+            ExtremeValues::Strings(values) => values.places.capacity() * size_of::<Place>() + values.bytes.capacity(),
         }
     }
 }
 
 impl ExtremeStrings {
     fn get(&self, group: usize) -> Option<&[u8]> {
-        self.strings.get(group)?.as_deref()
+        Some(&self.bytes[self.places.get(group)?.range()?])
     }
 
     fn update(&mut self, end: End, group: usize, string: &[u8]) {
         let better = if end == End::Least { Ordering::Less } else { Ordering::Greater };
-        let extreme = &mut self.strings[group];
-        if extreme.as_ref().is_some_and(|old| string.cmp(old) != better) {
+        let (place, prefix) = (self.places[group], order_prefix(string));
+        if let Some(old) = place.range()
+            && prefix.cmp(&place.prefix).then_with(|| string.cmp(&self.bytes[old])) != better
+        {
             return;
         }
-        let extreme = extreme.get_or_insert_default();
-        self.bytes -= extreme.capacity();
-        extreme.clear();
-        extreme.extend_from_slice(string);
-        self.bytes += extreme.capacity();
+        let len = u32::try_from(string.len()).expect("strings are below 4 GiB");
+        if place.range().is_some() && len <= place.room {
+            self.bytes[place.offset..][..string.len()].copy_from_slice(string);
+            self.places[group] = Place { prefix, len, ..place };
+            return;
+        }
+        self.unused += place.room as usize;
+        if self.unused > UNUSED_BYTES_MIN.max(self.bytes.len() / 2) {
+            self.places[group] = Place::NOWHERE;
+            self.compact();
+        }
+        self.places[group] = Place { prefix, offset: self.bytes.len(), len, room: len };
+        self.bytes.extend_from_slice(string);
+    }
+
+    /// Gives up what no string has.
+    fn compact(&mut self) {
+        let mut bytes = Vec::with_capacity(self.bytes.len() - self.unused);
+        for place in &mut self.places {
+            let Some(range) = place.range() else { continue };
+            (place.offset, place.room) = (bytes.len(), place.len);
+            bytes.extend_from_slice(&self.bytes[range]);
+        }
+        (self.bytes, self.unused) = (bytes, 0);
     }
 }
 

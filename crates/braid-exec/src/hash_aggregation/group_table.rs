@@ -28,11 +28,13 @@ pub(crate) struct Thresholds {
     pub(crate) direct_slots: usize,
     /// Groups that are merged by one thread at a time, on average.
     pub(crate) groups_per_partition: usize,
+    /// Groups of one generation, where hashing finds them: 2^17 are a few megabytes, with what is accumulated.
+    pub(crate) generation_groups: usize,
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { dense_index_bits: 16, direct_slots: 1 << 21, groups_per_partition: 1 << 14 }
+        Self { dense_index_bits: 16, direct_slots: 1 << 21, groups_per_partition: 1 << 14, generation_groups: 1 << 17 }
     }
 }
 
@@ -164,6 +166,11 @@ impl GroupTable {
             }
             _ => Finder::Dense(DenseGroups::new(keys.len(), self.thresholds.dense_index_bits)),
         }
+    }
+
+    /// Whether groups are found by hashing.
+    pub(super) fn is_hashed(&self) -> bool {
+        matches!(self.finder, Finder::Hashed(_))
     }
 
     /// Number of groups.

@@ -74,7 +74,7 @@ impl Aggregation {
         let thresholds = workers.first().map_or_else(Thresholds::default, AggregationWorker::thresholds);
         let refinements = workers.first().and_then(AggregationWorker::refinements);
         let plan = AggregatePlan::new(&spec);
-        let workers = workers.into_iter().map(AggregationWorker::into_groups);
+        let workers = workers.into_iter().flat_map(AggregationWorker::into_groups);
         let mut workers: Vec<MetGroups> = workers.filter(|worker| worker.table.group_count() > 0).collect();
         workers.iter_mut().try_for_each(MetGroups::finish)?;
         let is_ready = workers.len() <= 1 && refinements.is_none();
@@ -214,9 +214,14 @@ impl MetGroups {
         Self::new(table, spec.keys.len(), false, plan, all.thresholds, all.workers[0].budget.clone())
     }
 
-    /// Nothing is looked up any more.
+    /// Nothing is looked up any more, and nobody is going to write the groups.
     fn finish(&mut self) -> Result<(), ExecError> {
         self.may_leave = false;
+        self.end()
+    }
+
+    /// Nothing is looked up any more.
+    pub(super) fn end(&mut self) -> Result<(), ExecError> {
         self.table.finish();
         for input in &mut self.inputs {
             if let Accumulated::Distinct(values) = input {

@@ -47,6 +47,12 @@ enum Content {
 
 /// A worker's groups on their way to the file.
 pub(crate) struct LeavingGroups {
+    rest: Vec<MetGroups>,
+    now: Option<OrderedGroups>,
+}
+
+/// Groups of one generation, of which some partitions were written.
+struct OrderedGroups {
     groups: MetGroups,
     order: PartitionOrder,
     next: usize,
@@ -85,11 +91,11 @@ impl SpilledGroups {
         (0..PARTITIONS).filter(|partition| !self.partitions[*partition].lock().is_empty())
     }
 
-    /// Puts groups in order for [`LeavingGroups::write_next`].
-    pub(super) fn leaving(&self, groups: MetGroups) -> LeavingGroups {
+    /// Puts groups in the order in which they are written.
+    fn ordered(&self, groups: MetGroups) -> OrderedGroups {
         let level = self.level;
         let order = PartitionOrder::by(&groups, PARTITIONS, |hash| partition_of(hash, level));
-        LeavingGroups { groups, order, next: 0 }
+        OrderedGroups { groups, order, next: 0 }
     }
 
     fn file(&self) -> Result<&Arc<SpillFile>, ExecError> {
@@ -149,11 +155,31 @@ pub(crate) struct ReadGroups {
 }
 
 impl LeavingGroups {
-    /// Writes the next partition; false behind the last.
+    /// Of all generations.
+    pub(super) fn new(groups: Vec<MetGroups>) -> Self {
+        Self { rest: groups, now: None }
+    }
+
+    /// Writes the next partition of a generation; false behind the last.
     ///
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn write_next(&mut self, spilled: &SpilledGroups) -> Result<bool, ExecError> {
+        if let Some(now) = &mut self.now
+            && now.write_next(spilled)?
+        {
+            return Ok(true);
+        }
+        // Its memory, before the next is put in order.
+        self.now = None;
+        self.now = self.rest.pop().map(|groups| spilled.ordered(groups));
+        Ok(self.now.is_some())
+    }
+}
+
+impl OrderedGroups {
+    /// Writes the next partition; false behind the last.
+    fn write_next(&mut self, spilled: &SpilledGroups) -> Result<bool, ExecError> {
         let partition = self.next;
         if partition == PARTITIONS {
             return Ok(false);

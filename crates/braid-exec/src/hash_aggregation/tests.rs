@@ -225,6 +225,7 @@ fn thresholds(random: &mut SeededRandom) -> Thresholds {
         dense_index_bits: random.below(17) as u32,
         direct_slots: 1 << random.below(22),
         groups_per_partition: 1 << random.below(12),
+        generation_groups: 1 << random.below(12),
     }
 }
 

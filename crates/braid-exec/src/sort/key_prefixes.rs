@@ -3,6 +3,7 @@
 //! Prefixes never contradict the order of rows; where they are equal, the rows' own values decide.
 
 use super::SortKey;
+use crate::byte_strings::order_prefix;
 use crate::vector::{Values, Vector};
 
 /// The prefix of each row's value: smaller comes first.
@@ -12,10 +13,10 @@ pub(super) fn prefixes(vector: &Vector, key: SortKey) -> Vec<u64> {
         Values::Int(values) => values.iter().map(|value| of_integer(*value)).collect(),
         Values::Int128(values) => values.iter().map(|value| of_integer(saturated(*value))).collect(),
         Values::Float(values) => values.iter().map(|value| of_float(*value)).collect(),
-        Values::Bytes(strings) => (0..strings.len()).map(|row| of_string(strings.get(row))).collect(),
+        Values::Bytes(strings) => (0..strings.len()).map(|row| order_prefix(strings.get(row))).collect(),
         Values::Coded(coded) => {
             let of_codes: Vec<u64> =
-                (0..coded.dictionary.len()).map(|code| of_string(coded.dictionary.get(code))).collect();
+                (0..coded.dictionary.len()).map(|code| order_prefix(coded.dictionary.get(code))).collect();
             // What lies under a null may be no code.
             coded.codes.iter().map(|code| of_codes.get(*code as usize).copied().unwrap_or(0)).collect()
         }
@@ -46,13 +47,6 @@ fn of_float(value: f64) -> u64 {
     }
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
-fn of_string(string: &[u8]) -> u64 {
-    let mut prefix = [0; 8];
-    let length = string.len().min(8);
-    prefix[..length].copy_from_slice(&string[..length]);
-    u64::from_be_bytes(prefix)
 }
 
 #[cfg(test)]
