@@ -61,7 +61,7 @@ pub enum Peer {
     Operators,
     /// DataFusion on Parquet files.
     Datafusion,
-    /// DuckDB: tables in memory, for `tpch-memory` in a file.
+    /// DuckDB: tables in memory, for `tpch-memory` and `spilling` in a file.
     Duckdb,
 }
 

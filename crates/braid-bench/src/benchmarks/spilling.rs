@@ -3,6 +3,8 @@
 //! A sort, groups and a join of lineitem's rows, which keep nearly everything that they read, each with plenty of memory,
 //! then with a half and with a tenth of what it held then. Answers must be the same. How much slower it gets is the
 //! figure; how much it writes to temporary files stands beside it, and so does what it held at most: not more than it may.
+//!
+//! With `--peer duckdb` DuckDB runs the same queries on a file of its own, with as many threads and the same limits of memory.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,10 +14,12 @@ use braid_engine::Database;
 use braid_io::IoReason;
 
 use crate::answer::{Answer, RowOrder};
-use crate::benchmark::BenchResult;
+use crate::benchmark::{BenchResult, Peer};
 use crate::client::{Client, SessionClient};
-use crate::data_directory::open_tpch;
+use crate::data_directory::{duckdb_file, open_tpch};
+use crate::duckdb::DuckDbSession;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::summary::{geometric_mean, median};
 use crate::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
@@ -55,6 +59,14 @@ const QUERIES: [(&str, &str); 4] = [
     ),
 ];
 
+/// How DuckDB begins to say that there is not enough memory.
+const OUT_OF_MEMORY: &str = "Out of Memory";
+
+/// DuckDB, on a file with the same rows.
+struct DuckDb {
+    session: DuckDbSession,
+}
+
 /// What runs of a query took.
 struct Measured {
     seconds: f64,
@@ -71,8 +83,17 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     let catalog = database.store().snapshot();
     let lineitem = catalog.table(TpchTable::Lineitem.name()).expect("the data directory was just filled");
     let row_count: u64 = lineitem.chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
-    let mut table = plain_table(&["query", "memory", "s", "slower", "held at most", "written"]);
+    let mut duckdb = match options.peer {
+        Some(Peer::Duckdb) => DuckDb::start(options, &database).await?,
+        _ => None,
+    };
+    let mut header = vec!["query", "memory", "s", "slower", "held at most", "written"];
+    if duckdb.is_some() {
+        header.extend(["DuckDB s", "slower"]);
+    }
+    let mut table = plain_table(&header);
     let mut worst = vec![1.0f64; PARTS.len()];
+    let mut ratios = Vec::new();
     let plenty = database.config().total_memory;
     for (name, sql) in QUERIES {
         let sql = sql.replace("$skipped", &row_count.saturating_sub(10).to_string());
@@ -86,23 +107,84 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
                 .chain(sizes.map(right))
                 .collect::<Vec<_>>()
         };
-        table.add_row(row("plenty".to_owned(), &whole, 1.0));
+        let mut first = row("plenty".to_owned(), &whole, 1.0);
+        let peer_whole = duckdb.as_mut().map(|duckdb| duckdb.seconds(&sql, None)).transpose()?.flatten();
+        if let Some(seconds) = peer_whole {
+            first.extend([right(number(seconds)), right(number(1.0))]);
+            ratios.push(whole.seconds / seconds);
+        }
+        table.add_row(first);
         for (part, worst) in PARTS.into_iter().zip(&mut worst) {
             let budget = ByteSize((whole.held.0 / part).max(BUDGET_MIN.0));
             let measured = measure(&database, &mut client, &sql, budget, &expected, name).await?;
             let slower = measured.seconds / whole.seconds;
-            table.add_row(row(budget.rounded(), &measured, slower));
+            let mut cells = row(budget.rounded(), &measured, slower);
+            if let Some(duckdb) = &mut duckdb {
+                cells.extend(match (duckdb.seconds(&sql, Some(budget))?, peer_whole) {
+                    (Some(seconds), Some(whole)) => [right(number(seconds)), right(number(seconds / whole))],
+                    _ => [right("out of memory".to_owned()), right(String::new())],
+                });
+            }
+            table.add_row(cells);
             *worst = worst.max(slower);
         }
     }
     client.run(&format!("set braid.query_memory = '{plenty}'")).await?;
     println!("{table}");
+    let ratio = (!ratios.is_empty())
+        .then(|| Figure::new("time with plenty of memory, of DuckDB's, geometric mean", geometric_mean(&ratios), ""));
     let figures = PARTS.into_iter().zip(worst).map(|(part, worst)| {
         let figure =
             Figure::new(format!("time with 1/{part} of the memory, of that with plenty, worst query"), worst, "");
         if part == PARTS[1] { figure.with_goal(Goal::AtMost(SLOWDOWN_MAX)) } else { figure }
     });
-    Ok(figures.collect())
+    Ok(figures.chain(ratio).collect())
+}
+
+impl DuckDb {
+    /// `None` where it is not installed.
+    async fn start(options: &BenchOptions, database: &Database) -> Result<Option<Self>, BenchError> {
+        let Some(file) = duckdb_file(options).await? else { return Ok(None) };
+        let Some(session) = tokio::task::block_in_place(DuckDbSession::without_tables)? else { return Ok(None) };
+        let mut duckdb = Self { session };
+        duckdb.ask(vec![
+            format!("attach '{}' as tpch (read_only)", file.display()),
+            "use tpch".to_owned(),
+            format!("set threads = {}", database.config().target_partitions),
+            format!("set temp_directory = '{}'", file.with_extension("tmp").display()),
+        ])?;
+        Ok(Some(duckdb))
+    }
+
+    /// The median of a query's runs with at most so much memory, its default if nothing is said; `None` when that is too
+    /// little.
+    fn seconds(&mut self, sql: &str, memory: Option<ByteSize>) -> Result<Option<f64>, BenchError> {
+        let limit = match memory {
+            Some(memory) => format!("set memory_limit = '{}KB'", memory.0 / 1000),
+            None => "reset memory_limit".to_owned(),
+        };
+        self.ask(vec![limit])?;
+        let mut times = Vec::with_capacity(REPETITIONS);
+        for _ in 0..REPETITIONS {
+            let start = Instant::now();
+            match self.failure(vec![sql.to_owned()])? {
+                Some(error) if error.starts_with(OUT_OF_MEMORY) => return Ok(None),
+                Some(error) => return Err(BenchError::other("asking DuckDB", error)),
+                None => times.push(start.elapsed().as_secs_f64()),
+            }
+        }
+        Ok(Some(median(times)))
+    }
+
+    fn ask(&mut self, statements: Vec<String>) -> Result<(), BenchError> {
+        self.failure(statements)?.map_or(Ok(()), |error| Err(BenchError::other("asking DuckDB", error)))
+    }
+
+    /// Why the first of the statements that failed did.
+    fn failure(&mut self, statements: Vec<String>) -> Result<Option<String>, BenchError> {
+        let replies = tokio::task::block_in_place(|| self.session.ask(&statements))?;
+        Ok(replies.into_iter().find_map(|reply| reply.error))
+    }
 }
 
 async fn measure(
@@ -127,7 +209,6 @@ async fn measure(
             difference: difference.to_string(),
         })?;
     }
-    times.sort_by(f64::total_cmp);
     let held = database.memory().peak();
-    Ok(Measured { seconds: times[REPETITIONS / 2], held, written: (written() - before) / REPETITIONS as u64 })
+    Ok(Measured { seconds: median(times), held, written: (written() - before) / REPETITIONS as u64 })
 }
