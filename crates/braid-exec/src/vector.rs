@@ -185,6 +185,14 @@ impl Vector {
         }
     }
 
+    /// The vector with its buffers of strings closed, so that they can be shared.
+    pub(crate) fn closed(mut self) -> Self {
+        if let Values::Bytes(strings) = &mut self.values {
+            strings.shrink();
+        }
+        self
+    }
+
     /// Whether nothing is known; then not even the kind means anything.
     pub(crate) fn is_all_null(&self) -> bool {
         self.valid.as_ref().is_some_and(|valid| valid.iter().all(|valid| !valid))

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use super::united_columns::closed;
 use crate::byte_strings::ByteStrings;
 use crate::result_rows::ResultRows;
 use crate::vector::Values;
@@ -72,7 +71,7 @@ impl BuildRows {
 
     /// The rows as they are read from.
     pub(crate) fn into_result(self) -> ResultRows {
-        let column = |column: Option<Vector>| column.map_or_else(|| Vector::repeat(None, 0), closed);
+        let column = |column: Option<Vector>| column.map_or_else(|| Vector::repeat(None, 0), Vector::closed);
         ResultRows::holding(self.row_count, self.columns.into_iter().map(column).collect(), self.reservation)
     }
 

@@ -15,7 +15,7 @@ use crate::exec_error::MemoryExceeded;
 use crate::hash_join::BuildRows;
 use crate::hash_join::build_tasks::{BuildMemory, BuildTasks, Pace};
 use crate::hash_join::column_parts::ColumnParts;
-use crate::vector::{Kind, NO_ROW, Values};
+use crate::vector::{Kind, NO_ROW};
 use crate::{ExecError, Vector};
 
 /// Build rows have 32-bit numbers, of which the last is [`NO_ROW`] and its successor would be zero.
@@ -68,7 +68,7 @@ async fn unite_column(
     tasks: &mut BuildTasks,
 ) -> Result<Vector, ExecError> {
     let bytes_before: usize = vectors.iter().map(Vector::bytes).sum();
-    let vectors: Vec<Vector> = vectors.into_iter().map(closed).collect();
+    let vectors: Vec<Vector> = vectors.into_iter().map(Vector::closed).collect();
     let mut parts = Arc::new(ColumnParts::new(vectors));
     let has_nulls = any_null(&parts, tasks).await?;
     let taken = |parts| Arc::into_inner(parts).map(|parts: ColumnParts| parts.vectors).expect("tasks have ended");
@@ -88,7 +88,7 @@ async fn unite_column(
         Vector::new(values, valid)
     } else {
         drop(strings);
-        let (values, valid) = closed(append_each(taken(parts), tasks.pace()).await?).into_parts();
+        let (values, valid) = append_each(taken(parts), tasks.pace()).await?.closed().into_parts();
         Vector::new(values, valid.filter(|_| has_nulls))
     };
     tasks.memory.hold(bytes_of_others + united.bytes())?;
@@ -104,15 +104,6 @@ async fn append_each(vectors: Vec<Vector>, pace: &mut Pace) -> Result<Vector, Ex
         pace.step(vector.len()).await?;
     }
     Ok(united)
-}
-
-/// The vector with its buffers of strings closed, so that they can be shared.
-pub(super) fn closed(vector: Vector) -> Vector {
-    let (mut values, valid) = vector.into_parts();
-    if let Values::Bytes(strings) = &mut values {
-        strings.shrink();
-    }
-    Vector::new(values, valid)
 }
 
 async fn any_null(parts: &Arc<ColumnParts>, tasks: &mut BuildTasks) -> Result<bool, ExecError> {

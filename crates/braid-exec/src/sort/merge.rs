@@ -12,10 +12,16 @@ use super::{SortKey, compare_rows};
 use crate::Vector;
 use crate::result_rows::ResultRows;
 
+/// The prefix of a run without a next row. Rows may have it as well, so it does not decide where it meets itself.
+const NO_HEAD: u64 = u64::MAX;
+
 /// Runs on their way into one.
 pub(crate) struct SortMerge {
     keys: Vec<SortKey>,
     runs: Vec<Run>,
+    /// By run the prefix of its next row; behind all others where there is none. They lie together, so that most matches
+    /// look at nothing else.
+    heads: Vec<u64>,
     /// By inner node of the tree the run that lost there; the winner of all in the first place.
     losers: Vec<usize>,
 }
@@ -49,7 +55,7 @@ impl SortMerge {
     /// So many runs, all of which are still to come.
     pub(crate) fn new(keys: Vec<SortKey>, run_count: usize) -> Self {
         let runs = (0..run_count).map(|_| Run::Waiting).collect();
-        Self { keys, runs, losers: Vec::new() }
+        Self { keys, runs, heads: vec![NO_HEAD; run_count], losers: Vec::new() }
     }
 
     /// How a run goes on: its next rows, or not at all.
@@ -61,6 +67,7 @@ impl SortMerge {
                 Run::Here(RunPart { rows, prefixes: first.unwrap_or_default(), next: 0 })
             }
         };
+        self.heads[run] = self.runs[run].head();
         if !self.losers.is_empty() {
             self.replay(run);
         }
@@ -87,9 +94,11 @@ impl SortMerge {
             part.next += 1;
             if part.next == part.rows.row_count() {
                 self.runs[winner] = Run::Waiting;
+                self.heads[winner] = NO_HEAD;
                 waits_for = Some(winner);
                 break;
             }
+            self.heads[winner] = part.head();
             self.replay(winner);
         }
         Merged { row_count: picked.len(), columns: gather(&parts, &picked), waits_for }
@@ -125,7 +134,13 @@ impl SortMerge {
     }
 
     /// Whether the next row of a run comes before that of another. A run that has ended is behind all.
+    #[inline]
     fn is_before(&self, a: usize, b: usize) -> bool {
+        let (left, right) = (self.heads[a], self.heads[b]);
+        if left != right { left < right } else { self.is_before_in_full(a, b) }
+    }
+
+    fn is_before_in_full(&self, a: usize, b: usize) -> bool {
         let (Run::Here(left), Run::Here(right)) = (&self.runs[a], &self.runs[b]) else {
             return match (&self.runs[a], &self.runs[b]) {
                 (Run::Here(_), _) => true,
@@ -136,13 +151,8 @@ impl SortMerge {
         self.compare(left, right).then(a.cmp(&b)).is_lt()
     }
 
+    /// The order of rows of equal prefixes.
     fn compare(&self, left: &RunPart, right: &RunPart) -> Ordering {
-        if !self.keys.is_empty() {
-            let by_prefix = left.prefixes[left.next].cmp(&right.prefixes[right.next]);
-            if by_prefix.is_ne() {
-                return by_prefix;
-            }
-        }
         let mut orders = self.keys.iter().map(|key| {
             let (a, b) = (&left.rows.columns()[key.column], &right.rows.columns()[key.column]);
             compare_rows(a, left.next, b, right.next, *key)
@@ -151,7 +161,21 @@ impl SortMerge {
     }
 }
 
+impl RunPart {
+    /// The prefix of the next row; the same for all without keys.
+    fn head(&self) -> u64 {
+        self.prefixes.get(self.next).copied().unwrap_or(0)
+    }
+}
+
 impl Run {
+    fn head(&self) -> u64 {
+        match self {
+            Self::Here(part) => part.head(),
+            Self::Waiting | Self::Ended => NO_HEAD,
+        }
+    }
+
     fn rows(&self) -> Option<Arc<ResultRows>> {
         match self {
             Self::Here(part) => Some(part.rows.clone()),
@@ -187,8 +211,9 @@ fn gather(parts: &[Option<Arc<ResultRows>>], picked: &[(usize, u32)]) -> Vec<Vec
     let Some(((first, first_rows), others)) = used.split_first() else { return Vec::new() };
     let column = |column: usize| {
         let mut gathered = first.columns()[column].take(first_rows);
-        others.iter().for_each(|(part, rows)| gathered.append(&part.columns()[column].take(rows)));
-        if is_in_order { gathered } else { gathered.take(&order) }
+        others.iter().for_each(|(part, rows)| gathered.append_rows(&part.columns()[column], rows));
+        // Of closed strings only views are copied.
+        if is_in_order { gathered } else { gathered.closed().take(&order) }
     };
     (0..first.columns().len()).map(column).collect()
 }
