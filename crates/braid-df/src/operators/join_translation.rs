@@ -43,10 +43,12 @@ impl Coverage<'_> {
     fn other_join(&mut self, join: &Join) -> Result<Covered, Uncovered> {
         self.check_keys(join)?;
         let nulls_equal = join.null_equality == NullEquality::NullEqualsNull;
-        if join.null_aware && (join.on.len() != 1 || nulls_equal) {
-            // Which of the keys is the one of NOT IN is not said; where nulls are equal it is none of them.
-            let keys = if nulls_equal { " whose nulls are equal" } else { "" };
-            return Err(uncovered(format!("NOT IN with {} keys{keys}", join.on.len())));
+        // Where nulls are equal, the comparison of NOT IN is none of the keys. It is a condition then; or it was always true and
+        // is gone, and a row without equal keys is all that is asked for.
+        let null_aware = join.null_aware && !(nulls_equal && join.filter.is_none());
+        if null_aware && (nulls_equal || join.on.len() != 1) {
+            // Which of the keys is the one of NOT IN is not said.
+            return Err(uncovered(format!("NOT IN with {} keys", join.on.len())));
         }
         let (left, right) = (self.plan(&join.left)?, self.plan(&join.right)?);
         let left = self.side(left, join.left.schema(), join.on.iter().map(|on| &on.0))?;
@@ -56,7 +58,7 @@ impl Coverage<'_> {
         let tree = self.ordered(&rows, &[JoinEdge { relations: (0, 1), selectivity: 0.0 }]);
         let prefers_left = matches!(tree, JoinTree::Join { build, .. } if *build == JoinTree::Relation(0));
         // NOT IN asks about all of the right side at once, so that is what is built.
-        let (kind, build_is_left) = kind_of(join.join_type, prefers_left && !join.null_aware)?;
+        let (kind, build_is_left) = kind_of(join.join_type, prefers_left && !null_aware)?;
         let residual = match &join.filter {
             None => None,
             Some(filter) => {
@@ -75,14 +77,8 @@ impl Coverage<'_> {
             _ => (0..left_count + right_count).map(|column| placed(column, &left, &right, build_is_left)).collect(),
         };
         let (build, probe) = if build_is_left { (left, right) } else { (right, left) };
-        let condition = JoinCondition {
-            kind,
-            build_keys: build.keys,
-            probe_keys: probe.keys,
-            residual,
-            nulls_equal,
-            null_aware: join.null_aware,
-        };
+        let condition =
+            JoinCondition { kind, build_keys: build.keys, probe_keys: probe.keys, residual, nulls_equal, null_aware };
         let plan = Plan::Join { build: Box::new(build.covered.plan), probe: Box::new(probe.covered.plan), condition };
         let mut wide = Estimate { rows: estimate.rows, distinct: vec![1.0; plan.column_count()] };
         for (column, distinct) in columns.iter().zip(&estimate.distinct) {
