@@ -14,7 +14,7 @@
 //! | [`operators`] | which parts of a plan run on Braid's own operators, and the operator that runs them |
 //! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
-//! | `filter_push_down` | DataFusion's pushing down of filters, where it is right |
+//! | `corrected_rules` | DataFusion's pushing down of filters, where it is right |
 //! | [`numeric_coercion`] | numerics beside floats are compared as floats |
 //! | [`session`] | session state with the settings that suit Braid |
 //! | [`parquet_peer`] | plain DataFusion over Parquet files, to compare with |
@@ -23,8 +23,8 @@
 
 pub mod braid_table;
 pub mod comparison;
+mod corrected_rules;
 pub mod dynamic_filter;
-mod filter_push_down;
 pub mod filter_translation;
 pub mod numeric_coercion;
 pub mod operators;

@@ -10,7 +10,7 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::Analyzer;
 use datafusion::prelude::SessionConfig;
 
-use crate::filter_push_down::{optimizer_rules, physical_optimizer_rules};
+use crate::corrected_rules::{optimizer_rules, physical_optimizer_rules};
 use crate::numeric_coercion::NumericCoercion;
 use crate::operators::{BraidQueryPlanner, OperatorSettings};
 

@@ -1,4 +1,4 @@
-//! DataFusion's rules that push filters down, where they are wrong.
+//! DataFusion's rules where they are wrong.
 //!
 //! An aggregation without groups keeps the filters above it. It has one row, whatever is below it: `SELECT * FROM (SELECT max(a), 1 AS x FROM t) WHERE x = 2` has
 //! none. DataFusion pushes a condition on the groups' columns below an aggregation, and takes one without any columns,
@@ -7,6 +7,9 @@
 //! Physical plans keep their filters where they are. DataFusion follows columns by name, and past a join whose sides have
 //! columns of one name it takes a condition on both sides for one on the other side alone. What it would gain is nothing:
 //! scans have got their filters from the logical plan, and take from physical plans only what is learnt while they run.
+//!
+//! Sorts keep all their keys. DataFusion drops a key that the keys before it determine, and believes that the groups of a
+//! derived table determine also what they are joined with: `ORDER BY g, x` would be `ORDER BY g`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +25,9 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 /// The rule's name.
 const PUSH_DOWN_FILTER: &str = "push_down_filter";
 
+/// The name of the rule that drops keys of sorts, and of groups that are there twice.
+const DROP_SORT_KEYS: &str = "eliminate_duplicated_expr";
+
 /// The name of the physical rule, which is not that of the one for what is learnt while plans run.
 const PHYSICAL_FILTER_PUSH_DOWN: &str = "FilterPushdown";
 
@@ -34,13 +40,14 @@ pub(crate) fn physical_optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + 
     rules
 }
 
-/// DataFusion's rules, with the one that pushes filters down guarded.
+/// DataFusion's rules without the one that drops sort keys, and with the one that pushes filters down guarded.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let guarded = |rule: Rule| match rule.name() {
         PUSH_DOWN_FILTER => Arc::new(FilterPushDown { rule }),
         _ => rule,
     };
-    Optimizer::new().rules.into_iter().map(guarded).collect()
+    let rules = Optimizer::new().rules.into_iter().filter(|rule| rule.name() != DROP_SORT_KEYS);
+    rules.map(guarded).collect()
 }
 
 struct FilterPushDown {
@@ -87,7 +94,7 @@ mod tests {
     fn the_rules_are_there_to_be_guarded_and_left_out() {
         let rules = optimizer_rules();
         assert_eq!(rules.iter().filter(|rule| rule.name() == PUSH_DOWN_FILTER).count(), 1);
-        assert_eq!(rules.len(), Optimizer::new().rules.len());
+        assert_eq!(rules.len() + 1, Optimizer::new().rules.len());
         assert_eq!(physical_optimizer_rules().len() + 1, PhysicalOptimizer::new().rules.len());
     }
 }
