@@ -26,7 +26,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 const PUSH_DOWN_FILTER: &str = "push_down_filter";
 
 /// The name of the rule that drops keys of sorts, and of groups that are there twice.
-const DROP_SORT_KEYS: &str = "eliminate_duplicated_expr";
+const DROP_KEYS: &str = "eliminate_duplicated_expr";
 
 /// The name of the physical rule, which is not that of the one for what is learnt while plans run.
 const PHYSICAL_FILTER_PUSH_DOWN: &str = "FilterPushdown";
@@ -40,27 +40,28 @@ pub(crate) fn physical_optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + 
     rules
 }
 
-/// DataFusion's rules without the one that drops sort keys, and with the one that pushes filters down guarded.
+/// DataFusion's rules, of which some leave plans alone that they would break.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let guarded = |rule: Rule| match rule.name() {
-        PUSH_DOWN_FILTER => Arc::new(FilterPushDown { rule }),
+        PUSH_DOWN_FILTER => Arc::new(Guarded { rule, is_left_alone: filters_one_group }),
+        DROP_KEYS => Arc::new(Guarded { rule, is_left_alone: is_sort }),
         _ => rule,
     };
-    let rules = Optimizer::new().rules.into_iter().filter(|rule| rule.name() != DROP_SORT_KEYS);
-    rules.map(guarded).collect()
+    Optimizer::new().rules.into_iter().map(guarded).collect()
 }
 
-struct FilterPushDown {
+struct Guarded {
     rule: Rule,
+    is_left_alone: fn(&LogicalPlan) -> bool,
 }
 
-impl fmt::Debug for FilterPushDown {
+impl fmt::Debug for Guarded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rule.fmt(f)
     }
 }
 
-impl OptimizerRule for FilterPushDown {
+impl OptimizerRule for Guarded {
     fn name(&self) -> &str {
         self.rule.name()
     }
@@ -70,11 +71,15 @@ impl OptimizerRule for FilterPushDown {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        if filters_one_group(&plan) {
+        if (self.is_left_alone)(&plan) {
             return Ok(Transformed::no(plan));
         }
         self.rule.rewrite(plan, config)
     }
+}
+
+fn is_sort(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Sort(_))
 }
 
 /// Whether a filter, or filters that the rule would make one of, stands on an aggregation without groups.
@@ -93,8 +98,10 @@ mod tests {
     #[test]
     fn the_rules_are_there_to_be_guarded_and_left_out() {
         let rules = optimizer_rules();
-        assert_eq!(rules.iter().filter(|rule| rule.name() == PUSH_DOWN_FILTER).count(), 1);
-        assert_eq!(rules.len() + 1, Optimizer::new().rules.len());
+        for name in [PUSH_DOWN_FILTER, DROP_KEYS] {
+            assert_eq!(rules.iter().filter(|rule| rule.name() == name).count(), 1);
+        }
+        assert_eq!(rules.len(), Optimizer::new().rules.len());
         assert_eq!(physical_optimizer_rules().len() + 1, PhysicalOptimizer::new().rules.len());
     }
 }
