@@ -122,7 +122,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
             if let Some(duckdb) = &mut duckdb {
                 cells.extend(match (duckdb.seconds(&sql, Some(budget))?, peer_whole) {
                     (Some(seconds), Some(whole)) => [right(number(seconds)), right(number(seconds / whole))],
-                    _ => [right("out of memory".to_owned()), right(String::new())],
+                    _ => [right("out of memory"), right(String::new())],
                 });
             }
             table.add_row(cells);
