@@ -10,7 +10,7 @@
 //! | `partitioned_rows` | rows by the hash of their keys, some partitions in memory and the others in a file |
 //! | `stored_rows` | such a partition as a source |
 //!
-//! Who spills: a sort writes runs and merges them (`sort_merge`), an aggregation writes groups by partitions of their keys
+//! Who spills: a sort writes runs and merges them (`sort`), an aggregation writes groups by partitions of their keys
 //! (`hash_aggregation/spilled_groups`), a join writes partitions of both sides (`spilled_join`, `executor/join`).
 //!
 //! A file has no name: it is gone with the process, whatever happens. What is written is under a checksum like

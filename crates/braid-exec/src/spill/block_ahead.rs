@@ -22,8 +22,22 @@ impl BlockAhead {
         place: BlockPlace,
         operator: &'static str,
     ) -> Self {
-        let (spill, file) = (spill.clone(), file.clone());
+        Self::read(spill, file, place, Reservation::new(spill.budget().clone(), operator))
+    }
+
+    /// The same for a block that nobody waits for; `None` when there is no memory for it now.
+    pub(crate) fn begin_if_free(
+        spill: &Arc<QuerySpill>,
+        file: &Arc<SpillFile>,
+        place: BlockPlace,
+        operator: &'static str,
+    ) -> Option<Self> {
         let mut reservation = Reservation::new(spill.budget().clone(), operator);
+        reservation.resize(place.memory_bytes).is_ok().then(|| Self::read(spill, file, place, reservation))
+    }
+
+    fn read(spill: &Arc<QuerySpill>, file: &Arc<SpillFile>, place: BlockPlace, mut reservation: Reservation) -> Self {
+        let (spill, file) = (spill.clone(), file.clone());
         let mut reading = JoinSet::new();
         reading.spawn(async move {
             if let Err(ExecError::Memory(_)) = reservation.resize(place.memory_bytes) {

@@ -50,6 +50,9 @@ impl Source for StoredRowsSource {
 /// worked on, and little beside the blocks that each partition had in memory when it was written.
 const BLOCKS_AHEAD: usize = 8;
 
+/// Who asks for memory.
+const OPERATOR: &str = "temporary file";
+
 struct Started {
     spill: Arc<QuerySpill>,
     rows: Arc<SpilledRows>,
@@ -80,7 +83,12 @@ impl Started {
         while reading.len() <= BLOCKS_AHEAD
             && let Some(place) = blocks.get(*begun)
         {
-            reading.push_back(BlockAhead::begin(&self.spill, file, *place, "temporary file"));
+            let block = match reading.is_empty() {
+                true => Some(BlockAhead::begin(&self.spill, file, *place, OPERATOR)),
+                false => BlockAhead::begin_if_free(&self.spill, file, *place, OPERATOR),
+            };
+            let Some(block) = block else { break };
+            reading.push_back(block);
             *begun += 1;
         }
         match reading.pop_front() {
