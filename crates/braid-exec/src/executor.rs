@@ -28,19 +28,19 @@ use std::sync::Arc;
 use braid_storage::Scalar;
 use futures::future::BoxFuture;
 
-use self::exchange::Exchanges;
-use self::reordering::Reorderings;
-use self::rows::{Rows, Stage, StageSource};
-use self::wanted::Wanted;
-use crate::hash_aggregation::{AggregationSpec, AggregationWorker};
-use crate::pipeline::{Enough, Pipeline, Sink, Source};
+use crate::aggregation::{AggregationSpec, AggregationWorker};
 use crate::plan::Plan;
-use crate::result_rows::{ResultRows, ResultSource};
-use crate::row_operators::{Filter, Limit, LimitWindow, Projection};
-use crate::shared_operator::{SetColumn, SharedOperator, SharedStep};
-use crate::sort::{RUN_ROWS, RunSink, SortSpec, SortWorker, SortedRuns, SortedSource, Spilling};
+use crate::runtime::pipeline::{Enough, Pipeline, Sink, Source};
+use crate::runtime::result_rows::{ResultRows, ResultSource};
+use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
+use crate::sharing::shared_operator::{SetColumn, SharedOperator, SharedStep};
+use crate::sorting::{RUN_ROWS, RunSink, SortSpec, SortWorker, SortedRuns, SortedSource, Spilling};
 use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
 use crate::{ExecError, Expression, MemoryBudget};
+use exchange::Exchanges;
+use reordering::Reorderings;
+use rows::{Rows, Stage, StageSource};
+use wanted::Wanted;
 
 /// One run of a plan. Dropping it, or a future of it, stops what runs; from outside its task, [`Executor::cancellation`]
 /// does.

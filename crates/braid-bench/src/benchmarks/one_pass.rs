@@ -21,8 +21,8 @@ use braid_base::ByteSize;
 use braid_engine::Database;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
-use braid_exec::result_rows::ResultRows;
-use braid_exec::sort::{SortSpec, SortWorker};
+use braid_exec::runtime::result_rows::ResultRows;
+use braid_exec::sorting::{SortSpec, SortWorker};
 use braid_exec::{ExecError, FixedBudget, SharedPlan};
 use braid_io::ResidentMemory;
 

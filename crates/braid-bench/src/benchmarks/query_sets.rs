@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use braid_base::VECTOR_ROWS;
 use braid_buffer::ScanRequest;
-use braid_exec::query_set::bitmap::BitmapSets;
-use braid_exec::query_set::class::InternedSets;
-use braid_exec::query_set::list::ListSets;
-use braid_exec::query_set::{Bucket, KeptRows, QuerySets};
-use braid_exec::segment_classes::SegmentClasses;
+use braid_exec::query_sets::query_set::bitmap::BitmapSets;
+use braid_exec::query_sets::query_set::class::InternedSets;
+use braid_exec::query_sets::query_set::list::ListSets;
+use braid_exec::query_sets::query_set::{Bucket, KeptRows, QuerySets};
+use braid_exec::scan::segment_classes::SegmentClasses;
 use braid_exec::{PredicateIndex, QueryNumber};
 use braid_storage::{ColumnPredicate, Scalar, Segment, Selection};
 

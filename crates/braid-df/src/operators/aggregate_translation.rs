@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use braid_exec::Expression;
-use braid_exec::hash_aggregation::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
+use braid_exec::aggregation::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 use braid_exec::plan::Plan;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;

@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use braid_exec::join_order::imposed_order::{OrderRule, UnknownRule};
 use braid_exec::plan::Plan;
+use braid_exec::plan::join_order::imposed_order::{OrderRule, UnknownRule};
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigExtension;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

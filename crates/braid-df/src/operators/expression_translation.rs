@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use braid_exec::arrow_arrays::is_supported;
 use braid_exec::expression::{Arithmetic, DatePart, ForeignExpression, NumberRange};
+use braid_exec::values::arrow_arrays::is_supported;
 use braid_exec::{Expression, Vector};
 use braid_storage::Scalar;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

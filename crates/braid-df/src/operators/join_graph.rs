@@ -1,12 +1,12 @@
 //! Chains of inner joins as one graph: relations, equal columns, further conditions. The order in which SQL names tables
-//! does not matter; [`braid_exec::join_order`] decides, by the rule that the session asks for.
+//! does not matter; [`braid_exec::plan::join_order`] decides, by the rule that the session asks for.
 
 use std::collections::BTreeSet;
 
 use braid_exec::Expression;
 use braid_exec::expression::Comparison;
-use braid_exec::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations};
-use braid_exec::join_order::{JoinEdge, JoinTree};
+use braid_exec::plan::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations};
+use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::NullEquality;
 use datafusion::logical_expr::{Join, JoinType, LogicalPlan};

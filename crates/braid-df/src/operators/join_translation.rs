@@ -2,8 +2,8 @@
 //! (`join_graph`).
 
 use braid_exec::Expression;
-use braid_exec::hash_join::JoinKind;
-use braid_exec::join_order::{JoinEdge, JoinTree};
+use braid_exec::joins::hash::JoinKind;
+use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::{DFSchema, NullEquality};
 use datafusion::logical_expr::{Expr, ExprSchemable, Join, JoinType};

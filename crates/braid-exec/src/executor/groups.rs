@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{Executor, Rows};
 use crate::ExecError;
-use crate::aggregation_source::{AggregationSink, AggregationSource};
-use crate::hash_aggregation::{AggregationSpec, SpilledGroups};
-use crate::pipeline::{Source, run_all};
+use crate::aggregation::source::{AggregationSink, AggregationSource};
+use crate::aggregation::spilled_source::{MakeWorker, SpilledAggregation};
+use crate::aggregation::{AggregationSpec, SpilledGroups};
+use crate::runtime::pipeline::{Source, run_all};
 use crate::spill::{OperatorMemory, QuerySpill};
-use crate::spilled_aggregation::{MakeWorker, SpilledAggregation};
 
 impl Executor {
     /// Groups all rows; the groups are the source of what comes next.

@@ -13,16 +13,16 @@ use futures::future::BoxFuture;
 
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::ExecError;
-use crate::hash_join::{BuildRows, Elsewhere, JoinKind, JoinSpec, JoinTable, KeyFilter};
-use crate::join_operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
-use crate::join_order::join_graph::JoinGraph;
+use crate::joins::hash::{BuildRows, Elsewhere, JoinKind, JoinSpec, JoinTable, KeyFilter};
+use crate::joins::operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
+use crate::joins::spilled::{DividedRows, SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
 use crate::memory::Reservation;
-use crate::pipeline::{Enough, Operator, OperatorFactory, RowFilter, run_all};
+use crate::plan::join_order::join_graph::JoinGraph;
 use crate::plan::{JoinCondition, Plan};
+use crate::runtime::pipeline::{Enough, Operator, OperatorFactory, RowFilter, run_all};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
-use crate::spilled_join::{DividedRows, SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
 
 /// The plans of a join's sides, and how they are joined.
 #[derive(Clone, Copy)]

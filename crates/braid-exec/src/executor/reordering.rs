@@ -17,9 +17,9 @@ use super::join::{Join, Sides};
 use super::tally::PairWatch;
 use super::{Executor, Rows, Wanted};
 use crate::ExecError;
-use crate::join_order::join_graph::JoinGraph;
-use crate::pipeline::OperatorFactory;
+use crate::plan::join_order::join_graph::JoinGraph;
 use crate::plan::{JoinCondition, Plan};
+use crate::runtime::pipeline::OperatorFactory;
 
 /// What a run knows of joins that make too many pairs.
 #[derive(Debug, Default)]

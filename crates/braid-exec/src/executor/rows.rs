@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::join::SpilledPartition;
-use crate::pipeline::{Enough, OperatorFactory, RowFilter, Source};
-use crate::row_operators::Relayout;
+use crate::runtime::pipeline::{Enough, OperatorFactory, RowFilter, Source};
+use crate::runtime::row_operators::Relayout;
 
 /// Stages that together give a plan's rows, one after the other.
 pub(super) struct Rows {

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use super::{Executor, Rows, SortInput, Wanted, place_among};
-use crate::pipeline::{Enough, Sink};
 use crate::plan::Plan;
-use crate::routing::EqualQueries;
-use crate::shared_limit::{SharedLimit, SharedLimitWindow};
-use crate::shared_operator::SetColumn;
-use crate::shared_sort::SharedSortWorker;
-use crate::sort::SortSpec;
+use crate::runtime::pipeline::{Enough, Sink};
+use crate::sharing::routing::EqualQueries;
+use crate::sharing::shared_limit::{SharedLimit, SharedLimitWindow};
+use crate::sharing::shared_operator::SetColumn;
+use crate::sharing::shared_sort::SharedSortWorker;
+use crate::sorting::SortSpec;
 use crate::{ExecError, QueryNumber, Routing, SetStore, SharedPlan};
 
 impl Executor {

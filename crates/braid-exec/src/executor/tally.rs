@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::Rows;
-use crate::pipeline::{Enough, Next, Operator, OperatorFactory};
+use crate::runtime::pipeline::{Enough, Next, Operator, OperatorFactory};
 use crate::{Batch, ExecError};
 
 /// Keys that are unique on one side make no more pairs than the other side has rows. So many times as many, and they are

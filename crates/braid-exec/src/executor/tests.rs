@@ -18,15 +18,15 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 
-use self::definition::{Answer, Definition, Order, Stop};
-use self::memory_tables::{Table, canonical, compare_rows};
-use self::random_plans::Generator;
-use self::spilling::{SPILLED, assert_files_given_back, check_spilling, spill_space};
 use super::*;
-use crate::hash_join::JoinKind;
+use crate::joins::hash::JoinKind;
 use crate::plan::JoinCondition;
 use crate::spill::SpillSettings;
 use crate::{Batch, FixedBudget};
+use definition::{Answer, Definition, Order, Stop};
+use memory_tables::{Table, canonical, compare_rows};
+use random_plans::Generator;
+use spilling::{SPILLED, assert_files_given_back, check_spilling, spill_space};
 
 type Value = Option<Scalar>;
 type Row = Vec<Value>;

@@ -1,6 +1,6 @@
 //! What is asked of a plan's rows, on the way down to where they come from.
 
-use crate::pipeline::RowFilter;
+use crate::runtime::pipeline::RowFilter;
 
 /// What is asked of a plan's rows.
 #[derive(Clone)]

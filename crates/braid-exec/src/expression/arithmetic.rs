@@ -14,7 +14,7 @@ use crate::Vector;
 use crate::exec_error::ExecError;
 use crate::expression::operand::{Operand, Side, both_valid, combine, nulls};
 use crate::expression::{Arithmetic, NumberRange};
-use crate::vector::Values;
+use crate::values::vector::Values;
 
 /// Combines row by row.
 ///

@@ -207,7 +207,7 @@ pub(super) fn is_true(operand: Operand, row_count: usize) -> Vec<bool> {
     match vector.valid() {
         Some(valid) => valid.iter().zip(truths(&vector)).map(|(valid, value)| *valid & *value).collect(),
         None => match std::sync::Arc::try_unwrap(vector).map(Vector::into_parts) {
-            Ok((crate::vector::Values::Bool(values), _)) => values,
+            Ok((crate::values::vector::Values::Bool(values), _)) => values,
             Ok(_) => panic!("a condition that is not boolean"),
             Err(shared) => truths(&shared).to_vec(),
         },

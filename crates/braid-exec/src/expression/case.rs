@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use crate::byte_strings::ByteStrings;
 use crate::exec_error::ExecError;
 use crate::expression::Expression;
 use crate::expression::evaluator::Node;
 use crate::expression::operand::{Operand, Side, nulls};
 use crate::expression::row_subset::{Evaluated, Part};
-use crate::vector::{CodedStrings, Values};
+use crate::values::byte_strings::ByteStrings;
+use crate::values::vector::{CodedStrings, Values};
 use crate::{Batch, Vector};
 
 /// CASE WHEN.

@@ -12,7 +12,7 @@ use braid_storage::Scalar;
 use crate::expression::Comparison;
 use crate::expression::operand::{Operand, Side, booleans, both_valid, combine, nulls};
 use crate::expression::string_predicate::{DictionaryCache, select_strings};
-use crate::vector::{CodedStrings, Values};
+use crate::values::vector::{CodedStrings, Values};
 
 /// What the empty string points to.
 static SOMEWHERE: [u8; 32] = [0; 32];

@@ -9,7 +9,7 @@
 use crate::Vector;
 use crate::expression::DatePart;
 use crate::expression::operand::{Operand, nulls};
-use crate::vector::Values;
+use crate::values::vector::Values;
 
 /// Days in 400 years.
 const ERA_DAYS: u64 = 146_097;

@@ -10,7 +10,7 @@ use braid_storage::Scalar;
 
 use crate::expression::operand::{Operand, booleans, nulls};
 use crate::expression::string_predicate::{DictionaryCache, select_strings};
-use crate::vector::Values;
+use crate::values::vector::Values;
 
 /// So many values are compared one by one.
 const FEW: usize = 4;

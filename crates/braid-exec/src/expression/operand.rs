@@ -87,7 +87,7 @@ pub(super) fn both_valid(left: Option<&[bool]>, right: Option<&[bool]>) -> Optio
 
 /// Boolean results that are null where `valid` is false.
 pub(super) fn booleans(values: Vec<bool>, valid: Option<Vec<bool>>) -> Operand {
-    Vector::new(crate::vector::Values::Bool(values), valid).into()
+    Vector::new(crate::values::vector::Values::Bool(values), valid).into()
 }
 
 /// Null in all rows: what an operation on nothing but nulls gives.

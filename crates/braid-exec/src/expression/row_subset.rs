@@ -11,7 +11,7 @@ use crate::expression::Expression;
 use crate::expression::compilation::compile;
 use crate::expression::evaluator::Node;
 use crate::expression::operand::Operand;
-use crate::vector::Values;
+use crate::values::vector::Values;
 use crate::{Batch, Vector};
 
 /// From this cost on, only the rows that are wanted are evaluated.

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::byte_strings::ByteStrings;
-use crate::vector::{CodedStrings, Values};
+use crate::values::byte_strings::ByteStrings;
+use crate::values::vector::{CodedStrings, Values};
 
 /// A dictionary of so many strings is evaluated whatever the number of rows.
 const SMALL_DICTIONARY_STRINGS: usize = 1024;

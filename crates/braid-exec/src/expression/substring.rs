@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::Vector;
-use crate::byte_strings::ByteStrings;
 use crate::expression::like_pattern::is_continuation;
 use crate::expression::operand::{Operand, nulls};
 use crate::expression::string_predicate::DictionaryCache;
-use crate::vector::{CodedStrings, Values};
+use crate::values::byte_strings::ByteStrings;
+use crate::values::vector::{CodedStrings, Values};
 
 /// Which part of each string.
 #[derive(Debug)]

@@ -10,12 +10,12 @@ use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::DataType;
 use braid_storage::Scalar;
 
-use crate::batch::{Batch, Origin};
-use crate::byte_strings::ByteStrings;
 use crate::expression::like_pattern::LikePattern;
 use crate::expression::{Arithmetic, Comparison, DatePart, Evaluator, Expression, ForeignExpression, NumberRange};
-use crate::row_numbers::RowNumbers;
-use crate::vector::{CodedStrings, Values};
+use crate::values::batch::{Batch, Origin};
+use crate::values::byte_strings::ByteStrings;
+use crate::values::row_numbers::RowNumbers;
+use crate::values::vector::{CodedStrings, Values};
 use crate::{ExecError, Vector};
 
 /// The number of bytes of a text; an error for `"x"`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::{BlockPlace, QuerySpill, SpillFile};
-use crate::result_rows::ResultRows;
+use crate::runtime::result_rows::ResultRows;
 use crate::{ExecError, Reservation};
 
 /// A block that is being read. Dropping it ends that.

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::{BlockPlace, OperatorMemory, PARTITIONS, QuerySpill, SpillFile, WorkerMemory, partition_of};
-use crate::hash_join::BuildRows;
-use crate::key_hashes::KeyHasher;
-use crate::result_rows::ResultRows;
+use crate::joins::hash::BuildRows;
+use crate::runtime::result_rows::ResultRows;
+use crate::values::key_hashes::KeyHasher;
 use crate::{Batch, ExecError, Reservation, Vector};
 
 /// Rows that are divided between partitions.

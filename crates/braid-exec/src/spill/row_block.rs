@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use braid_storage::checksum::checksum;
 
-use crate::byte_strings::ByteStrings;
-use crate::vector::{CodedStrings, Values, Vector};
+use crate::values::byte_strings::ByteStrings;
+use crate::values::vector::{CodedStrings, Values, Vector};
 
 /// Bytes of the checksum.
 const CHECKSUM_BYTES: usize = 8;

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 
 use super::{BlockAhead, QuerySpill, SpilledRows};
 use crate::ExecError;
-use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
-use crate::result_rows::Piece;
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::runtime::result_rows::Piece;
 
 /// Rows of one partition.
 pub(crate) struct StoredRowsSource {

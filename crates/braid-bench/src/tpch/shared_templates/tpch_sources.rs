@@ -10,7 +10,7 @@ use braid_base::{ByteSize, ColumnId, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
 use braid_engine::Database;
 use braid_exec::plan::Plan;
-use braid_exec::table_source::TableSource;
+use braid_exec::scan::table_source::TableSource;
 use braid_scan::ScanSpec;
 use braid_storage::{ColumnPredicate, TableVersion};
 

@@ -7,13 +7,13 @@ mod sinks;
 
 use braid_base::{ByteSize, Random};
 
-use self::cases::{Case, Sample, assert_given_back};
-use self::sinks::{Failing, Numbers, Satisfied, Slow};
 use super::*;
-use crate::set_calculator::set_column;
-use crate::shared_operator::SharedOperator;
-use crate::sort::SortKey;
+use crate::query_sets::set_calculator::set_column;
+use crate::sharing::shared_operator::SharedOperator;
+use crate::sorting::SortKey;
 use crate::{Batch, Expression, FixedBudget, QueryBitmap, SetNumber, Vector};
+use cases::{Case, Sample, assert_given_back};
+use sinks::{Failing, Numbers, Satisfied, Slow};
 
 /// Of a query, the numbers of its rows.
 type Answer = Vec<usize>;

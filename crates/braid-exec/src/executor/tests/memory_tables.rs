@@ -9,9 +9,9 @@ use braid_storage::scalar::compare_floats;
 
 use super::tables_with_sets::TableWithSets;
 use super::*;
-use crate::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
-use crate::result_rows::ResultRows;
-use crate::vector::{CodedStrings, Values};
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
+use crate::runtime::result_rows::ResultRows;
+use crate::values::vector::{CodedStrings, Values};
 use crate::{Batch, ByteStrings, Vector};
 
 /// What a column holds.

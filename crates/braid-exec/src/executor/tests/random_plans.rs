@@ -4,10 +4,10 @@ use braid_base::{Random, SeededRandom};
 
 use super::memory_tables::{KINDS, Kind, Table};
 use super::*;
+use crate::aggregation::{AggregateCall, AggregateFunction, AverageKind};
 use crate::expression::{Arithmetic, Comparison, NumberRange};
-use crate::hash_aggregation::{AggregateCall, AggregateFunction, AverageKind};
-use crate::hash_join::JoinKind;
-use crate::sort::SortKey;
+use crate::joins::hash::JoinKind;
+use crate::sorting::SortKey;
 
 const JOIN_KINDS: [JoinKind; 9] = [
     JoinKind::Inner,

@@ -1,8 +1,8 @@
 //! Groups that many queries share, in a plan.
 
 use super::*;
-use crate::hash_aggregation::{AggregateCall, AggregateFunction};
-use crate::result_rows::ResultRows;
+use crate::aggregation::{AggregateCall, AggregateFunction};
+use crate::runtime::result_rows::ResultRows;
 use crate::{QueryBitmap, QueryNumber, SetNumber, SetStore, Vector};
 
 const QUERIES: usize = 5;

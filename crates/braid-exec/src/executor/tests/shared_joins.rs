@@ -5,11 +5,11 @@
 
 mod shared_case;
 
-use self::shared_case::{KINDS, SMALL, SharedCase, Sizes};
 use super::*;
 use crate::expression::Comparison;
-use crate::shared_operator::JoinSets;
+use crate::sharing::shared_operator::JoinSets;
 use crate::{SetStore, Vector};
+use shared_case::{KINDS, SMALL, SharedCase, Sizes};
 
 async fn check_shared(mut case: SharedCase) -> bool {
     let Some(expected) = case.expected() else { return false };

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::memory_tables::Table;
 use super::*;
-use crate::indexed_predicates::DictionarySets;
-use crate::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
-use crate::set_calculator::{SetCalculator, SetOperation, set_column};
+use crate::query_sets::index::indexed_predicates::DictionarySets;
+use crate::query_sets::set_calculator::{SetCalculator, SetOperation, set_column};
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
 use crate::{Batch, SetNumber};
 
 pub struct TableWithSets {

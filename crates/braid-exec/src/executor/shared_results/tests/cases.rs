@@ -8,10 +8,10 @@ use braid_base::{SeededRandom, VECTOR_ROWS};
 use futures::future::BoxFuture;
 
 use super::*;
-use crate::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
-use crate::result_rows::ResultRows;
-use crate::set_calculator::set_column;
-use crate::vector::Values;
+use crate::query_sets::set_calculator::set_column;
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
+use crate::runtime::result_rows::ResultRows;
+use crate::values::vector::Values;
 use crate::{Batch, ByteStrings, QueryBitmap, Vector};
 
 /// Longest time that the end of a failed run may take.

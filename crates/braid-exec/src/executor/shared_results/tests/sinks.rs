@@ -3,8 +3,8 @@
 use futures::future::BoxFuture;
 
 use super::*;
-use crate::set_calculator::sets_of;
-use crate::vector::Values;
+use crate::query_sets::set_calculator::sets_of;
+use crate::values::vector::Values;
 use crate::{Batch, Vector};
 
 /// Remembers rows by their numbers.

@@ -1,0 +1,240 @@
+//! From the key columns of rows to group numbers, dense from 0 in order of appearance.
+//!
+//! Ways of finding a group, from the cheapest: there is only one; by ids of few values; by address, for one integer;
+//! by hash. The first vector says where to begin, and what does not suffice any more is replaced by hashing, for good.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use braid_base::ByteSize;
+
+use super::dense_groups::DenseGroups;
+use super::direct_groups::DirectGroups;
+use super::hashed_groups::HashedGroups;
+use super::paired_groups::PairedGroups;
+use super::stored_keys::StoredKeys;
+use crate::exec_error::{ExecError, MemoryExceeded};
+use crate::values::vector::{Values, Vector};
+
+/// Group numbers below this; the last ones mean something else in tables.
+pub(crate) const GROUPS_MAX: usize = u32::MAX as usize - 1;
+
+/// When one way of finding groups gives way to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thresholds {
+    /// Bits of an index of ids: 2^16 groups of 4 bytes lie in the second-level cache.
+    pub(crate) dense_index_bits: u32,
+    /// Slots of a table by address that need no groups: 2^21 of 4 bytes are 8 MiB.
+    pub(crate) direct_slots: usize,
+    /// Groups that are merged by one thread at a time, on average.
+    pub(crate) groups_per_partition: usize,
+    /// Groups of one generation, where hashing finds them: 2^17 are a few megabytes, with what is accumulated.
+    pub(crate) generation_groups: usize,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { dense_index_bits: 16, direct_slots: 1 << 21, groups_per_partition: 1 << 14, generation_groups: 1 << 17 }
+    }
+}
+
+/// Groups and how they are found.
+#[derive(Debug)]
+pub(crate) struct GroupTable {
+    keys: StoredKeys,
+    finder: Finder,
+    thresholds: Thresholds,
+    /// Whether the last key column is the set of queries that a row is for.
+    has_sets: bool,
+    new: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Finder {
+    /// Nothing was looked up yet.
+    Undecided,
+    /// No keys: one group, which is always there.
+    Single,
+    Dense(DenseGroups),
+    Direct(DirectGroups),
+    /// One integer and a set.
+    Paired(PairedGroups),
+    Hashed(HashedGroups),
+}
+
+impl GroupTable {
+    /// No groups yet, of so many key columns; without any, the one group.
+    pub(crate) fn new(column_count: usize, thresholds: Thresholds) -> Self {
+        let finder = if column_count == 0 { Finder::Single } else { Finder::Undecided };
+        Self { keys: StoredKeys::new(column_count), finder, thresholds, has_sets: false, new: Vec::new() }
+    }
+
+    /// The same; `has_sets`: whether the last key column is the set of queries that a row is for.
+    pub(crate) fn with_sets(column_count: usize, has_sets: bool, thresholds: Thresholds) -> Self {
+        Self { has_sets, ..Self::new(column_count, thresholds) }
+    }
+
+    /// The same, found by hash from the beginning: for keys that hashes have scattered.
+    pub(crate) fn hashed(column_count: usize, thresholds: Thresholds) -> Self {
+        let mut table = Self::new(column_count, thresholds);
+        if column_count > 0 {
+            table.finder = Finder::Hashed(HashedGroups::of_keys(&table.keys));
+        }
+        table
+    }
+
+    /// The groups of these keys, each there once. Nothing is looked up.
+    pub(crate) fn of_keys(columns: Vec<Vector>, thresholds: Thresholds) -> Self {
+        Self {
+            keys: StoredKeys::of_columns(columns),
+            finder: Finder::Undecided,
+            thresholds,
+            has_sets: false,
+            new: Vec::new(),
+        }
+    }
+
+    /// Replaces `groups` by the groups of the rows.
+    ///
+    /// # Errors
+    /// When there are more groups than numbers.
+    pub(crate) fn find(
+        &mut self,
+        keys: &[Arc<Vector>],
+        row_count: usize,
+        groups: &mut Vec<u32>,
+    ) -> Result<(), ExecError> {
+        if self.keys.count() + row_count > GROUPS_MAX {
+            return Err(too_many_groups());
+        }
+        if matches!(self.finder, Finder::Undecided) && row_count > 0 {
+            self.finder = self.decide(keys);
+        }
+        let is_found = self.find_without_hashing(keys, row_count, groups)
+            || self.pair_up() && self.find_without_hashing(keys, row_count, groups);
+        if !is_found {
+            self.finder = Finder::Hashed(HashedGroups::of_keys(&self.keys));
+        }
+        if let Finder::Hashed(hashed) = &mut self.finder {
+            hashed.find(keys, row_count, &mut self.keys, groups);
+        }
+        Ok(())
+    }
+
+    /// False when the way taken so far does not suffice.
+    fn find_without_hashing(&mut self, keys: &[Arc<Vector>], row_count: usize, groups: &mut Vec<u32>) -> bool {
+        let (group_count, new) = (self.keys.count(), &mut self.new);
+        new.clear();
+        let found = match &mut self.finder {
+            Finder::Hashed(_) => return true,
+            Finder::Single | Finder::Undecided => {
+                groups.clear();
+                groups.resize(row_count, 0);
+                true
+            }
+            Finder::Dense(dense) => dense.find(keys, row_count, group_count, groups, new),
+            Finder::Direct(direct) => {
+                integers(&keys[0]).is_some_and(|values| direct.find(&values, keys[0].valid(), group_count, groups, new))
+            }
+            Finder::Paired(paired) => find_paired(paired, keys, group_count, groups, new),
+        };
+        if found {
+            self.keys.append(keys, &self.new);
+        }
+        found
+    }
+
+    /// Goes from few values to any, of one integer and a set; false where this is no way.
+    fn pair_up(&mut self) -> bool {
+        if !self.has_sets || self.keys.columns().len() != 2 || !matches!(self.finder, Finder::Dense(_)) {
+            return false;
+        }
+        let mut paired = PairedGroups::new(self.thresholds.direct_slots);
+        let keys: Vec<Arc<Vector>> = self.keys.columns().iter().cloned().map(Arc::new).collect();
+        // Each is there once, so the groups keep their numbers.
+        let is_found = find_paired(&mut paired, &keys, 0, &mut Vec::new(), &mut Vec::new());
+        if is_found {
+            self.finder = Finder::Paired(paired);
+        }
+        is_found
+    }
+
+    fn decide(&self, keys: &[Arc<Vector>]) -> Finder {
+        match keys[0].values() {
+            Values::Int(_) | Values::Int128(_) if keys.len() == 1 => {
+                Finder::Direct(DirectGroups::new(self.thresholds.direct_slots))
+            }
+            _ => Finder::Dense(DenseGroups::new(keys.len(), self.thresholds.dense_index_bits)),
+        }
+    }
+
+    /// Whether groups are found by hashing.
+    pub(crate) fn is_hashed(&self) -> bool {
+        matches!(self.finder, Finder::Hashed(_))
+    }
+
+    /// Number of groups.
+    pub(crate) fn group_count(&self) -> usize {
+        if matches!(self.finder, Finder::Single) { 1 } else { self.keys.count() }
+    }
+
+    /// The key columns: row g is the key of group g.
+    pub(crate) fn keys(&self) -> &[Vector] {
+        self.keys.columns()
+    }
+
+    /// Nothing is looked up any more; only the keys stay.
+    pub(crate) fn finish(&mut self) {
+        self.keys.shrink();
+        if !matches!(self.finder, Finder::Single) {
+            self.finder = Finder::Undecided;
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let finder = match &self.finder {
+            Finder::Undecided | Finder::Single => 0,
+            Finder::Dense(dense) => dense.bytes(),
+            Finder::Direct(direct) => direct.bytes(),
+            Finder::Paired(paired) => paired.bytes(),
+            Finder::Hashed(hashed) => hashed.bytes(),
+        };
+        self.keys.bytes() + finder
+    }
+}
+
+fn find_paired(
+    paired: &mut PairedGroups,
+    keys: &[Arc<Vector>],
+    group_count: usize,
+    groups: &mut Vec<u32>,
+    new: &mut Vec<u32>,
+) -> bool {
+    let sets = integers(&keys[1]).expect("sets are integers");
+    let found = |values: Cow<'_, [i64]>| paired.find(&values, keys[0].valid(), &sets, group_count, groups, new);
+    integers(&keys[0]).is_some_and(found)
+}
+
+/// The integers of a vector, if all fit 64 bits.
+fn integers(vector: &Vector) -> Option<Cow<'_, [i64]>> {
+    match vector.values() {
+        Values::Int(values) => Some(Cow::Borrowed(values)),
+        Values::Int128(values) => narrow(values, vector.valid()).map(Cow::Owned),
+        _ => None,
+    }
+}
+
+/// The values as 64 bits, if all that are not null fit.
+pub(crate) fn narrow(values: &[i128], valid: Option<&[bool]>) -> Option<Vec<i64>> {
+    let narrowed = values.iter().enumerate().map(|(row, value)| match i64::try_from(*value) {
+        Err(_) if valid.is_some_and(|valid| !valid[row]) => Some(0),
+        narrowed => narrowed.ok(),
+    });
+    narrowed.collect()
+}
+
+pub(crate) fn too_many_groups() -> ExecError {
+    let reason = format!("{GROUPS_MAX} groups are the most");
+    ExecError::Memory(MemoryExceeded { operator: "aggregation", asked: ByteSize(0), reason })
+}

@@ -1,0 +1,14 @@
+//! The groups of several workers, and of files, brought together.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `partition_order` | a worker's groups in the order of the partitions of their hashes |
+//! | `merge` | partitions of all workers, merged by several threads |
+//! | `spilled_groups` | groups in temporary files, with what was accumulated so far |
+//! | `set_refinement`, `atom_groups` | groups of key and query set made disjoint at the end of a shared pass |
+
+pub(crate) mod atom_groups;
+pub(crate) mod merge;
+pub(crate) mod partition_order;
+pub(crate) mod set_refinement;
+pub(crate) mod spilled_groups;

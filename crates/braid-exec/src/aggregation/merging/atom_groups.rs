@@ -1,0 +1,245 @@
+//! The groups of one partition when many queries share it: for each key, one group for each atom of the sets that it was
+//! met with.
+//!
+//! Workers have a group for each key and set. Here the keys alone are found, and then what sets each has. Nearly all keys
+//! have one set, whatever the worker: their only group is for that set. The others' sets are cut into atoms
+//! ([`Refinement`]), and what a worker has for a set goes into the group of each of its atoms.
+//!
+//! Without keys every query has a row of results, also without rows: as if everybody had been met, without anything
+//! accumulated.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::merge::MERGED_ROWS;
+use super::set_refinement::{Refinement, Refinements};
+use crate::aggregation::OPERATOR;
+use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, Thresholds, too_many_groups};
+use crate::query_sets::set_calculator::{set_column, sets_of};
+use crate::values::multiplicative_hasher::NumbersMap;
+use crate::values::vector::Vector;
+use crate::{ExecError, Reservation, SetNumber};
+
+/// Not refined, since there is one set.
+const WHOLE: u32 = u32::MAX;
+
+/// The keys of a partition, and the sets of each.
+#[derive(Debug)]
+pub(crate) struct MetSets {
+    keys: GroupTable,
+    /// By worker, the keys and sets of its groups in the partition.
+    parts: Vec<Part>,
+    /// By key.
+    first: Vec<SetNumber>,
+    /// Keys with the sets that they have beside their first.
+    others: Vec<(u32, SetNumber)>,
+    reservation: Reservation,
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    keys: Vec<u32>,
+    sets: Vec<SetNumber>,
+}
+
+/// Which groups there are, and which of them a worker's groups go to.
+#[derive(Debug)]
+pub(crate) struct AtomGroups {
+    parts: Vec<Part>,
+    /// By key, its first group. Empty when each key has one, of the same number.
+    begins: Vec<u32>,
+    /// By key, which refinement, or `WHOLE`.
+    refined: Vec<u32>,
+    refinements: Vec<Arc<Refinement>>,
+    /// Bytes beside those of one worker's targets.
+    bytes: usize,
+    reservation: Reservation,
+}
+
+/// The groups that rows go to.
+#[derive(Debug)]
+pub(crate) struct Targets {
+    groups: Vec<u32>,
+    /// Where each row's groups end; empty when each has one.
+    ends: Vec<u32>,
+}
+
+impl MetSets {
+    /// No keys yet. `is_scattered`: hashes have chosen the keys.
+    pub(crate) fn new(key_count: usize, is_scattered: bool, thresholds: Thresholds, refinements: &Refinements) -> Self {
+        let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
+        Self {
+            keys: new(key_count, thresholds),
+            parts: Vec::new(),
+            first: if key_count == 0 { vec![SetNumber::EVERYBODY] } else { Vec::new() },
+            others: Vec::new(),
+            reservation: Reservation::new(refinements.budget().clone(), OPERATOR),
+        }
+    }
+
+    /// Adds some groups of the next worker; the last of its key columns is the set.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn add(&mut self, keys: &[Vector], rows: &[u32]) -> Result<(), ExecError> {
+        let (sets, keys) = keys.split_last().expect("the set is the last key");
+        let mut part = Part { keys: Vec::with_capacity(rows.len()), sets: sets_of(&sets.take(rows)) };
+        let mut found = Vec::new();
+        for rows in rows.chunks(MERGED_ROWS) {
+            let keys: Vec<Arc<Vector>> = keys.iter().map(|key| Arc::new(key.take(rows))).collect();
+            self.keys.find(&keys, rows.len(), &mut found)?;
+            part.keys.extend_from_slice(&found);
+        }
+        self.first.resize(self.keys.group_count(), SetNumber::NOBODY);
+        for (key, set) in part.keys.iter().zip(&part.sets) {
+            debug_assert_ne!(*set, SetNumber::NOBODY, "rows that nobody wants are not passed on");
+            let first = &mut self.first[*key as usize];
+            if *first == SetNumber::NOBODY {
+                *first = *set;
+            } else if first != set {
+                self.others.push((*key, *set));
+            }
+        }
+        self.parts.push(part);
+        self.reservation.resize(self.bytes())
+    }
+
+    fn bytes(&self) -> usize {
+        let parts: usize = self.parts.iter().map(|part| part.keys.len() * 8).sum();
+        self.keys.bytes() + parts + self.first.capacity() * 4 + self.others.capacity() * 8
+    }
+
+    /// The groups, and their keys, the sets last.
+    ///
+    /// # Errors
+    /// When there is not enough memory, or there are more groups than numbers.
+    pub(crate) fn refine(mut self, refinements: &Refinements) -> Result<(AtomGroups, Vec<Vector>), ExecError> {
+        self.others.sort_unstable();
+        self.others.dedup();
+        if self.others.is_empty() {
+            let keys = self.keys.keys().iter().cloned().chain([set_column(&self.first)]).collect();
+            let Self { parts, reservation, .. } = self;
+            let (begins, refined, refinements, bytes) = (Vec::new(), Vec::new(), Vec::new(), reservation.held());
+            return Ok((AtomGroups { parts, begins, refined, refinements, bytes, reservation }, keys));
+        }
+        let (refined, refinements) = self.refine_keys(refinements)?;
+        let atoms = |refined: u32| refinements.get(refined as usize).map_or(1, |refined| refined.atoms().len());
+        let group_count: usize = refined.iter().map(|refined| atoms(*refined)).sum();
+        if group_count > GROUPS_MAX {
+            return Err(too_many_groups());
+        }
+        // A key, a set and its column for each group; a first group and a refinement for each key.
+        self.reservation.resize(self.bytes() + group_count * (4 + 4 + 8) + refined.len() * (4 + 4))?;
+        let (mut key_rows, mut sets) = (Vec::with_capacity(group_count), Vec::with_capacity(group_count));
+        let mut begins = Vec::with_capacity(refined.len());
+        for (key, refined) in (0..).zip(&refined) {
+            begins.push(key_rows.len() as u32);
+            match refinements.get(*refined as usize) {
+                None => sets.push(self.first[key as usize]),
+                Some(refinement) => sets.extend_from_slice(refinement.atoms()),
+            }
+            key_rows.resize(sets.len(), key);
+        }
+        let keys = self.keys.keys().iter().map(|key| key.take(&key_rows)).chain([set_column(&sets)]).collect();
+        let Self { parts, reservation, .. } = self;
+        let bytes = reservation.held();
+        Ok((AtomGroups { parts, begins, refined, refinements, bytes, reservation }, keys))
+    }
+
+    /// By key its refinement's position, and the refinements.
+    fn refine_keys(&self, refinements: &Refinements) -> Result<(Vec<u32>, Vec<Arc<Refinement>>), ExecError> {
+        let mut of_key = vec![WHOLE; self.first.len()];
+        let mut positions: NumbersMap<Vec<SetNumber>, u32> = NumbersMap::default();
+        let mut used = Vec::new();
+        let mut sets: Vec<SetNumber> = Vec::new();
+        for others in self.others.chunk_by(|(a, _), (b, _)| a == b) {
+            let key = others[0].0 as usize;
+            sets.clear();
+            sets.push(self.first[key]);
+            sets.extend(others.iter().map(|(_, set)| *set));
+            sets.sort_unstable();
+            of_key[key] = match positions.get(&sets) {
+                Some(position) => *position,
+                None => {
+                    used.push(refinements.of_sets(&sets)?);
+                    positions.insert(sets.clone(), used.len() as u32 - 1);
+                    used.len() as u32 - 1
+                }
+            };
+        }
+        Ok((of_key, used))
+    }
+}
+
+impl AtomGroups {
+    /// The groups that a worker's groups go to, in the order in which they were added. To be asked for once.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn targets(&mut self, worker: usize) -> Result<Targets, ExecError> {
+        let Part { keys, sets } = std::mem::take(&mut self.parts[worker]);
+        if self.begins.is_empty() {
+            return Ok(Targets { groups: keys, ends: Vec::new() });
+        }
+        let atoms = |key: u32, set: SetNumber| {
+            let refinement = self.refinements.get(self.refined[key as usize] as usize);
+            refinement.map_or(&[0][..], |refinement| refinement.atoms_of(set))
+        };
+        let rows = || keys.iter().copied().zip(sets.iter().copied());
+        let target_count: usize = rows().map(|(key, set)| atoms(key, set).len()).sum();
+        if target_count > u32::MAX as usize {
+            return Err(too_many_groups());
+        }
+        // A group and a row for each; where they end.
+        self.reservation.resize(self.bytes + target_count * (4 + 4) + keys.len() * 4)?;
+        let (mut groups, mut ends) = (Vec::with_capacity(target_count), Vec::with_capacity(keys.len()));
+        for (key, set) in rows() {
+            let begin = self.begins[key as usize];
+            groups.extend(atoms(key, set).iter().map(|atom| begin + atom));
+            ends.push(groups.len() as u32);
+        }
+        Ok(Targets { groups, ends })
+    }
+}
+
+impl Targets {
+    /// Each of the rows goes to the one group at its place.
+    pub(crate) fn one_each(groups: Vec<u32>) -> Self {
+        Self { groups, ends: Vec::new() }
+    }
+
+    /// The groups of all rows, one row after the other.
+    pub(crate) fn groups(&self) -> &[u32] {
+        &self.groups
+    }
+
+    /// The rows, each as often as it has groups.
+    pub(crate) fn rows<'a>(&self, rows: &'a [u32]) -> Cow<'a, [u32]> {
+        if self.ends.is_empty() {
+            return Cow::Borrowed(rows);
+        }
+        let mut repeated = Vec::with_capacity(self.groups.len());
+        for (row, end) in rows.iter().zip(&self.ends) {
+            repeated.resize(*end as usize, *row);
+        }
+        Cow::Owned(repeated)
+    }
+
+    /// Items that belong to rows, given the places of these: their groups, and each item as often as it has groups.
+    pub(crate) fn follow<'a>(&self, places: impl Iterator<Item = u32>, items: &'a [u32]) -> (Vec<u32>, Cow<'a, [u32]>) {
+        if self.ends.is_empty() {
+            return (places.map(|place| self.groups[place as usize]).collect(), Cow::Borrowed(items));
+        }
+        let (mut groups, mut repeated) = (Vec::new(), Vec::new());
+        for (place, item) in places.zip(items) {
+            groups.extend_from_slice(self.of_place(place as usize));
+            repeated.resize(groups.len(), *item);
+        }
+        (groups, Cow::Owned(repeated))
+    }
+
+    fn of_place(&self, place: usize) -> &[u32] {
+        let begin = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.groups[begin as usize..self.ends[place] as usize]
+    }
+}

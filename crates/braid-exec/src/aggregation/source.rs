@@ -1,0 +1,208 @@
+//! The hash aggregation in pipelines: the sink that groups rows, the source of the groups.
+//!
+//! The source's morsels are partitions of the groups. Merging what the workers have found in one is part of reading it,
+//! so it happens on all cores, and on the way to the operators behind.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use braid_base::VECTOR_ROWS;
+use futures::future::BoxFuture;
+
+use crate::aggregation::{Aggregation, AggregationSpec, AggregationWorker, LeavingGroups, SpilledGroups};
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Sink, Source, StartedSource};
+use crate::runtime::result_rows::ResultRows;
+use crate::spill::WorkerMemory;
+use crate::{Batch, ExecError};
+
+/// Groups one worker's rows.
+pub(crate) struct AggregationSink {
+    worker: AggregationWorker,
+    spilling: Option<Spilling>,
+}
+
+/// Where a worker's groups go when they are too many.
+pub(crate) struct Spilling {
+    groups: Arc<SpilledGroups>,
+    memory: WorkerMemory,
+    /// Whether they are.
+    is_full: bool,
+}
+
+impl AggregationSink {
+    /// A sink for a worker.
+    pub(crate) fn new(worker: AggregationWorker) -> Self {
+        Self { worker, spilling: None }
+    }
+
+    /// A sink whose groups may go to a file.
+    pub(crate) fn spilling(mut worker: AggregationWorker, groups: Arc<SpilledGroups>, memory: WorkerMemory) -> Self {
+        worker.let_leave(memory.part());
+        Self { worker, spilling: Some(Spilling { groups, memory, is_full: false }) }
+    }
+
+    /// Notes what the worker holds after it took more; when there was no memory for it, all groups leave.
+    pub(crate) fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
+        let Some(spilling) = &mut self.spilling else { return taken };
+        spilling.is_full |= spilling.memory.is_full(self.worker.bytes());
+        let taken = match taken {
+            Err(ExecError::Memory(_)) => {
+                spilling.groups.wait_for_writes()?;
+                self.worker.reserve()
+            }
+            taken => taken,
+        };
+        match taken {
+            Err(ExecError::Memory(_)) if spilling.memory.is_worth_writing() => {
+                let mut leaving = self.begin_to_leave().expect("there is a file");
+                while leaving.write_next(&self.spilled())? {}
+                Ok(())
+            }
+            taken => taken,
+        }
+    }
+
+    fn spilled(&self) -> Arc<SpilledGroups> {
+        self.spilling.as_ref().expect("there is a file").groups.clone()
+    }
+
+    fn begin_to_leave(&mut self) -> Option<LeavingGroups> {
+        let spilling = self.spilling.as_mut()?;
+        let leaving = self.worker.leave();
+        spilling.memory.is_full(0);
+        spilling.is_full = false;
+        Some(leaving)
+    }
+
+    /// Writes all groups, if there are any.
+    pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
+        if !self.worker.has_groups() {
+            return Ok(());
+        }
+        let Some(mut leaving) = self.begin_to_leave() else { return Ok(()) };
+        let spilled = self.spilled();
+        while leaving.write_next(&spilled)? {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// The same, if they are too many.
+    pub(crate) async fn leave_if_full(&mut self) -> Result<(), ExecError> {
+        if Sink::is_ready(self) { Ok(()) } else { self.leave().await }
+    }
+
+    pub(crate) fn worker_mut(&mut self) -> &mut AggregationWorker {
+        &mut self.worker
+    }
+
+    /// The worker, and what is counted of its memory.
+    pub(crate) fn into_parts(self) -> (AggregationWorker, Option<WorkerMemory>) {
+        (self.worker, self.spilling.map(|spilling| spilling.memory))
+    }
+}
+
+impl Sink for AggregationSink {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        let taken = self.worker.consume(&mut batch);
+        self.settle(taken)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.spilling.as_ref().is_none_or(|spilling| !spilling.is_full)
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(self.leave())
+    }
+}
+
+/// The groups of all workers.
+pub(crate) struct AggregationSource {
+    groups: Arc<Aggregation>,
+}
+
+impl AggregationSource {
+    pub(crate) fn new(spec: Arc<AggregationSpec>, sinks: Vec<AggregationSink>) -> Result<Self, ExecError> {
+        let workers = sinks.into_iter().map(|sink| sink.worker).collect();
+        Ok(Self { groups: Arc::new(Aggregation::of_workers(spec, workers)?) })
+    }
+}
+
+impl fmt::Debug for AggregationSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Source for AggregationSource {
+    fn worker_count_max(&self) -> usize {
+        self.groups.partition_count()
+    }
+
+    fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
+        Arc::new(Arc::new(StartedGroups { groups: self.groups.clone(), next: AtomicUsize::new(0) }))
+    }
+
+    fn describe(&self) -> String {
+        "groups".to_owned()
+    }
+}
+
+struct StartedGroups {
+    groups: Arc<Aggregation>,
+    next: AtomicUsize,
+}
+
+impl StartedSource for Arc<StartedGroups> {
+    fn feed(&self) -> Box<dyn Feed> {
+        Box::new(self.clone())
+    }
+}
+
+impl Feed for Arc<StartedGroups> {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
+        let partition = self.next.fetch_add(1, Ordering::Relaxed);
+        let morsel = (partition < self.groups.partition_count())
+            .then(|| Box::new(Partition::new(self.groups.clone(), partition)) as Box<dyn Morsel>);
+        Box::pin(std::future::ready(Ok(morsel)))
+    }
+}
+
+/// The groups of a partition.
+pub(crate) struct Partition {
+    groups: Arc<Aggregation>,
+    partition: usize,
+    rows: Option<Arc<ResultRows>>,
+    next: usize,
+}
+
+impl Partition {
+    pub(crate) fn new(groups: Arc<Aggregation>, partition: usize) -> Self {
+        Self { groups, partition, rows: None, next: 0 }
+    }
+}
+
+impl Morsel for Partition {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        let rows = match &self.rows {
+            Some(rows) => rows.clone(),
+            None => {
+                let columns = self.groups.partition(self.partition)?;
+                let row_count = columns.first().map_or(0, crate::Vector::len);
+                self.rows.insert(Arc::new(ResultRows::new(row_count, columns))).clone()
+            }
+        };
+        let end = (self.next + VECTOR_ROWS).min(rows.row_count());
+        if self.next == end {
+            return Ok(None);
+        }
+        let numbers: Vec<u32> = (self.next as u32..end as u32).collect();
+        self.next = end;
+        let mut batch = Batch::new(numbers.len());
+        let column_count = rows.columns().len();
+        batch.push_deferred(rows, numbers, 0..column_count);
+        Ok(Some(batch))
+    }
+}

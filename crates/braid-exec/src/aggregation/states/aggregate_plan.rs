@@ -1,0 +1,90 @@
+//! What is accumulated for a query's aggregates, so that several may read the same.
+//!
+//! Aggregates of the same rows (all, or those of one filter, or the distinct values of one argument) share a count of
+//! these rows; those of the same argument share its sum, its extremes and its nulls. `sum(x)`, `avg(x)` and `count(x)`
+//! cost one addition a row.
+
+use crate::aggregation::{AggregateCall, AggregateFunction, AggregationSpec};
+
+/// What is accumulated, and where each aggregate's result comes from.
+#[derive(Debug, Default)]
+pub(crate) struct AggregatePlan {
+    pub(crate) inputs: Vec<InputPlan>,
+    pub(crate) results: Vec<ResultPlan>,
+}
+
+/// Some rows that are counted and whose arguments are accumulated.
+#[derive(Debug)]
+pub(crate) struct InputPlan {
+    /// Only rows where this column is true.
+    pub(crate) filter: Option<usize>,
+    /// Only one row of each group for each value of its one argument.
+    pub(crate) distinct: bool,
+    pub(crate) arguments: Vec<ArgumentPlan>,
+}
+
+/// What is accumulated of an argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArgumentPlan {
+    pub(crate) column: usize,
+    pub(crate) sum: bool,
+    pub(crate) least: bool,
+    pub(crate) greatest: bool,
+}
+
+/// Where a result comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResultPlan {
+    pub(crate) function: AggregateFunction,
+    pub(crate) input: usize,
+    /// Position among the input's arguments.
+    pub(crate) argument: usize,
+}
+
+impl AggregatePlan {
+    /// Plans for a query. Panics when an aggregate lacks an argument that it needs.
+    pub(crate) fn new(spec: &AggregationSpec) -> Self {
+        let mut plan = Self::default();
+        for call in &spec.aggregates {
+            let result = plan.add(call);
+            plan.results.push(result);
+        }
+        plan
+    }
+
+    fn add(&mut self, call: &AggregateCall) -> ResultPlan {
+        use AggregateFunction as F;
+        let function = call.function;
+        let extreme = matches!(function, F::Minimum | F::Maximum | F::BoolAnd | F::BoolOr);
+        if function == F::CountRows {
+            return ResultPlan { function, input: self.input(call.filter, None), argument: 0 };
+        }
+        let column = call.argument.expect("the plan gives an argument to each aggregate but a count of rows");
+        // An extreme of the distinct values is one of the values.
+        let input = self.input(call.filter, (call.distinct && !extreme).then_some(column));
+        let arguments = &mut self.inputs[input].arguments;
+        let argument = arguments.iter().position(|argument| argument.column == column).unwrap_or_else(|| {
+            arguments.push(ArgumentPlan { column, sum: false, least: false, greatest: false });
+            arguments.len() - 1
+        });
+        let needs = &mut arguments[argument];
+        needs.sum |= matches!(function, F::Sum | F::Average(_));
+        needs.least |= matches!(function, F::Minimum | F::BoolAnd);
+        needs.greatest |= matches!(function, F::Maximum | F::BoolOr);
+        ResultPlan { function, input, argument }
+    }
+
+    /// The input of these rows; added if it is not there.
+    fn input(&mut self, filter: Option<usize>, distinct: Option<usize>) -> usize {
+        let same = |input: &InputPlan| {
+            let values_of = input.distinct.then(|| input.arguments[0].column);
+            input.filter == filter && values_of == distinct
+        };
+        self.inputs.iter().position(same).unwrap_or_else(|| {
+            let argument = |column| ArgumentPlan { column, sum: false, least: false, greatest: false };
+            let arguments = distinct.into_iter().map(argument).collect();
+            self.inputs.push(InputPlan { filter, distinct: distinct.is_some(), arguments });
+            self.inputs.len() - 1
+        })
+    }
+}

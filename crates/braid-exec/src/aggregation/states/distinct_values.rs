@@ -1,0 +1,112 @@
+//! The distinct values of an argument in each group: what `count(DISTINCT x)` and its like are computed from.
+//!
+//! They are groups themselves, of the pairs of outer group and value. Nothing is accumulated before all pairs are known,
+//! so a pair that several workers met is merged away like any other group.
+
+use std::sync::Arc;
+
+use crate::ExecError;
+use crate::aggregation::groups::group_table::{GroupTable, Thresholds};
+use crate::values::vector::{Values, Vector};
+
+/// Pairs of another worker that are looked up at once.
+const MERGED_ROWS: usize = 1024;
+
+/// Pairs of group and value, each once.
+#[derive(Debug)]
+pub(crate) struct DistinctValues {
+    /// Key columns: the group, unless there is only one, and the value.
+    pairs: GroupTable,
+    has_groups: bool,
+    scratch: Vec<u32>,
+}
+
+impl DistinctValues {
+    /// No values yet. `has_groups`: whether there can be another group than 0; `is_scattered`: whether values come as their
+    /// hashes have scattered them.
+    pub(crate) fn new(has_groups: bool, is_scattered: bool, thresholds: Thresholds) -> Self {
+        let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
+        Self { pairs: new(1 + usize::from(has_groups), thresholds), has_groups, scratch: Vec::new() }
+    }
+
+    /// Whether there can be another group than 0.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.has_groups
+    }
+
+    /// Adds the values that are not null to the groups of their rows.
+    ///
+    /// # Errors
+    /// When there are more pairs than numbers.
+    pub(crate) fn add(&mut self, groups: &[u32], values: &Arc<Vector>) -> Result<(), ExecError> {
+        match values.valid().filter(|valid| valid.contains(&false)) {
+            None => self.add_valid(groups, values.clone()),
+            Some(valid) => {
+                let rows: Vec<u32> = (0..valid.len() as u32).filter(|row| valid[*row as usize]).collect();
+                let groups: Vec<u32> = rows.iter().map(|row| groups[*row as usize]).collect();
+                self.add_valid(&groups, Arc::new(values.take(&rows)))
+            }
+        }
+    }
+
+    fn add_valid(&mut self, groups: &[u32], values: Arc<Vector>) -> Result<(), ExecError> {
+        if groups.is_empty() {
+            return Ok(());
+        }
+        if self.has_groups {
+            let groups_column = Vector::integers(groups.iter().map(|group| i64::from(*group)).collect());
+            self.pairs.find(&[Arc::new(groups_column), values], groups.len(), &mut self.scratch)
+        } else {
+            self.pairs.find(&[values], groups.len(), &mut self.scratch)
+        }
+    }
+
+    /// Number of pairs.
+    pub(crate) fn count(&self) -> usize {
+        self.pairs.group_count()
+    }
+
+    /// The group of each pair.
+    pub(crate) fn groups(&self) -> Vec<u32> {
+        (0..self.count()).map(|pair| self.group(pair)).collect()
+    }
+
+    /// The groups of some pairs.
+    pub(crate) fn groups_at<'a>(&'a self, pairs: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        pairs.iter().map(|pair| self.group(*pair as usize))
+    }
+
+    fn group(&self, pair: usize) -> u32 {
+        match self.pairs.keys()[0].values() {
+            _ if !self.has_groups => 0,
+            Values::Int(groups) => groups[pair] as u32,
+            _ => unreachable!("groups were added as integers"),
+        }
+    }
+
+    /// Adds pairs of another worker: these rows of its values, and the group that each now belongs to.
+    ///
+    /// # Errors
+    /// When there are more pairs than numbers.
+    pub(crate) fn merge(&mut self, groups: &[u32], values: &Vector, rows: &[u32]) -> Result<(), ExecError> {
+        for (groups, rows) in groups.chunks(MERGED_ROWS).zip(rows.chunks(MERGED_ROWS)) {
+            self.add_valid(groups, Arc::new(values.take(rows)))?;
+        }
+        Ok(())
+    }
+
+    /// The value of each pair.
+    pub(crate) fn values(&self) -> &Vector {
+        &self.pairs.keys()[usize::from(self.has_groups)]
+    }
+
+    /// Nothing is added any more.
+    pub(crate) fn finish(&mut self) {
+        self.pairs.finish();
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pairs.bytes()
+    }
+}

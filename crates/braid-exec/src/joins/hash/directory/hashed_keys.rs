@@ -1,0 +1,332 @@
+//! Keys found by their hashes: open addressing over row numbers, at most half full.
+//!
+//! A slot holds half of the hash beside the row, so that what is compared is nearly always equal. Of rows with equal
+//! keys only the first has a slot; it gives the group its number.
+
+use std::sync::Arc;
+
+use crate::Vector;
+use crate::joins::hash::directory::key_addresses::NO_ADDRESS;
+use crate::joins::hash::probe::key_equality::RowPairs;
+use crate::values::key_hashes::HashSeed;
+use crate::values::vector::NO_ROW;
+
+/// The half of a hash that a slot holds. The slot's place comes from the other half's low end.
+pub(crate) const TAG: u64 = 0xFFFF_FFFF_0000_0000;
+
+/// Slots: a tag in the high half; row + 1 in the low half, zero where the slot is empty.
+struct Slots {
+    slots: Vec<u64>,
+}
+
+impl Slots {
+    fn new(row_count: usize) -> Self {
+        Self { slots: vec![0; slot_count(row_count)] }
+    }
+
+    /// The place after this one.
+    #[inline]
+    fn after(&self, place: usize) -> usize {
+        (place + 1) & (self.slots.len() - 1)
+    }
+
+    /// From `place` on, the first slot that is empty or has the hash's tag: its place and row, [`NO_ROW`] when empty.
+    #[inline]
+    fn next(&self, hash: u64, mut place: usize) -> (usize, u32) {
+        place &= self.slots.len() - 1;
+        loop {
+            let slot = self.slots[place];
+            if slot == 0 || (slot ^ hash) & TAG == 0 {
+                return (place, (slot as u32).wrapping_sub(1));
+            }
+            place = self.after(place);
+        }
+    }
+
+    fn set(&mut self, place: usize, hash: u64, row: u32) {
+        self.slots[place] = slot(hash, row);
+    }
+}
+
+/// What the slot of a row holds.
+#[inline]
+pub(crate) fn slot(hash: u64, row: u32) -> u64 {
+    hash & TAG | u64::from(row + 1)
+}
+
+/// Slots of so many rows: a power of two.
+pub(crate) fn slot_count(row_count: usize) -> usize {
+    (row_count * 2).next_power_of_two().max(2)
+}
+
+/// Rows by the hash of their addresses.
+pub(crate) struct HashedAddresses {
+    slots: Slots,
+    seed: HashSeed,
+    /// Whether addresses fit a slot: they are the tags then, and what a slot says is certain.
+    is_exact: bool,
+    /// Of each row; [`NO_ADDRESS`] of those without.
+    addresses: Vec<u64>,
+}
+
+impl HashedAddresses {
+    /// Bytes that so many rows take.
+    pub(crate) fn bytes(row_count: usize) -> usize {
+        slot_count(row_count) * 8 + row_count * 8
+    }
+
+    /// Whether addresses below `address_count` fit a slot.
+    pub(crate) fn are_exact(address_count: u64) -> bool {
+        // An address of 32 ones would look like none.
+        address_count <= u64::from(u32::MAX)
+    }
+
+    /// No rows yet, of so many with addresses below `address_count`.
+    pub(crate) fn new(row_count: usize, address_count: u64) -> Self {
+        Self {
+            slots: Slots::new(row_count),
+            seed: HashSeed::of_process(),
+            is_exact: Self::are_exact(address_count),
+            addresses: Vec::with_capacity(row_count),
+        }
+    }
+
+    /// From slots that were filled elsewhere, and the addresses of all rows.
+    pub(crate) fn of_slots(slots: Vec<u64>, addresses: Vec<u64>, address_count: u64) -> Self {
+        let is_exact = Self::are_exact(address_count);
+        Self { slots: Slots { slots }, seed: HashSeed::of_process(), is_exact, addresses }
+    }
+
+    /// Of all rows.
+    pub(crate) fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// Adds the next rows, and says in `groups` which their groups are.
+    pub(crate) fn insert(&mut self, addresses: &[u64], groups: &mut Vec<u32>) {
+        groups.clear();
+        for address in addresses {
+            let row = self.addresses.len() as u32;
+            self.addresses.push(*address);
+            groups.push(if *address == NO_ADDRESS { NO_ROW } else { self.insert_row(*address, row) });
+        }
+    }
+
+    /// Adds a row whose address is known; its group.
+    pub(crate) fn insert_row(&mut self, address: u64, row: u32) -> u32 {
+        let (place, group) = self.look_up(address);
+        if group != NO_ROW {
+            return group;
+        }
+        let tag = address_tag(self.is_exact, address, self.seed.hash(address));
+        self.slots.set(place, tag, row);
+        row
+    }
+
+    /// The place and group of an address; an empty place and [`NO_ROW`] if there is none.
+    fn look_up(&self, address: u64) -> (usize, u32) {
+        let hash = self.seed.hash(address);
+        let tag = address_tag(self.is_exact, address, hash);
+        let mut place = hash as usize;
+        loop {
+            let (found, group) = self.slots.next(tag, place);
+            if group == NO_ROW || self.is_exact || self.addresses[group as usize] == address {
+                return (found, group);
+            }
+            place = self.slots.after(found);
+        }
+    }
+
+    /// The group of each address, [`NO_ROW`] for none. `active` is room for positions.
+    pub(crate) fn find(&self, addresses: &[u64], active: &mut Vec<u32>, groups: &mut Vec<u32>) {
+        groups.clear();
+        groups.resize(addresses.len(), NO_ROW);
+        if self.is_exact {
+            self.find_tags(addresses, active, groups, |address, _| address << 32);
+        } else {
+            self.find_tags(addresses, active, groups, |_, hash| hash);
+            self.correct(addresses, groups);
+        }
+    }
+
+    /// In rounds of one slot for each that still looks, without branches on what is found: hits and misses come in no
+    /// order that a processor could predict.
+    #[inline]
+    fn find_tags(&self, addresses: &[u64], active: &mut Vec<u32>, groups: &mut [u32], tag: impl Fn(u64, u64) -> u64) {
+        let slots = self.slots.slots.as_slice();
+        let look = |address: u64, round: usize| {
+            let hash = self.seed.hash(address);
+            let slot = slots[(hash as usize).wrapping_add(round) & (slots.len() - 1)];
+            let is_found = (slot ^ tag(address, hash)) & TAG == 0 && slot != 0;
+            (if is_found { (slot as u32).wrapping_sub(1) } else { NO_ROW }, slot != 0 && !is_found)
+        };
+        active.resize(addresses.len(), 0);
+        let mut count = 0;
+        for (at, (address, group)) in addresses.iter().zip(groups.iter_mut()).enumerate() {
+            let (found, goes_on) = look(*address, 0);
+            *group = found;
+            active[count] = at as u32;
+            count += usize::from(goes_on);
+        }
+        let mut round = 1;
+        while count > 0 {
+            let looking = count;
+            count = 0;
+            for at in 0..looking {
+                let position = active[at] as usize;
+                let (found, goes_on) = look(addresses[position], round);
+                groups[position] = found;
+                active[count] = position as u32;
+                count += usize::from(goes_on);
+            }
+            round += 1;
+        }
+    }
+
+    /// Looks again where a tag was another address's.
+    fn correct(&self, addresses: &[u64], groups: &mut [u32]) {
+        let last = self.addresses.len().saturating_sub(1);
+        let is_wrong = |address: u64, group: u32| {
+            // Reading some address for those that found nothing costs less than a branch.
+            let found = self.addresses.get((group as usize).min(last)).copied();
+            group != NO_ROW && found != Some(address)
+        };
+        let any_wrong = addresses.iter().zip(groups.iter()).fold(false, |any, (a, g)| any | is_wrong(*a, *g));
+        if any_wrong {
+            for (address, group) in addresses.iter().zip(groups) {
+                if is_wrong(*address, *group) {
+                    *group = self.look_up(*address).1;
+                }
+            }
+        }
+    }
+}
+
+/// What slots of an address have in their high half.
+#[inline]
+pub(crate) fn address_tag(is_exact: bool, address: u64, hash: u64) -> u64 {
+    if is_exact { address << 32 } else { hash }
+}
+
+/// Rows by the hashes of their keys, which lie in the build side's columns.
+pub(crate) struct HashedColumns {
+    slots: Slots,
+}
+
+/// Rows that look for their group, round by round: each round finds candidates for all, then compares them column by
+/// column, and those that differ look on.
+#[derive(Default)]
+pub(crate) struct Search {
+    /// Positions that still look, and where.
+    active: Vec<(u32, usize)>,
+    /// What is compared in this round.
+    left_rows: Vec<u32>,
+    right_rows: Vec<u32>,
+    equal: Vec<bool>,
+}
+
+/// What a row that looks for its group finds.
+pub(crate) enum Candidate {
+    /// At a place, a group whose key may be the row's.
+    Group(usize, u32),
+    /// The row's group, [`NO_ROW`] for none: nothing needs to be compared.
+    Certain(u32),
+}
+
+impl HashedColumns {
+    /// Bytes that so many rows take.
+    pub(crate) fn bytes(row_count: usize) -> usize {
+        slot_count(row_count) * 8
+    }
+
+    pub(crate) fn new(row_count: usize) -> Self {
+        Self { slots: Slots::new(row_count) }
+    }
+
+    /// From slots that were filled elsewhere.
+    pub(crate) fn of_slots(slots: Vec<u64>) -> Self {
+        Self { slots: Slots { slots } }
+    }
+
+    /// Adds rows with these hashes, of which `row_at` has the numbers, and says in `groups` which their groups are. Rows
+    /// whose `groups` are [`NO_ROW`] before are left out.
+    pub(crate) fn insert(
+        &mut self,
+        keys: &[Arc<Vector>],
+        row_at: impl Fn(u32) -> u32,
+        hashes: &[u64],
+        search: &mut Search,
+        groups: &mut [u32],
+    ) {
+        let slots = &mut self.slots;
+        search.run(hashes, groups, row_at, (keys, keys), |hash, place, row| {
+            let (found, group) = slots.next(hash, place);
+            if group != NO_ROW {
+                return Candidate::Group(found, group);
+            }
+            slots.set(found, hash, row);
+            Candidate::Certain(row)
+        });
+    }
+
+    /// The group of each row, [`NO_ROW`] for none. Rows whose `groups` are [`NO_ROW`] before are left out.
+    pub(crate) fn find(
+        &self,
+        keys: &[Arc<Vector>],
+        probe_keys: &[Arc<Vector>],
+        hashes: &[u64],
+        search: &mut Search,
+        groups: &mut [u32],
+    ) {
+        search.run(
+            hashes,
+            groups,
+            |at| at,
+            (probe_keys, keys),
+            |hash, place, _| {
+                let (found, group) = self.slots.next(hash, place);
+                if group == NO_ROW { Candidate::Certain(NO_ROW) } else { Candidate::Group(found, group) }
+            },
+        );
+    }
+}
+
+impl Search {
+    /// `candidate` has, for a hash, a place from the hash on and a row, the next group that may be the row's;
+    /// `row_at` has the row at a position.
+    pub(crate) fn run(
+        &mut self,
+        hashes: &[u64],
+        groups: &mut [u32],
+        row_at: impl Fn(u32) -> u32,
+        (left, right): (&[Arc<Vector>], &[Arc<Vector>]),
+        mut candidate: impl FnMut(u64, usize, u32) -> Candidate,
+    ) {
+        let looking = (0..).zip(groups.iter()).filter(|(_, group)| **group != NO_ROW);
+        self.active.clear();
+        self.active.extend(looking.map(|(at, _): (u32, _)| (at, hashes[at as usize] as usize)));
+        while !self.active.is_empty() {
+            self.left_rows.clear();
+            self.right_rows.clear();
+            self.active.retain_mut(|(at, place)| {
+                let row = row_at(*at);
+                let (found, group) = match candidate(hashes[*at as usize], *place, row) {
+                    Candidate::Group(found, group) => (found, group),
+                    Candidate::Certain(group) => {
+                        groups[*at as usize] = group;
+                        return false;
+                    }
+                };
+                groups[*at as usize] = group;
+                *place = found + 1;
+                self.left_rows.push(row);
+                self.right_rows.push(group);
+                true
+            });
+            let pairs = RowPairs { left_rows: &self.left_rows, right_rows: &self.right_rows };
+            pairs.compare(left, right, &mut self.equal);
+            let mut equal = self.equal.iter();
+            self.active.retain(|_| equal.next() == Some(&false));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A bitmap of addresses that also numbers them: sixteen bytes for 64 possible keys, where an array would take 256.
+//!
+//! The *rank* of an address is how many smaller ones there are: a count at each word and a population count within it.
+//! Keys that are spread over a range many times their number are found without hashing that way, mostly in cache. Where
+//! rows come in the order of their keys, as those of a primary key often do, the rank is the row.
+
+use braid_base::VECTOR_ROWS;
+
+use crate::ExecError;
+use crate::joins::hash::build::build_tasks::Pace;
+use crate::joins::hash::directory::key_addresses::NO_ADDRESS;
+use crate::values::vector::NO_ROW;
+
+/// Addresses and their ranks.
+pub(crate) struct RankedAddresses {
+    /// The last word is empty: where addresses beyond the range look.
+    words: Vec<Word>,
+    /// The row of each rank and then [`NO_ROW`], where those without rank look; empty when ranks are what is asked for.
+    rows: Vec<u32>,
+}
+
+struct Word {
+    bits: u64,
+    /// Addresses in the words before: below 2^32.
+    before: u64,
+}
+
+impl RankedAddresses {
+    /// Bytes that so many addresses of so many rows take.
+    pub(crate) fn bytes(address_count: u64, row_count: usize) -> usize {
+        Self::word_count(address_count) * size_of::<Word>() + (row_count + 1) * 4
+    }
+
+    /// No address yet, of so many.
+    pub(crate) fn new(address_count: u64) -> Self {
+        // Zeros that are not touched before they are written.
+        Self::of_words(vec![[0; 2]; Self::word_count(address_count)])
+    }
+
+    /// Adds addresses.
+    pub(crate) fn insert(&mut self, addresses: &[u64]) {
+        for address in addresses.iter().filter(|address| **address != NO_ADDRESS) {
+            self.words[(address >> 6) as usize].bits |= 1 << (address & 63);
+        }
+    }
+
+    /// From bits and counts that were made elsewhere: as many of each as [`Self::word_count`] says.
+    pub(crate) fn of_words(words: Vec<[u64; 2]>) -> Self {
+        Self { words: words.into_iter().map(|[bits, before]| Word { bits, before }).collect(), rows: Vec::new() }
+    }
+
+    /// Words for so many addresses.
+    pub(crate) fn word_count(address_count: u64) -> usize {
+        address_count.div_ceil(64) as usize + 1
+    }
+
+    /// Numbers the addresses when all are in; how many there are.
+    pub(crate) async fn count(&mut self, pace: &mut Pace) -> Result<usize, ExecError> {
+        let mut sum = 0;
+        for words in self.words.chunks_mut(VECTOR_ROWS) {
+            for word in words.iter_mut() {
+                word.before = sum;
+                sum += u64::from(word.bits.count_ones());
+            }
+            pace.step(words.len()).await?;
+        }
+        Ok(sum as usize)
+    }
+
+    /// From now on addresses have rows instead of ranks: the row of each rank.
+    pub(crate) fn set_rows(&mut self, mut rows: Vec<u32>) {
+        rows.push(NO_ROW);
+        self.rows = rows;
+    }
+
+    /// The rank or row of each address, [`NO_ROW`] for none.
+    pub(crate) fn find(&self, addresses: &[u64], groups: &mut Vec<u32>) {
+        let last = self.words.len() - 1;
+        groups.clear();
+        groups.extend(addresses.iter().map(|address| {
+            let &Word { bits, before } = &self.words[((address >> 6) as usize).min(last)];
+            let bit = 1 << (address & 63);
+            let rank = before as u32 + (bits & (bit - 1)).count_ones();
+            if bits & bit == 0 { NO_ROW } else { rank }
+        }));
+        if let Some(last) = self.rows.len().checked_sub(1) {
+            for group in groups {
+                *group = self.rows[(*group as usize).min(last)];
+            }
+        }
+    }
+}

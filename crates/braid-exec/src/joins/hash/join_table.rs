@@ -1,0 +1,285 @@
+//! The build side when it is complete: its columns, its rows by key, and which of them found partners.
+//!
+//! Shared by all workers that probe. Only the marks change then; they are set and never cleared, so relaxed ordering is
+//! enough: whoever reads them has joined the workers before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::joins::hash::build::atomic_cells::zeroed_u8;
+use crate::joins::hash::build::build_tasks::{BuildMemory, BuildTasks, Grain, without_waiting};
+use crate::joins::hash::build::directory_builder::{DirectoryBuilder, groups_with_keys, ranges};
+use crate::joins::hash::build::united_columns::{BuildColumns, unite};
+use crate::joins::hash::directory::direct_addresses::{Bitmap, DirectRows, groups_of_addresses};
+use crate::joins::hash::directory::hashed_keys::{HashedAddresses, HashedColumns, Search};
+use crate::joins::hash::directory::key_addresses::KeyAddresses;
+use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
+use crate::joins::hash::directory::row_lists::RowLists;
+use crate::joins::hash::{BuildRows, JoinSpec, KeyFilter};
+use crate::runtime::pipeline::Enough;
+use crate::values::batch::Origin;
+use crate::values::key_hashes::KeyHasher;
+use crate::values::row_numbers::RowNumbers;
+use crate::values::vector::NO_ROW;
+use crate::{ExecError, Vector};
+
+/// The build side of a join, to be probed.
+pub struct JoinTable {
+    pub(crate) spec: JoinSpec,
+    /// None are left where the keys are all that matters and lie elsewhere.
+    columns: Vec<Arc<Vector>>,
+    pub(crate) row_count: usize,
+    pub(crate) directory: Directory,
+    /// The rows of each group; `None` where a group is its row, or where rows do not matter.
+    pub(crate) lists: Option<RowLists>,
+    /// Rows whose key equals nothing because of a null.
+    pub(crate) null_key_rows: Vec<u32>,
+    /// What is in other parts of the build side.
+    elsewhere: Elsewhere,
+    /// Whether a row found a partner: by row with a residual, by group without one. Empty where nobody asks.
+    pub(crate) marks: Vec<AtomicU8>,
+    /// Made when the table was, if it was made by whoever may wait.
+    pub(crate) filter: Option<KeyFilter>,
+    memory: BuildMemory,
+}
+
+/// What NOT IN has to know of the rest of a build side that is divided: its partitions are tables of their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elsewhere {
+    /// Whether there may be rows.
+    pub(crate) has_rows: bool,
+    /// Whether one of them has a null for a key.
+    pub(crate) has_null_keys: bool,
+}
+
+/// From keys to groups.
+pub(crate) enum Directory {
+    /// Which keys there are; the only group is zero.
+    Members(KeyAddresses, Arc<Bitmap>),
+    /// The row of each address.
+    Rows(KeyAddresses, DirectRows),
+    /// Addresses are groups.
+    Addresses(KeyAddresses),
+    /// Groups are ranks of addresses, or rows where no two have the same.
+    Ranks(KeyAddresses, RankedAddresses),
+    /// By hash of the address; a group is its first row.
+    HashedAddresses(KeyAddresses, HashedAddresses),
+    /// By hash of the key; a group is its first row.
+    HashedColumns(HashedColumns),
+}
+
+/// Where groups are looked up, with room for what is computed on the way; one for each worker.
+#[derive(Default)]
+pub(crate) struct Finder {
+    numbers: Vec<u64>,
+    active: Vec<u32>,
+    hasher: KeyHasher,
+    search: Search,
+}
+
+impl JoinTable {
+    /// Brings what workers collected together, in the caller's thread.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    ///
+    /// # Panics
+    /// On a join that makes no sense: see [`JoinSpec`].
+    pub fn new(spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Self, ExecError> {
+        let row_count = parts.iter().map(BuildRows::row_count).sum();
+        without_waiting(Self::build_with(spec, parts, BuildTasks::synchronous(row_count)))
+    }
+
+    /// The same with so many workers, which stop when the query is cancelled. Few rows are not worth a second worker.
+    ///
+    /// # Errors
+    /// When there is not enough memory, or the query was cancelled.
+    ///
+    /// # Panics
+    /// On a join that makes no sense: see [`JoinSpec`].
+    pub async fn build(
+        spec: JoinSpec,
+        parts: Vec<BuildRows>,
+        worker_count: usize,
+        cancelled: &Enough,
+    ) -> Result<Self, ExecError> {
+        let row_count = parts.iter().map(BuildRows::row_count).sum();
+        let tasks = BuildTasks::new(worker_count, row_count, cancelled, Grain::default());
+        Self::build_with(spec, parts, tasks).await
+    }
+
+    /// The same table as a part of a build side.
+    pub(crate) fn beside(self, elsewhere: Elsewhere) -> Self {
+        Self { elsewhere, ..self }
+    }
+
+    /// Whether the whole build side has rows.
+    pub(super) fn has_any_rows(&self) -> bool {
+        self.row_count > 0 || self.elsewhere.has_rows
+    }
+
+    /// Whether a row of the whole build side has a null for a key.
+    pub(super) fn has_any_null_keys(&self) -> bool {
+        !self.null_key_rows.is_empty() || self.elsewhere.has_null_keys
+    }
+
+    pub(super) async fn build_with(
+        spec: JoinSpec,
+        parts: Vec<BuildRows>,
+        mut tasks: BuildTasks,
+    ) -> Result<Self, ExecError> {
+        spec.check();
+        let BuildColumns { columns, row_count } = unite(spec.build_column_count, parts, &mut tasks).await?;
+        let columns: Vec<Arc<Vector>> = columns.into_iter().map(Arc::new).collect();
+        let keys: Arc<[Arc<Vector>]> = spec.build_keys.iter().map(|key| columns[*key].clone()).collect();
+        let null_key_rows = if spec.nulls_equal { Vec::new() } else { null_rows(&keys, row_count, &mut tasks).await? };
+        let mut builder = DirectoryBuilder { keys, row_count, spec: &spec, tasks: &mut tasks };
+        let (directory, lists) = builder.build(null_key_rows.len()).await?;
+        drop(builder);
+        let mark_count = match &lists {
+            _ if !spec.kind.marks_build_rows() => 0,
+            Some(lists) if !spec.has_residual => lists.group_count(),
+            _ => row_count,
+        };
+        tasks.memory.grow(mark_count)?;
+        let (marks, memory) = (zeroed_u8(mark_count), tasks.memory.clone());
+        let mut table = Self {
+            spec,
+            columns,
+            row_count,
+            directory,
+            lists,
+            null_key_rows,
+            elsewhere: Elsewhere::default(),
+            marks,
+            filter: None,
+            memory,
+        };
+        if tasks.can_wait() {
+            table.filter = table.make_key_filter(&mut tasks).await?;
+        }
+        table.release_columns();
+        Ok(table)
+    }
+
+    /// Drops columns that nobody reads any more.
+    fn release_columns(&mut self) {
+        if self.spec.needs_keys_only() && !matches!(self.directory, Directory::HashedColumns(..)) {
+            let bytes: usize = self.columns.iter().map(|column| column.bytes()).sum();
+            self.columns.clear();
+            self.memory.shrink(bytes);
+        }
+    }
+
+    /// Number of rows.
+    pub fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// The key's columns, where they are still held.
+    pub(crate) fn keys(&self) -> Vec<Arc<Vector>> {
+        self.spec.build_keys.iter().map(|key| self.columns[*key].clone()).collect()
+    }
+
+    /// A column of the build side; only where columns are kept, as they are for joins that make pairs.
+    pub(crate) fn column(&self, at: usize) -> &Vector {
+        &self.columns[at]
+    }
+
+    pub(crate) fn finder(&self) -> Finder {
+        Finder::default()
+    }
+
+    /// The group of each of a vector of keys, [`NO_ROW`] for none. A group may have no rows.
+    pub(crate) fn find(&self, keys: &[Arc<Vector>], row_count: usize, finder: &mut Finder, groups: &mut Vec<u32>) {
+        let Finder { numbers, active, hasher, search } = finder;
+        match &self.directory {
+            Directory::Members(addresses, bitmap) => {
+                addresses.fill(keys, 0..row_count, numbers);
+                groups.clear();
+                groups.extend(numbers.iter().map(|address| if bitmap.contains(*address) { 0 } else { NO_ROW }));
+            }
+            Directory::Rows(addresses, rows) => {
+                addresses.fill(keys, 0..row_count, numbers);
+                rows.find(numbers, groups);
+            }
+            Directory::Addresses(addresses) => {
+                addresses.fill(keys, 0..row_count, numbers);
+                groups_of_addresses(numbers, addresses.count, groups);
+            }
+            Directory::Ranks(addresses, ranks) => {
+                addresses.fill(keys, 0..row_count, numbers);
+                ranks.find(numbers, groups);
+            }
+            Directory::HashedAddresses(addresses, hashed) => {
+                addresses.fill(keys, 0..row_count, numbers);
+                hashed.find(numbers, active, groups);
+            }
+            Directory::HashedColumns(hashed) => {
+                hasher.fill(keys, 0..row_count, numbers);
+                groups_with_keys(keys, 0..row_count, self.spec.nulls_equal, groups);
+                hashed.find(&self.keys(), keys, numbers, search, groups);
+            }
+        }
+    }
+
+    /// Whether the group has rows.
+    #[inline]
+    pub(crate) fn has_rows(&self, group: u32) -> bool {
+        match &self.lists {
+            None => group != NO_ROW,
+            Some(lists) => {
+                let (start, end) = lists.range(group);
+                start < end
+            }
+        }
+    }
+
+    /// Notes that a row or group found a partner.
+    #[inline]
+    pub(crate) fn mark(&self, at: u32) {
+        let mark = &self.marks[at as usize];
+        // Reading first keeps the line shared between workers when it says so already.
+        if mark.load(Ordering::Relaxed) == 0 {
+            mark.store(1, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_marked(&self, at: u32) -> bool {
+        self.marks[at as usize].load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Origin for JoinTable {
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
+        self.columns[column].take(rows.as_slice())
+    }
+}
+
+/// Rows with a null in any of these, in order.
+async fn null_rows(keys: &Arc<[Arc<Vector>]>, row_count: usize, tasks: &mut BuildTasks) -> Result<Vec<u32>, ExecError> {
+    if keys.iter().all(|key| key.valid().is_none()) {
+        return Ok(Vec::new());
+    }
+    let pieces = ranges(row_count, tasks.piece_rows(row_count));
+    let keys = Arc::new(keys.clone());
+    let found = tasks.each(&keys, pieces, |keys, rows, pace| {
+        Box::pin(async move {
+            let mut groups = Vec::new();
+            groups_with_keys(keys, rows.clone(), false, &mut groups);
+            pace.step(rows.len()).await?;
+            let nulls = (rows.start as u32..).zip(groups).filter(|(_, group)| *group == NO_ROW);
+            Ok(nulls.map(|(row, _)| row).collect::<Vec<u32>>())
+        })
+    });
+    let found = found.await?;
+    let count = found.iter().map(Vec::len).sum();
+    tasks.memory.grow(count * size_of::<u32>())?;
+    let mut all = Vec::with_capacity(count);
+    for rows in found {
+        all.extend_from_slice(&rows);
+        tasks.pace().step(rows.len()).await?;
+    }
+    Ok(all)
+}

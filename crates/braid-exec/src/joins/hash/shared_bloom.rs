@@ -1,0 +1,104 @@
+//! A Bloom filter that all workers fill while they divide a build side which does not fit into memory.
+//!
+//! Nobody knows how many keys there will be, so its size follows from the memory that there is. One that has become too
+//! full to drop much is thrown away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::build::atomic_cells::{plain_u64, zeroed_u64};
+use super::key_filter::{KeyFilter, bloom_place};
+use crate::{ExecError, MemoryBudget, Reservation};
+
+/// Most bytes: one that is larger costs a miss in every cache for each key, and helps with hundreds of millions of them only.
+const BYTES_MAX: usize = 64 << 20;
+
+/// The filter is used when at most so many of eight bits are set: then it drops more than half of the rows without partner.
+const EIGHTHS_SET_MAX: u64 = 6;
+
+/// A filter that is being filled.
+#[derive(Debug)]
+pub(crate) struct SharedBloom {
+    words: Vec<AtomicU64>,
+    reservation: Reservation,
+}
+
+impl SharedBloom {
+    /// Of about so many bytes; `None` when the budget has not as much.
+    pub(crate) fn of_bytes(bytes: usize, budget: Arc<dyn MemoryBudget>) -> Option<Self> {
+        let word_count = (bytes.min(BYTES_MAX) / 8).max(1);
+        let mut reservation = Reservation::new(budget, "hash join");
+        match reservation.resize(word_count * 8) {
+            Ok(()) => Some(Self { words: zeroed_u64(word_count), reservation }),
+            Err(ExecError::Memory(_)) => None,
+            Err(error) => unreachable!("a reservation fails for memory only: {error}"),
+        }
+    }
+
+    /// Adds keys with these hashes.
+    pub(crate) fn insert(&self, hashes: &[u64]) {
+        for hash in hashes {
+            let (word, bits) = bloom_place(self.words.len(), *hash);
+            // Mostly they are set already, or nobody else writes the word: a write takes its line from other workers.
+            if self.words[word].load(Ordering::Relaxed) & bits != bits {
+                self.words[word].fetch_or(bits, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// What it says of the probe side; `None` when it would drop too little.
+    pub(crate) fn into_filter(self, nulls_equal: bool) -> Option<KeyFilter> {
+        let Self { words, reservation } = self;
+        let words = plain_u64(words);
+        let set: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
+        let is_full = set * 8 > words.len() as u64 * 64 * EIGHTHS_SET_MAX;
+        (!is_full).then(|| KeyFilter::of_hashes(words, nulls_equal, reservation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_base::ByteSize;
+
+    use super::*;
+    use crate::values::key_hashes::KeyHasher;
+    use crate::{FixedBudget, Vector};
+
+    fn keys(range: std::ops::Range<i64>) -> Arc<Vector> {
+        Arc::new(Vector::integers(range.collect()))
+    }
+
+    fn filled(bytes: usize, budget: &Arc<FixedBudget>) -> Option<KeyFilter> {
+        let bloom = SharedBloom::of_bytes(bytes, budget.clone())?;
+        let mut hashes = Vec::new();
+        KeyHasher::default().fill(&[keys(0..10_000)], 0..10_000, &mut hashes);
+        let halves = hashes.split_at(5_000);
+        std::thread::scope(|threads| {
+            threads.spawn(|| bloom.insert(halves.0));
+            threads.spawn(|| bloom.insert(halves.1));
+        });
+        bloom.into_filter(false)
+    }
+
+    #[test]
+    fn keys_pass_and_most_others_do_not() {
+        let budget = FixedBudget::new(ByteSize(16_000));
+        let mut filter = filled(15_000, &budget).unwrap();
+        assert_eq!(budget.used(), 15_000);
+        let mut keep = vec![true; 20_000];
+        filter.retain(&[keys(0..20_000)], &mut keep);
+        assert!(keep[..10_000].iter().all(|keep| *keep));
+        let passed = keep[10_000..].iter().filter(|keep| **keep).count();
+        assert!(passed < 500, "{passed} of 10000 others passed");
+        drop(filter);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn one_that_is_too_full_or_too_large_is_none() {
+        let budget = FixedBudget::new(ByteSize(16_000));
+        assert!(filled(1_000, &budget).is_none());
+        assert!(filled(17_000, &budget).is_none());
+        assert_eq!(budget.used(), 0);
+    }
+}

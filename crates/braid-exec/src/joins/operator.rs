@@ -1,0 +1,244 @@
+//! The hash join in pipelines: the sink of its build side, the operator of its probe side, the source of what is left.
+//!
+//! Only columns that somebody reads are kept of the build side. So the join's rows have fewer columns than the plan says,
+//! and get their places back when they leave it ([`JoinLayout`]).
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use crate::expression::Evaluator;
+use crate::joins::hash::{BuildRows, JoinKind, JoinProbe, JoinTable, UnmatchedRows};
+use crate::plan::JoinCondition;
+use crate::runtime::pipeline::{Enough, Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
+use crate::runtime::turn::Turn;
+use crate::{Batch, ExecError, Expression};
+
+/// Morsels of what is left of the build side: the most workers that it keeps busy.
+const UNMATCHED_PARTS: usize = 64;
+
+/// Which columns a join reads, keeps and has.
+#[derive(Debug)]
+pub(crate) struct JoinLayout {
+    /// Columns of the probe side that are read.
+    pub(crate) probe_read: Vec<bool>,
+    /// Columns of the build side that are read.
+    pub(crate) build_read: Vec<bool>,
+    /// The same, as a list: the columns that are kept.
+    pub(crate) build_columns: Vec<usize>,
+    /// The keys among them.
+    pub(crate) build_keys: Vec<usize>,
+    /// The further condition over the probe side's columns and the kept ones.
+    residual: Option<Expression>,
+    /// Columns of the rows while they are in the join.
+    joined_count: usize,
+    probe_count: usize,
+    kind: JoinKind,
+    /// Keys of the probe side, with those of the build side.
+    keys: Vec<(usize, usize)>,
+    /// The place in the join of each column that the plan says.
+    columns: Vec<Option<usize>>,
+}
+
+impl JoinLayout {
+    pub(crate) fn new(condition: &JoinCondition, probe_count: usize, build_count: usize, needed: &[bool]) -> Self {
+        let kind = condition.kind.columns();
+        let (mut probe_read, mut build_read) = (vec![false; probe_count], vec![false; build_count]);
+        let probe_needed = if kind.probe { probe_count } else { 0 };
+        probe_read[..probe_needed].copy_from_slice(&needed[..probe_needed]);
+        let build_first = probe_needed + usize::from(kind.mark);
+        if kind.build {
+            build_read.copy_from_slice(&needed[build_first..]);
+        }
+        condition.probe_keys.iter().for_each(|key| probe_read[*key] = true);
+        condition.build_keys.iter().for_each(|key| build_read[*key] = true);
+        let mut columns = Vec::new();
+        condition.residual.iter().for_each(|residual| residual.columns(&mut columns));
+        for column in columns {
+            match column.checked_sub(probe_count) {
+                None => probe_read[column] = true,
+                Some(column) => build_read[column] = true,
+            }
+        }
+        let build_columns: Vec<usize> = (0..build_count).filter(|column| build_read[*column]).collect();
+        let place = |column: usize| build_columns.iter().position(|kept| *kept == column);
+        let kept = |column: usize| place(column).expect("what is read is kept");
+        let build_keys = condition.build_keys.iter().map(|key| kept(*key)).collect();
+        let residual = condition.residual.clone().map(|mut residual| {
+            residual.map_columns(&mut |column| match column.checked_sub(probe_count) {
+                None => column,
+                Some(column) => probe_count + kept(column),
+            });
+            residual
+        });
+        let mut columns: Vec<Option<usize>> = (0..build_first).map(Some).collect();
+        if kind.build {
+            columns.extend((0..build_count).map(|column| place(column).map(|place| build_first + place)));
+        }
+        let joined_count = build_first + if kind.build { build_columns.len() } else { 0 };
+        Self {
+            probe_read,
+            build_read,
+            build_keys,
+            build_columns,
+            residual,
+            joined_count,
+            probe_count: probe_needed,
+            kind: condition.kind,
+            keys: condition.probe_keys.iter().copied().zip(condition.build_keys.iter().copied()).collect(),
+            columns,
+        }
+    }
+
+    /// Columns of the rows that leave the join.
+    pub(crate) fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where a column comes from in the probe side, if a row of the probe side can be left out for its value in it.
+    pub(crate) fn filtered_probe_column(&self, column: usize) -> Option<usize> {
+        // Where rows of the build side wait for partners, one that is missing shows.
+        (!self.kind.marks_build_rows() && column < self.probe_count).then_some(column)
+    }
+
+    /// Where a column comes from in the build side, if a row of the build side can be left out for its value in it: it is
+    /// a column of the build side, or a key of the probe side that is equal to one.
+    pub(crate) fn filtered_build_column(&self, column: usize) -> Option<usize> {
+        let kind = self.kind.columns();
+        if let Some(column) = column.checked_sub(self.probe_count + usize::from(kind.mark)) {
+            return (kind.build && !matches!(self.kind, JoinKind::FullOuter)).then_some(column);
+        }
+        let equal = matches!(self.kind, JoinKind::Inner | JoinKind::ProbeSemi);
+        let mut keys = self.keys.iter().filter(|(probe, _)| equal && *probe == column);
+        keys.next().map(|(_, build)| *build)
+    }
+
+    /// Gives columns the places that the plan says.
+    fn place(&self, mut batch: Batch) -> Batch {
+        assert_eq!(batch.column_count(), self.joined_count, "a join's rows have the columns of its layout");
+        batch.project(&self.columns);
+        batch
+    }
+}
+
+/// Collects the build side.
+pub(crate) struct BuildSink {
+    rows: BuildRows,
+    columns: Vec<Option<usize>>,
+}
+
+impl BuildSink {
+    pub(crate) fn new(rows: BuildRows, columns: Vec<usize>) -> Self {
+        Self { rows, columns: columns.into_iter().map(Some).collect() }
+    }
+
+    pub(crate) fn into_rows(self) -> BuildRows {
+        self.rows
+    }
+}
+
+impl Sink for BuildSink {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        batch.project(&self.columns);
+        self.rows.consume(&mut batch)
+    }
+}
+
+/// Looks for partners of the probe side's rows.
+pub(crate) struct ProbeOperator {
+    probe: JoinProbe,
+    turn: Turn,
+    layout: Arc<JoinLayout>,
+}
+
+impl ProbeOperator {
+    /// A worker's part; one batch of the probe side may make very many pairs, so it is noticed between them that the query
+    /// is cancelled.
+    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: Enough) -> Self {
+        let turn = Turn::new(cancelled);
+        let residual = layout.residual.clone().map(|residual| {
+            let (mut residual, turn) = (Evaluator::new(residual), turn.clone());
+            let test = move |batch: &mut Batch| turn.go_on(|| residual.select(batch));
+            Box::new(test) as crate::joins::hash::Residual
+        });
+        Self { probe: JoinProbe::new(table, residual), turn, layout }
+    }
+}
+
+impl Operator for ProbeOperator {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let layout = &self.layout;
+        self.turn.begin();
+        self.probe.probe(batch, &mut |batch| next(layout.place(batch)))
+    }
+}
+
+/// The build side's rows that the join has when the probe side has ended.
+pub(crate) struct UnmatchedSource {
+    table: Arc<JoinTable>,
+    layout: Arc<JoinLayout>,
+}
+
+impl UnmatchedSource {
+    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>) -> Self {
+        Self { table, layout }
+    }
+}
+
+impl fmt::Debug for UnmatchedSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Source for UnmatchedSource {
+    fn worker_count_max(&self) -> usize {
+        UNMATCHED_PARTS
+    }
+
+    fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
+        let parts = self.table.unmatched(self.layout.probe_count).split(UNMATCHED_PARTS);
+        Arc::new(Arc::new(StartedUnmatched { parts: Mutex::new(parts), layout: self.layout.clone() }))
+    }
+
+    fn row_count_max(&self) -> Option<u64> {
+        Some(self.table.row_count() as u64)
+    }
+
+    fn describe(&self) -> String {
+        "rows of the build side".to_owned()
+    }
+}
+
+struct StartedUnmatched {
+    parts: Mutex<Vec<UnmatchedRows>>,
+    layout: Arc<JoinLayout>,
+}
+
+impl StartedSource for Arc<StartedUnmatched> {
+    fn feed(&self) -> Box<dyn Feed> {
+        Box::new(self.clone())
+    }
+}
+
+impl Feed for Arc<StartedUnmatched> {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
+        let part = self.parts.lock().pop();
+        let morsel =
+            part.map(|batches| Box::new(UnmatchedMorsel { batches, layout: self.layout.clone() }) as Box<dyn Morsel>);
+        Box::pin(std::future::ready(Ok(morsel)))
+    }
+}
+
+struct UnmatchedMorsel {
+    batches: UnmatchedRows,
+    layout: Arc<JoinLayout>,
+}
+
+impl Morsel for UnmatchedMorsel {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        Ok(self.batches.next().map(|batch| self.layout.place(batch)))
+    }
+}

@@ -1,0 +1,269 @@
+//! Which side of a join is built, decided again when it runs: a pure function of what is known of the two sides then.
+//!
+//! The planner chooses by estimates. What is known for sure is how many rows the tables have that a side reads, after zone
+//! maps; how many rows a side has only shows while it is collected. So
+//!
+//! - a probe side that is one table, far smaller than one in the build side, and drops rows or is small anyway, is built
+//!   instead: its keys then filter the large table, which is not collected at all;
+//! - a build side is collected only up to as many rows as building the other side could cost at most. Beyond, the other
+//!   side is built after all. What was collected in vain costs no more than what is done in its place;
+//! - where it is not known how many rows the probe side has at most, both are collected up to a number of rows, the side
+//!   first that drops rows or reads far smaller tables. If neither ends before that, the plan is kept.
+//!
+//! So a planner that is right about which side is small loses little, and one that is wrong as well.
+
+use crate::joins::hash::JoinKind;
+use crate::plan::{JoinCondition, Plan};
+use crate::sharing::shared_operator::SharedOperator;
+
+/// A side of so many rows at most may be built whatever it is for: that takes about a millisecond.
+const SMALL_ROWS: u64 = if cfg!(test) { 4 } else { 64 << 10 };
+
+/// By how many times a table must be larger than the probe side for the sides to be exchanged at once.
+const FAR_LARGER: u64 = if cfg!(test) { 2 } else { 4 };
+
+/// Rows up to which sides are collected to see which of them ends.
+const TRIAL_ROWS: u64 = if cfg!(test) { 6 } else { 256 << 10 };
+
+/// What is known of a side before it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SideShape {
+    /// Rows of the largest table that it reads; `None` when some source does not know.
+    pub(crate) table_rows_max: Option<u64>,
+    /// Whether it is a table's rows, some of them perhaps, and nothing else. Then it has no more rows than the table.
+    pub(crate) is_chain: bool,
+    /// Whether it drops rows, as far as one can see.
+    pub(crate) is_narrowed: bool,
+    /// Whether the order of its rows means something.
+    pub(crate) is_ordered: bool,
+}
+
+/// Which side is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SideChoice {
+    /// As the plan says.
+    Planned,
+    /// The other one.
+    Exchanged,
+    /// As the plan says, unless that side has more than so many rows. Then the other one, unless that has more than so
+    /// many as well.
+    Tried { build_rows_max: u64, probe_rows_max: Option<u64> },
+    /// The other one, unless it has more than so many rows.
+    ExchangedIfSmall { probe_rows_max: u64 },
+}
+
+impl SideShape {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let inner = |input: &Plan| Self { is_chain: false, ..Self::of(input) };
+        match plan {
+            Plan::Source { source, .. } => Self {
+                table_rows_max: source.row_count_max(),
+                is_chain: true,
+                is_narrowed: source.is_narrowed(),
+                is_ordered: false,
+            },
+            Plan::Filter { input, .. } => Self { is_narrowed: true, ..Self::of(input) },
+            Plan::Project { input, .. } => Self::of(input),
+            Plan::Join { build, probe, condition } => Self::of_join(build, probe, condition.kind),
+            Plan::Aggregate { input, .. } => Self { is_ordered: false, ..inner(input) },
+            Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
+            Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
+            Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter()) },
+            Plan::Shared(operator) => Self::of_shared(operator),
+        }
+    }
+
+    fn of_shared(operator: &SharedOperator) -> Self {
+        match operator {
+            SharedOperator::Step { input, .. } => Self { is_chain: false, ..Self::of(input) },
+            SharedOperator::Join { build, probe, condition, .. } => Self::of_join(build, probe, condition.kind),
+            SharedOperator::Aggregate { input, .. } => Self { is_chain: false, is_ordered: false, ..Self::of(input) },
+            SharedOperator::Sort { input, .. } | SharedOperator::Limit { input, .. } => {
+                Self { is_chain: false, is_ordered: true, ..Self::of(input) }
+            }
+        }
+    }
+
+    fn of_join(build: &Plan, probe: &Plan, kind: JoinKind) -> Self {
+        let is_ordered = kind.columns().probe && Self::of(probe).is_ordered;
+        Self { is_ordered, ..Self::of_all([build, probe].into_iter()) }
+    }
+
+    fn of_all<'a>(plans: impl Iterator<Item = &'a Plan>) -> Self {
+        let shapes: Vec<Self> = plans.map(Self::of).collect();
+        let rows: Option<Vec<u64>> = shapes.iter().map(|shape| shape.table_rows_max).collect();
+        let table_rows_max = rows.and_then(|rows| rows.into_iter().max());
+        let is_narrowed = shapes.iter().any(|shape| shape.is_narrowed);
+        Self { table_rows_max, is_chain: false, is_narrowed, is_ordered: false }
+    }
+}
+
+impl SideChoice {
+    /// The choice for a join whose sides can be exchanged.
+    pub(crate) fn of(build: SideShape, probe: SideShape) -> Self {
+        let (Some(build_max), Some(probe_max)) = (build.table_rows_max, probe.table_rows_max) else {
+            return Self::Planned;
+        };
+        if probe.is_ordered {
+            return Self::Planned;
+        }
+        let is_far_smaller = probe_max.saturating_mul(FAR_LARGER) <= build_max;
+        let (build_rows_max, probe_rows_max) = if probe.is_chain {
+            // A table that drops rows itself may be small for that.
+            let may_be_small = build.is_chain && build.is_narrowed;
+            if is_far_smaller && (probe_max <= SMALL_ROWS || probe.is_narrowed && !may_be_small) {
+                return Self::Exchanged;
+            }
+            (probe_max.max(SMALL_ROWS), None)
+        } else {
+            let drops_more = probe_max <= build_max && probe.is_narrowed && !build.is_narrowed;
+            if is_far_smaller || drops_more {
+                return Self::ExchangedIfSmall { probe_rows_max: TRIAL_ROWS };
+            }
+            // Where the larger tables are in the probe side, that side is what the plan should not collect.
+            let rows = if build_max < probe_max { probe_max.max(TRIAL_ROWS) } else { TRIAL_ROWS };
+            (rows, Some(rows))
+        };
+        let cannot_be_more = build.is_chain && build_max <= build_rows_max;
+        if cannot_be_more { Self::Planned } else { Self::Tried { build_rows_max, probe_rows_max } }
+    }
+}
+
+impl JoinKind {
+    /// The kind of the same join with the other side built; `None` if there is none.
+    pub(crate) fn exchanged(self) -> Option<Self> {
+        Some(match self {
+            Self::Inner => Self::Inner,
+            Self::FullOuter => Self::FullOuter,
+            Self::ProbeOuter => Self::BuildOuter,
+            Self::BuildOuter => Self::ProbeOuter,
+            Self::ProbeSemi => Self::BuildSemi,
+            Self::BuildSemi => Self::ProbeSemi,
+            Self::ProbeAnti => Self::BuildAnti,
+            Self::BuildAnti => Self::ProbeAnti,
+            Self::ProbeMark => return None,
+        })
+    }
+}
+
+/// A join with its sides exchanged.
+#[derive(Clone, Debug)]
+pub(crate) struct ExchangedJoin {
+    pub(crate) condition: JoinCondition,
+    /// Where each column of the join is among those of the exchanged one.
+    pub(crate) columns: Vec<usize>,
+}
+
+impl ExchangedJoin {
+    /// The same join of a probe side of so many columns and a build side of so many; `None` if there is none.
+    pub(crate) fn of(condition: &JoinCondition, probe_count: usize, build_count: usize) -> Option<Self> {
+        let kind = condition.kind.exchanged().filter(|_| !condition.null_aware)?;
+        let place = |column: usize| if column < probe_count { build_count + column } else { column - probe_count };
+        let residual = condition.residual.clone().map(|mut residual| {
+            residual.map_columns(&mut |column| place(column));
+            residual
+        });
+        let columns = match condition.kind.makes_pairs() {
+            true => (0..probe_count + build_count).map(place).collect(),
+            false => (0..if condition.kind.columns().probe { probe_count } else { build_count }).collect(),
+        };
+        let (build_keys, probe_keys) = (condition.probe_keys.clone(), condition.build_keys.clone());
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, ..condition.clone() };
+        Some(Self { condition, columns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(rows: u64) -> SideShape {
+        SideShape { table_rows_max: Some(rows), is_chain: true, is_narrowed: false, is_ordered: false }
+    }
+
+    fn joined(rows: u64) -> SideShape {
+        SideShape { is_chain: false, ..chain(rows) }
+    }
+
+    fn narrowed(side: SideShape) -> SideShape {
+        SideShape { is_narrowed: true, ..side }
+    }
+
+    #[test]
+    fn what_is_surely_smaller_is_built_without_further_ado() {
+        assert_eq!(SideChoice::of(chain(100), chain(100)), SideChoice::Planned);
+        assert_eq!(SideChoice::of(chain(100), chain(1_000_000)), SideChoice::Planned);
+        assert_eq!(SideChoice::of(chain(100), joined(1_000_000)), SideChoice::Planned);
+    }
+
+    #[test]
+    fn a_small_or_narrowed_table_is_built_in_place_of_a_far_larger_one() {
+        for build in [joined(FAR_LARGER * 1000), chain(FAR_LARGER * 1000), narrowed(joined(FAR_LARGER * 1000))] {
+            assert_eq!(SideChoice::of(build, narrowed(chain(1000))), SideChoice::Exchanged);
+        }
+        assert_eq!(SideChoice::of(narrowed(chain(1 << 30)), chain(SMALL_ROWS)), SideChoice::Exchanged);
+        // All rows of a larger table are tried first, those of a table that is not far smaller, and what may be small.
+        let tried = SideChoice::Tried { build_rows_max: SMALL_ROWS + 1, probe_rows_max: None };
+        assert_eq!(SideChoice::of(chain(1 << 30), chain(SMALL_ROWS + 1)), tried);
+        let large = FAR_LARGER * (SMALL_ROWS + 1);
+        assert_eq!(SideChoice::of(chain(large - 1), narrowed(chain(SMALL_ROWS + 1))), tried);
+        assert_eq!(SideChoice::of(narrowed(chain(large)), narrowed(chain(SMALL_ROWS + 1))), tried);
+    }
+
+    #[test]
+    fn the_side_that_drops_rows_or_reads_far_smaller_tables_is_tried_first() {
+        let first = SideChoice::ExchangedIfSmall { probe_rows_max: TRIAL_ROWS };
+        assert_eq!(SideChoice::of(joined(1000), narrowed(joined(1000))), first);
+        assert_eq!(SideChoice::of(narrowed(chain(FAR_LARGER * 1000)), joined(1000)), first);
+        let tried = SideChoice::Tried { build_rows_max: TRIAL_ROWS, probe_rows_max: Some(TRIAL_ROWS) };
+        for (build, probe) in [(joined(1000), joined(1000)), (narrowed(joined(1000)), narrowed(joined(1000)))] {
+            assert_eq!(SideChoice::of(build, probe), tried);
+        }
+    }
+
+    #[test]
+    fn a_join_may_make_more_rows_than_its_tables_have() {
+        let rows = SMALL_ROWS.max(TRIAL_ROWS) + 1;
+        let tried = SideChoice::Tried { build_rows_max: rows, probe_rows_max: None };
+        assert_eq!(SideChoice::of(joined(2), chain(rows)), tried);
+        let tried = SideChoice::Tried { build_rows_max: rows, probe_rows_max: Some(rows) };
+        assert_eq!(SideChoice::of(joined(2), joined(rows)), tried);
+    }
+
+    #[test]
+    fn what_is_not_known_or_ordered_stays_as_planned() {
+        let unknown = SideShape { table_rows_max: None, ..chain(0) };
+        let ordered = SideShape { is_ordered: true, ..joined(1) };
+        for (build, probe) in [(unknown, chain(1)), (chain(1 << 30), unknown), (chain(1 << 30), ordered)] {
+            assert_eq!(SideChoice::of(build, probe), SideChoice::Planned);
+        }
+    }
+
+    #[test]
+    fn exchanging_twice_changes_nothing() {
+        let condition = JoinCondition {
+            kind: JoinKind::BuildOuter,
+            build_keys: vec![0],
+            probe_keys: vec![2],
+            residual: None,
+            nulls_equal: true,
+            null_aware: false,
+        };
+        let once = ExchangedJoin::of(&condition, 3, 2).unwrap();
+        assert_eq!(once.columns, [2, 3, 4, 0, 1]);
+        assert_eq!((&once.condition.build_keys[..], &once.condition.probe_keys[..]), (&[2][..], &[0][..]));
+        let twice = ExchangedJoin::of(&once.condition, 2, 3).unwrap();
+        assert_eq!(format!("{:?}", twice.condition), format!("{condition:?}"));
+        let column = |column: usize| once.columns[twice.columns[column]];
+        assert!((0..5).map(column).eq(0..5));
+        for kind in [JoinKind::BuildSemi, JoinKind::ProbeAnti] {
+            let of_kind = JoinCondition { kind, ..condition.clone() };
+            let kept = if kind == JoinKind::BuildSemi { 2 } else { 3 };
+            let exchanged = ExchangedJoin::of(&of_kind, 3, 2).unwrap();
+            assert!(exchanged.columns.into_iter().eq(0..kept), "{kind:?}");
+        }
+        assert!(ExchangedJoin::of(&JoinCondition { kind: JoinKind::ProbeMark, ..condition.clone() }, 3, 2).is_none());
+        let not_in = JoinCondition { kind: JoinKind::ProbeAnti, null_aware: true, ..condition };
+        assert!(ExchangedJoin::of(&not_in, 3, 2).is_none());
+    }
+}

@@ -1,0 +1,289 @@
+//! A join whose build side does not fit into memory: the sink that divides the build side, the operator that divides the
+//! probe side.
+//!
+//! Build rows are collected as always until they take too much. Then they are divided by the hash of their keys, and as many
+//! partitions leave memory as must. Probe rows of the others find their partners at once; the rest are written too, and
+//! joined partition by partition when both sides are complete (`executor/join`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use braid_base::VECTOR_ROWS;
+use futures::future::BoxFuture;
+
+use crate::joins::hash::{BuildRows, KeyFilter, SharedBloom};
+use crate::joins::operator::ProbeOperator;
+use crate::runtime::pipeline::{Next, Operator, Sink};
+use crate::spill::{Divided, Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
+use crate::{Batch, ExecError, Reservation};
+
+/// Rows that are collected in one piece: so many give their memory back when they are divided. Tests have few rows.
+const PIECE_ROWS: usize = if cfg!(test) { 8 } else { 64 * VECTOR_ROWS };
+
+/// What finding a row by its key takes beside its columns, about: a hash, a slot of a table that is half empty, a number.
+const DIRECTORY_ROW_BYTES: usize = 24;
+
+/// Of the bytes that an operator may hold, one for the filter of a build side's keys for so many.
+const BLOOM_SHARE: usize = 8;
+
+/// A build side that may leave memory.
+pub(crate) struct SpillableBuild {
+    spill: Arc<QuerySpill>,
+    memory: Arc<OperatorMemory>,
+    /// The keys among the columns that are kept.
+    keys: Arc<[usize]>,
+    level: u32,
+    column_count: usize,
+    /// Whether their keys are noted, for the source of the probe side.
+    notes_keys: bool,
+    division: OnceLock<Division>,
+}
+
+/// What becomes of rows that are too many.
+struct Division {
+    rows: PartitionedRows,
+    keys: Option<SharedBloom>,
+    has_null_keys: AtomicBool,
+}
+
+/// A build side that was divided.
+pub(crate) struct DividedRows {
+    pub(crate) partitions: Divided,
+    /// What the keys say to the source of the probe side.
+    pub(crate) keys: Option<KeyFilter>,
+    /// Whether a row has a null among its keys.
+    pub(crate) has_null_keys: bool,
+}
+
+impl SpillableBuild {
+    /// Of so many columns, of which some are keys, divided by the bits of a level.
+    pub(crate) fn new(
+        spill: Arc<QuerySpill>,
+        worker_count: usize,
+        keys: Arc<[usize]>,
+        level: u32,
+        column_count: usize,
+        notes_keys: bool,
+    ) -> Arc<Self> {
+        let memory = OperatorMemory::new(&spill, worker_count);
+        Arc::new(Self { spill, memory, keys, level, column_count, notes_keys, division: OnceLock::new() })
+    }
+
+    /// Whether the rows are too many.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.division.get().is_some()
+    }
+
+    fn begin_to_divide(&self) -> Result<&Division, ExecError> {
+        if self.division.get().is_none() {
+            let (spill, memory) = (self.spill.clone(), self.memory.clone());
+            let bloom = || SharedBloom::of_bytes(memory.share() / BLOOM_SHARE, spill.budget().clone());
+            let keys = self.notes_keys.then(bloom).flatten();
+            let rows = PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(DIRECTORY_ROW_BYTES))?;
+            // Another worker may have been faster.
+            drop(self.division.set(Division { rows, keys, has_null_keys: AtomicBool::new(false) }));
+        }
+        Ok(self.division.get().expect("there are some by now"))
+    }
+
+    /// What became of the rows. Panics unless they were divided.
+    pub(crate) fn into_divided(self, nulls_equal: bool) -> DividedRows {
+        let Division { rows, keys, has_null_keys } = self.division.into_inner().expect("the rows were divided");
+        let keys = keys.and_then(|keys| keys.into_filter(nulls_equal));
+        DividedRows { partitions: rows.divided(), keys, has_null_keys: has_null_keys.into_inner() }
+    }
+}
+
+/// Who asks for memory.
+const OPERATOR: &str = "hash join";
+
+/// Collects one worker's part of a build side that may leave memory.
+pub(crate) struct SpillingBuildSink {
+    build: Arc<SpillableBuild>,
+    columns: Vec<Option<usize>>,
+    pieces: Vec<BuildRows>,
+    /// Of all pieces but the last.
+    closed_bytes: usize,
+    memory: WorkerMemory,
+    divider: Divider,
+}
+
+impl SpillingBuildSink {
+    /// Of these columns.
+    pub(crate) fn new(build: Arc<SpillableBuild>, columns: &[usize]) -> Self {
+        let (memory, divider) = (build.memory.of_worker(), Divider::new(build.keys.clone(), build.level));
+        let columns = columns.iter().copied().map(Some).collect();
+        Self { build, columns, pieces: Vec::new(), closed_bytes: 0, memory, divider }
+    }
+
+    /// The rows of a build side that stayed in memory.
+    pub(crate) fn into_rows(self) -> Vec<BuildRows> {
+        self.pieces
+    }
+
+    fn collect(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
+        if self.pieces.last().is_none_or(|piece| piece.row_count() >= PIECE_ROWS) {
+            self.closed_bytes = self.bytes();
+            let reservation = Reservation::new(self.build.spill.budget().clone(), OPERATOR);
+            self.pieces.push(BuildRows::new(self.columns.len(), reservation));
+        }
+        self.pieces.last_mut().expect("there is one").consume(batch)
+    }
+
+    fn bytes(&self) -> usize {
+        self.closed_bytes + self.pieces.last().map_or(0, bytes_with_directory)
+    }
+
+    fn divide(&mut self, division: &Division, mut batch: Batch) -> Result<(), ExecError> {
+        self.divider.divide(&mut batch);
+        if let Some(keys) = &division.keys {
+            keys.insert(self.divider.hashes());
+        }
+        let has_nulls = |key: &usize| batch.column(*key).valid().is_some_and(|valid| valid.contains(&false));
+        if self.build.keys.iter().any(has_nulls) {
+            division.has_null_keys.store(true, Ordering::Relaxed);
+        }
+        division.rows.add(&batch.all_columns(), self.divider.rows())
+    }
+
+    /// Divides some of the rows that were collected before; false when there are none.
+    fn divide_piece(&mut self) -> Result<bool, ExecError> {
+        let Some(piece) = self.pieces.pop() else { return Ok(false) };
+        self.closed_bytes -= self.pieces.last().map_or(0, bytes_with_directory);
+        let build = self.build.clone();
+        let division = build.begin_to_divide()?;
+        let piece = Arc::new(piece.into_result());
+        let numbers: Vec<u32> = (0..piece.row_count() as u32).collect();
+        for numbers in numbers.chunks(VECTOR_ROWS) {
+            let mut batch = Batch::new(numbers.len());
+            batch.push_deferred(piece.clone(), numbers.to_vec(), 0..self.columns.len());
+            self.divide(division, batch)?;
+        }
+        drop(piece);
+        let bytes = self.bytes();
+        self.memory.is_full(bytes);
+        Ok(true)
+    }
+
+    /// Divides what was collected before, if the rows of all workers are too many.
+    pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
+        while self.build.is_divided() && self.divide_piece()? {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+}
+
+fn bytes_with_directory(piece: &BuildRows) -> usize {
+    piece.bytes() + piece.row_count() * DIRECTORY_ROW_BYTES
+}
+
+impl Sink for SpillingBuildSink {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        batch.project(&self.columns);
+        let build = self.build.clone();
+        if let Some(division) = build.division.get() {
+            return self.divide(division, batch);
+        }
+        let collected = self.collect(&mut batch);
+        let bytes = self.bytes();
+        let is_full = self.memory.is_full(bytes);
+        let collected = match collected {
+            Err(ExecError::Memory(_)) => {
+                build.spill.wait_for_writes()?;
+                self.pieces.last_mut().expect("the rows are in it").reserve()
+            }
+            collected => collected,
+        };
+        match collected {
+            Err(ExecError::Memory(_)) if self.memory.is_worth_writing() => {
+                while self.divide_piece()? {}
+                Ok(())
+            }
+            Ok(()) if is_full => build.begin_to_divide().map(drop),
+            collected => collected,
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.pieces.is_empty() || !self.build.is_divided()
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(self.leave())
+    }
+}
+
+/// What becomes of the probe side of such a join.
+pub(crate) struct SpilledProbe {
+    /// The probe side's keys, and the columns that are kept of rows that have to wait.
+    pub(crate) keys: Vec<usize>,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) nulls_equal: bool,
+    pub(crate) level: u32,
+    /// By partition, whether its build rows left memory.
+    pub(crate) is_spilled: [bool; PARTITIONS],
+    pub(crate) rows: PartitionedRows,
+}
+
+/// Looks for partners among the build rows that are in memory; rows whose partners would be elsewhere have to wait.
+pub(crate) struct SpillingProbe {
+    probe: ProbeOperator,
+    of_all: Arc<SpilledProbe>,
+    divider: Divider,
+}
+
+impl SpillingProbe {
+    pub(crate) fn new(probe: ProbeOperator, of_all: Arc<SpilledProbe>) -> Self {
+        let divider = Divider::new(of_all.keys.clone().into(), of_all.level);
+        Self { probe, of_all, divider }
+    }
+}
+
+impl Operator for SpillingProbe {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let SpilledProbe { keys, columns, nulls_equal, is_spilled, rows, .. } = &*self.of_all;
+        let has_null = |batch: &mut Batch| {
+            let mut has_null = vec![false; batch.row_count()];
+            for key in keys {
+                if let Some(valid) = batch.column(*key).valid() {
+                    has_null.iter_mut().zip(valid).for_each(|(has_null, valid)| *has_null |= !valid);
+                }
+            }
+            has_null
+        };
+        // A null that equals nothing has no partner anywhere.
+        let stays = if *nulls_equal { vec![false; batch.row_count()] } else { has_null(&mut batch) };
+        self.divider.divide(&mut batch);
+        let waiting = self.divider.rows_mut();
+        let mut is_here = stays.clone();
+        for (rows, is_spilled) in waiting.iter_mut().zip(is_spilled) {
+            if *is_spilled {
+                rows.retain(|row| !stays[*row as usize]);
+            } else {
+                rows.drain(..).for_each(|row| is_here[row as usize] = true);
+            }
+        }
+        let waits: Vec<bool> = is_here.iter().map(|is_here| !is_here).collect();
+        if waits.contains(&true) {
+            let mut written = batch.clone();
+            written.project(&columns.iter().copied().map(Some).collect::<Vec<_>>());
+            written.retain(&waits);
+            renumber(waiting, &waits);
+            rows.add(&written.all_columns(), waiting)?;
+        }
+        batch.retain(&is_here);
+        if batch.row_count() == 0 { Ok(()) } else { self.probe.push(batch, next) }
+    }
+}
+
+/// Numbers rows as they are when only those that are kept are left.
+fn renumber(rows: &mut [Vec<u32>], keep: &[bool]) {
+    let mut count = 0;
+    let place = |keep: &bool| {
+        count += u32::from(*keep);
+        count - u32::from(*keep)
+    };
+    let places: Vec<u32> = keep.iter().map(place).collect();
+    rows.iter_mut().flatten().for_each(|row| *row = places[*row as usize]);
+}

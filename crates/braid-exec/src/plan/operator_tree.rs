@@ -1,0 +1,222 @@
+//! What one query is to do, as a tree of operators. Columns are positions among those of the input; the planner that made
+//! the tree knows their names and types.
+
+use std::fmt;
+use std::sync::Arc;
+
+use braid_storage::Scalar;
+
+use crate::Expression;
+use crate::aggregation::AggregationSpec;
+use crate::joins::hash::JoinKind;
+use crate::runtime::pipeline::Source;
+use crate::sharing::shared_operator::SharedOperator;
+use crate::sorting::SortSpec;
+
+/// A plan.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// Rows from somewhere.
+    Source {
+        /// Where from.
+        source: Arc<dyn Source>,
+        /// Number of its columns.
+        column_count: usize,
+    },
+    /// The rows for which a condition is true.
+    Filter {
+        /// Rows.
+        input: Box<Plan>,
+        /// The condition.
+        condition: Expression,
+    },
+    /// Other columns.
+    Project {
+        /// Rows.
+        input: Box<Plan>,
+        /// The new columns.
+        expressions: Vec<Expression>,
+    },
+    /// Rows of the probe side with those of the build side: first the probe side's columns, then the build side's, as far
+    /// as the kind of join has them.
+    Join {
+        /// Rows that are collected first.
+        build: Box<Plan>,
+        /// Rows that look for partners among them.
+        probe: Box<Plan>,
+        /// How.
+        condition: JoinCondition,
+    },
+    /// Groups: their keys, then the results.
+    Aggregate {
+        /// Rows.
+        input: Box<Plan>,
+        /// Keys and functions.
+        spec: Arc<AggregationSpec>,
+    },
+    /// Rows in order.
+    Sort {
+        /// Rows.
+        input: Box<Plan>,
+        /// Order, and how many are wanted.
+        spec: Arc<SortSpec>,
+    },
+    /// Some of the rows.
+    Limit {
+        /// Rows.
+        input: Box<Plan>,
+        /// Rows that are skipped.
+        offset: u64,
+        /// Most rows after them.
+        limit: Option<u64>,
+    },
+    /// The rows of all, which have as many columns of the same types.
+    Union(Vec<Plan>),
+    /// A plan in whose expressions parameters stand for single values: [`Expression::Parameter`] `n` for the only column
+    /// of the only row of the `n`-th subquery, null without a row.
+    WithScalars {
+        /// Plans of one column.
+        subqueries: Vec<Plan>,
+        /// What needs their values.
+        input: Box<Plan>,
+    },
+    /// An operator of a plan that many queries share. Plans for one query have none.
+    Shared(Box<SharedOperator>),
+}
+
+/// How the rows of a join belong together.
+#[derive(Clone, Debug)]
+pub struct JoinCondition {
+    /// Which rows the join has.
+    pub kind: JoinKind,
+    /// Columns of the build side that are equal to those of the probe side; none for every pair.
+    pub build_keys: Vec<usize>,
+    /// Columns of the probe side.
+    pub probe_keys: Vec<usize>,
+    /// A further condition over the columns of the probe side, then those of the build side.
+    pub residual: Option<Expression>,
+    /// IS NOT DISTINCT FROM.
+    pub nulls_equal: bool,
+    /// NOT IN.
+    pub null_aware: bool,
+}
+
+impl Plan {
+    /// Number of columns.
+    pub fn column_count(&self) -> usize {
+        match self {
+            Self::Source { column_count, .. } => *column_count,
+            Self::Filter { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::WithScalars { input, .. } => input.column_count(),
+            Self::Project { expressions, .. } => expressions.len(),
+            Self::Join { build, probe, condition } => {
+                let columns = condition.kind.columns();
+                (if columns.probe { probe.column_count() } else { 0 })
+                    + usize::from(columns.mark)
+                    + (if columns.build { build.column_count() } else { 0 })
+            }
+            Self::Aggregate { spec, .. } => spec.keys.len() + spec.aggregates.len(),
+            Self::Union(plans) => plans.first().map_or(0, Self::column_count),
+            Self::Shared(operator) => operator.column_count(),
+        }
+    }
+
+    /// The same plan with `values` in place of its parameters. Nested [`Plan::WithScalars`] have parameters of their own.
+    ///
+    /// Panics when there are fewer values than parameters, and on plans that are shared already.
+    pub fn bind(&self, values: &[Option<Scalar>]) -> Self {
+        let bound = |plan: &Self| Box::new(plan.bind(values));
+        let expression = |expression: &Expression| {
+            let mut bound = expression.clone();
+            bound.bind_parameters(values);
+            bound
+        };
+        match self {
+            Self::Source { .. } | Self::WithScalars { .. } => self.clone(),
+            Self::Shared(_) => panic!("parameters are bound before queries share a plan"),
+            Self::Filter { input, condition } => Self::Filter { input: bound(input), condition: expression(condition) },
+            Self::Project { input, expressions } => {
+                Self::Project { input: bound(input), expressions: expressions.iter().map(expression).collect() }
+            }
+            Self::Join { build, probe, condition } => {
+                let residual = condition.residual.as_ref().map(expression);
+                let condition = JoinCondition { residual, ..condition.clone() };
+                Self::Join { build: bound(build), probe: bound(probe), condition }
+            }
+            Self::Aggregate { input, spec } => Self::Aggregate { input: bound(input), spec: spec.clone() },
+            Self::Sort { input, spec } => Self::Sort { input: bound(input), spec: spec.clone() },
+            Self::Limit { input, offset, limit } => Self::Limit { input: bound(input), offset: *offset, limit: *limit },
+            Self::Union(plans) => Self::Union(plans.iter().map(|plan| plan.bind(values)).collect()),
+        }
+    }
+
+    /// Writes the tree, one operator a line, each input two blanks further right.
+    pub fn describe(&self, depth: usize, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "{:1$}", "", 2 * depth)?;
+        let inputs: Vec<&Self> = match self {
+            Self::Source { source, .. } => {
+                writeln!(out, "Scan: {}", source.describe())?;
+                Vec::new()
+            }
+            Self::Filter { input, condition } => {
+                writeln!(out, "Filter: {condition}")?;
+                vec![input]
+            }
+            Self::Project { input, expressions } => {
+                let text: Vec<String> = expressions.iter().map(ToString::to_string).collect();
+                writeln!(out, "Project: {}", text.join(", "))?;
+                vec![input]
+            }
+            Self::Join { build, probe, condition } => {
+                write!(out, "HashJoin: {:?}", condition.kind)?;
+                for (probe, build) in condition.probe_keys.iter().zip(&condition.build_keys) {
+                    write!(out, ", probe #{probe} = build #{build}")?;
+                }
+                if let Some(residual) = &condition.residual {
+                    write!(out, ", {residual}")?;
+                }
+                writeln!(out)?;
+                vec![probe, build]
+            }
+            Self::Aggregate { input, spec } => {
+                writeln!(out, "Aggregate: {spec}")?;
+                vec![input]
+            }
+            Self::Sort { input, spec } => {
+                let key = |key: &crate::sorting::SortKey| {
+                    let (order, nulls) = (["", " DESC"], [" NULLS LAST", " NULLS FIRST"]);
+                    format!(
+                        "#{}{}{}",
+                        key.column,
+                        order[usize::from(key.descending)],
+                        nulls[usize::from(key.nulls_first)]
+                    )
+                };
+                let keys: Vec<String> = spec.keys.iter().map(key).collect();
+                let limit = spec.limit.map(|limit| format!(", first {limit}")).unwrap_or_default();
+                writeln!(out, "Sort: {}{limit}", keys.join(", "))?;
+                vec![input]
+            }
+            Self::Limit { input, offset, limit } => {
+                let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
+                writeln!(out, "Limit: {limit} from {offset}")?;
+                vec![input]
+            }
+            Self::Union(plans) => {
+                writeln!(out, "Union")?;
+                plans.iter().collect()
+            }
+            Self::WithScalars { subqueries, input } => {
+                writeln!(out, "Scalars: {} before the first input", subqueries.len())?;
+                std::iter::once(&**input).chain(subqueries).collect()
+            }
+            Self::Shared(operator) => {
+                writeln!(out, "{operator}")?;
+                operator.inputs()
+            }
+        };
+        inputs.into_iter().try_for_each(|input| input.describe(depth + 1, out))
+    }
+}

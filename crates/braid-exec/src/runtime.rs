@@ -1,0 +1,13 @@
+//! How a plan's pieces run: pipelines of morsels, their workers, and rows between two pipelines.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`pipeline`] | sources, operators that rows are pushed through, sinks, workers |
+//! | `turn` | how long a worker computes before it gives way, and where it notices that it is cancelled |
+//! | [`result_rows`] | rows in memory as the source of a later pipeline |
+//! | [`row_operators`] | the operators that look at one batch at a time: filter, projection, limit |
+
+pub mod pipeline;
+pub mod result_rows;
+pub mod row_operators;
+pub(crate) mod turn;

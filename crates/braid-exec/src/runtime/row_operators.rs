@@ -1,0 +1,154 @@
+//! Operators that look at one batch at a time: filter, projection, limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::expression::Evaluator;
+use crate::runtime::pipeline::{Enough, Next, Operator};
+use crate::{Batch, ExecError, Expression};
+
+/// WHERE and HAVING: keeps the rows for which the condition is true.
+pub struct Filter {
+    condition: Evaluator,
+    /// Columns that are read further on; the others are not carried along.
+    needed: Arc<[bool]>,
+}
+
+impl Filter {
+    /// A filter; `needed` says for each column of its batches whether it is read further on.
+    pub fn new(condition: Expression, needed: Arc<[bool]>) -> Self {
+        Self { condition: Evaluator::new(condition), needed }
+    }
+}
+
+impl Operator for Filter {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let keep = self.condition.select(&mut batch)?;
+        batch.release(|column| self.needed[column]);
+        batch.retain(&keep);
+        if batch.row_count() == 0 { Ok(()) } else { next(batch) }
+    }
+}
+
+/// SELECT: new columns in place of the old ones. Plain columns stay as late as they are.
+pub struct Projection {
+    columns: Vec<Projected>,
+}
+
+enum Projected {
+    /// A column of the input.
+    Column(usize),
+    Computed(Evaluator),
+    /// Nobody reads it.
+    Unused,
+}
+
+impl Projection {
+    /// A projection; of an expression that `needed` says no to, nothing is computed.
+    pub fn new(expressions: &[Expression], needed: &[bool]) -> Self {
+        let projected = |(expression, needed): (&Expression, &bool)| match expression {
+            _ if !needed => Projected::Unused,
+            Expression::Column(column) => Projected::Column(*column),
+            other => Projected::Computed(Evaluator::new(other.clone())),
+        };
+        Self { columns: expressions.iter().zip(needed).map(projected).collect() }
+    }
+}
+
+impl Operator for Projection {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let mut computed = batch.column_count();
+        let mut order = Vec::with_capacity(self.columns.len());
+        let mut vectors = Vec::new();
+        for column in &mut self.columns {
+            order.push(match column {
+                Projected::Column(column) => Some(*column),
+                Projected::Computed(evaluator) => {
+                    vectors.push(evaluator.evaluate(&mut batch)?);
+                    computed += 1;
+                    Some(computed - 1)
+                }
+                Projected::Unused => None,
+            });
+        }
+        vectors.into_iter().for_each(|vector| batch.push(vector));
+        batch.project(&order);
+        next(batch)
+    }
+}
+
+/// LIMIT and OFFSET over all workers together; which rows is not defined unless there is one worker.
+pub struct Limit {
+    window: Arc<LimitWindow>,
+}
+
+/// Rows that are still to be skipped and passed on, for all workers of a limit.
+#[derive(Debug)]
+pub struct LimitWindow {
+    skip: u64,
+    /// End of the rows passed on; the first has number `skip`.
+    end: u64,
+    seen: AtomicU64,
+    enough: Enough,
+}
+
+impl LimitWindow {
+    /// Passes on the rows from number `offset` on, at most `limit`.
+    pub fn new(offset: u64, limit: Option<u64>, enough: Enough) -> Arc<Self> {
+        let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
+        if end == offset {
+            enough.reached();
+        }
+        Arc::new(Self { skip: offset, end, seen: AtomicU64::new(0), enough })
+    }
+}
+
+impl Limit {
+    /// One worker's part.
+    pub fn new(window: Arc<LimitWindow>) -> Self {
+        Self { window }
+    }
+}
+
+impl Operator for Limit {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        let LimitWindow { skip, end, seen, enough } = &*self.window;
+        if enough.is_reached() {
+            // What produces rows further up stops; rows that were let through before are on their way.
+            return Err(ExecError::Enough);
+        }
+        let row_count = batch.row_count() as u64;
+        let first = seen.fetch_add(row_count, Ordering::Relaxed);
+        if first + row_count >= *end {
+            enough.reached();
+        }
+        let wanted = first.max(*skip)..(first + row_count).min(*end);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if wanted.end - wanted.start < row_count {
+            let rows: Vec<u32> = wanted.map(|row| (row - first) as u32).collect();
+            batch.take(&rows);
+        }
+        next(batch)
+    }
+}
+
+/// Puts columns into other places, and lets go of those that have none.
+pub struct Relayout {
+    columns: Arc<[Option<usize>]>,
+}
+
+impl Relayout {
+    /// The places: positions among the columns of the input, or `None` for a column that nobody reads.
+    pub fn new(columns: Arc<[Option<usize>]>) -> Self {
+        Self { columns }
+    }
+}
+
+impl Operator for Relayout {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        batch.project(&self.columns);
+        next(batch)
+    }
+}

@@ -1,0 +1,164 @@
+//! A pinned chunk as an origin of columns: decoded when they are first read, at the rows that are left by then.
+//!
+//! Rows that ascend are decoded vector by vector, others through the distinct rows among them. Strings stay codes where the
+//! segment has a dictionary that is not too large; all vectors of a segment share it.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::Array;
+use braid_base::VECTOR_ROWS;
+use braid_buffer::PinnedChunk;
+use braid_storage::{PhysicalType, Scalar, Segment, Selection};
+
+use crate::values::row_numbers::{RowNumbers, VectorSelection};
+use crate::values::vector::{CodedStrings, Values};
+use crate::{ByteStrings, Origin, Vector};
+
+/// Most strings of a dictionary that is read as a whole: of a larger one, a scan may use few.
+const DICTIONARY_STRINGS_MAX: usize = 4 * VECTOR_ROWS;
+
+/// A pinned chunk's columns; rows are numbered through the chunk.
+pub(crate) struct ChunkOrigin {
+    pub(crate) columns: Vec<ChunkColumn>,
+    pub(crate) _pin: Arc<PinnedChunk>,
+}
+
+pub(crate) struct ChunkColumn {
+    pub(crate) segment: Arc<Segment>,
+    /// The segment's distinct strings, when they are few.
+    dictionary: OnceLock<Option<Arc<ByteStrings>>>,
+}
+
+impl Origin for ChunkOrigin {
+    fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
+        self.columns[column].read(rows)
+    }
+}
+
+impl ChunkColumn {
+    pub(crate) fn new(segment: Arc<Segment>) -> Self {
+        Self { segment, dictionary: OnceLock::new() }
+    }
+
+    fn read(&self, rows: &RowNumbers) -> Vector {
+        let vector_rows = |vector| self.segment.vector_rows(vector);
+        if let Some(selections) = rows.selections(vector_rows) {
+            return self.read_vectors(selections);
+        }
+        let numbers = rows.as_slice();
+        let mut distinct = numbers.to_vec();
+        let is_sorted = numbers.is_sorted();
+        if !is_sorted {
+            distinct.sort_unstable();
+        }
+        distinct.dedup();
+        let places: Vec<u32> = if is_sorted {
+            // A join has repeated rows where they stood.
+            let mut at = 0;
+            let place = |number: &u32| {
+                at += u32::from(distinct[at as usize] != *number);
+                at
+            };
+            numbers.iter().map(place).collect()
+        } else {
+            let place = |row: &u32| distinct.binary_search(row).expect("every row is among the distinct ones") as u32;
+            numbers.iter().map(place).collect()
+        };
+        let distinct = RowNumbers::from(distinct);
+        let selections = distinct.selections(vector_rows).expect("distinct rows ascend");
+        self.read_vectors(selections).take(&places)
+    }
+
+    pub(crate) fn read_vectors(&self, selections: &[VectorSelection]) -> Vector {
+        let row_count = selections.iter().map(|selection| selection.rows.count()).sum();
+        let mut reader = ColumnReader::new(self, row_count);
+        selections.iter().for_each(|VectorSelection { vector, rows }| reader.read(*vector, rows));
+        reader.finish()
+    }
+
+    fn dictionary(&self) -> Option<&Arc<ByteStrings>> {
+        let read = || {
+            let count = self.segment.dictionary_strings()?;
+            (count <= DICTIONARY_STRINGS_MAX).then(|| {
+                let strings = self.segment.dictionary().expect("it has a dictionary");
+                let bytes = strings.iter().map(|string| match string {
+                    Scalar::Bytes(bytes) => bytes.as_slice(),
+                    _ => unreachable!("dictionaries of columns of strings hold strings"),
+                });
+                let mut strings = ByteStrings::from_strings(bytes);
+                strings.shrink();
+                Arc::new(strings)
+            })
+        };
+        self.dictionary.get_or_init(read).as_ref()
+    }
+}
+
+/// Selected rows of one or more vectors of a segment on their way to a [`Vector`].
+struct ColumnReader<'a> {
+    segment: &'a Segment,
+    values: Reading,
+    valid: Option<Vec<bool>>,
+    row_count: usize,
+}
+
+enum Reading {
+    Integers(Vec<i64>),
+    Codes(Vec<i32>, Arc<ByteStrings>),
+    /// Through Arrow arrays, one for each vector.
+    Vector(Option<Vector>),
+}
+
+impl<'a> ColumnReader<'a> {
+    fn new(column: &'a ChunkColumn, row_count: usize) -> Self {
+        let values = match column.segment.column_type().physical() {
+            PhysicalType::Int => Reading::Integers(Vec::with_capacity(row_count)),
+            PhysicalType::Bytes => match column.dictionary() {
+                Some(dictionary) => Reading::Codes(Vec::with_capacity(row_count), dictionary.clone()),
+                None => Reading::Vector(None),
+            },
+            _ => Reading::Vector(None),
+        };
+        Self { segment: &column.segment, values, valid: None, row_count: 0 }
+    }
+
+    fn read(&mut self, vector: usize, selection: &Selection) {
+        let before = self.row_count;
+        self.row_count += selection.count();
+        match &mut self.values {
+            Reading::Integers(values) => self.segment.gather_integers(vector, selection, values),
+            Reading::Codes(codes, _) => self.segment.gather_codes(vector, selection, codes),
+            Reading::Vector(so_far) => {
+                let array = self.segment.gather(vector..vector + 1, std::slice::from_ref(selection));
+                let read = match Vector::from_array(&array) {
+                    Some(read) => read,
+                    None => unreachable!("a source's columns have types that vectors hold: {}", array.data_type()),
+                };
+                match so_far {
+                    None => *so_far = Some(read),
+                    Some(so_far) => so_far.append(&read),
+                }
+                return;
+            }
+        }
+        match (self.segment.valid_rows(vector), &mut self.valid) {
+            (None, None) => {}
+            (None, Some(valid)) => valid.resize(self.row_count, true),
+            (Some(rows), valid) => {
+                let valid = valid.get_or_insert_with(|| vec![true; before]);
+                valid.extend(selection.iter().map(|row| rows.contains(row)));
+            }
+        }
+    }
+
+    fn finish(self) -> Vector {
+        match self.values {
+            Reading::Integers(values) => Vector::new(Values::Int(values), self.valid),
+            Reading::Codes(codes, dictionary) => {
+                let codes = codes.into_iter().map(|code| code as u32).collect();
+                Vector::new(Values::Coded(CodedStrings { codes, dictionary }), self.valid)
+            }
+            Reading::Vector(vector) => vector.unwrap_or_else(|| Vector::repeat(None, 0)),
+        }
+    }
+}

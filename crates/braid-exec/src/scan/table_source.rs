@@ -1,0 +1,331 @@
+//! A table as a pipeline's source: a cooperative scan whose chunks are the morsels.
+//!
+//! Which rows of a chunk are wanted is found on encoded data, vector by vector: first the scan's predicates, then, where many
+//! queries share the scan, what these want of it, then what joins further on know about their keys, of which only the key
+//! column is decoded. A batch is filled with the rows that are left of as many vectors as it takes, so that the operators
+//! behind a selective scan still get full batches; its columns are decoded when they are first read ([`ChunkOrigin`]).
+
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
+
+use braid_base::VECTOR_ROWS;
+use braid_buffer::BufferManager;
+use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanMetrics, ScanSpec, prune};
+use braid_storage::{ColumnPredicate, PhysicalType, Scalar, TableVersion};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use crate::query_sets::set_calculator::set_column;
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, Source, StartedSource};
+use crate::scan::chunk_origin::{ChunkColumn, ChunkOrigin};
+use crate::scan::set_scan::{ChunkSets, SetScan};
+use crate::values::row_numbers::{RowNumbers, VectorSelection};
+use crate::{Batch, ExecError, SetNumber, Vector};
+
+/// A scan of one table version.
+pub struct TableSource {
+    version: Arc<TableVersion>,
+    buffer: Arc<BufferManager>,
+    spec: ScanSpec,
+    description: String,
+    /// What each worker of each run did.
+    metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+    /// What many queries want, where many share the scan.
+    set_filters: Arc<[SetFilter]>,
+    /// Most rows, once somebody has asked: zone maps of all chunks are looked at.
+    row_count_max: OnceLock<u64>,
+}
+
+impl TableSource {
+    /// A source of the columns that `spec` projects, described as whoever knows their names wants. Panics when it has a
+    /// limit: operators count rows themselves.
+    pub fn new(version: Arc<TableVersion>, buffer: Arc<BufferManager>, spec: ScanSpec, description: String) -> Self {
+        assert!(spec.limit.is_none(), "a source of a pipeline has no limit");
+        Self {
+            version,
+            buffer,
+            spec,
+            description,
+            metrics: Arc::default(),
+            set_filters: Arc::default(),
+            row_count_max: OnceLock::new(),
+        }
+    }
+
+    /// What each worker of its runs did; complete when the runs have ended.
+    pub fn metrics(&self) -> Vec<ScanMetrics> {
+        self.metrics.lock().clone()
+    }
+
+    /// The scan without values that nobody wants: zone maps leave out whole chunks.
+    fn within_hulls(&self, filters: &[SetFilter]) -> ScanSpec {
+        let mut spec = self.spec.clone();
+        for SetFilter { column, predicates } in filters {
+            let column = spec.projection[*column];
+            let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
+            // Constants are as narrow as they can be, and those of wide columns are wide.
+            if let (Some(hull), true) = (predicates.hull(), physical != PhysicalType::Int128) {
+                spec.predicates.push((column, hull));
+            }
+        }
+        spec
+    }
+
+    /// The scan's predicates, with the bounds of what later operators can use.
+    fn narrowed(&self, filters: &[RowFilter]) -> ScanSpec {
+        let mut spec = self.spec.clone();
+        for filter in filters {
+            for (key, column) in filter.columns.iter().enumerate() {
+                let column = spec.projection[*column];
+                let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
+                if let (Some((low, high)), PhysicalType::Int) = (filter.keys.bounds(key), physical) {
+                    let (low, high) = (Bound::Included(Scalar::Int(low)), Bound::Included(Scalar::Int(high)));
+                    spec.predicates.push((column, ColumnPredicate::Range { low, high }));
+                }
+            }
+        }
+        spec
+    }
+}
+
+impl fmt::Debug for TableSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableSource").field("table", &self.version.def.name).finish_non_exhaustive()
+    }
+}
+
+impl Source for TableSource {
+    fn worker_count_max(&self) -> usize {
+        if self.spec.in_order { 1 } else { prune(&self.version, &self.spec.predicates).len() }
+    }
+
+    fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource> {
+        let scan = CooperativeScan::start(&self.buffer, self.version.clone(), self.narrowed(filters));
+        let (metrics, set_filters) = (self.metrics.clone(), self.set_filters.clone());
+        Arc::new(StartedScan { scan, filters: filters.into(), set_filters, metrics })
+    }
+
+    fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
+        let spec = self.within_hulls(&filters);
+        let description =
+            format!("{}, sets_by={:?}", self.description, filters.iter().map(|f| f.column).collect::<Vec<_>>());
+        Some(Arc::new(Self {
+            spec,
+            description,
+            set_filters: filters.into(),
+            version: self.version.clone(),
+            buffer: self.buffer.clone(),
+            metrics: self.metrics.clone(),
+            row_count_max: OnceLock::new(),
+        }))
+    }
+
+    fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(Self {
+            spec: self.within_hulls(filters),
+            description: self.description.clone(),
+            set_filters: self.set_filters.clone(),
+            version: self.version.clone(),
+            buffer: self.buffer.clone(),
+            metrics: self.metrics.clone(),
+            row_count_max: OnceLock::new(),
+        }))
+    }
+
+    fn row_count_max(&self) -> Option<u64> {
+        let rows_of = |chunk: usize| u64::from(self.version.chunks[chunk].row_count);
+        let count = || prune(&self.version, &self.spec.predicates).into_iter().map(rows_of).sum();
+        Some(*self.row_count_max.get_or_init(count))
+    }
+
+    fn is_narrowed(&self) -> bool {
+        !self.spec.predicates.is_empty()
+    }
+
+    fn describe(&self) -> String {
+        let metrics = self.metrics();
+        if metrics.is_empty() {
+            return self.description.clone();
+        }
+        let sum = |count: fn(&ScanMetrics) -> u64| metrics.iter().map(count).sum::<u64>();
+        format!(
+            "{}, chunks_read={}, rows_scanned={}, rows_selected={}, bytes_scanned={}",
+            self.description,
+            sum(|m| m.chunks_read),
+            sum(|m| m.rows_in),
+            sum(|m| m.rows_out),
+            sum(|m| m.encoded_bytes)
+        )
+    }
+}
+
+struct StartedScan {
+    scan: Arc<CooperativeScan>,
+    filters: Arc<[RowFilter]>,
+    set_filters: Arc<[SetFilter]>,
+    metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+}
+
+impl StartedSource for StartedScan {
+    fn feed(&self) -> Box<dyn Feed> {
+        let consumer = self.scan.chunk_consumer();
+        let filters = self.filters.iter().map(ActiveFilter::new).collect();
+        let sets = (!self.set_filters.is_empty()).then(|| SetScan::new(&self.set_filters));
+        Box::new(ScanFeed { scan: self.scan.clone(), consumer, filters, sets, metrics: self.metrics.clone() })
+    }
+}
+
+struct ScanFeed {
+    scan: Arc<CooperativeScan>,
+    consumer: ChunkConsumer,
+    filters: Vec<ActiveFilter>,
+    sets: Option<SetScan>,
+    metrics: Arc<Mutex<Vec<ScanMetrics>>>,
+}
+
+impl Drop for ScanFeed {
+    fn drop(&mut self) {
+        self.metrics.lock().push(*self.consumer.metrics());
+    }
+}
+
+/// A filter in one worker, and what it has dropped so far.
+struct ActiveFilter {
+    filter: RowFilter,
+    rows_seen: usize,
+    rows_dropped: usize,
+}
+
+impl ActiveFilter {
+    /// Rows after which it is known what a filter is worth.
+    const ROWS_ENOUGH: usize = 16 * VECTOR_ROWS;
+
+    fn new(filter: &RowFilter) -> Self {
+        Self { filter: filter.clone(), rows_seen: 0, rows_dropped: 0 }
+    }
+
+    /// Whether looking at a row here costs less than carrying it on to the join that would drop it.
+    fn is_worth_it(&self) -> bool {
+        self.rows_seen < Self::ROWS_ENOUGH || self.rows_dropped * 8 >= self.rows_seen
+    }
+
+    /// Leaves those of a vector's rows that may have partners, and of their sets if they have some.
+    fn narrow(&mut self, origin: &ChunkOrigin, VectorRows { selection, sets }: &mut VectorRows) {
+        let key = |column: &usize| Arc::new(origin.columns[*column].read_vectors(std::slice::from_ref(selection)));
+        let keys: Vec<Arc<Vector>> = self.filter.columns.iter().map(key).collect();
+        let row_count = selection.rows.count();
+        let mut keep = vec![true; row_count];
+        self.filter.keys.retain(&keys, &mut keep);
+        selection.rows.retain_where(&keep);
+        if let Some(sets) = sets {
+            let mut keep = keep.iter();
+            sets.retain(|_| *keep.next().expect("a set for each row"));
+        }
+        self.rows_seen += row_count;
+        self.rows_dropped += row_count - selection.rows.count();
+    }
+}
+
+impl Feed for ScanFeed {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
+        Box::pin(async move {
+            Ok(match self.consumer.next_chunk().await {
+                None => None,
+                Some(Err(error)) => return Err(ExecError::Foreign(Box::new(error))),
+                Some(Ok(ScanChunk::Counted(rows))) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
+                Some(Ok(ScanChunk::Filtered(chunk))) => {
+                    let columns = self.scan.spec().projection.iter();
+                    let segments = columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column)));
+                    let origin = Arc::new(ChunkOrigin { columns: segments.collect(), _pin: chunk.pin() });
+                    let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
+                    let segment = |column: usize| origin.columns[column].segment.clone();
+                    let sets = self.sets.as_mut().map(|scan| (scan.open(segment), scan));
+                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, sets, left: None };
+                    Some(Box::new(morsel) as Box<dyn Morsel>)
+                }
+            })
+        })
+    }
+}
+
+/// Rows without columns.
+struct CountedRows(u64);
+
+impl Morsel for CountedRows {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        let rows = self.0.min(VECTOR_ROWS as u64);
+        self.0 -= rows;
+        Ok((rows > 0).then(|| Batch::new(rows as usize)))
+    }
+}
+
+/// A chunk's vectors on their way to batches.
+struct ChunkMorsel<'a> {
+    consumer: &'a mut ChunkConsumer,
+    chunk: FilteredChunk,
+    origin: Arc<ChunkOrigin>,
+    filters: &'a mut [ActiveFilter],
+    /// Where rows get sets.
+    sets: Option<(ChunkSets, &'a mut SetScan)>,
+    /// Rows of the chunk that did not fit the batch before.
+    left: Option<VectorRows>,
+}
+
+/// Rows of a vector, with the set of each where they have sets.
+struct VectorRows {
+    selection: VectorSelection,
+    sets: Option<Vec<SetNumber>>,
+}
+
+impl ChunkMorsel<'_> {
+    /// The next vector that has rows which are wanted, and these.
+    fn next_rows(&mut self) -> Result<Option<VectorRows>, ExecError> {
+        while let Some((vector, mut rows)) = self.consumer.next_vector(&mut self.chunk) {
+            let sets = match &mut self.sets {
+                None => None,
+                Some((chunk, scan)) => Some(scan.narrow(chunk, vector, &mut rows)?),
+            };
+            let mut rows = VectorRows { selection: VectorSelection { vector, rows }, sets };
+            for filter in self.filters.iter_mut().filter(|filter| filter.is_worth_it()) {
+                if rows.selection.rows.is_empty() {
+                    break;
+                }
+                filter.narrow(&self.origin, &mut rows);
+            }
+            if !rows.selection.rows.is_empty() {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Morsel for ChunkMorsel<'_> {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        let mut parts: Vec<VectorRows> = self.left.take().into_iter().collect();
+        let mut row_count: usize = parts.iter().map(|part| part.selection.rows.count()).sum();
+        while row_count < VECTOR_ROWS {
+            let Some(more) = self.next_rows()? else { break };
+            row_count += more.selection.rows.count();
+            if row_count > VECTOR_ROWS && !parts.is_empty() {
+                // A vector stays whole: what is decoded in one go was encoded in one go.
+                self.left = Some(more);
+                break;
+            }
+            parts.push(more);
+        }
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let (selections, sets): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.selection, part.sets)).unzip();
+        let rows = RowNumbers::of_selections(selections);
+        let mut batch = Batch::new(rows.len());
+        batch.push_deferred(self.origin.clone(), rows, 0..self.origin.columns.len());
+        if self.sets.is_some() {
+            let sets: Vec<SetNumber> = sets.into_iter().flatten().flatten().collect();
+            batch.push(Arc::new(set_column(&sets)));
+        }
+        Ok(Some(batch))
+    }
+}

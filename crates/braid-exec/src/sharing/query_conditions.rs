@@ -1,0 +1,348 @@
+//! A condition with parameters, for many queries at once: from a row to the set of the queries for which it is true.
+//!
+//! Each query has a row of parameters. What does not depend on them is evaluated once for everybody. A comparison of a
+//! value with parameters becomes a [`PredicateIndex`] over all queries' constants, LIKE with patterns a [`LikeIndex`]; what
+//! neither covers is evaluated once for each distinct row of the parameters it reads. AND and OR are intersections and
+//! unions of sets; NOT is pushed down to what it negates, which keeps null apart from false: a set has the queries for
+//! which something is true, nothing else.
+//!
+//! So the time for a row does not grow with the number of queries where indexes cover the condition (ClockScan's
+//! query-data join: SharedDB, VLDB 2012, section 4.4), disjunctions included.
+//!
+//! A value that cannot be computed fails the pass, also where the queries that fail would not have computed it alone;
+//! whoever runs the pass runs its queries alone then.
+
+mod condition_evaluator;
+mod distinct_conditions;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use braid_storage::{ColumnPredicate, Scalar};
+
+pub(crate) use condition_evaluator::ConditionEvaluator;
+use distinct_conditions::DistinctConditions;
+pub(crate) use distinct_conditions::{distinct_values, queries_by_parameters};
+
+use crate::expression::{Comparison, Evaluator};
+use crate::query_sets::index::indexed_predicates::IndexedPredicates;
+use crate::query_sets::index::like_index::LikeIndex;
+use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, Reservation, SetNumber, SetStore};
+
+/// The constants of one query, by the numbers of the parameters that they stand for.
+pub type ParameterRow = Vec<Option<Scalar>>;
+
+/// The parameters of all queries of a pass, and their sets.
+#[derive(Clone, Copy)]
+pub(crate) struct PassParameters<'a> {
+    pub(crate) rows: &'a [ParameterRow],
+    pub(crate) store: &'a Arc<SetStore>,
+}
+
+/// A condition of many queries.
+#[derive(Debug)]
+pub(crate) enum QueryConditions {
+    /// All of them.
+    And(Vec<QueryConditions>),
+    /// Any of them.
+    Or(Vec<QueryConditions>),
+    /// True for everybody or for nobody.
+    Common(Expression),
+    /// What predicates with the queries' constants say about a value.
+    Indexed { value: Expression, predicates: Arc<IndexedPredicates> },
+    /// What the queries' patterns say about a text.
+    Like { text: Expression, patterns: Arc<QueryPatterns> },
+    /// Conditions of which each belongs to some queries.
+    Distinct(DistinctConditions),
+}
+
+/// LIKE, or NOT LIKE, with a pattern of each query.
+#[derive(Debug)]
+pub(crate) struct QueryPatterns {
+    pub(crate) index: Arc<LikeIndex>,
+    /// The queries of each pattern.
+    pub(crate) queries: Vec<SetNumber>,
+    /// All queries with a pattern that is not null.
+    pub(crate) all: SetNumber,
+    pub(crate) negated: bool,
+    _reservation: Reservation,
+}
+
+/// A comparison before it is indexed, so that several of one column become one index.
+struct Comparisons {
+    value: Expression,
+    predicates: Vec<(QueryNumber, ColumnPredicate)>,
+}
+
+/// A condition on its way.
+enum Draft {
+    Comparisons(Comparisons),
+    Finished(QueryConditions),
+}
+
+impl QueryConditions {
+    /// Prepares a condition.
+    ///
+    /// # Errors
+    /// When there is not enough memory for the sets, or a constant cannot be computed.
+    pub(crate) fn new(condition: &Expression, parameters: PassParameters<'_>) -> Result<Self, ExecError> {
+        draft(condition, false, parameters)?.finish(parameters.store)
+    }
+
+    /// The conditions that all must be true: those that cost least first.
+    pub(crate) fn into_conjuncts(self) -> Vec<Self> {
+        let mut conjuncts = match self {
+            Self::And(parts) => parts.into_iter().flat_map(Self::into_conjuncts).collect(),
+            other => vec![other],
+        };
+        conjuncts.sort_by_key(Self::rank);
+        conjuncts
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Indexed { .. } => 0,
+            Self::Common(_) => 1,
+            Self::Or(_) | Self::And(_) => 2,
+            Self::Like { .. } => 3,
+            Self::Distinct(_) => 4,
+        }
+    }
+
+    /// Appends the columns it reads.
+    pub(crate) fn columns(&self, columns: &mut Vec<usize>) {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.columns(columns)),
+            Self::Common(value) | Self::Indexed { value, .. } | Self::Like { text: value, .. } => {
+                value.columns(columns)
+            }
+            Self::Distinct(conditions) => conditions.columns(columns),
+        }
+    }
+}
+
+/// Whether an expression depends on the query.
+pub(crate) fn has_parameters(expression: &Expression) -> bool {
+    let mut parameters = Vec::new();
+    expression.parameters(&mut parameters);
+    !parameters.is_empty()
+}
+
+fn draft(condition: &Expression, negated: bool, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {
+    if !has_parameters(condition) {
+        return Ok(Draft::Finished(QueryConditions::Common(with_sign(condition.clone(), negated))));
+    }
+    match condition {
+        Expression::Not(part) => draft(part, !negated, parameters),
+        Expression::And(parts) => junction(parts, negated, negated, parameters),
+        Expression::Or(parts) => junction(parts, negated, !negated, parameters),
+        Expression::Compare { comparison, left, right } => {
+            let comparison = if negated { comparison.negated() } else { *comparison };
+            let comparisons = match (is_constant(left), is_constant(right)) {
+                (false, true) => comparisons(comparison, left, right, parameters)?,
+                (true, false) => comparisons(comparison.mirrored(), right, left, parameters)?,
+                _ => None,
+            };
+            comparisons.map_or_else(|| distinct(condition, negated, parameters), |c| Ok(Draft::Comparisons(c)))
+        }
+        Expression::Like { value, pattern } if !has_parameters(value) => like(value, pattern, negated, parameters),
+        _ => distinct(condition, negated, parameters),
+    }
+}
+
+fn with_sign(condition: Expression, negated: bool) -> Expression {
+    if negated { Expression::Not(Box::new(condition)) } else { condition }
+}
+
+/// Whether it depends on the query at most, not on the row.
+fn is_constant(expression: &Expression) -> bool {
+    let mut columns = Vec::new();
+    expression.columns(&mut columns);
+    columns.is_empty()
+}
+
+fn junction(
+    parts: &[Expression],
+    negated: bool,
+    any: bool,
+    parameters: PassParameters<'_>,
+) -> Result<Draft, ExecError> {
+    let mut drafts: Vec<Draft> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match draft(part, negated, parameters)? {
+            Draft::Comparisons(added) => add_comparisons(&mut drafts, added, any),
+            finished => drafts.push(finished),
+        }
+    }
+    if drafts.len() == 1 {
+        return Ok(drafts.remove(0));
+    }
+    let parts = drafts.into_iter().map(|draft| draft.finish(parameters.store)).collect::<Result<_, _>>()?;
+    Ok(Draft::Finished(if any { QueryConditions::Or(parts) } else { QueryConditions::And(parts) }))
+}
+
+fn add_comparisons(drafts: &mut Vec<Draft>, added: Comparisons, any: bool) {
+    let same = drafts.iter_mut().find_map(|draft| match draft {
+        Draft::Comparisons(other) if other.can_take(&added, any) => Some(other),
+        _ => None,
+    });
+    match same {
+        Some(other) => other.take(added, any),
+        None => drafts.push(Draft::Comparisons(added)),
+    }
+}
+
+fn distinct(condition: &Expression, negated: bool, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {
+    let conditions = DistinctConditions::new(&with_sign(condition.clone(), negated), parameters)?;
+    Ok(Draft::Finished(QueryConditions::Distinct(conditions)))
+}
+
+/// A value compared with a constant of each query; `None` when the constants have no common order.
+fn comparisons(
+    comparison: Comparison,
+    value: &Expression,
+    constant: &Expression,
+    parameters: PassParameters<'_>,
+) -> Result<Option<Comparisons>, ExecError> {
+    if has_parameters(value) {
+        return Ok(None);
+    }
+    let constants: Vec<Option<Scalar>> =
+        parameters.rows.iter().map(|row| constant_of(constant, row)).collect::<Result<_, _>>()?;
+    if !have_an_order(&constants) {
+        return Ok(None);
+    }
+    let predicate = |(query, constant): (usize, Option<Scalar>)| {
+        // Nothing compares with null.
+        let predicate = constant.map_or(ColumnPredicate::In(Vec::new()), |constant| predicate(comparison, constant));
+        (QueryNumber::at(query), predicate)
+    };
+    let predicates = constants.into_iter().enumerate().map(predicate).collect();
+    Ok(Some(Comparisons { value: value.clone(), predicates }))
+}
+
+/// An expression without columns, for one query.
+fn constant_of(expression: &Expression, row: &ParameterRow) -> Result<Option<Scalar>, ExecError> {
+    let mut bound = expression.clone();
+    bound.bind_parameters(row);
+    let value = Evaluator::new(bound).evaluate(&mut Batch::new(1))?;
+    Ok(value.value(0))
+}
+
+fn have_an_order(constants: &[Option<Scalar>]) -> bool {
+    let mut constants = constants.iter().flatten();
+    let Some(first) = constants.next() else { return true };
+    // Numbers beyond 64 bits are rare enough to be compared one by one.
+    let has_order = |constant: &Scalar| !matches!(constant, Scalar::Interval(..) | Scalar::Int128(_));
+    has_order(first) && constants.all(|constant| has_order(constant) && first.compare(constant).is_some())
+}
+
+fn predicate(comparison: Comparison, constant: Scalar) -> ColumnPredicate {
+    let (low, high) = match comparison {
+        Comparison::Equal => return ColumnPredicate::In(vec![constant]),
+        Comparison::NotEqual => return ColumnPredicate::NotEqual(constant),
+        Comparison::Less => (Bound::Unbounded, Bound::Excluded(constant)),
+        Comparison::LessOrEqual => (Bound::Unbounded, Bound::Included(constant)),
+        Comparison::Greater => (Bound::Excluded(constant), Bound::Unbounded),
+        Comparison::GreaterOrEqual => (Bound::Included(constant), Bound::Unbounded),
+    };
+    ColumnPredicate::Range { low, high }
+}
+
+fn like(
+    text: &Expression,
+    pattern: &Expression,
+    negated: bool,
+    parameters: PassParameters<'_>,
+) -> Result<Draft, ExecError> {
+    let mut asked: Vec<(QueryNumber, Vec<u8>)> = Vec::new();
+    for (query, row) in parameters.rows.iter().enumerate() {
+        match constant_of(pattern, row)? {
+            Some(Scalar::Bytes(pattern)) => asked.push((QueryNumber::at(query), pattern)),
+            Some(other) => panic!("{other:?} as a pattern of LIKE"),
+            None => {}
+        }
+    }
+    let (firsts, numbers) = distinct_values(asked.iter().map(|(_, pattern)| pattern));
+    let mut queries = vec![QueryBitmap::none(parameters.rows.len()); firsts.len()];
+    let mut all = QueryBitmap::none(parameters.rows.len());
+    for ((query, _), number) in asked.iter().zip(numbers) {
+        queries[number].insert(*query);
+        all.insert(*query);
+    }
+    let queries = queries.iter().map(|queries| parameters.store.number_of(queries)).collect::<Result<_, _>>()?;
+    let patterns: Vec<&[u8]> = firsts.into_iter().map(|first| asked[first].1.as_slice()).collect();
+    let index = Arc::new(LikeIndex::new(&patterns));
+    let mut reservation = Reservation::new(parameters.store.budget().clone(), "LIKE index");
+    reservation.resize(index.bytes())?;
+    let all = parameters.store.number_of(&all)?;
+    let patterns = QueryPatterns { index, queries, all, negated, _reservation: reservation };
+    Ok(Draft::Finished(QueryConditions::Like { text: text.clone(), patterns: Arc::new(patterns) }))
+}
+
+impl Draft {
+    fn finish(self, store: &Arc<SetStore>) -> Result<QueryConditions, ExecError> {
+        match self {
+            Self::Finished(conditions) => Ok(conditions),
+            Self::Comparisons(Comparisons { value, predicates }) => {
+                Ok(QueryConditions::Indexed { value, predicates: IndexedPredicates::new(&predicates, store)? })
+            }
+        }
+    }
+}
+
+impl Comparisons {
+    /// Whether one index can answer both: all must hold, or they are lists of which any value will do.
+    fn can_take(&self, other: &Self, any: bool) -> bool {
+        let same_column = self.value.as_column().is_some() && self.value.as_column() == other.value.as_column();
+        let are_lists = |predicates: &[(QueryNumber, ColumnPredicate)]| {
+            let mut lists = predicates.iter().map(|(_, predicate)| matches!(predicate, ColumnPredicate::In(_)));
+            lists.all(|is_list| is_list)
+        };
+        // Where all must hold, a query has several; then they are no list any more.
+        let one_each = self.predicates.len() == other.predicates.len() && self.is_one_each() && other.is_one_each();
+        let may_unite = one_each && are_lists(&self.predicates) && are_lists(&other.predicates);
+        same_column && self.same_kind(other) && (!any || may_unite)
+    }
+
+    fn is_one_each(&self) -> bool {
+        self.predicates.is_sorted_by(|a, b| a.0 < b.0)
+    }
+
+    fn same_kind(&self, other: &Self) -> bool {
+        let constants: Vec<Option<Scalar>> = [self, other]
+            .iter()
+            .flat_map(|c| c.predicates.iter().map(|(_, predicate)| some_constant(predicate)))
+            .collect();
+        have_an_order(&constants)
+    }
+
+    fn take(&mut self, other: Self, any: bool) {
+        if !any {
+            return self.predicates.extend(other.predicates);
+        }
+        for ((query, predicate), (other_query, other)) in self.predicates.iter_mut().zip(other.predicates) {
+            assert_eq!(*query, other_query, "each comparison has a predicate for each query, in order");
+            if let (ColumnPredicate::In(values), ColumnPredicate::In(more)) = (predicate, other) {
+                values.extend(more);
+                values.sort_by(|a, b| a.compare(b).expect("constants of one index have an order"));
+                values.dedup();
+            }
+        }
+    }
+}
+
+/// Any constant of a predicate: all are of one kind.
+fn some_constant(predicate: &ColumnPredicate) -> Option<Scalar> {
+    match predicate {
+        ColumnPredicate::Range { low, high } => [low, high].into_iter().find_map(|bound| match bound {
+            Bound::Unbounded => None,
+            Bound::Included(value) | Bound::Excluded(value) => Some(value.clone()),
+        }),
+        ColumnPredicate::NotEqual(value) => Some(value.clone()),
+        ColumnPredicate::In(values) | ColumnPredicate::NotIn(values) => values.first().cloned(),
+        ColumnPredicate::IsNull | ColumnPredicate::IsNotNull => None,
+    }
+}

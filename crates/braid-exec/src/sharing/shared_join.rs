@@ -1,0 +1,230 @@
+//! The hash join that many queries share: it depends on the query whether a row has partners.
+//!
+//! Below it lies the table of an inner join with all rows that any query wants. A pair of rows with equal keys is for the
+//! queries of both rows for which the conditions hold. What the join's kind says of a row with or without partner it says
+//! of the row *for a query*, so a row may leave twice: beside a partner for some queries, beside nulls for the others.
+//!
+//! Each row starts with the set of the queries that want it; a pair takes its queries out of both rows' sets. So what is
+//! left in the end are the queries for which the row has no partner ([`shared_probe`] for probe rows, batch by batch;
+//! [`shared_table`] for build rows, until all probing has ended, when [`shared_unmatched`] gives them).
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`shared_table`] | the build side, and for whom its rows still wait for partners |
+//! | [`pair_sets`] | from pairs with equal keys to pairs with sets |
+//! | [`shared_probe`] | the operator of the probe side |
+//! | [`shared_unmatched`] | the source of what comes after probing |
+//!
+//! While they are in the join, rows have the columns of both sides at the places where conditions expect them, of which
+//! nothing is there that nobody reads; then the set, then the mark.
+
+#[cfg(test)]
+mod measurements;
+mod pair_sets;
+mod shared_probe;
+mod shared_table;
+mod shared_unmatched;
+
+use std::sync::Arc;
+
+use crate::joins::hash::{JoinKind, JoinSpec};
+use crate::plan::JoinCondition;
+use crate::query_sets::set_calculator::{set_column, sets_of};
+use crate::sharing::shared_operator::{JoinSets, SetCondition};
+use crate::{Batch, Expression, Origin, SetNumber, Vector};
+
+pub(crate) use shared_probe::SharedProbe;
+pub(crate) use shared_table::SharedTable;
+pub(crate) use shared_unmatched::SharedUnmatched;
+
+/// Which columns a shared join reads, keeps and has.
+pub(crate) struct SharedJoinLayout {
+    pub(crate) kind: JoinKind,
+    null_aware: bool,
+    nulls_equal: bool,
+    /// Columns of the probe side that are read.
+    pub(crate) probe_read: Vec<bool>,
+    /// Columns of the build side that are read.
+    pub(crate) build_read: Vec<bool>,
+    /// The same, as a list: the columns that are kept.
+    pub(crate) build_columns: Vec<usize>,
+    /// The probe side's keys.
+    pub(crate) probe_keys: Vec<usize>,
+    build_keys: Vec<usize>,
+    probe_set: Option<usize>,
+    /// The build side's set among the columns that are kept.
+    kept_set: Option<usize>,
+    residual: Option<Expression>,
+    condition: Option<SetCondition>,
+    /// Where the columns of both sides are among the probe side's and the kept ones.
+    joined: Vec<Option<usize>>,
+    /// What each column of the join's rows is.
+    columns: Vec<JoinColumn>,
+    /// Where it is when rows leave the join; `None` when nobody reads it.
+    places: Vec<Option<usize>>,
+}
+
+/// A column of a shared join's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JoinColumn {
+    Probe(usize),
+    Mark,
+    Build(usize),
+    Set,
+}
+
+impl SharedJoinLayout {
+    /// For sides of so many columns; `needed` says which columns of the join's rows somebody reads. Panics on what no plan
+    /// may ask for.
+    pub(crate) fn new(
+        condition: &JoinCondition,
+        sets: &JoinSets,
+        probe_count: usize,
+        build_count: usize,
+        needed: &[bool],
+    ) -> Self {
+        let may_be_null_aware = matches!(condition.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark);
+        let is_not_in = may_be_null_aware && condition.probe_keys.len() == 1 && !condition.nulls_equal;
+        assert!(!condition.null_aware || is_not_in, "NOT IN has one key, whose nulls are unknown");
+        let columns = join_columns(condition.kind, sets, probe_count, build_count);
+        assert_eq!(columns.len(), needed.len(), "it is known of each column whether it is read");
+        let mut read = vec![false; probe_count + build_count];
+        for (column, _) in columns.iter().zip(needed).filter(|(_, needed)| **needed) {
+            match column {
+                JoinColumn::Probe(column) => read[*column] = true,
+                JoinColumn::Build(column) => read[probe_count + column] = true,
+                JoinColumn::Mark | JoinColumn::Set => {}
+            }
+        }
+        mark_conditions(condition, sets, probe_count, &mut read);
+        let build_read = read.split_off(probe_count);
+        let build_columns: Vec<usize> = (0..build_count).filter(|column| build_read[*column]).collect();
+        let kept = |column: usize| build_columns.iter().position(|kept| *kept == column);
+        let expect_kept = |column: usize| kept(column).expect("what is read is kept");
+        let of_probe = (0..probe_count).map(|column| read[column].then_some(column));
+        let of_build = (0..build_count).map(|column| kept(column).map(|place| probe_count + place));
+        let joined: Vec<Option<usize>> = of_probe.chain(of_build).collect();
+        let set = if condition.kind.columns().build { joined.len() } else { probe_count };
+        let place = |(column, needed): (&JoinColumn, &bool)| match column {
+            JoinColumn::Set => Some(set),
+            _ if !needed => None,
+            JoinColumn::Probe(column) => Some(*column),
+            JoinColumn::Build(column) => Some(probe_count + column),
+            JoinColumn::Mark => Some(set + 1),
+        };
+        Self {
+            kind: condition.kind,
+            null_aware: condition.null_aware,
+            nulls_equal: condition.nulls_equal,
+            probe_keys: condition.probe_keys.clone(),
+            build_keys: condition.build_keys.clone(),
+            probe_set: sets.probe,
+            kept_set: sets.build.map(expect_kept),
+            residual: condition.residual.clone(),
+            condition: sets.condition.clone(),
+            places: columns.iter().zip(needed).map(place).collect(),
+            probe_read: read,
+            build_read,
+            build_columns,
+            joined,
+            columns,
+        }
+    }
+
+    /// The table that pairs come from: conditions and what becomes of rows are the shared join's business.
+    pub(crate) fn table_spec(&self) -> JoinSpec {
+        let kept = |key: &usize| self.build_columns.iter().position(|kept| kept == key).expect("keys are kept");
+        JoinSpec {
+            kind: JoinKind::Inner,
+            build_keys: self.build_keys.iter().map(kept).collect(),
+            probe_keys: self.probe_keys.clone(),
+            nulls_equal: self.nulls_equal,
+            null_aware: false,
+            has_residual: false,
+            build_column_count: self.build_columns.len(),
+        }
+    }
+
+    /// Columns of the rows that leave the join.
+    pub(crate) fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where a column comes from in the probe side, if a row of the probe side can be left out for its value in it.
+    pub(crate) fn filtered_probe_column(&self, column: usize) -> Option<usize> {
+        match self.columns[column] {
+            // Where rows of the build side wait for partners, one that is missing shows.
+            JoinColumn::Probe(column) => (!self.kind.marks_build_rows()).then_some(column),
+            _ => None,
+        }
+    }
+
+    /// Where a column comes from in the build side, if a row of the build side can be left out for its value in it: it is
+    /// a column of the build side, or a key of the probe side that is equal to one.
+    pub(crate) fn filtered_build_column(&self, column: usize) -> Option<usize> {
+        match self.columns[column] {
+            JoinColumn::Build(column) => (self.kind != JoinKind::FullOuter).then_some(column),
+            JoinColumn::Probe(column) if matches!(self.kind, JoinKind::Inner | JoinKind::ProbeSemi) => {
+                let mut keys = self.probe_keys.iter().zip(&self.build_keys);
+                keys.find(|(probe, _)| **probe == column).map(|(_, build)| *build)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether pairs with equal keys may not count.
+    fn has_conditions(&self) -> bool {
+        self.residual.is_some() || self.condition.is_some()
+    }
+
+    /// The sets of a batch of the probe side.
+    fn probe_sets(&self, batch: &mut Batch) -> Vec<SetNumber> {
+        match self.probe_set {
+            Some(column) => sets_of(&batch.column(column)),
+            None => vec![SetNumber::EVERYBODY; batch.row_count()],
+        }
+    }
+
+    /// Puts the columns of these build rows beside those of the probe side.
+    fn join(&self, mut batch: Batch, table: Arc<dyn Origin>, build_rows: Vec<u32>) -> Batch {
+        batch.push_deferred(table, build_rows, 0..self.build_columns.len());
+        batch.project(&self.joined);
+        batch
+    }
+
+    /// Build rows beside nulls.
+    fn join_nothing(&self, table: Arc<dyn Origin>, build_rows: Vec<u32>) -> Batch {
+        let mut batch = Batch::new(build_rows.len());
+        let nulls = Arc::new(Vector::repeat(None, build_rows.len()));
+        (0..self.probe_read.len()).for_each(|_| batch.push(nulls.clone()));
+        self.join(batch, table, build_rows)
+    }
+
+    /// The rows as they leave the join, with their sets and the mark where the kind has one.
+    fn finish(&self, mut batch: Batch, sets: &[SetNumber], mark: Option<Vector>) -> Batch {
+        batch.push(Arc::new(set_column(sets)));
+        mark.into_iter().for_each(|mark| batch.push(Arc::new(mark)));
+        batch.project(&self.places);
+        batch
+    }
+}
+
+/// The columns that rows of a join have.
+fn join_columns(kind: JoinKind, sets: &JoinSets, probe_count: usize, build_count: usize) -> Vec<JoinColumn> {
+    let kind = kind.columns();
+    let probe = (0..probe_count).filter(|column| kind.probe && Some(*column) != sets.probe);
+    let build = (0..build_count).filter(|column| kind.build && Some(*column) != sets.build);
+    let mark = kind.mark.then_some(JoinColumn::Mark);
+    let columns = probe.map(JoinColumn::Probe).chain(mark).chain(build.map(JoinColumn::Build));
+    columns.chain([JoinColumn::Set]).collect()
+}
+
+/// Marks what keys, conditions and sets read of the columns of both sides.
+fn mark_conditions(condition: &JoinCondition, sets: &JoinSets, probe_count: usize, read: &mut [bool]) {
+    let mut columns = Vec::new();
+    condition.residual.iter().for_each(|residual| residual.columns(&mut columns));
+    columns.extend(sets.condition.iter().flat_map(|condition| &condition.columns));
+    columns.extend(condition.probe_keys.iter().copied().chain(sets.probe));
+    columns.extend(condition.build_keys.iter().copied().chain(sets.build).map(|column| probe_count + column));
+    columns.into_iter().for_each(|column| read[column] = true);
+}

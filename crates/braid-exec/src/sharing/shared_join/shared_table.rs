@@ -1,0 +1,186 @@
+//! The build side of a shared join: its rows by key, for whom they are, and for whom they still wait for a partner.
+//!
+//! Shared by all workers that probe. Only the waiting sets change then, and only become smaller, each by itself, so relaxed
+//! ordering is enough: whoever reads them in the end has joined the workers before.
+//!
+//! Where conditions do not decide, all that a semi, anti or mark join asks of a key is the union of its rows' sets. It is
+//! computed once for each key, so probing costs the same however many rows have the key.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::joins::hash::{JoinTable, Pace};
+use crate::query_sets::set_calculator::SetCalculator;
+use crate::runtime::pipeline::Enough;
+use crate::sharing::shared_join::SharedJoinLayout;
+use crate::values::vector::{NO_ROW, Values};
+use crate::{ExecError, Reservation, SetNumber, SetStore};
+
+/// The build side, to be probed.
+pub(crate) struct SharedTable {
+    pub(super) table: Arc<JoinTable>,
+    pub(super) layout: Arc<SharedJoinLayout>,
+    pub(super) store: Arc<SetStore>,
+    /// By row, the queries for which it has found no partner; empty where nobody asks.
+    waiting: Vec<AtomicU32>,
+    /// By group, for whom any of its rows is; after the last, nobody. Empty where rows or pairs decide.
+    group_sets: Vec<SetNumber>,
+    /// For whom there is a row, and for whom one whose key is null; nobody where nobody asks.
+    rows_for: SetNumber,
+    null_keys_for: SetNumber,
+    _reservation: Reservation,
+}
+
+/// The sets of the build side's rows.
+#[derive(Clone, Copy)]
+pub(super) struct BuildSets<'a>(Option<&'a [i64]>);
+
+impl BuildSets<'_> {
+    #[inline]
+    pub(super) fn get(self, row: u32) -> SetNumber {
+        self.0.map_or(SetNumber::EVERYBODY, |sets| SetNumber::from_value(sets[row as usize]))
+    }
+}
+
+impl SharedTable {
+    /// A table of the layout's columns; `reservation` holds what is kept beside it. Gives way to other tasks.
+    ///
+    /// # Errors
+    /// When there is not enough memory, or the query was cancelled.
+    pub(crate) async fn build(
+        table: Arc<JoinTable>,
+        layout: Arc<SharedJoinLayout>,
+        store: Arc<SetStore>,
+        reservation: Reservation,
+        cancelled: &Enough,
+    ) -> Result<Self, ExecError> {
+        let mut shared = Self {
+            table,
+            layout,
+            store,
+            waiting: Vec::new(),
+            group_sets: Vec::new(),
+            rows_for: SetNumber::NOBODY,
+            null_keys_for: SetNumber::NOBODY,
+            _reservation: reservation,
+        };
+        let mut pace = Pace::new(Some(cancelled.clone()));
+        if shared.layout.kind.marks_build_rows() {
+            shared._reservation.resize(shared.table.row_count * size_of::<AtomicU32>())?;
+            shared.waiting = shared.all_waiting(&mut pace).await?;
+        }
+        if shared.decides_by_group() {
+            shared.unite_groups(&mut pace).await?;
+        }
+        Ok(shared)
+    }
+
+    /// For whom rows wait that no partner was looked for yet.
+    async fn all_waiting(&self, pace: &mut Pace) -> Result<Vec<AtomicU32>, ExecError> {
+        let sets = self.build_sets();
+        let mut waiting = Vec::with_capacity(self.table.row_count);
+        for row in 0..self.row_count() {
+            waiting.push(AtomicU32::new(sets.get(row).to_u32()));
+            pace.step(1).await?;
+        }
+        Ok(waiting)
+    }
+
+    /// Whether the union of the sets of a key's rows is all that counts.
+    pub(super) fn decides_by_group(&self) -> bool {
+        self.layout.kind.tests_probe_rows() && !self.layout.has_conditions()
+    }
+
+    async fn unite_groups(&mut self, pace: &mut Pace) -> Result<(), ExecError> {
+        let mut calculator = SetCalculator::new(self.store.clone());
+        let (table, sets) = (self.table.clone(), self.build_sets());
+        if self.layout.null_aware {
+            let null_key_rows = table.null_key_rows.iter().copied();
+            let null_keys_for = union(&mut calculator, sets, null_key_rows, pace).await?;
+            let rows_for = union(&mut calculator, sets, 0..self.row_count(), pace).await?;
+            (self.null_keys_for, self.rows_for) = (null_keys_for, rows_for);
+        }
+        let Some(lists) = &table.lists else { return Ok(()) };
+        let group_count = lists.group_count();
+        self._reservation.resize((group_count + 1) * size_of::<SetNumber>())?;
+        let mut group_sets = Vec::with_capacity(group_count + 1);
+        let sets = self.build_sets();
+        for group in 0..group_count as u32 {
+            let (start, end) = lists.range(group);
+            let rows = &lists.rows()[start as usize..end as usize];
+            group_sets.push(union(&mut calculator, sets, rows.iter().copied(), pace).await?);
+            // Also where groups have no rows.
+            pace.step(1).await?;
+        }
+        group_sets.push(SetNumber::NOBODY);
+        self.group_sets = group_sets;
+        Ok(())
+    }
+
+    pub(super) fn row_count(&self) -> u32 {
+        self.table.row_count as u32
+    }
+
+    /// The sets of the build side's rows.
+    pub(super) fn build_sets(&self) -> BuildSets<'_> {
+        BuildSets(self.layout.kept_set.map(|column| match self.table.column(column).values() {
+            Values::Int(sets) => &sets[..],
+            _ => panic!("columns of sets hold integers"),
+        }))
+    }
+
+    /// For whom rows of a group are. Only where that decides.
+    #[inline]
+    pub(super) fn group_set(&self, sets: BuildSets<'_>, group: u32) -> SetNumber {
+        match self.group_sets.len().checked_sub(1) {
+            Some(group_count) => self.group_sets[(group as usize).min(group_count)],
+            None if group == NO_ROW => SetNumber::NOBODY,
+            None => sets.get(group),
+        }
+    }
+
+    /// For whom a key may equal one of the build side because the one or the other is null.
+    #[inline]
+    pub(super) fn perhaps_equal(&self, key_is_valid: bool) -> SetNumber {
+        if key_is_valid { self.null_keys_for } else { self.rows_for }
+    }
+
+    /// The queries for which the row has found no partner.
+    #[inline]
+    pub(super) fn waiting(&self, row: u32) -> SetNumber {
+        SetNumber::from_u32(self.waiting[row as usize].load(Ordering::Relaxed))
+    }
+
+    /// Notes that the row has a partner for these queries.
+    #[inline]
+    pub(super) fn found(&self, row: u32, queries: SetNumber, calculator: &mut SetCalculator) -> Result<(), ExecError> {
+        let mut before = self.waiting(row);
+        loop {
+            let after = calculator.subtract(before, queries)?;
+            // Reading keeps the line shared between workers when it says so already.
+            if after == before {
+                return Ok(());
+            }
+            let entry = &self.waiting[row as usize];
+            match entry.compare_exchange_weak(before.to_u32(), after.to_u32(), Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(changed) => before = SetNumber::from_u32(changed),
+            }
+        }
+    }
+}
+
+/// For whom any of these rows is.
+async fn union(
+    calculator: &mut SetCalculator,
+    sets: BuildSets<'_>,
+    rows: impl Iterator<Item = u32>,
+    pace: &mut Pace,
+) -> Result<SetNumber, ExecError> {
+    let mut union = SetNumber::NOBODY;
+    for row in rows {
+        union = calculator.unite(union, sets.get(row))?;
+        pace.step(1).await?;
+    }
+    Ok(union)
+}

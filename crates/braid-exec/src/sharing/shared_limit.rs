@@ -1,0 +1,91 @@
+//! LIMIT and OFFSET for many queries at once: of each query its own rows are counted.
+//!
+//! A row stays for the queries in whose window it is ([`QueryWindows`]); which rows of a query these are is not defined
+//! unless there is one worker, as for one query. All workers count together, behind a lock that is taken once for each
+//! batch: a batch is a thousand rows, and limits are mostly over after few.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::memory::Reservation;
+use crate::query_sets::set_calculator::{SetCalculator, drop_unwanted, set_column, sets_of};
+use crate::query_sets::set_memo::{SetMemo, SetWords};
+use crate::runtime::pipeline::{Enough, Next, Operator};
+use crate::sharing::query_windows::QueryWindows;
+use crate::sharing::shared_operator::SetColumn;
+use crate::{Batch, ExecError, MemoryBudget, SetNumber};
+
+/// One worker's part.
+pub(crate) struct SharedLimit {
+    window: Arc<SharedLimitWindow>,
+    calculator: SetCalculator,
+    words: SetWords,
+}
+
+/// What all workers of a limit have in common. The lock guards the counts of rows.
+pub(crate) struct SharedLimitWindow {
+    sets: SetColumn,
+    windows: Mutex<QueryWindows>,
+    /// Reached when no query wants any further row.
+    enough: Enough,
+    /// The memory of the counts.
+    _reservation: Reservation,
+}
+
+impl SharedLimitWindow {
+    /// Passes on the rows from number `offset` on, at most `limit`, of each query.
+    ///
+    /// # Errors
+    /// When there is not enough memory to count.
+    pub(crate) fn new(
+        sets: SetColumn,
+        offset: u64,
+        limit: Option<u64>,
+        enough: Enough,
+        budget: Arc<dyn MemoryBudget>,
+    ) -> Result<Arc<Self>, ExecError> {
+        let query_count = sets.store.query_count();
+        let mut reservation = Reservation::new(budget, "limit");
+        reservation.resize(QueryWindows::bytes(query_count))?;
+        let windows = QueryWindows::new(query_count, offset, limit);
+        if windows.are_over() {
+            enough.reached();
+        }
+        Ok(Arc::new(Self { sets, windows: Mutex::new(windows), enough, _reservation: reservation }))
+    }
+}
+
+impl SharedLimit {
+    /// One worker's part.
+    pub(crate) fn new(window: Arc<SharedLimitWindow>) -> Self {
+        let calculator = SetCalculator::new(window.sets.store.clone());
+        Self { window, calculator, words: SetMemo::new() }
+    }
+
+    fn narrow(&mut self, sets: &[SetNumber]) -> Result<Vec<SetNumber>, ExecError> {
+        let mut windows = self.window.windows.lock();
+        let narrowed = windows.narrow(sets, &mut self.calculator, &mut self.words)?;
+        if windows.are_over() {
+            self.window.enough.reached();
+        }
+        Ok(narrowed)
+    }
+}
+
+impl Operator for SharedLimit {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+        if self.window.enough.is_reached() {
+            // What produces rows further up stops; rows that were let through before are on their way.
+            return Err(ExecError::Enough);
+        }
+        let column = self.window.sets.column;
+        let sets = sets_of(&batch.column(column));
+        let mut narrowed = self.narrow(&sets)?;
+        if narrowed != sets {
+            drop_unwanted(&mut batch, &mut narrowed);
+            batch.replace(column, Arc::new(set_column(&narrowed)));
+        }
+        if batch.row_count() == 0 { Ok(()) } else { next(batch) }
+    }
+}

@@ -1,0 +1,354 @@
+//! From a plan with parameters and a row of parameters for each of many queries to one plan that answers them all.
+//!
+//! Rows get a set of queries where a parameter first tells queries apart, as one more column behind all others, and keep it
+//! from there on; what lies below such a place is done once for everybody. Where sets meet (joins), where rows become
+//! fewer or more by query (groups, top-N, outer and semi joins), operators that look at sets take the place of the
+//! ordinary ones. Conditions on a table's columns move into its scan, which finds the sets on encoded data.
+//!
+//! Plans below a scalar subquery's [`Plan::WithScalars`] have parameters of their own and do not see the queries': they are
+//! the same for everybody.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::plan::{JoinCondition, Plan};
+use crate::query_sets::query_set::PASS_QUERIES_MAX;
+use crate::query_sets::set_calculator::SetCalculator;
+use crate::runtime::pipeline::{SetFilter, Source};
+use crate::sharing::query_conditions::{
+    ConditionEvaluator, ParameterRow, PassParameters, QueryConditions, distinct_values, has_parameters,
+    queries_by_parameters,
+};
+use crate::sharing::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
+use crate::sharing::shared_steps::{ConditionStep, EverybodyStep, IntersectStep, ProjectionStep};
+use crate::{ExecError, Expression, MemoryBudget, QueryNumber, SetNumber, SetStore};
+
+/// From so many queries on, conditions that are the same for all come before those that are not: few queries want few
+/// rows, so that their sets drop most of them; many want nearly all. Q12 of TPC-H for 32 queries is the case that gains. A
+/// number of queries is a guess at what they want together, not a measurement of it.
+const LATE_SETS_QUERIES_MIN: usize = 8;
+
+/// A plan that answers many queries.
+#[derive(Debug)]
+pub struct SharedPlan {
+    pub(crate) plan: Plan,
+    pub(crate) set: Option<usize>,
+    /// The sets of distinct queries.
+    pub(crate) store: Arc<SetStore>,
+    /// By query, its number among the distinct ones: queries with equal parameters are one.
+    pub(crate) distinct: Vec<QueryNumber>,
+}
+
+/// A plan whose rows have their set in this column, behind all others; without one, every row is for everybody.
+struct Shared {
+    plan: Plan,
+    set: Option<usize>,
+}
+
+/// One side of a join.
+struct Side {
+    shared: Shared,
+    /// Columns without the set.
+    count: usize,
+}
+
+impl SharedPlan {
+    /// The plan of as many queries as there are rows of parameters. Panics without any, beyond
+    /// [`PASS_QUERIES_MAX`](crate::PASS_QUERIES_MAX), and where a row has fewer values than the plan has parameters.
+    ///
+    /// # Errors
+    /// When there is not enough memory for the queries' sets, or a constant of a query cannot be computed.
+    pub fn new(plan: &Plan, parameters: &[ParameterRow], budget: Arc<dyn MemoryBudget>) -> Result<Self, ExecError> {
+        assert!(parameters.len() <= PASS_QUERIES_MAX, "{} queries in one pass", parameters.len());
+        let (firsts, distinct) = distinct_values(parameters.iter().map(|row| format!("{row:?}")));
+        let rows: Vec<ParameterRow> = firsts.into_iter().map(|first| parameters[first].clone()).collect();
+        let distinct = distinct.into_iter().map(QueryNumber::at).collect();
+        let store = SetStore::new(rows.len(), budget)?;
+        let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(plan)?;
+        Ok(Self { plan, set, store, distinct })
+    }
+
+    /// Number of queries.
+    pub fn query_count(&self) -> usize {
+        self.distinct.len()
+    }
+
+    /// Number of queries with parameters of their own; the others have the same as one of these.
+    pub fn distinct_count(&self) -> usize {
+        self.store.query_count()
+    }
+
+    /// Number of distinct sets that have occurred so far.
+    pub fn set_count(&self) -> usize {
+        self.store.set_count()
+    }
+
+    /// The tree, as EXPLAIN shows it.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        self.plan.describe(0, &mut text).expect("text is written without errors");
+        text
+    }
+}
+
+/// The queries that share.
+struct Sharing<'a> {
+    parameters: PassParameters<'a>,
+}
+
+impl Sharing<'_> {
+    fn store(&self) -> &Arc<SetStore> {
+        self.parameters.store
+    }
+
+    fn plan(&self, plan: &Plan) -> Result<Shared, ExecError> {
+        Ok(match plan {
+            Plan::Source { .. } | Plan::WithScalars { .. } => Shared { plan: plan.clone(), set: None },
+            Plan::Filter { input, condition } => self.filter(input, condition)?,
+            Plan::Project { input, expressions } => self.project(self.plan(input)?, expressions)?,
+            Plan::Join { build, probe, condition } => self.join(build, probe, condition)?,
+            Plan::Aggregate { input, spec } => match self.plan(input)? {
+                Shared { plan, set: None } => {
+                    Shared { plan: Plan::Aggregate { input: plan.into(), spec: spec.clone() }, set: None }
+                }
+                Shared { plan, set: Some(column) } => self.shared(SharedOperator::Aggregate {
+                    input: plan,
+                    spec: spec.clone(),
+                    sets: self.set_column(column),
+                }),
+            },
+            Plan::Sort { input, spec } => match self.plan(input)? {
+                Shared { plan, set: Some(column) } if spec.limit.is_some() => {
+                    self.shared(SharedOperator::Sort { input: plan, spec: spec.clone(), sets: self.set_column(column) })
+                }
+                Shared { plan, set } => Shared { plan: Plan::Sort { input: plan.into(), spec: spec.clone() }, set },
+            },
+            Plan::Limit { input, offset, limit } => match self.plan(input)? {
+                Shared { plan, set: Some(column) } => self.shared(SharedOperator::Limit {
+                    input: plan,
+                    offset: *offset,
+                    limit: *limit,
+                    sets: self.set_column(column),
+                }),
+                Shared { plan, set: None } => {
+                    Shared { plan: Plan::Limit { input: plan.into(), offset: *offset, limit: *limit }, set: None }
+                }
+            },
+            Plan::Union(plans) => self.union(plans)?,
+            Plan::Shared(_) => panic!("a plan is shared once"),
+        })
+    }
+
+    fn shared(&self, operator: SharedOperator) -> Shared {
+        let plan = Plan::Shared(Box::new(operator));
+        let set = plan.column_count().checked_sub(1);
+        Shared { plan, set }
+    }
+
+    fn step(&self, input: Plan, step: Arc<dyn SharedStep>) -> Shared {
+        self.shared(SharedOperator::Step { input, step })
+    }
+
+    fn set_column(&self, column: usize) -> SetColumn {
+        SetColumn { store: self.store().clone(), column }
+    }
+
+    fn filter(&self, input: &Plan, condition: &Expression) -> Result<Shared, ExecError> {
+        let (own, common): (Vec<Expression>, Vec<Expression>) =
+            conjuncts(condition).into_iter().partition(has_parameters);
+        let mut input = self.plan(input)?;
+        if own.is_empty() {
+            return Ok(filtered(input, common));
+        }
+        let own = Expression::And(own);
+        let mut conditions = QueryConditions::new(&own, self.parameters)?.into_conjuncts();
+        if let (Plan::Source { source, column_count }, None) = (&input.plan, input.set) {
+            // Many queries together want most rows, so that what drops rows for all of them goes first.
+            let is_late = !common.is_empty() && self.store().query_count() >= LATE_SETS_QUERIES_MIN;
+            input = self.scan(source, *column_count, &mut conditions, is_late);
+        }
+        input = filtered(input, common);
+        Ok(if conditions.is_empty() { input } else { self.condition_step(input, conditions, &own) })
+    }
+
+    /// A filter by conditions that depend on the query; `shown` is how EXPLAIN shows them.
+    fn condition_step(&self, input: Shared, conditions: Vec<QueryConditions>, shown: &Expression) -> Shared {
+        let has_set = input.set.is_some();
+        let column_count = input.plan.column_count() - usize::from(has_set);
+        let (store, description) = (self.store().clone(), shown.to_string());
+        let conditions = conditions.into();
+        self.step(input.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description }))
+    }
+
+    /// Moves those of the conditions into the scan that it can take; when they are to come later, only their hulls.
+    fn scan(
+        &self,
+        source: &Arc<dyn Source>,
+        column_count: usize,
+        conditions: &mut Vec<QueryConditions>,
+        is_late: bool,
+    ) -> Shared {
+        let of_column = |condition: &QueryConditions| match condition {
+            QueryConditions::Indexed { value, predicates } => {
+                Some(SetFilter { column: value.as_column()?, predicates: predicates.clone() })
+            }
+            _ => None,
+        };
+        let filters: Vec<SetFilter> = conditions.iter().filter_map(of_column).collect();
+        if is_late {
+            let source = source.without_unwanted(&filters).unwrap_or_else(|| source.clone());
+            return Shared { plan: Plan::Source { source, column_count }, set: None };
+        }
+        let with_sets = (!filters.is_empty()).then(|| source.with_sets(filters)).flatten();
+        let Some(source) = with_sets else {
+            return Shared { plan: Plan::Source { source: source.clone(), column_count }, set: None };
+        };
+        conditions.retain(|condition| of_column(condition).is_none());
+        Shared { plan: Plan::Source { source, column_count: column_count + 1 }, set: Some(column_count) }
+    }
+
+    fn project(&self, input: Shared, expressions: &[Expression]) -> Result<Shared, ExecError> {
+        let own: Vec<&Expression> = expressions.iter().filter(|expression| has_parameters(expression)).collect();
+        if own.is_empty() {
+            let mut expressions = expressions.to_vec();
+            let set = input.set.map(|set| {
+                expressions.push(Expression::Column(set));
+                expressions.len() - 1
+            });
+            return Ok(Shared { plan: Plan::Project { input: input.plan.into(), expressions }, set });
+        }
+        let variant = |(row, queries): (&ParameterRow, _)| {
+            let mut bound = expressions.to_vec();
+            bound.iter_mut().for_each(|expression| expression.bind_parameters(row));
+            Ok((bound, self.store().number_of(&queries)?))
+        };
+        let by_parameters = queries_by_parameters(&own, self.parameters.rows);
+        let variants: Vec<_> = by_parameters.into_iter().map(variant).collect::<Result<_, ExecError>>()?;
+        let step = ProjectionStep { store: self.store().clone(), variants: variants.into(), set: input.set };
+        Ok(self.step(input.plan, Arc::new(step)))
+    }
+
+    fn union(&self, plans: &[Plan]) -> Result<Shared, ExecError> {
+        let mut shared: Vec<Shared> = plans.iter().map(|plan| self.plan(plan)).collect::<Result<_, _>>()?;
+        if shared.iter().any(|shared| shared.set.is_some()) {
+            shared = shared.into_iter().map(|shared| self.with_set(shared)).collect();
+        }
+        let set = shared.first().and_then(|shared| shared.set);
+        Ok(Shared { plan: Plan::Union(shared.into_iter().map(|shared| shared.plan).collect()), set })
+    }
+
+    fn with_set(&self, shared: Shared) -> Shared {
+        if shared.set.is_some() {
+            return shared;
+        }
+        let column_count = shared.plan.column_count();
+        self.step(shared.plan, Arc::new(EverybodyStep { column_count }))
+    }
+
+    fn join(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> Result<Shared, ExecError> {
+        let side = |plan: &Plan| Ok(Side { count: plan.column_count(), shared: self.plan(plan)? });
+        let (build, probe): (Side, Side) = (side(build)?, side(probe)?);
+        let residual = condition.residual.iter().flat_map(conjuncts);
+        let (own, common): (Vec<Expression>, Vec<Expression>) = residual.partition(has_parameters);
+        let kind = condition.kind;
+        let condition = JoinCondition {
+            residual: (!common.is_empty()).then(|| placed(Expression::And(common), &probe)),
+            ..condition.clone()
+        };
+        if kind == crate::joins::hash::JoinKind::Inner {
+            let joined = self.inner_join(build, probe, condition);
+            if own.is_empty() {
+                return Ok(joined);
+            }
+            let own = Expression::And(own);
+            let conditions = QueryConditions::new(&own, self.parameters)?.into_conjuncts();
+            return Ok(self.condition_step(joined, conditions, &own));
+        }
+        let matches_depend_on_query = !own.is_empty()
+            || (probe.shared.set.is_some() && kind.marks_build_rows())
+            || (build.shared.set.is_some() && (kind.keeps_probe_rows() || kind.tests_probe_rows()));
+        if !matches_depend_on_query {
+            return Ok(plain_join(build, probe, condition));
+        }
+        let own = (!own.is_empty()).then(|| self.set_condition(placed(Expression::And(own), &probe))).transpose()?;
+        let sets =
+            JoinSets { store: self.store().clone(), probe: probe.shared.set, build: build.shared.set, condition: own };
+        let (build, probe) = (build.shared.plan, probe.shared.plan);
+        Ok(self.shared(SharedOperator::Join { build, probe, condition, sets }))
+    }
+
+    /// A join's rows in the columns of the plan without sets, and then the set.
+    fn inner_join(&self, build: Side, probe: Side, condition: JoinCondition) -> Shared {
+        let both = probe.shared.set.is_some() && build.shared.set.is_some();
+        let (probe_count, build_count) = (probe.count, build.count);
+        if !both {
+            return plain_join(build, probe, condition);
+        }
+        let (build, probe) = (build.shared.plan.into(), probe.shared.plan.into());
+        let step = IntersectStep { store: self.store().clone(), probe_count, build_count };
+        self.step(Plan::Join { build, probe, condition }, Arc::new(step))
+    }
+
+    fn set_condition(&self, condition: Expression) -> Result<SetCondition, ExecError> {
+        let conditions = Arc::new(QueryConditions::new(&condition, self.parameters)?);
+        let mut columns = Vec::new();
+        conditions.columns(&mut columns);
+        let store = self.store().clone();
+        let evaluator = move || {
+            let mut evaluator = ConditionEvaluator::new(&conditions);
+            let mut calculator = SetCalculator::new(store.clone());
+            let sets = move |batch: &mut crate::Batch| {
+                let wanted = vec![SetNumber::EVERYBODY; batch.row_count()];
+                evaluator.sets(batch, &wanted, &mut calculator)
+            };
+            Box::new(sets) as crate::sharing::shared_operator::SetEvaluator
+        };
+        Ok(SetCondition { columns, evaluator: Arc::new(evaluator) })
+    }
+}
+
+/// The parts of a conjunction.
+fn conjuncts(condition: &Expression) -> Vec<Expression> {
+    match condition {
+        Expression::And(parts) => parts.iter().flat_map(conjuncts).collect(),
+        other => vec![other.clone()],
+    }
+}
+
+/// Conditions that are the same for all queries.
+fn filtered(input: Shared, mut common: Vec<Expression>) -> Shared {
+    if common.is_empty() {
+        return input;
+    }
+    let condition = if common.len() == 1 { common.remove(0) } else { Expression::And(common) };
+    Shared { plan: Plan::Filter { input: input.plan.into(), condition }, set: input.set }
+}
+
+/// A condition on pairs where the probe side's set stands between the two sides' columns.
+fn placed(mut condition: Expression, probe: &Side) -> Expression {
+    let shift = usize::from(probe.shared.set.is_some());
+    condition.map_columns(&mut |column| if column < probe.count { column } else { column + shift });
+    condition
+}
+
+/// A join in which one side at most has sets, and the other side's partners are the same for all queries.
+fn plain_join(build: Side, probe: Side, condition: JoinCondition) -> Shared {
+    let columns = condition.kind.columns();
+    let build_set = build.shared.set.filter(|_| columns.build);
+    let probe_set = probe.shared.set.filter(|_| columns.probe);
+    let probe_count = if columns.probe { probe.count } else { 0 };
+    let tail = usize::from(columns.mark) + if columns.build { build.count } else { 0 };
+    let plan = Plan::Join { build: build.shared.plan.into(), probe: probe.shared.plan.into(), condition };
+    if probe_set.is_none() {
+        // The build side's set is behind everything.
+        let set = build_set.map(|_| plan.column_count() - 1);
+        return Shared { plan, set };
+    }
+    // The probe side's set stands before the mark and the build side's columns.
+    let places = (0..probe_count).chain(probe_count + 1..=probe_count + tail).chain([probe_count]);
+    let expressions: Vec<Expression> = places.map(Expression::Column).collect();
+    let set = Some(expressions.len() - 1);
+    Shared { plan: Plan::Project { input: plan.into(), expressions }, set }
+}

@@ -1,0 +1,120 @@
+//! Where plans get sets, and where they do without. That they are right is tested with random plans.
+
+use std::sync::Arc;
+
+use braid_base::ByteSize;
+use braid_storage::Scalar;
+
+use super::*;
+use crate::aggregation::{AggregateCall, AggregateFunction, AggregationSpec};
+use crate::expression::Comparison;
+use crate::joins::hash::JoinKind;
+use crate::runtime::result_rows::ResultSource;
+use crate::sorting::{SortKey, SortSpec};
+use crate::{FixedBudget, Vector};
+
+/// Two columns of nothing.
+fn source() -> Plan {
+    Plan::Source { source: Arc::new(ResultSource::new(Vec::new())), column_count: 2 }
+}
+
+fn filter(input: Plan, parameter: usize) -> Plan {
+    let (left, right) = (Expression::Column(0).into(), Expression::Parameter(parameter).into());
+    Plan::Filter { input: input.into(), condition: Expression::Compare { comparison: Comparison::Equal, left, right } }
+}
+
+fn join(kind: JoinKind, build: Plan, probe: Plan) -> Plan {
+    let (build_keys, probe_keys) = (vec![0], vec![0]);
+    let condition =
+        JoinCondition { kind, build_keys, probe_keys, residual: None, nulls_equal: false, null_aware: false };
+    Plan::Join { build: build.into(), probe: probe.into(), condition }
+}
+
+fn count(input: Plan) -> Plan {
+    let call = AggregateCall { function: AggregateFunction::CountRows, argument: None, distinct: false, filter: None };
+    let spec = AggregationSpec { keys: vec![1], aggregates: vec![call] };
+    Plan::Aggregate { input: input.into(), spec: spec.into() }
+}
+
+fn first(input: Plan, limit: Option<usize>) -> Plan {
+    let keys = vec![SortKey { column: 0, descending: false, nulls_first: false }];
+    Plan::Sort { input: input.into(), spec: SortSpec { keys, limit }.into() }
+}
+
+fn shared(plan: &Plan, constants: &[i64]) -> SharedPlan {
+    let rows: Vec<ParameterRow> =
+        constants.iter().map(|constant| vec![Some(Scalar::Int(*constant)), Some(Scalar::Int(1))]).collect();
+    SharedPlan::new(plan, &rows, FixedBudget::new(ByteSize(1 << 24))).unwrap()
+}
+
+/// The operators of the plan that two queries share, outermost first.
+fn check(plan: Plan, expected: &[&str]) {
+    let shared = shared(&plan, &[1, 2]);
+    let found: Vec<String> = shared
+        .describe()
+        .lines()
+        .map(|line| line.trim().split([':', ' ']).next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(found, expected, "{}", shared.describe());
+    assert_eq!(shared.plan.column_count(), plan.column_count() + usize::from(shared.set.is_some()));
+}
+
+#[test]
+fn what_lies_below_the_first_parameter_is_done_once_for_everybody() {
+    check(count(source()), &["Aggregate", "Scan"]);
+    check(filter(count(source()), 0), &["SharedFilter", "Aggregate", "Scan"]);
+    check(count(filter(source(), 0)), &["SharedAggregate", "SharedFilter", "Scan"]);
+    check(first(filter(source(), 0), None), &["Sort", "SharedFilter", "Scan"]);
+    check(first(filter(source(), 0), Some(3)), &["SharedSort", "SharedFilter", "Scan"]);
+}
+
+#[test]
+fn joins_look_at_sets_only_where_partners_depend_on_the_query() {
+    let own = || filter(source(), 0);
+    check(join(JoinKind::Inner, source(), own()), &["Project", "HashJoin", "SharedFilter", "Scan", "Scan"]);
+    check(join(JoinKind::Inner, own(), source()), &["HashJoin", "Scan", "SharedFilter", "Scan"]);
+    let both = ["IntersectSets", "HashJoin", "SharedFilter", "Scan", "SharedFilter", "Scan"];
+    check(join(JoinKind::Inner, own(), own()), &both);
+    check(join(JoinKind::ProbeSemi, source(), own()), &["Project", "HashJoin", "SharedFilter", "Scan", "Scan"]);
+    check(join(JoinKind::ProbeSemi, own(), source()), &["SharedHashJoin", "Scan", "SharedFilter", "Scan"]);
+    check(join(JoinKind::BuildOuter, own(), source()), &["HashJoin", "Scan", "SharedFilter", "Scan"]);
+    check(join(JoinKind::BuildOuter, source(), own()), &["SharedHashJoin", "SharedFilter", "Scan", "Scan"]);
+}
+
+#[test]
+fn columns_that_depend_on_the_query_have_a_variant_for_each_constant() {
+    let expressions = vec![Expression::Column(1), Expression::Parameter(0)];
+    let plan = Plan::Project { input: source().into(), expressions };
+    assert!(shared(&plan, &[1, 2, 1]).describe().starts_with("SharedProject: #1, 1 in 2 variants"));
+}
+
+#[test]
+fn queries_with_equal_parameters_are_one() {
+    let plan = shared(&filter(source(), 0), &[5, 6, 5, 5]);
+    assert_eq!((plan.query_count(), plan.distinct_count()), (4, 2));
+    assert_eq!(plan.distinct, [0, 1, 0, 0].map(QueryNumber::at));
+    // Nobody, everybody, and the two that differ.
+    assert_eq!(plan.set_count(), 4);
+}
+
+#[tokio::test]
+async fn each_of_equal_queries_has_the_rows() {
+    let rows = crate::runtime::result_rows::ResultRows::new(
+        2,
+        vec![Vector::integers(vec![5, 6]), Vector::integers(vec![1, 2])],
+    );
+    let source = ResultSource::new(vec![Arc::new(rows)]);
+    let plan = filter(Plan::Source { source: Arc::new(source), column_count: 2 }, 0);
+    let plan = shared(&plan, &[5, 7, 5, 6]);
+    let budget = FixedBudget::new(ByteSize(1 << 24));
+    let spec = Arc::new(SortSpec { keys: Vec::new(), limit: None });
+    let executor = crate::executor::Executor::new(2, budget.clone());
+    let collect = |_| crate::sorting::SortWorker::new(spec.clone(), budget.clone());
+    let found = executor.run_shared(&plan, collect).await.unwrap();
+    let values = found.into_iter().map(|sinks| {
+        let rows = crate::sorting::SortWorker::finish(sinks, 2).unwrap();
+        (0..rows.row_count()).map(|row| rows.columns()[1].value(row)).collect::<Vec<_>>()
+    });
+    let int = |value| vec![Some(Scalar::Int(value))];
+    assert_eq!(values.collect::<Vec<_>>(), [int(1), Vec::new(), int(1), int(2)]);
+}

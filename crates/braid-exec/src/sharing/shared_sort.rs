@@ -1,0 +1,184 @@
+//! ORDER BY for many queries at once: rows are sorted once, and a limit is one of each query's own rows (the sorts of
+//! SharedDB, VLDB 2012).
+//!
+//! Each worker collects the rows it is given. With a limit it sorts what it has whenever that grows to several times what
+//! it kept the last time, walks the rows in order and drops those that are not among the first of any query; so it never
+//! holds much more than the first rows of all queries. Later rows are dropped when they come: a row is of no use when
+//! all of its queries have their first rows already and it does not come before the last of these. At the end all
+//! workers' rows are sorted as one, and each row's set is narrowed to the queries among whose first rows it is.
+//!
+//! Sets are narrowed at the end only: every narrowed set is one more that the store never forgets.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::memory::Reservation;
+use crate::query_sets::query_bitmap::queries_of;
+use crate::query_sets::set_calculator::{SetCalculator, set_column, sets_of};
+use crate::query_sets::set_memo::{SetMemo, SetWords};
+use crate::runtime::pipeline::Sink;
+use crate::runtime::result_rows::ResultRows;
+use crate::sharing::query_windows::QueryWindows;
+use crate::sharing::shared_operator::SetColumn;
+use crate::sorting::{SortRows, SortSpec, compare_rows, cut_rows, sorted_rows};
+use crate::{Batch, ExecError, MemoryBudget, SetNumber, Vector};
+
+/// Of a query that has fewer rows than it wants. Beyond every row.
+const NOT_FULL: u32 = u32::MAX;
+
+/// One worker's rows.
+pub(crate) struct SharedSortWorker {
+    spec: Arc<SortSpec>,
+    sets: SetColumn,
+    rows: SortRows,
+    /// So many rows are worth cutting.
+    cut_at: usize,
+    /// By query, the last of its first rows, or [`NOT_FULL`]; nothing before the first cut.
+    last_wanted: Vec<u32>,
+    /// By set, the last of these of its queries.
+    last_of_sets: SetMemo<u32>,
+    words: SetWords,
+    /// The memory that is held for each query.
+    query_reservation: Reservation,
+}
+
+impl SharedSortWorker {
+    /// No rows yet.
+    pub(crate) fn new(spec: Arc<SortSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self {
+            cut_at: spec.limit.map_or(usize::MAX, cut_rows),
+            spec,
+            sets,
+            rows: SortRows::new(budget.clone()),
+            last_wanted: Vec::new(),
+            last_of_sets: SetMemo::new(),
+            words: SetMemo::new(),
+            query_reservation: Reservation::new(budget, "sort"),
+        }
+    }
+
+    /// All workers' rows in order, for each query at most as many as it wants; `column_count` columns, also of no rows.
+    /// They hold their memory until they are dropped.
+    ///
+    /// # Errors
+    /// When the rows or their sets take more memory than the pass may have.
+    pub(crate) fn finish(workers: Vec<Self>, column_count: usize) -> Result<ResultRows, ExecError> {
+        let mut workers = workers.into_iter().filter(|worker| worker.rows.row_count() > 0);
+        let Some(mut all) = workers.next() else {
+            return Ok(ResultRows::new(0, vec![Vector::repeat(None, 0); column_count]));
+        };
+        for worker in workers {
+            all.rows.append(worker.rows.row_count(), worker.rows.columns().iter())?;
+        }
+        match all.spec.limit {
+            None => all.rows.arrange(0, |columns, count| sorted_rows(columns, count, &all.spec.keys, None))?,
+            Some(limit) => {
+                all.cut(limit)?;
+                all.narrow(limit)?;
+            }
+        }
+        Ok(all.rows.into_result())
+    }
+
+    /// Brings the rows into their order and drops those that are beyond the limit of all their queries.
+    fn cut(&mut self, limit: usize) -> Result<(), ExecError> {
+        let mut windows = self.windows(limit, 0)?;
+        let Self { spec, sets, rows, words, last_wanted, .. } = self;
+        last_wanted.clear();
+        last_wanted.resize(sets.store.query_count(), NOT_FULL);
+        rows.arrange(size_of::<SetNumber>(), |columns, row_count| {
+            let of_rows = sets_of(&columns[sets.column]);
+            let mut kept = 0;
+            let mut are_over = windows.are_over();
+            let mut order = sorted_rows(columns, row_count, &spec.keys, None);
+            order.retain(|row| {
+                let queries = words.of(of_rows[*row as usize], &sets.store);
+                if are_over || !windows.are_open_to(queries) {
+                    return false;
+                }
+                if windows.count(queries, |query| last_wanted[query.index()] = kept) {
+                    are_over = windows.are_over();
+                }
+                kept += 1;
+                true
+            });
+            order
+        })?;
+        self.last_of_sets.clear();
+        self.cut_at = cut_rows(limit.max(self.rows.row_count()));
+        Ok(())
+    }
+
+    /// Leaves of the sets of rows in order the queries among whose first rows they are.
+    fn narrow(&mut self, limit: usize) -> Result<(), ExecError> {
+        // The old sets and the new ones as numbers, and these as a column.
+        let row_bytes = 2 * size_of::<SetNumber>() + size_of::<i64>();
+        let mut windows = self.windows(limit, row_bytes * self.rows.row_count())?;
+        let mut calculator = SetCalculator::new(self.sets.store.clone());
+        let sets = sets_of(&self.rows.columns()[self.sets.column]);
+        let narrowed = windows.narrow(&sets, &mut calculator, &mut self.words)?;
+        self.rows.replace(self.sets.column, set_column(&narrowed));
+        Ok(())
+    }
+
+    /// The first rows of each query, before any row; holds their memory and so many bytes beside.
+    fn windows(&mut self, limit: usize, bytes: usize) -> Result<QueryWindows, ExecError> {
+        let query_count = self.sets.store.query_count();
+        let of_queries = QueryWindows::bytes(query_count) + query_count * size_of::<u32>();
+        self.query_reservation.resize(of_queries + bytes)?;
+        Ok(QueryWindows::new(query_count, 0, Some(limit as u64)))
+    }
+
+    /// The last of the first rows of all queries of a set, or [`NOT_FULL`] when one wants more.
+    fn last_of(&mut self, set: SetNumber) -> u32 {
+        let (words, last_wanted, store) = (&mut self.words, &self.last_wanted, &self.sets.store);
+        *self.last_of_sets.get(set, || {
+            let of_queries = queries_of(words.of(set, store)).map(|query| last_wanted[query.index()]);
+            of_queries.max().expect("rows are for somebody")
+        })
+    }
+
+    /// Drops rows that cannot be among the first of any query any more.
+    fn drop_hopeless(&mut self, batch: &mut Batch) {
+        if self.last_wanted.iter().all(|last| *last == NOT_FULL) {
+            return;
+        }
+        let last_of_all = self.last_of(SetNumber::EVERYBODY);
+        if last_of_all != NOT_FULL {
+            // By its keys alone, before its set is read.
+            self.rows.drop_from(last_of_all as usize, &self.spec.keys, batch);
+        }
+        if batch.row_count() > 0 {
+            self.drop_hopeless_by_set(batch);
+        }
+    }
+
+    fn drop_hopeless_by_set(&mut self, batch: &mut Batch) {
+        let sets = sets_of(&batch.column(self.sets.column));
+        let last_rows: Vec<u32> = sets.iter().map(|set| self.last_of(*set)).collect();
+        if last_rows.iter().all(|last| *last == NOT_FULL) {
+            return;
+        }
+        let kept = self.rows.columns();
+        let keys = self.spec.keys.iter();
+        let keys: Vec<_> = keys.map(|key| (batch.column(key.column), &kept[key.column], *key)).collect();
+        let comes_before = |row: usize, last: u32| {
+            let mut orders = keys.iter().map(|(new, kept, key)| compare_rows(new, row, kept, last as usize, *key));
+            orders.find(|order| order.is_ne()).is_some_and(Ordering::is_lt)
+        };
+        let is_wanted = |(row, last): (usize, &u32)| *last == NOT_FULL || comes_before(row, *last);
+        let keep: Vec<bool> = last_rows.iter().enumerate().map(is_wanted).collect();
+        batch.retain(&keep);
+    }
+}
+
+impl Sink for SharedSortWorker {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        self.drop_hopeless(&mut batch);
+        self.rows.collect(batch)?;
+        match self.spec.limit {
+            Some(limit) if self.rows.row_count() >= self.cut_at => self.cut(limit),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Sorted runs: what workers make of rows that are to be sorted.
+//!
+//! Each worker sorts what it has whenever that is [`RUN_ROWS`], so that sorting is done on all cores and never for long.
+//! When its runs take too much memory, it merges them into one in a file.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use braid_base::VECTOR_ROWS;
+use futures::future::BoxFuture;
+
+use super::merge::{Merged, SortMerge};
+use super::{SortRows, SortSpec, sorted_rows};
+use crate::runtime::pipeline::Sink;
+use crate::runtime::result_rows::ResultRows;
+use crate::spill::{BlockPlace, OperatorMemory, QuerySpill, SpillFile, WorkerMemory};
+use crate::{Batch, ExecError, MemoryBudget, Vector};
+
+/// Rows that are sorted at once: some milliseconds. Tests have few rows.
+pub(crate) const RUN_ROWS: usize = if cfg!(test) { 16 } else { 64 * VECTOR_ROWS };
+
+/// Bytes that are sorted at once, where rows are long.
+const RUN_BYTES: usize = 8 << 20;
+
+/// One worker's rows.
+pub(crate) struct RunSink {
+    pub(super) spec: Arc<SortSpec>,
+    budget: Arc<dyn MemoryBudget>,
+    rows: SortRows,
+    pub(super) runs: Vec<Arc<ResultRows>>,
+    /// Of all runs.
+    run_bytes: usize,
+    pub(super) spilling: Option<Spilling>,
+}
+
+/// Where a worker's runs go when they are too many.
+pub(crate) struct Spilling {
+    pub(super) spill: Arc<QuerySpill>,
+    memory: WorkerMemory,
+    run_bytes: usize,
+    is_full: bool,
+    pub(super) stored: Vec<StoredRun>,
+}
+
+/// A run in a file.
+pub(super) struct StoredRun {
+    pub(super) file: Arc<SpillFile>,
+    pub(super) blocks: VecDeque<BlockPlace>,
+}
+
+impl Spilling {
+    pub(crate) fn new(spill: Arc<QuerySpill>, memory: &Arc<OperatorMemory>) -> Self {
+        let run_bytes = (memory.share() / 8).clamp(1, RUN_BYTES);
+        Self { spill, memory: memory.of_worker(), run_bytes, is_full: false, stored: Vec::new() }
+    }
+}
+
+impl RunSink {
+    /// No rows yet. Without a way to spill, rows that do not fit into the budget are an error.
+    pub(crate) fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>, spilling: Option<Spilling>) -> Self {
+        Self { spec, rows: SortRows::new(budget.clone()), budget, runs: Vec::new(), run_bytes: 0, spilling }
+    }
+
+    /// Makes a run of the rows that are in none.
+    pub(super) fn close_run(&mut self) -> Result<(), ExecError> {
+        if self.rows.row_count() == 0 {
+            return Ok(());
+        }
+        let SortSpec { keys, limit } = &*self.spec;
+        self.rows.arrange(0, |columns, row_count| sorted_rows(columns, row_count, keys, *limit))?;
+        let rows = std::mem::replace(&mut self.rows, SortRows::new(self.budget.clone()));
+        let run = Arc::new(rows.into_result());
+        self.run_bytes += run.bytes();
+        self.runs.push(run);
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.bytes() + self.run_bytes
+    }
+
+    /// When there was no memory for more, everything that is in runs leaves. Rows that are too few to be worth writing stay
+    /// although memory was refused for them: others have it, and give it back when theirs leave.
+    fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
+        let bytes = self.bytes();
+        let Some(spilling) = &mut self.spilling else { return taken };
+        spilling.is_full |= spilling.memory.is_full(bytes);
+        let taken = match taken {
+            Err(ExecError::Memory(_)) => {
+                spilling.spill.wait_for_writes()?;
+                self.rows.reserve()
+            }
+            taken => taken,
+        };
+        let Err(ExecError::Memory(_)) = taken else { return taken };
+        let (bytes_min, is_worth_writing) = (spilling.memory.bytes_min(), spilling.memory.is_worth_writing());
+        if is_worth_writing {
+            if let Some(mut leaving) = self.begin_to_leave()? {
+                while leaving.write_next()? {}
+                self.end_to_leave(leaving);
+            }
+            // The rows in no run are here, but memory was refused for them.
+            self.wait_for_writes()?;
+        }
+        match self.rows.reserve() {
+            Err(ExecError::Memory(_)) if self.rows.bytes() < bytes_min => Ok(()),
+            reserved => reserved,
+        }
+    }
+
+    pub(super) fn wait_for_writes(&self) -> Result<(), ExecError> {
+        self.spilling.as_ref().map_or(Ok(()), |spilling| spilling.spill.wait_for_writes())
+    }
+
+    fn begin_to_leave(&mut self) -> Result<Option<LeavingRuns>, ExecError> {
+        let Some(spilling) = &self.spilling else { return Ok(None) };
+        let runs = std::mem::take(&mut self.runs);
+        let rows: usize = runs.iter().map(|run| run.row_count()).sum();
+        if rows == 0 {
+            return Ok(None);
+        }
+        let bytes = std::mem::take(&mut self.run_bytes);
+        let mut merge = SortMerge::new(self.spec.keys.clone(), runs.len());
+        runs.into_iter().enumerate().for_each(|(at, run)| merge.go_on(at, Some(run)));
+        Ok(Some(LeavingRuns::new(merge, spilling.spill.clone(), bytes.div_ceil(rows))?))
+    }
+
+    fn end_to_leave(&mut self, leaving: LeavingRuns) {
+        let bytes = self.bytes();
+        let spilling = self.spilling.as_mut().expect("there is a file");
+        spilling.stored.push(leaving.stored);
+        spilling.memory.is_full(bytes);
+        spilling.is_full = false;
+    }
+
+    async fn leave(&mut self) -> Result<(), ExecError> {
+        self.close_run()?;
+        self.leave_runs().await
+    }
+
+    pub(super) async fn leave_runs(&mut self) -> Result<(), ExecError> {
+        match self.begin_to_leave()? {
+            Some(mut leaving) => {
+                while leaving.write_next()? {
+                    tokio::task::yield_now().await;
+                }
+                self.end_to_leave(leaving);
+            }
+            None => self.spilling.iter_mut().for_each(|spilling| spilling.is_full = false),
+        }
+        Ok(())
+    }
+}
+
+impl Sink for RunSink {
+    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+        let mut taken = self.rows.collect(batch);
+        let run_bytes = self.spilling.as_ref().map_or(RUN_BYTES, |spilling| spilling.run_bytes);
+        if taken.is_ok() && (self.rows.row_count() >= RUN_ROWS || self.rows.bytes() >= run_bytes) {
+            taken = self.close_run();
+        }
+        self.settle(taken)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.spilling.as_ref().is_none_or(|spilling| !spilling.is_full)
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(self.leave())
+    }
+}
+
+/// Runs on their way into one in a file.
+pub(super) struct LeavingRuns {
+    pub(super) merge: SortMerge,
+    spill: Arc<QuerySpill>,
+    pub(super) block_rows: usize,
+    pub(super) stored: StoredRun,
+}
+
+impl LeavingRuns {
+    pub(super) fn new(merge: SortMerge, spill: Arc<QuerySpill>, row_bytes: usize) -> Result<Self, ExecError> {
+        let block_rows = (spill.settings().block_bytes / row_bytes.max(1)).max(1);
+        let stored = StoredRun { file: spill.create_file()?, blocks: VecDeque::new() };
+        Ok(Self { merge, spill, block_rows, stored })
+    }
+
+    /// Writes the next rows; false when there are none. All runs are here.
+    fn write_next(&mut self) -> Result<bool, ExecError> {
+        let Merged { columns, row_count, waits_for } = self.merge.step(self.block_rows);
+        // A run that is here as a whole has ended.
+        waits_for.into_iter().for_each(|run| self.merge.go_on(run, None));
+        self.write(row_count, &columns)?;
+        Ok(row_count > 0)
+    }
+
+    pub(super) fn write(&mut self, row_count: usize, columns: &[Vector]) -> Result<(), ExecError> {
+        if row_count > 0 {
+            self.stored.blocks.push_back(self.spill.write(&self.stored.file, row_count, columns.iter())?);
+        }
+        Ok(())
+    }
+}

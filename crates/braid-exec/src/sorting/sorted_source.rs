@@ -1,0 +1,239 @@
+//! The source that merges sorted runs as their rows are asked for.
+
+use std::fmt;
+use std::sync::Arc;
+
+use braid_base::VECTOR_ROWS;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use super::merge::{Merged, SortMerge};
+use super::runs::{LeavingRuns, RunSink, StoredRun};
+use super::{SortKey, SortSpec};
+use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
+use crate::runtime::result_rows::ResultRows;
+use crate::spill::{BlockAhead, QuerySpill};
+use crate::{Batch, ExecError};
+
+/// Least runs that are merged at a time, whatever memory there is.
+const FAN_IN_MIN: usize = 4;
+
+/// A run that is read from a file, a block ahead. As many runs are merged as memory is free for; when others have it by
+/// then, the merge goes on with two blocks of each run beyond the budget at most.
+struct RunReader {
+    spill: Arc<QuerySpill>,
+    run: StoredRun,
+    ahead: Option<BlockAhead>,
+}
+
+impl RunReader {
+    fn new(spill: Arc<QuerySpill>, run: StoredRun) -> Self {
+        Self { spill, run, ahead: None }
+    }
+
+    async fn next(&mut self) -> Result<Option<Arc<ResultRows>>, ExecError> {
+        let Some(block) = self.ahead.take().or_else(|| self.begin()) else { return Ok(None) };
+        let rows = block.rows().await?;
+        self.ahead = self.begin();
+        Ok(Some(Arc::new(rows)))
+    }
+
+    fn begin(&mut self) -> Option<BlockAhead> {
+        let place = self.run.blocks.pop_front()?;
+        Some(BlockAhead::begin(&self.spill, &self.run.file, place, "sort"))
+    }
+}
+
+/// Sorted rows of all workers.
+pub(crate) struct SortedRuns {
+    keys: Vec<SortKey>,
+    limit: Option<usize>,
+    runs: Vec<Arc<ResultRows>>,
+    stored: Vec<StoredRun>,
+    spill: Option<Arc<QuerySpill>>,
+}
+
+impl SortedRuns {
+    /// What workers have collected, when there is nothing more. All of them sort what they have left at the same time.
+    ///
+    /// # Errors
+    /// When the rows take more memory than there is, or a file cannot be written or read.
+    pub(crate) async fn of_workers(sinks: Vec<RunSink>) -> Result<Self, ExecError> {
+        let Some(spec) = sinks.first().map(|sink| sink.spec.clone()) else { panic!("there is a worker") };
+        let SortSpec { keys, limit } = &*spec;
+        let mut closed = run_all(sinks.into_iter().map(|mut sink| async move {
+            match sink.close_run() {
+                // There is no memory to sort what is left as long as the runs are here.
+                Err(ExecError::Memory(_)) => sink.leave_runs().await?,
+                closed => closed?,
+            }
+            Ok(sink)
+        }))
+        .await?;
+        for at in 0..closed.len() {
+            if let Err(ExecError::Memory(_)) = closed[at].close_run() {
+                // Nor as long as those of others are, or on their way.
+                for sink in &mut closed {
+                    sink.leave_runs().await?;
+                }
+                closed[at].wait_for_writes()?;
+                closed[at].close_run()?;
+            }
+        }
+        let mut all = Self { keys: keys.clone(), limit: *limit, runs: Vec::new(), stored: Vec::new(), spill: None };
+        for sink in closed {
+            all.runs.extend(sink.runs);
+            if let Some(spilling) = sink.spilling {
+                all.stored.extend(spilling.stored);
+                all.spill = Some(spilling.spill);
+            }
+        }
+        all.merge_beforehand().await?;
+        Ok(all)
+    }
+
+    /// The only run, if all rows are in it.
+    pub(crate) fn into_only_run(mut self) -> Result<Arc<ResultRows>, Self> {
+        let is_only = self.stored.is_empty() && self.runs.len() == 1;
+        if is_only { Ok(self.runs.pop().expect("there is one")) } else { Err(self) }
+    }
+
+    /// Merges some runs into one as long as a block of each takes too much memory.
+    async fn merge_beforehand(&mut self) -> Result<(), ExecError> {
+        let Some(spill) = self.spill.clone() else { return Ok(()) };
+        // What is on its way is memory as well.
+        spill.until_all_written().await?;
+        loop {
+            // A block that is read and one ahead of it, for each run.
+            let block_bytes = self.stored.iter().flat_map(|run| &run.blocks).map(|block| block.memory_bytes).max();
+            let fan_in = spill.budget().free().min(spill.settings().operator_bytes_max)
+                / 2
+                / (2 * block_bytes.unwrap_or(1)).max(1);
+            let fan_in = fan_in.max(FAN_IN_MIN);
+            if self.stored.len() <= fan_in {
+                return Ok(());
+            }
+            let runs: Vec<StoredRun> = self.stored.drain(..fan_in).collect();
+            self.stored.insert(0, self.merge_stored(runs, &spill).await?);
+        }
+    }
+
+    async fn merge_stored(&self, runs: Vec<StoredRun>, spill: &Arc<QuerySpill>) -> Result<StoredRun, ExecError> {
+        let row_bytes = runs[0].blocks.front().map_or(1, |block| block.memory_bytes.div_ceil(block.row_count));
+        let mut readers: Vec<RunReader> = runs.into_iter().map(|run| RunReader::new(spill.clone(), run)).collect();
+        let merge = SortMerge::new(self.keys.clone(), readers.len());
+        let mut leaving = LeavingRuns::new(merge, spill.clone(), row_bytes)?;
+        loop {
+            while let Some(run) = leaving.merge.waits_for() {
+                let rows = readers[run].next().await?;
+                leaving.merge.go_on(run, rows);
+            }
+            let Merged { columns, row_count, .. } = leaving.merge.step(leaving.block_rows);
+            if row_count == 0 {
+                return Ok(leaving.stored);
+            }
+            leaving.write(row_count, &columns)?;
+            if spill.is_congested() {
+                spill.until_not_congested().await?;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Sorted runs as a source: merged, for one worker.
+pub(crate) struct SortedSource(Mutex<Option<SortedRuns>>);
+
+impl SortedSource {
+    pub(crate) fn new(runs: SortedRuns) -> Self {
+        Self(Mutex::new(Some(runs)))
+    }
+}
+
+impl fmt::Debug for SortedSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Source for SortedSource {
+    fn worker_count_max(&self) -> usize {
+        1
+    }
+
+    /// Panics when it was started before.
+    fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
+        let runs = self.0.lock().take().expect("sorted runs are read once");
+        Arc::new(Mutex::new(Some(MergeFeed::new(runs))))
+    }
+
+    fn describe(&self) -> String {
+        "sorted runs".to_owned()
+    }
+}
+
+impl StartedSource for Mutex<Option<MergeFeed>> {
+    fn feed(&self) -> Box<dyn Feed> {
+        Box::new(self.lock().take().expect("sorted runs have one worker"))
+    }
+}
+
+struct MergeFeed {
+    merge: SortMerge,
+    readers: Vec<RunReader>,
+    /// Rows that are still wanted.
+    left: usize,
+}
+
+impl MergeFeed {
+    fn new(sorted: SortedRuns) -> Self {
+        let SortedRuns { keys, limit, runs, stored, spill } = sorted;
+        // What was written came before what is here.
+        let mut merge = SortMerge::new(keys, stored.len() + runs.len());
+        let first_here = stored.len();
+        runs.into_iter().enumerate().for_each(|(at, run)| merge.go_on(first_here + at, Some(run)));
+        let reader = |run| RunReader::new(spill.clone().expect("what was written can be read"), run);
+        Self { merge, readers: stored.into_iter().map(reader).collect(), left: limit.unwrap_or(usize::MAX) }
+    }
+}
+
+impl Feed for MergeFeed {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
+        Box::pin(async move {
+            while let Some(run) = self.merge.waits_for() {
+                let rows = match self.readers.get_mut(run) {
+                    Some(reader) => reader.next().await?,
+                    // A run that was here as a whole.
+                    None => None,
+                };
+                self.merge.go_on(run, rows);
+            }
+            let batch = self.batch();
+            Ok(batch.map(|batch| Box::new(MergedMorsel { feed: self, batch: Some(batch) }) as Box<dyn Morsel>))
+        })
+    }
+}
+
+impl MergeFeed {
+    /// The next rows; none when there are no more, or a run is waited for.
+    fn batch(&mut self) -> Option<Batch> {
+        if self.merge.waits_for().is_some() {
+            return None;
+        }
+        let Merged { columns, row_count, .. } = self.merge.step(VECTOR_ROWS.min(self.left));
+        self.left -= row_count;
+        (row_count > 0).then(|| Batch::of_vectors(row_count, columns.into_iter().map(Arc::new)))
+    }
+}
+
+/// Rows until a run is waited for.
+struct MergedMorsel<'a> {
+    feed: &'a mut MergeFeed,
+    batch: Option<Batch>,
+}
+
+impl Morsel for MergedMorsel<'_> {
+    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        Ok(self.batch.take().or_else(|| self.feed.batch()))
+    }
+}

@@ -1,0 +1,456 @@
+//! The values of a column for some rows: what operators hand to each other.
+//!
+//! Values lie as they are computed with, not as SQL types them: integers, dates, timestamps and numerics are 64-bit integers, and
+//! become 128 bits wide only where a value needs it, so a numeric's vectors may be of either width. Strings are Arrow's
+//! views, or codes of a dictionary that many vectors share. What the numbers mean is the plan's business.
+//!
+//! Under a null lies some value; nothing may depend on which.
+
+use std::sync::Arc;
+
+use braid_storage::Scalar;
+
+use crate::values::byte_strings::ByteStrings;
+
+/// A row that does not exist: where an outer join has no partner. Reading it gives null.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// Values of one kind.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// boolean
+    Bool(Vec<bool>),
+    /// integers, dates, timestamps, numerics that fit
+    Int(Vec<i64>),
+    /// numerics of which some do not fit 64 bits
+    Int128(Vec<i128>),
+    /// real and double precision
+    Float(Vec<f64>),
+    /// text, bytea, uuid
+    Bytes(ByteStrings),
+    /// the same, as positions in a dictionary
+    Coded(CodedStrings),
+}
+
+/// Strings as positions in a dictionary whose strings are distinct.
+#[derive(Clone, Debug)]
+pub struct CodedStrings {
+    /// Positions in the dictionary.
+    pub codes: Vec<u32>,
+    /// The strings; shared by all vectors of a segment.
+    pub dictionary: Arc<ByteStrings>,
+}
+
+/// Values and which of them are null.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    values: Values,
+    /// False for a null; `None` when there is none.
+    valid: Option<Vec<bool>>,
+}
+
+impl Vector {
+    /// A vector. Panics unless `valid` has an entry for each value.
+    pub fn new(values: Values, valid: Option<Vec<bool>>) -> Self {
+        if let Some(valid) = &valid {
+            assert_eq!(valid.len(), values.len(), "one validity for each value");
+        }
+        Self { values, valid }
+    }
+
+    /// Integers without nulls.
+    pub fn integers(values: Vec<i64>) -> Self {
+        Self { values: Values::Int(values), valid: None }
+    }
+
+    /// One value, so many times.
+    pub fn repeat(value: Option<&Scalar>, row_count: usize) -> Self {
+        let values = match value {
+            Some(Scalar::Bool(value)) => Values::Bool(vec![*value; row_count]),
+            Some(Scalar::Int(value)) => Values::Int(vec![*value; row_count]),
+            Some(Scalar::Int128(value)) => match i64::try_from(*value) {
+                Ok(value) => Values::Int(vec![value; row_count]),
+                Err(_) => Values::Int128(vec![*value; row_count]),
+            },
+            Some(Scalar::Float(value)) => Values::Float(vec![*value; row_count]),
+            Some(Scalar::Bytes(value)) => {
+                let dictionary = Arc::new(ByteStrings::from_strings([value.as_slice()]));
+                Values::Coded(CodedStrings { codes: vec![0; row_count], dictionary })
+            }
+            Some(Scalar::Interval(..)) => panic!("vectors hold no intervals"),
+            None => Values::Int(vec![0; row_count]),
+        };
+        Self { values, valid: value.is_none().then(|| vec![false; row_count]) }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values; some value under a null.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// False for each null; `None` when there is none.
+    pub fn valid(&self) -> Option<&[bool]> {
+        self.valid.as_deref()
+    }
+
+    /// The values and their validity.
+    pub fn into_parts(self) -> (Values, Option<Vec<bool>>) {
+        (self.values, self.valid)
+    }
+
+    /// Whether the row is not null.
+    pub fn is_valid(&self, row: usize) -> bool {
+        self.valid.as_ref().is_none_or(|valid| valid[row])
+    }
+
+    /// One value; `None` for null. Integers are [`Scalar::Int`] whenever they fit.
+    pub fn value(&self, row: usize) -> Option<Scalar> {
+        self.is_valid(row).then(|| match &self.values {
+            Values::Bool(values) => Scalar::Bool(values[row]),
+            Values::Int(values) => Scalar::Int(values[row]),
+            Values::Int128(values) => i64::try_from(values[row]).map_or(Scalar::Int128(values[row]), Scalar::Int),
+            Values::Float(values) => Scalar::Float(values[row]),
+            Values::Bytes(strings) => Scalar::Bytes(strings.get(row).to_vec()),
+            Values::Coded(coded) => Scalar::Bytes(coded.get(row).to_vec()),
+        })
+    }
+
+    /// The rows at these positions, in this order, repeated as they are; [`NO_ROW`] gives null.
+    pub fn take(&self, rows: &[u32]) -> Self {
+        if rows.contains(&NO_ROW) {
+            return self.take_or_null(rows);
+        }
+        let valid = self.valid.as_ref().map(|valid| take(valid, rows));
+        Self { values: self.values.take(rows), valid }
+    }
+
+    fn take_or_null(&self, rows: &[u32]) -> Self {
+        if self.is_empty() {
+            return Self { values: self.values.nothing(rows.len()), valid: Some(vec![false; rows.len()]) };
+        }
+        let existing: Vec<u32> = rows.iter().map(|row| if *row == NO_ROW { 0 } else { *row }).collect();
+        let valid = rows.iter().map(|row| *row != NO_ROW && self.is_valid(*row as usize)).collect();
+        Self { values: self.values.take(&existing), valid: Some(valid) }
+    }
+
+    /// Appends the rows of another vector of the same kind: widths of integers and forms of strings may differ.
+    ///
+    /// Panics when the kinds differ, unless the one or the other has nothing but nulls.
+    pub fn append(&mut self, other: &Self) {
+        let (before, added) = (self.len(), other.len());
+        match (&mut self.valid, &other.valid) {
+            (None, None) => {}
+            (Some(valid), None) => valid.resize(before + added, true),
+            (valid, Some(others)) => valid.get_or_insert_with(|| vec![true; before]).extend_from_slice(others),
+        }
+        if self.values.kind() != other.values.kind() {
+            if other.is_all_null() {
+                return self.values.append(&self.values.nothing(added));
+            }
+            assert!(
+                self.valid.as_ref().is_some_and(|valid| valid[..before].iter().all(|valid| !valid)),
+                "{:?} appended to {:?}",
+                other.values.kind(),
+                self.values.kind()
+            );
+            self.values = other.values.nothing(before);
+        }
+        self.values.append(&other.values);
+    }
+
+    /// Appends some rows of another vector of the same kind, as [`Self::append`] does. Panics also when there is no such row.
+    pub(crate) fn append_rows(&mut self, other: &Self, rows: &[u32]) {
+        let is_alike = self.values.append_rows(&other.values, rows);
+        if !is_alike {
+            return self.append(&other.take(rows));
+        }
+        let before = self.len() - rows.len();
+        match (&mut self.valid, &other.valid) {
+            (None, None) => {}
+            (Some(valid), None) => valid.resize(before + rows.len(), true),
+            (valid, Some(others)) => {
+                let others = rows.iter().map(|row| others[*row as usize]);
+                valid.get_or_insert_with(|| vec![true; before]).extend(others);
+            }
+        }
+    }
+
+    /// The vector with its buffers of strings closed, so that they can be shared.
+    pub(crate) fn closed(mut self) -> Self {
+        if let Values::Bytes(strings) = &mut self.values {
+            strings.shrink();
+        }
+        self
+    }
+
+    /// Whether nothing is known; then not even the kind means anything.
+    pub(crate) fn is_all_null(&self) -> bool {
+        self.valid.as_ref().is_some_and(|valid| valid.iter().all(|valid| !valid))
+    }
+
+    /// Bytes held, with those that other vectors may share.
+    pub fn bytes(&self) -> usize {
+        self.valid.as_ref().map_or(0, Vec::len) + self.values.bytes()
+    }
+}
+
+/// Kinds of values; the widths of integers are one kind, and so are the forms of strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bool,
+    Integer,
+    Float,
+    String,
+}
+
+impl Values {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bool(values) => values.len(),
+            Self::Int(values) => values.len(),
+            Self::Int128(values) => values.len(),
+            Self::Float(values) => values.len(),
+            Self::Bytes(strings) => strings.len(),
+            Self::Coded(coded) => coded.codes.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One string. Panics when these are none.
+    pub(crate) fn string(&self, row: usize) -> &[u8] {
+        match self {
+            Self::Bytes(strings) => strings.get(row),
+            Self::Coded(coded) => coded.get(row),
+            _ => panic!("{:?} values are no strings", self.kind()),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) | Self::Int128(_) => Kind::Integer,
+            Self::Float(_) => Kind::Float,
+            Self::Bytes(_) | Self::Coded(_) => Kind::String,
+        }
+    }
+
+    /// So many values of this kind that mean nothing.
+    fn nothing(&self, row_count: usize) -> Self {
+        match self.kind() {
+            Kind::Bool => Self::Bool(vec![false; row_count]),
+            Kind::Integer => Self::Int(vec![0; row_count]),
+            Kind::Float => Self::Float(vec![0.0; row_count]),
+            Kind::String => Self::Bytes(ByteStrings::empty_strings(row_count)),
+        }
+    }
+
+    fn take(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Bool(values) => Self::Bool(take(values, rows)),
+            Self::Int(values) => Self::Int(take(values, rows)),
+            Self::Int128(values) => Self::Int128(take(values, rows)),
+            Self::Float(values) => Self::Float(take(values, rows)),
+            Self::Bytes(strings) => Self::Bytes(strings.take(rows)),
+            Self::Coded(coded) => {
+                Self::Coded(CodedStrings { codes: take(&coded.codes, rows), dictionary: coded.dictionary.clone() })
+            }
+        }
+    }
+
+    fn append(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Bool(to), Self::Bool(from)) => to.extend_from_slice(from),
+            (Self::Int(to), Self::Int(from)) => to.extend_from_slice(from),
+            (Self::Int128(to), Self::Int128(from)) => to.extend_from_slice(from),
+            (Self::Int128(to), Self::Int(from)) => to.extend(from.iter().copied().map(i128::from)),
+            (Self::Int(to), Self::Int128(from)) => {
+                let mut wide: Vec<i128> = to.iter().copied().map(i128::from).collect();
+                wide.extend_from_slice(from);
+                *self = Self::Int128(wide);
+            }
+            (Self::Float(to), Self::Float(from)) => to.extend_from_slice(from),
+            (Self::Bytes(to), Self::Bytes(from)) => to.append(from),
+            (Self::Bytes(to), Self::Coded(from)) => to.append_selected(&from.dictionary, &from.codes),
+            (Self::Coded(to), Self::Coded(from)) if Arc::ptr_eq(&to.dictionary, &from.dictionary) => {
+                to.codes.extend_from_slice(&from.codes);
+            }
+            (Self::Coded(to), _) => {
+                if let Self::Coded(from) = other
+                    && to.append_recoded(from)
+                {
+                    return;
+                }
+                let mut strings = to.dictionary.take(&to.codes);
+                match other {
+                    Self::Coded(from) => strings.append_selected(&from.dictionary, &from.codes),
+                    Self::Bytes(from) => strings.append(from),
+                    _ => unreachable!("the caller compared the kinds"),
+                }
+                *self = Self::Bytes(strings);
+            }
+            _ => unreachable!("the caller compared the kinds"),
+        }
+    }
+
+    /// Appends some rows of values that lie in memory as these do. False when they do not.
+    fn append_rows(&mut self, other: &Self, rows: &[u32]) -> bool {
+        match (self, other) {
+            (Self::Bool(to), Self::Bool(from)) => extend(to, from, rows),
+            (Self::Int(to), Self::Int(from)) => extend(to, from, rows),
+            (Self::Int128(to), Self::Int128(from)) => extend(to, from, rows),
+            (Self::Float(to), Self::Float(from)) => extend(to, from, rows),
+            (Self::Bytes(to), Self::Bytes(from)) => to.append_selected(from, rows),
+            (Self::Coded(to), Self::Coded(from)) if Arc::ptr_eq(&to.dictionary, &from.dictionary) => {
+                extend(&mut to.codes, &from.codes, rows);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Bool(values) => values.len(),
+            Self::Int(values) => values.len() * 8,
+            Self::Int128(values) => values.len() * 16,
+            Self::Float(values) => values.len() * 8,
+            Self::Bytes(strings) => strings.bytes(),
+            Self::Coded(coded) => coded.codes.len() * 4,
+        }
+    }
+}
+
+/// Most strings of a dictionary that others are brought into: they are compared one by one.
+const UNITED_STRINGS_MAX: usize = 64;
+
+/// Most bytes of such a dictionary: vectors do not count those of dictionaries, which many share.
+const UNITED_BYTES_MAX: usize = 16 << 10;
+
+/// The codes of one dictionary's strings in another, which gets what it lacks; `None` when the strings are too many.
+pub(crate) fn recode(known: &mut Arc<ByteStrings>, added: &Arc<ByteStrings>) -> Option<Vec<u32>> {
+    if [&*known, added].iter().any(|d| d.len() > UNITED_STRINGS_MAX || d.bytes() > UNITED_BYTES_MAX) {
+        return None;
+    }
+    let mut missing = Vec::new();
+    let mut code = |string: &[u8]| {
+        let mut all = (0..known.len()).map(|at| known.get(at));
+        all.position(|known| known == string).unwrap_or_else(|| {
+            missing.push(string.to_vec());
+            known.len() + missing.len() - 1
+        }) as u32
+    };
+    let codes: Vec<u32> = (0..added.len()).map(|at| code(added.get(at))).collect();
+    if !missing.is_empty() {
+        let strings = (0..known.len()).map(|at| known.get(at));
+        let mut united = ByteStrings::from_strings(strings.chain(missing.iter().map(Vec::as_slice)));
+        united.shrink();
+        *known = Arc::new(united);
+    }
+    Some(codes)
+}
+
+impl CodedStrings {
+    /// Appends the codes of another dictionary's strings in terms of this one, which gets what it lacks: chunks of a table
+    /// have dictionaries of their own, mostly of the same few strings. False when the strings are too many.
+    fn append_recoded(&mut self, from: &Self) -> bool {
+        let Some(codes) = recode(&mut self.dictionary, &from.dictionary) else { return false };
+        self.codes.extend(from.codes.iter().map(|code| codes[*code as usize]));
+        true
+    }
+
+    /// The string of a row.
+    #[inline]
+    pub fn get(&self, row: usize) -> &[u8] {
+        self.dictionary.get(self.codes[row] as usize)
+    }
+}
+
+fn take<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+    rows.iter().map(|row| values[*row as usize]).collect()
+}
+
+fn extend<T: Copy>(to: &mut Vec<T>, values: &[T], rows: &[u32]) {
+    to.extend(rows.iter().map(|row| values[*row as usize]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coded(strings: &[&str], codes: &[u32]) -> Vector {
+        let dictionary = Arc::new(ByteStrings::from_strings(strings.iter().map(|s| s.as_bytes())));
+        Vector::new(Values::Coded(CodedStrings { codes: codes.to_vec(), dictionary }), None)
+    }
+
+    fn scalars(vector: &Vector) -> Vec<Option<Scalar>> {
+        (0..vector.len()).map(|row| vector.value(row)).collect()
+    }
+
+    fn text(string: &str) -> Option<Scalar> {
+        Some(Scalar::Bytes(string.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn rows_that_do_not_exist_are_null() {
+        let vector = Vector::new(Values::Int(vec![5, 6, 7]), Some(vec![true, false, true]));
+        let taken = vector.take(&[2, NO_ROW, 1, 2]);
+        assert_eq!(scalars(&taken), [Some(Scalar::Int(7)), None, None, Some(Scalar::Int(7))]);
+        let of_nothing = Vector::integers(Vec::new()).take(&[NO_ROW, NO_ROW]);
+        assert_eq!(scalars(&of_nothing), [None, None]);
+    }
+
+    #[test]
+    fn integers_widen_and_nulls_take_any_kind() {
+        let mut vector = Vector::repeat(None, 1);
+        vector.append(&Vector::integers(vec![1]));
+        vector.append(&Vector::new(Values::Int128(vec![1 << 100, 2]), None));
+        vector.append(&Vector::repeat(None, 1));
+        let expected = [None, Some(Scalar::Int(1)), Some(Scalar::Int128(1 << 100)), Some(Scalar::Int(2)), None];
+        assert_eq!(scalars(&vector), expected);
+        let mut nulls = Vector::repeat(None, 2);
+        nulls.append(&coded(&["a", "b"], &[1]));
+        assert_eq!(scalars(&nulls), [None, None, text("b")]);
+        nulls.append(&Vector::repeat(None, 1));
+        assert_eq!(nulls.value(3), None);
+    }
+
+    #[test]
+    fn small_dictionaries_become_one() {
+        let mut vector = coded(&["a", "b"], &[1, 0]);
+        vector.append(&coded(&["b", "c"], &[1, 0, 0]));
+        vector.append(&coded(&["c"], &[0]));
+        let Values::Coded(united) = vector.values() else { panic!("{vector:?}") };
+        assert_eq!((united.dictionary.len(), united.codes.as_slice()), (3, [1, 0, 2, 1, 1, 2].as_slice()));
+        assert_eq!(scalars(&vector), ["b", "a", "c", "b", "b", "c"].map(text));
+    }
+
+    #[test]
+    fn dictionaries_that_differ_become_strings() {
+        let many: Vec<String> = (0..=UNITED_STRINGS_MAX).map(|n| n.to_string()).collect();
+        let mut vector = coded(&["a"], &[0]);
+        vector.append(&coded(&many.iter().map(String::as_str).collect::<Vec<_>>(), &[64, 1]));
+        assert!(matches!(vector.values(), Values::Bytes(_)), "{vector:?}");
+        assert_eq!(scalars(&vector), ["a", "64", "1"].map(text));
+        let long = "a string that does not fit a view";
+        let mut vector = coded(&["a", long], &[1, 0, 1]);
+        vector.append(&coded(&[long, "c"], &[0, 1]));
+        vector.append(&Vector::new(Values::Bytes(ByteStrings::from_strings([long.as_bytes()])), None));
+        assert_eq!(scalars(&vector), [text(long), text("a"), text(long), text(long), text("c"), text(long)]);
+        assert_eq!(scalars(&vector.take(&[5, 1])), [text(long), text("a")]);
+    }
+}
