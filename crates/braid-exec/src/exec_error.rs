@@ -5,8 +5,6 @@ use std::fmt;
 use braid_base::ByteSize;
 use braid_io::IoError;
 
-use crate::spill::BrokenBlock;
-
 /// What went wrong, for one query.
 #[derive(Debug)]
 pub enum ExecError {
@@ -51,6 +49,19 @@ pub struct MemoryExceeded {
     pub asked: ByteSize,
     /// What the budget says.
     pub reason: String,
+}
+
+/// Bytes that are no block: the disk gave others than were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenBlock {
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for BrokenBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason)
+    }
 }
 
 impl fmt::Display for ExecError {

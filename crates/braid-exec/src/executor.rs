@@ -28,13 +28,16 @@ use std::sync::Arc;
 use braid_storage::Scalar;
 use futures::future::BoxFuture;
 
-use crate::aggregation::{AggregationSpec, AggregationWorker};
+use crate::aggregation::AggregationWorker;
+use crate::plan::AggregationSpec;
 use crate::plan::Plan;
+use crate::plan::SortSpec;
+use crate::plan::shared_operator::{SetColumn, SharedOperator, SharedStep};
+use crate::runtime::backpressure::Backpressure;
 use crate::runtime::pipeline::{Enough, Pipeline, Sink, Source};
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
-use crate::sharing::shared_operator::{SetColumn, SharedOperator, SharedStep};
-use crate::sorting::{RUN_ROWS, RunSink, SortSpec, SortWorker, SortedRuns, SortedSource, Spilling};
+use crate::sorting::{RUN_ROWS, RunSink, SortWorker, SortedRuns, SortedSource, Spilling};
 use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
 use crate::{ExecError, Expression, MemoryBudget};
 use exchange::Exchanges;
@@ -127,8 +130,9 @@ impl Executor {
             }
             match source {
                 StageSource::Source(source) => {
-                    let (cancelled, spill) = (self.cancelled.clone(), self.spill.clone());
-                    let pipeline = Pipeline { source, filters, operators, limits, cancelled, spill };
+                    let cancelled = self.cancelled.clone();
+                    let writes = self.spill.clone().map(|spill| spill as Arc<dyn Backpressure>);
+                    let pipeline = Pipeline { source, filters, operators, limits, cancelled, writes };
                     sinks = pipeline.run(sinks).await?;
                 }
                 StageSource::Partition(partition) => {

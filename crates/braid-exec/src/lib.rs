@@ -6,7 +6,8 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`exec_error`], [`memory`] | why a query failed; the memory that it may hold |
-//! | [`values`] | columns as vectors, batches, hashes of keys |
+//! | [`values`] | columns as vectors, and batches of them |
+//! | [`keys`] | keys of joins and groups: hashes, addresses, filters |
 //! | [`expression`] | what is computed on rows |
 //! | [`query_sets`] | the sets of queries that rows carry, and the indexes that find them |
 //! | [`runtime`] | pipelines: sources, operators, sinks, workers |
@@ -26,6 +27,7 @@ pub mod exec_error;
 pub mod executor;
 pub mod expression;
 pub mod joins;
+pub mod keys;
 pub mod memory;
 pub mod plan;
 pub mod query_sets;

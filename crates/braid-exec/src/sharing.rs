@@ -17,7 +17,6 @@ pub(crate) mod query_windows;
 pub mod routing;
 pub(crate) mod shared_join;
 pub(crate) mod shared_limit;
-pub mod shared_operator;
 pub mod shared_plan;
 pub(crate) mod shared_sort;
 pub(crate) mod shared_steps;

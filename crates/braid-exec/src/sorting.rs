@@ -22,6 +22,7 @@ use braid_storage::scalar::compare_floats;
 
 use crate::exec_error::MemoryExceeded;
 use crate::memory::Reservation;
+use crate::plan::{SortKey, SortSpec};
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
 use crate::values::vector::Values;
@@ -33,26 +34,6 @@ pub(crate) use sorted_source::{SortedRuns, SortedSource};
 
 /// Fewer rows are not worth cutting. Tests have few rows.
 const CUT_ROWS_MIN: usize = if cfg!(test) { 16 } else { 8 * VECTOR_ROWS };
-
-/// One column of ORDER BY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SortKey {
-    /// Column of the rows.
-    pub column: usize,
-    /// DESC.
-    pub descending: bool,
-    /// NULLS FIRST.
-    pub nulls_first: bool,
-}
-
-/// What is sorted, and how much of it is wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SortSpec {
-    /// Most significant first.
-    pub keys: Vec<SortKey>,
-    /// Rows wanted, with those that an OFFSET skips.
-    pub limit: Option<usize>,
-}
 
 /// One worker's rows.
 pub struct SortWorker {

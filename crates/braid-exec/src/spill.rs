@@ -28,7 +28,6 @@ pub(crate) use block_ahead::BlockAhead;
 pub(crate) use operator_memory::{OperatorMemory, WorkerMemory};
 pub(crate) use partitioned_rows::{Divided, Divider, PartitionedRows, SpilledRows};
 pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};
-pub use row_block::BrokenBlock;
 pub use spill_space::{SpillSettings, SpillSpace};
 pub(crate) use stored_rows::StoredRowsSource;
 

@@ -1,17 +1,14 @@
-//! The values of rows: columns as vectors, batches of them, and their hashes.
+//! The values of rows: columns as vectors, and batches of them.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`vector`], [`byte_strings`] | the values of one column for up to a vector of rows |
 //! | [`batch`] | rows on their way through a pipeline, whose columns are read as late as possible |
 //! | [`row_numbers`] | which rows of an origin a batch has |
-//! | `key_hashes`, `multiplicative_hasher` | hashes of keys, for joins, groups and partitions |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 
 pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
-pub(crate) mod key_hashes;
-pub(crate) mod multiplicative_hasher;
 pub mod row_numbers;
 pub mod vector;

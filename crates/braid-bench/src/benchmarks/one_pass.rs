@@ -21,8 +21,9 @@ use braid_base::ByteSize;
 use braid_engine::Database;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
+use braid_exec::plan::SortSpec;
 use braid_exec::runtime::result_rows::ResultRows;
-use braid_exec::sorting::{SortSpec, SortWorker};
+use braid_exec::sorting::SortWorker;
 use braid_exec::{ExecError, FixedBudget, SharedPlan};
 use braid_io::ResidentMemory;
 

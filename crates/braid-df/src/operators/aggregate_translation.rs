@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use braid_exec::Expression;
-use braid_exec::aggregation::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 use braid_exec::plan::Plan;
+use braid_exec::plan::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;
 use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable};

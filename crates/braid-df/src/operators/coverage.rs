@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use braid_base::ColumnId;
 use braid_exec::Expression;
-use braid_exec::aggregation::AggregationSpec;
+use braid_exec::plan::AggregationSpec;
 use braid_exec::plan::Plan;
+use braid_exec::plan::{SortKey, SortSpec};
 use braid_exec::scan::table_source::TableSource;
-use braid_exec::sorting::{SortKey, SortSpec};
 use braid_scan::ScanSpec;
 use datafusion::catalog::Session;
 use datafusion::catalog::default_table_source::source_as_provider;

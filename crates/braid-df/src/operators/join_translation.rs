@@ -2,7 +2,7 @@
 //! (`join_graph`).
 
 use braid_exec::Expression;
-use braid_exec::joins::hash::JoinKind;
+use braid_exec::plan::JoinKind;
 use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::{DFSchema, NullEquality};

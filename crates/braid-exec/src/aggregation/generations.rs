@@ -9,7 +9,7 @@
 //! often: all generations together have at most [`REPEATED_MAX`] times the groups that one table would have, and one more
 //! generation.
 
-use crate::values::multiplicative_hasher::NumberMap;
+use crate::keys::multiplicative_hasher::NumberMap;
 
 /// A table goes on that has so many rows for each group.
 const ROWS_PER_GROUP: u64 = 4;

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
-use crate::aggregation::{Aggregation, AggregationSpec, AggregationWorker, LeavingGroups, SpilledGroups};
+use crate::aggregation::{Aggregation, AggregationWorker, LeavingGroups, SpilledGroups};
+use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::result_rows::ResultRows;
 use crate::spill::WorkerMemory;

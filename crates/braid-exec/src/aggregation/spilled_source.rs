@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 
 use crate::ExecError;
 use crate::aggregation::source::{AggregationSink, Partition};
-use crate::aggregation::{Aggregation, AggregationSpec, AggregationWorker, SpilledGroups};
+use crate::aggregation::{Aggregation, AggregationWorker, SpilledGroups};
+use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
 use crate::spill::{OperatorMemory, WorkerMemory};
 

@@ -115,9 +115,7 @@ fn vector(kind: ColumnKind, column: &[Option<Scalar>], random: &mut SeededRandom
         }
         _ => {
             let integers: Vec<i128> = filled.iter().map(wide).collect();
-            match crate::aggregation::groups::group_table::narrow(&integers, Some(&valid))
-                .filter(|_| random.chance(2, 3))
-            {
+            match groups::group_table::narrow(&integers, Some(&valid)).filter(|_| random.chance(2, 3)) {
                 Some(narrow) => Values::Int(narrow),
                 None => Values::Int128(integers),
             }

@@ -12,7 +12,8 @@ use super::join::{Build, Join, Sides};
 use super::tally::Tally;
 use super::{Executor, Rows, Wanted};
 use crate::ExecError;
-use crate::joins::side_choice::{ExchangedJoin, SideChoice, SideShape};
+use crate::joins::side_choice::{ExchangedJoin, SideChoice};
+use crate::plan::SideShape;
 use crate::runtime::pipeline::{Enough, RowFilter};
 
 /// Trials of a run in which neither side was small, from which on there are no more of them: each repeats the work of the

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::{Executor, Rows};
 use crate::ExecError;
+use crate::aggregation::SpilledGroups;
 use crate::aggregation::source::{AggregationSink, AggregationSource};
 use crate::aggregation::spilled_source::{MakeWorker, SpilledAggregation};
-use crate::aggregation::{AggregationSpec, SpilledGroups};
+use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Source, run_all};
 use crate::spill::{OperatorMemory, QuerySpill};
 

@@ -13,12 +13,15 @@ use futures::future::BoxFuture;
 
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::ExecError;
-use crate::joins::hash::{BuildRows, Elsewhere, JoinKind, JoinSpec, JoinTable, KeyFilter};
+use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
 use crate::joins::operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
 use crate::joins::spilled::{DividedRows, SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
+use crate::keys::key_filter::KeyFilter;
 use crate::memory::Reservation;
+use crate::plan::JoinKind;
 use crate::plan::join_order::join_graph::JoinGraph;
 use crate::plan::{JoinCondition, Plan};
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Enough, Operator, OperatorFactory, RowFilter, run_all};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
@@ -123,18 +126,18 @@ impl Executor {
     }
 
     /// Collects these columns of rows, each worker for itself.
-    async fn parts(&self, rows: Rows, columns: &[usize]) -> Result<Vec<BuildRows>, ExecError> {
-        let part = || BuildRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
+    async fn parts(&self, rows: Rows, columns: &[usize]) -> Result<Vec<CollectedRows>, ExecError> {
+        let part = || CollectedRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
         let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
         Ok(sinks.into_iter().map(BuildSink::into_rows).collect())
     }
 
-    async fn join_table(&self, join: &Join, parts: Vec<BuildRows>) -> Result<Arc<JoinTable>, ExecError> {
+    async fn join_table(&self, join: &Join, parts: Vec<CollectedRows>) -> Result<Arc<JoinTable>, ExecError> {
         let table = self.bring_together(join.spec.clone(), parts).await?;
         Ok(Arc::new(table.beside(join.elsewhere)))
     }
 
-    async fn bring_together(&self, spec: JoinSpec, parts: Vec<BuildRows>) -> Result<JoinTable, ExecError> {
+    async fn bring_together(&self, spec: JoinSpec, parts: Vec<CollectedRows>) -> Result<JoinTable, ExecError> {
         JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await
     }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::{Executor, Rows, Wanted};
 use crate::ExecError;
 use crate::memory::Reservation;
+use crate::plan::shared_operator::JoinSets;
 use crate::plan::{JoinCondition, Plan};
 use crate::runtime::pipeline::{Operator, RowFilter};
 use crate::sharing::shared_join::{SharedJoinLayout, SharedProbe, SharedTable, SharedUnmatched};
-use crate::sharing::shared_operator::JoinSets;
 
 impl Executor {
     pub(super) async fn shared_join(

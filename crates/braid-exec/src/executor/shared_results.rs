@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::{Executor, Rows, SortInput, Wanted, place_among};
 use crate::plan::Plan;
+use crate::plan::SortSpec;
+use crate::plan::shared_operator::SetColumn;
 use crate::runtime::pipeline::{Enough, Sink};
 use crate::sharing::routing::EqualQueries;
 use crate::sharing::shared_limit::{SharedLimit, SharedLimitWindow};
-use crate::sharing::shared_operator::SetColumn;
 use crate::sharing::shared_sort::SharedSortWorker;
-use crate::sorting::SortSpec;
 use crate::{ExecError, QueryNumber, Routing, SetStore, SharedPlan};
 
 impl Executor {

@@ -19,8 +19,8 @@ use std::time::Duration;
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 
 use super::*;
-use crate::joins::hash::JoinKind;
 use crate::plan::JoinCondition;
+use crate::plan::JoinKind;
 use crate::spill::SpillSettings;
 use crate::{Batch, FixedBudget};
 use definition::{Answer, Definition, Order, Stop};

@@ -1,6 +1,6 @@
 //! The hash join: one side's rows are collected and found by their keys, the other side's rows look for partners.
 //!
-//! The build side is finished before probing starts. Workers collect [`BuildRows`], a [`JoinTable`] brings them together,
+//! The build side is finished before probing starts. Workers collect [`CollectedRows`](crate::runtime::collected_rows::CollectedRows), a [`JoinTable`] brings them together,
 //! by several workers if there are many rows, and each worker probes the table with a [`JoinProbe`] of its own. What only
 //! the end of probing can tell (build rows without partner) comes from [`JoinTable::unmatched`].
 //!
@@ -10,8 +10,6 @@
 //! | `directory` | from a key to the rows that have it |
 //! | `join_table` | columns and keys of the build side, and which rows found partners |
 //! | `probe` | from a batch of the probe side to pairs |
-//! | `key_filter` | what the build side's keys say to a scan of the probe side |
-//! | `shared_bloom` | the same of a build side that does not fit into memory |
 //!
 //! Rows with one key make a *group*. Where keys are unique a group is its row, and probing is one load for each row. A
 //! join without keys is the same code: all its rows have the only key there is.
@@ -22,94 +20,22 @@
 mod build;
 mod directory;
 mod join_table;
-mod key_filter;
 #[cfg(test)]
 mod measurements;
 mod probe;
-mod shared_bloom;
 #[cfg(test)]
 mod tests;
 
-pub use build::build_rows::BuildRows;
 pub(crate) use build::build_tasks::Pace;
+pub(crate) use build::shared_bloom::SharedBloom;
 pub(crate) use join_table::Elsewhere;
 pub use join_table::JoinTable;
-pub use key_filter::KeyFilter;
 pub(crate) use probe::candidates::Pairs;
 pub use probe::join_probe::{JoinProbe, Residual};
 pub(crate) use probe::pair_stream::PairStream;
 pub use probe::unmatched_rows::UnmatchedRows;
-pub(crate) use shared_bloom::SharedBloom;
 
-/// What becomes of rows with and without partners.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JoinKind {
-    /// Pairs.
-    Inner,
-    /// Pairs, and probe rows without partner with nulls for the build side.
-    ProbeOuter,
-    /// Pairs; after probing, build rows without partner with nulls for the probe side.
-    BuildOuter,
-    /// Both of these.
-    FullOuter,
-    /// Probe rows with a partner, once.
-    ProbeSemi,
-    /// Probe rows without partner.
-    ProbeAnti,
-    /// Probe rows and whether they have a partner, as one more column.
-    ProbeMark,
-    /// After probing, build rows with a partner, once.
-    BuildSemi,
-    /// After probing, build rows without partner.
-    BuildAnti,
-}
-
-/// Which columns the rows of a join have, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JoinColumns {
-    /// The probe side's.
-    pub probe: bool,
-    /// Whether there is a partner.
-    pub mark: bool,
-    /// The build side's.
-    pub build: bool,
-}
-
-impl JoinKind {
-    /// Which columns its rows have.
-    pub fn columns(self) -> JoinColumns {
-        JoinColumns {
-            probe: !matches!(self, Self::BuildSemi | Self::BuildAnti),
-            mark: self == Self::ProbeMark,
-            build: self.makes_pairs() || matches!(self, Self::BuildSemi | Self::BuildAnti),
-        }
-    }
-
-    /// Whether build rows must know if they found partners.
-    pub(crate) fn marks_build_rows(self) -> bool {
-        matches!(self, Self::BuildOuter | Self::FullOuter | Self::BuildSemi | Self::BuildAnti)
-    }
-
-    /// Whether probe rows leave with build rows beside them.
-    pub(crate) fn makes_pairs(self) -> bool {
-        matches!(self, Self::Inner | Self::ProbeOuter | Self::BuildOuter | Self::FullOuter)
-    }
-
-    /// Whether probe rows without partner leave with nulls beside them.
-    pub(crate) fn keeps_probe_rows(self) -> bool {
-        matches!(self, Self::ProbeOuter | Self::FullOuter)
-    }
-
-    /// Whether all that counts is if a probe row has a partner.
-    pub(crate) fn tests_probe_rows(self) -> bool {
-        matches!(self, Self::ProbeSemi | Self::ProbeAnti | Self::ProbeMark)
-    }
-
-    /// Whether probe rows without partner change nothing, so that they may be dropped before they come.
-    pub(crate) fn drops_probe_rows(self) -> bool {
-        matches!(self, Self::Inner | Self::ProbeSemi | Self::BuildOuter | Self::BuildSemi | Self::BuildAnti)
-    }
-}
+use crate::plan::JoinKind;
 
 /// A join.
 #[derive(Clone, Debug)]

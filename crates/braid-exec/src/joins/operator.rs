@@ -10,8 +10,10 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::expression::Evaluator;
-use crate::joins::hash::{BuildRows, JoinKind, JoinProbe, JoinTable, UnmatchedRows};
+use crate::joins::hash::{JoinProbe, JoinTable, UnmatchedRows};
 use crate::plan::JoinCondition;
+use crate::plan::JoinKind;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Enough, Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::turn::Turn;
 use crate::{Batch, ExecError, Expression};
@@ -125,16 +127,16 @@ impl JoinLayout {
 
 /// Collects the build side.
 pub(crate) struct BuildSink {
-    rows: BuildRows,
+    rows: CollectedRows,
     columns: Vec<Option<usize>>,
 }
 
 impl BuildSink {
-    pub(crate) fn new(rows: BuildRows, columns: Vec<usize>) -> Self {
+    pub(crate) fn new(rows: CollectedRows, columns: Vec<usize>) -> Self {
         Self { rows, columns: columns.into_iter().map(Some).collect() }
     }
 
-    pub(crate) fn into_rows(self) -> BuildRows {
+    pub(crate) fn into_rows(self) -> CollectedRows {
         self.rows
     }
 }

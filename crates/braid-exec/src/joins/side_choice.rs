@@ -12,9 +12,7 @@
 //!
 //! So a planner that is right about which side is small loses little, and one that is wrong as well.
 
-use crate::joins::hash::JoinKind;
-use crate::plan::{JoinCondition, Plan};
-use crate::sharing::shared_operator::SharedOperator;
+use crate::plan::{JoinCondition, JoinKind, SideShape};
 
 /// A side of so many rows at most may be built whatever it is for: that takes about a millisecond.
 const SMALL_ROWS: u64 = if cfg!(test) { 4 } else { 64 << 10 };
@@ -24,19 +22,6 @@ const FAR_LARGER: u64 = if cfg!(test) { 2 } else { 4 };
 
 /// Rows up to which sides are collected to see which of them ends.
 const TRIAL_ROWS: u64 = if cfg!(test) { 6 } else { 256 << 10 };
-
-/// What is known of a side before it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SideShape {
-    /// Rows of the largest table that it reads; `None` when some source does not know.
-    pub(crate) table_rows_max: Option<u64>,
-    /// Whether it is a table's rows, some of them perhaps, and nothing else. Then it has no more rows than the table.
-    pub(crate) is_chain: bool,
-    /// Whether it drops rows, as far as one can see.
-    pub(crate) is_narrowed: bool,
-    /// Whether the order of its rows means something.
-    pub(crate) is_ordered: bool,
-}
 
 /// Which side is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,52 +35,6 @@ pub(crate) enum SideChoice {
     Tried { build_rows_max: u64, probe_rows_max: Option<u64> },
     /// The other one, unless it has more than so many rows.
     ExchangedIfSmall { probe_rows_max: u64 },
-}
-
-impl SideShape {
-    pub(crate) fn of(plan: &Plan) -> Self {
-        let inner = |input: &Plan| Self { is_chain: false, ..Self::of(input) };
-        match plan {
-            Plan::Source { source, .. } => Self {
-                table_rows_max: source.row_count_max(),
-                is_chain: true,
-                is_narrowed: source.is_narrowed(),
-                is_ordered: false,
-            },
-            Plan::Filter { input, .. } => Self { is_narrowed: true, ..Self::of(input) },
-            Plan::Project { input, .. } => Self::of(input),
-            Plan::Join { build, probe, condition } => Self::of_join(build, probe, condition.kind),
-            Plan::Aggregate { input, .. } => Self { is_ordered: false, ..inner(input) },
-            Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
-            Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
-            Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter()) },
-            Plan::Shared(operator) => Self::of_shared(operator),
-        }
-    }
-
-    fn of_shared(operator: &SharedOperator) -> Self {
-        match operator {
-            SharedOperator::Step { input, .. } => Self { is_chain: false, ..Self::of(input) },
-            SharedOperator::Join { build, probe, condition, .. } => Self::of_join(build, probe, condition.kind),
-            SharedOperator::Aggregate { input, .. } => Self { is_chain: false, is_ordered: false, ..Self::of(input) },
-            SharedOperator::Sort { input, .. } | SharedOperator::Limit { input, .. } => {
-                Self { is_chain: false, is_ordered: true, ..Self::of(input) }
-            }
-        }
-    }
-
-    fn of_join(build: &Plan, probe: &Plan, kind: JoinKind) -> Self {
-        let is_ordered = kind.columns().probe && Self::of(probe).is_ordered;
-        Self { is_ordered, ..Self::of_all([build, probe].into_iter()) }
-    }
-
-    fn of_all<'a>(plans: impl Iterator<Item = &'a Plan>) -> Self {
-        let shapes: Vec<Self> = plans.map(Self::of).collect();
-        let rows: Option<Vec<u64>> = shapes.iter().map(|shape| shape.table_rows_max).collect();
-        let table_rows_max = rows.and_then(|rows| rows.into_iter().max());
-        let is_narrowed = shapes.iter().any(|shape| shape.is_narrowed);
-        Self { table_rows_max, is_chain: false, is_narrowed, is_ordered: false }
-    }
 }
 
 impl SideChoice {

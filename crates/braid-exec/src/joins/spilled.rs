@@ -11,8 +11,10 @@ use std::sync::{Arc, OnceLock};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
-use crate::joins::hash::{BuildRows, KeyFilter, SharedBloom};
+use crate::joins::hash::SharedBloom;
 use crate::joins::operator::ProbeOperator;
+use crate::keys::key_filter::KeyFilter;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Next, Operator, Sink};
 use crate::spill::{Divided, Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
 use crate::{Batch, ExecError, Reservation};
@@ -101,7 +103,7 @@ const OPERATOR: &str = "hash join";
 pub(crate) struct SpillingBuildSink {
     build: Arc<SpillableBuild>,
     columns: Vec<Option<usize>>,
-    pieces: Vec<BuildRows>,
+    pieces: Vec<CollectedRows>,
     /// Of all pieces but the last.
     closed_bytes: usize,
     memory: WorkerMemory,
@@ -117,7 +119,7 @@ impl SpillingBuildSink {
     }
 
     /// The rows of a build side that stayed in memory.
-    pub(crate) fn into_rows(self) -> Vec<BuildRows> {
+    pub(crate) fn into_rows(self) -> Vec<CollectedRows> {
         self.pieces
     }
 
@@ -125,7 +127,7 @@ impl SpillingBuildSink {
         if self.pieces.last().is_none_or(|piece| piece.row_count() >= PIECE_ROWS) {
             self.closed_bytes = self.bytes();
             let reservation = Reservation::new(self.build.spill.budget().clone(), OPERATOR);
-            self.pieces.push(BuildRows::new(self.columns.len(), reservation));
+            self.pieces.push(CollectedRows::new(self.columns.len(), reservation));
         }
         self.pieces.last_mut().expect("there is one").consume(batch)
     }
@@ -174,7 +176,7 @@ impl SpillingBuildSink {
     }
 }
 
-fn bytes_with_directory(piece: &BuildRows) -> usize {
+fn bytes_with_directory(piece: &CollectedRows) -> usize {
     piece.bytes() + piece.row_count() * DIRECTORY_ROW_BYTES
 }
 

@@ -6,12 +6,9 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
+use super::{AggregationSpec, JoinCondition, SharedOperator, SortKey, SortSpec};
 use crate::Expression;
-use crate::aggregation::AggregationSpec;
-use crate::joins::hash::JoinKind;
 use crate::runtime::pipeline::Source;
-use crate::sharing::shared_operator::SharedOperator;
-use crate::sorting::SortSpec;
 
 /// A plan.
 #[derive(Clone, Debug)]
@@ -82,23 +79,6 @@ pub enum Plan {
     },
     /// An operator of a plan that many queries share. Plans for one query have none.
     Shared(Box<SharedOperator>),
-}
-
-/// How the rows of a join belong together.
-#[derive(Clone, Debug)]
-pub struct JoinCondition {
-    /// Which rows the join has.
-    pub kind: JoinKind,
-    /// Columns of the build side that are equal to those of the probe side; none for every pair.
-    pub build_keys: Vec<usize>,
-    /// Columns of the probe side.
-    pub probe_keys: Vec<usize>,
-    /// A further condition over the columns of the probe side, then those of the build side.
-    pub residual: Option<Expression>,
-    /// IS NOT DISTINCT FROM.
-    pub nulls_equal: bool,
-    /// NOT IN.
-    pub null_aware: bool,
 }
 
 impl Plan {
@@ -185,7 +165,7 @@ impl Plan {
                 vec![input]
             }
             Self::Sort { input, spec } => {
-                let key = |key: &crate::sorting::SortKey| {
+                let key = |key: &SortKey| {
                     let (order, nulls) = (["", " DESC"], [" NULLS LAST", " NULLS FIRST"]);
                     format!(
                         "#{}{}{}",

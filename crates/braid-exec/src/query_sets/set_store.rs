@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::query_bitmap::{queries_of, words_for};
 use crate::query_sets::query_set::PASS_QUERIES_MAX;
-use crate::values::multiplicative_hasher::NumbersMap;
 use crate::{ExecError, MemoryBudget, QueryBitmap, QueryNumber, Reservation};
 
 /// A reservation grows by so much at a time.

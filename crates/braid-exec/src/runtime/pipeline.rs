@@ -22,10 +22,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 
-use crate::joins::hash::KeyFilter;
+use super::backpressure::Backpressure;
+use crate::keys::key_filter::KeyFilter;
 use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::runtime::turn::Turn;
-use crate::spill::QuerySpill;
 use crate::{Batch, ExecError};
 
 pub use crate::runtime::turn::QUANTUM;
@@ -168,8 +168,8 @@ pub struct Pipeline {
     pub limits: Vec<Enough>,
     /// Whether the query was cancelled.
     pub cancelled: Enough,
-    /// The query's temporary files, which rows on the way may go to.
-    pub(crate) spill: Option<Arc<QuerySpill>>,
+    /// Writes of temporary files that rows on the way may go to.
+    pub(crate) writes: Option<Arc<dyn Backpressure>>,
 }
 
 /// One worker.
@@ -178,7 +178,7 @@ struct Worker<S> {
     operators: Vec<Box<dyn Operator>>,
     limits: Vec<Enough>,
     turn: Turn,
-    spill: Option<Arc<QuerySpill>>,
+    writes: Option<Arc<dyn Backpressure>>,
     sink: S,
 }
 
@@ -221,9 +221,9 @@ impl Pipeline {
 
     fn worker<S: Sink>(&self, started: &dyn StartedSource, sink: S) -> Worker<S> {
         let operators = self.operators.iter().map(|factory| factory()).collect();
-        let (limits, spill) = (self.limits.clone(), self.spill.clone());
+        let (limits, writes) = (self.limits.clone(), self.writes.clone());
         let turn = Turn::new(self.cancelled.clone());
-        Worker { feed: started.feed(), operators, limits, turn, spill, sink }
+        Worker { feed: started.feed(), operators, limits, turn, writes, sink }
     }
 }
 
@@ -251,8 +251,8 @@ impl<S: Sink> Worker<S> {
                 if !self.sink.is_ready() {
                     self.sink.ready().await?;
                 }
-                if let Some(spill) = self.spill.as_ref().filter(|spill| spill.is_congested()) {
-                    spill.until_not_congested().await?;
+                if let Some(writes) = self.writes.as_ref().filter(|writes| writes.is_congested()) {
+                    writes.until_not_congested().await?;
                 }
                 // Also after a morsel of which nothing was left.
                 if self.turn.is_over() {

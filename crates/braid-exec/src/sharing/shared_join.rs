@@ -27,10 +27,11 @@ mod shared_unmatched;
 
 use std::sync::Arc;
 
-use crate::joins::hash::{JoinKind, JoinSpec};
+use crate::joins::hash::JoinSpec;
 use crate::plan::JoinCondition;
+use crate::plan::JoinKind;
+use crate::plan::shared_operator::{JoinSets, SetCondition};
 use crate::query_sets::set_calculator::{set_column, sets_of};
-use crate::sharing::shared_operator::{JoinSets, SetCondition};
 use crate::{Batch, Expression, Origin, SetNumber, Vector};
 
 pub(crate) use shared_probe::SharedProbe;

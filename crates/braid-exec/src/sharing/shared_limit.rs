@@ -9,11 +9,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::memory::Reservation;
+use crate::plan::shared_operator::SetColumn;
 use crate::query_sets::set_calculator::{SetCalculator, drop_unwanted, set_column, sets_of};
 use crate::query_sets::set_memo::{SetMemo, SetWords};
 use crate::runtime::pipeline::{Enough, Next, Operator};
 use crate::sharing::query_windows::QueryWindows;
-use crate::sharing::shared_operator::SetColumn;
 use crate::{Batch, ExecError, MemoryBudget, SetNumber};
 
 /// One worker's part.

@@ -13,6 +13,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
 use crate::plan::{JoinCondition, Plan};
 use crate::query_sets::query_set::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
@@ -21,7 +22,6 @@ use crate::sharing::query_conditions::{
     ConditionEvaluator, ParameterRow, PassParameters, QueryConditions, distinct_values, has_parameters,
     queries_by_parameters,
 };
-use crate::sharing::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
 use crate::sharing::shared_steps::{ConditionStep, EverybodyStep, IntersectStep, ProjectionStep};
 use crate::{ExecError, Expression, MemoryBudget, QueryNumber, SetNumber, SetStore};
 
@@ -257,7 +257,7 @@ impl Sharing<'_> {
             residual: (!common.is_empty()).then(|| placed(Expression::And(common), &probe)),
             ..condition.clone()
         };
-        if kind == crate::joins::hash::JoinKind::Inner {
+        if kind == crate::plan::JoinKind::Inner {
             let joined = self.inner_join(build, probe, condition);
             if own.is_empty() {
                 return Ok(joined);
@@ -303,7 +303,7 @@ impl Sharing<'_> {
                 let wanted = vec![SetNumber::EVERYBODY; batch.row_count()];
                 evaluator.sets(batch, &wanted, &mut calculator)
             };
-            Box::new(sets) as crate::sharing::shared_operator::SetEvaluator
+            Box::new(sets) as crate::plan::shared_operator::SetEvaluator
         };
         Ok(SetCondition { columns, evaluator: Arc::new(evaluator) })
     }

@@ -13,14 +13,15 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::memory::Reservation;
+use crate::plan::SortSpec;
+use crate::plan::shared_operator::SetColumn;
 use crate::query_sets::query_bitmap::queries_of;
 use crate::query_sets::set_calculator::{SetCalculator, set_column, sets_of};
 use crate::query_sets::set_memo::{SetMemo, SetWords};
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
 use crate::sharing::query_windows::QueryWindows;
-use crate::sharing::shared_operator::SetColumn;
-use crate::sorting::{SortRows, SortSpec, compare_rows, cut_rows, sorted_rows};
+use crate::sorting::{SortRows, compare_rows, cut_rows, sorted_rows};
 use crate::{Batch, ExecError, MemoryBudget, SetNumber, Vector};
 
 /// Of a query that has fewer rows than it wants. Beyond every row.

@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::expression::Evaluator;
+use crate::plan::shared_operator::SharedStep;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation, drop_unwanted, set_column, sets_of};
 use crate::runtime::pipeline::{Next, Operator};
 use crate::sharing::query_conditions::{ConditionEvaluator, QueryConditions};
-use crate::sharing::shared_operator::SharedStep;
 use crate::{Batch, ExecError, Expression, SetNumber, SetStore};
 
 /// A filter: narrows the set of each row to the queries for which all conditions are true. Adds the set where the input has

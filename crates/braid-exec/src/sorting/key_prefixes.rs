@@ -2,7 +2,7 @@
 //!
 //! Prefixes never contradict the order of rows; where they are equal, the rows' own values decide.
 
-use super::SortKey;
+use crate::plan::SortKey;
 use crate::values::byte_strings::order_prefix;
 use crate::values::vector::{Values, Vector};
 

@@ -7,9 +7,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::compare_rows;
 use super::key_prefixes::prefixes;
-use super::{SortKey, compare_rows};
 use crate::Vector;
+use crate::plan::SortKey;
 use crate::runtime::result_rows::ResultRows;
 
 /// The prefix of a run without a next row. Rows may have it as well, so it does not decide where it meets itself.

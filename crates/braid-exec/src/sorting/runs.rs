@@ -10,7 +10,8 @@ use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
 use super::merge::{Merged, SortMerge};
-use super::{SortRows, SortSpec, sorted_rows};
+use super::{SortRows, sorted_rows};
+use crate::plan::SortSpec;
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
 use crate::spill::{BlockPlace, OperatorMemory, QuerySpill, SpillFile, WorkerMemory};

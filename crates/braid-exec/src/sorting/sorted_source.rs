@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use super::merge::{Merged, SortMerge};
 use super::runs::{LeavingRuns, RunSink, StoredRun};
-use super::{SortKey, SortSpec};
+use crate::plan::{SortKey, SortSpec};
+use crate::runtime::backpressure::Backpressure;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
 use crate::runtime::result_rows::ResultRows;
 use crate::spill::{BlockAhead, QuerySpill};

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::{BlockPlace, OperatorMemory, PARTITIONS, QuerySpill, SpillFile, WorkerMemory, partition_of};
-use crate::joins::hash::BuildRows;
+use crate::keys::key_hashes::KeyHasher;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::result_rows::ResultRows;
-use crate::values::key_hashes::KeyHasher;
 use crate::{Batch, ExecError, Reservation, Vector};
 
 /// Rows that are divided between partitions.
@@ -35,7 +35,7 @@ pub(crate) struct PartitionedRows {
 /// Rows of one partition: those in the file, and those in memory behind them.
 struct Partition {
     blocks: Vec<BlockPlace>,
-    here: BuildRows,
+    here: CollectedRows,
     row_count: usize,
     /// Whether all of them stay here.
     is_resident: bool,
@@ -52,7 +52,7 @@ pub(crate) struct SpilledRows {
 /// What becomes of partitions when all rows have come.
 pub(crate) struct Divided {
     /// Those that are in memory.
-    pub(crate) resident: Vec<BuildRows>,
+    pub(crate) resident: Vec<CollectedRows>,
     /// By partition the others.
     pub(crate) spilled: Vec<Option<SpilledRows>>,
 }
@@ -115,7 +115,7 @@ impl PartitionedRows {
         let (held, is_resident) = (Mutex::new(memory.of_worker()), row_bytes.is_some());
         // A block of each partition fits in any case.
         let block_bytes = spill.settings().block_bytes.min(memory.share() / (2 * PARTITIONS));
-        let here = || BuildRows::new(column_count, Reservation::new(spill.budget().clone(), operator));
+        let here = || CollectedRows::new(column_count, Reservation::new(spill.budget().clone(), operator));
         let partition = |_| Mutex::new(Partition { blocks: Vec::new(), here: here(), row_count: 0, is_resident });
         let partitions = (0..PARTITIONS).map(partition).collect();
         let (row_bytes, bytes) = (row_bytes.unwrap_or(0), AtomicUsize::new(0));
@@ -195,7 +195,7 @@ impl PartitionedRows {
     }
 
     /// Writes rows of a partition. Nothing is locked meanwhile: it may have to wait for writes, and those for threads.
-    fn write(&self, at: usize, rows: BuildRows) -> Result<(), ExecError> {
+    fn write(&self, at: usize, rows: CollectedRows) -> Result<(), ExecError> {
         let rows = rows.into_result();
         let row_bytes = rows.bytes().div_ceil(rows.row_count().max(1)).max(1);
         let block_rows = (self.spill.settings().block_bytes / row_bytes).max(1);
@@ -235,9 +235,9 @@ impl PartitionedRows {
         SpilledRows { file: self.file.clone(), blocks, here, row_count: partition.row_count }
     }
 
-    fn take_here(&self, partition: &mut Partition) -> BuildRows {
+    fn take_here(&self, partition: &mut Partition) -> CollectedRows {
         self.bytes.fetch_sub(self.bytes_of(partition), Ordering::Relaxed);
-        let empty = BuildRows::new(self.column_count, Reservation::new(self.spill.budget().clone(), self.operator));
+        let empty = CollectedRows::new(self.column_count, Reservation::new(self.spill.budget().clone(), self.operator));
         std::mem::replace(&mut partition.here, empty)
     }
 }

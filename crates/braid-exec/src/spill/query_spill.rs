@@ -17,7 +17,9 @@ use tokio::sync::Notify;
 
 use super::row_block::{decode, encode};
 use super::{SpillSettings, SpillSpace};
+use crate::runtime::backpressure::Backpressure;
 use crate::{ExecError, MemoryBudget, Reservation, Vector};
+use futures::future::BoxFuture;
 
 /// Bytes on their way to the disk before workers wait; less when a query has little memory.
 const WRITING_BYTES_MAX: usize = 4 << 20;
@@ -127,19 +129,6 @@ impl QuerySpill {
         Ok(BlockPlace { offset, len, row_count, memory_bytes })
     }
 
-    /// Whether workers are to wait.
-    pub(crate) fn is_congested(&self) -> bool {
-        self.writing.bytes.load(Ordering::Relaxed) > self.writing_bytes_max
-    }
-
-    /// Waits until they need not.
-    ///
-    /// # Errors
-    /// When a write failed.
-    pub(crate) async fn until_not_congested(&self) -> Result<(), ExecError> {
-        self.writing.until(|| !self.is_congested()).await
-    }
-
     /// Waits until everything is written that was handed over.
     ///
     /// # Errors
@@ -174,6 +163,16 @@ impl QuerySpill {
         let bytes = read.await.map_err(ExecError::Spill)?;
         let (_, columns) = decode(&bytes.as_slice()[..place.len]).map_err(ExecError::BrokenBlock)?;
         Ok(columns)
+    }
+}
+
+impl Backpressure for QuerySpill {
+    fn is_congested(&self) -> bool {
+        self.writing.bytes.load(Ordering::Relaxed) > self.writing_bytes_max
+    }
+
+    fn until_not_congested(&self) -> BoxFuture<'_, Result<(), ExecError>> {
+        Box::pin(self.writing.until(|| !self.is_congested()))
     }
 }
 

@@ -7,11 +7,11 @@
 //!
 //! Reading is total: no bytes, however broken, make it panic.
 
-use std::fmt;
 use std::sync::Arc;
 
 use braid_storage::checksum::checksum;
 
+use crate::exec_error::BrokenBlock;
 use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::{CodedStrings, Values, Vector};
 
@@ -27,19 +27,6 @@ const INT128: u8 = 2;
 const FLOAT: u8 = 3;
 const BYTES: u8 = 4;
 const CODED: u8 = 5;
-
-/// Bytes that are no block: the disk gave others than were written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BrokenBlock {
-    /// What is wrong.
-    pub reason: &'static str,
-}
-
-impl fmt::Display for BrokenBlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason)
-    }
-}
 
 const ENDS_EARLY: BrokenBlock = BrokenBlock { reason: "the block ends early" };
 

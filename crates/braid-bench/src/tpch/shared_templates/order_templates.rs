@@ -1,7 +1,7 @@
 //! Q4, Q12 and Q13: orders with the lines or the customers they belong to.
 
 use braid_exec::Expression;
-use braid_exec::joins::hash::JoinKind;
+use braid_exec::plan::JoinKind;
 use braid_exec::plan::Plan;
 use braid_storage::Scalar;
 

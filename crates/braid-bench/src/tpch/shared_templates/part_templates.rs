@@ -5,7 +5,7 @@ use std::ops::Bound;
 use arrow::datatypes::DataType;
 use braid_exec::Expression;
 use braid_exec::expression::DatePart;
-use braid_exec::joins::hash::JoinKind;
+use braid_exec::plan::JoinKind;
 use braid_exec::plan::Plan;
 use braid_storage::{ColumnPredicate, Scalar};
 

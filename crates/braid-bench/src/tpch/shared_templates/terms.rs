@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::compute::kernels::cast_utils::Parser;
 use arrow::datatypes::Date32Type;
 use braid_exec::Expression;
-use braid_exec::aggregation::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 use braid_exec::expression::{Arithmetic, Comparison, NumberRange};
-use braid_exec::joins::hash::JoinKind;
+use braid_exec::plan::JoinKind;
+use braid_exec::plan::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 use braid_exec::plan::{JoinCondition, Plan};
-use braid_exec::sorting::{SortKey, SortSpec};
+use braid_exec::plan::{SortKey, SortSpec};
 use braid_storage::Scalar;
 
 /// 1 as a numeric(15,2).

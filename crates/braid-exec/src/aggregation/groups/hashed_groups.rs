@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::stored_keys::StoredKeys;
 use crate::Vector;
-use crate::values::key_hashes::KeyHasher;
+use crate::keys::key_hashes::KeyHasher;
 
 /// A slot not in use: a group number that no group has.
 const FREE: u64 = u64::MAX;

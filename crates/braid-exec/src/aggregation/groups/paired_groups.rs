@@ -4,7 +4,7 @@
 //! hashes. When that has more groups than there are keys, the caller goes over to hashing.
 
 use super::direct_groups::DirectGroups;
-use crate::values::multiplicative_hasher::{NumberMap, pair};
+use crate::keys::multiplicative_hasher::{NumberMap, pair};
 
 /// No group.
 const NONE: u32 = u32::MAX;

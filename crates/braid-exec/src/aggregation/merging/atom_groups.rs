@@ -15,8 +15,8 @@ use super::merge::MERGED_ROWS;
 use super::set_refinement::{Refinement, Refinements};
 use crate::aggregation::OPERATOR;
 use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, Thresholds, too_many_groups};
+use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::set_calculator::{set_column, sets_of};
-use crate::values::multiplicative_hasher::NumbersMap;
 use crate::values::vector::Vector;
 use crate::{ExecError, Reservation, SetNumber};
 

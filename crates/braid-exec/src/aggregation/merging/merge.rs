@@ -20,8 +20,9 @@ use crate::aggregation::groups::group_table::{GroupTable, Thresholds};
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
 use crate::aggregation::states::aggregate_states::InputStates;
 use crate::aggregation::states::distinct_values::DistinctValues;
-use crate::aggregation::{AggregationSpec, AggregationWorker, OPERATOR};
+use crate::aggregation::{AggregationWorker, OPERATOR};
 use crate::exec_error::{ExecError, MemoryExceeded};
+use crate::plan::AggregationSpec;
 use crate::values::vector::Vector;
 use crate::{MemoryBudget, Reservation};
 

@@ -8,7 +8,7 @@ use super::merge::{Accumulated, MetGroups};
 use crate::Reservation;
 use crate::aggregation::OPERATOR;
 use crate::exec_error::{ExecError, MemoryExceeded};
-use crate::values::key_hashes::KeyHasher;
+use crate::keys::key_hashes::KeyHasher;
 use crate::values::vector::Vector;
 
 /// A worker's groups in the order of partitions.

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use crate::aggregation::OPERATOR;
+use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::query_bitmap::words_for;
-use crate::values::multiplicative_hasher::NumbersMap;
 use crate::{ExecError, MemoryBudget, Reservation, SetNumber, SetStore};
 
 /// Most sets that are cut word by word, at a step for each set and atom.

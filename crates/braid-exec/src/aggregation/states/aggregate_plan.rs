@@ -4,7 +4,7 @@
 //! these rows; those of the same argument share its sum, its extremes and its nulls. `sum(x)`, `avg(x)` and `count(x)`
 //! cost one addition a row.
 
-use crate::aggregation::{AggregateCall, AggregateFunction, AggregationSpec};
+use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec};
 
 /// What is accumulated, and where each aggregate's result comes from.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use super::averages::{float_averages, numeric_averages};
 use super::extremes::{End, ExtremeRows, Extremes};
 use super::sums::{Sums, count_rows, of_rows};
 use crate::ExecError;
-use crate::aggregation::{AggregateFunction, AverageKind};
+use crate::plan::{AggregateFunction, AverageKind};
 use crate::values::vector::{Values, Vector};
 
 /// States by group.

@@ -8,9 +8,9 @@ mod sinks;
 use braid_base::{ByteSize, Random};
 
 use super::*;
+use crate::plan::SortKey;
+use crate::plan::shared_operator::SharedOperator;
 use crate::query_sets::set_calculator::set_column;
-use crate::sharing::shared_operator::SharedOperator;
-use crate::sorting::SortKey;
 use crate::{Batch, Expression, FixedBudget, QueryBitmap, SetNumber, Vector};
 use cases::{Case, Sample, assert_given_back};
 use sinks::{Failing, Numbers, Satisfied, Slow};

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::*;
 use crate::Vector;
-use crate::aggregation::{AggregateCall, AggregateFunction};
 use crate::expression::Comparison;
+use crate::plan::SortKey;
+use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::pipeline::tests::Count;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
-use crate::sorting::SortKey;
 
 /// Rows of two columns: numbers that repeat so often, and numbers in no order.
 fn rows(row_count: i64, times: i64) -> Plan {

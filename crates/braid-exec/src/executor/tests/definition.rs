@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use super::memory_tables::{Table, canonical, compare, compare_rows, integer};
 use super::*;
-use crate::aggregation::{AggregateCall, AggregateFunction, AverageKind};
 use crate::expression::{Arithmetic, Comparison, LikePattern};
-use crate::joins::hash::JoinKind;
-use crate::sorting::SortKey;
+use crate::plan::JoinKind;
+use crate::plan::SortKey;
+use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 
 /// Most rows of any operator, and most pairs of a join: beyond that a plan takes too long.
 const ROWS_MAX: usize = 2000;

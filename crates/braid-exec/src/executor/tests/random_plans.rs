@@ -4,10 +4,10 @@ use braid_base::{Random, SeededRandom};
 
 use super::memory_tables::{KINDS, Kind, Table};
 use super::*;
-use crate::aggregation::{AggregateCall, AggregateFunction, AverageKind};
 use crate::expression::{Arithmetic, Comparison, NumberRange};
-use crate::joins::hash::JoinKind;
-use crate::sorting::SortKey;
+use crate::plan::JoinKind;
+use crate::plan::SortKey;
+use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 
 const JOIN_KINDS: [JoinKind; 9] = [
     JoinKind::Inner,

@@ -1,8 +1,8 @@
 //! Trees of inner joins whose keys repeat on both sides, so that orders are given up.
 
 use super::*;
-use crate::aggregation::{AggregateCall, AggregateFunction};
 use crate::expression::Comparison;
+use crate::plan::{AggregateCall, AggregateFunction};
 
 /// A plan with so many columns, each relation's of which are two.
 type Tree = (Plan, usize);

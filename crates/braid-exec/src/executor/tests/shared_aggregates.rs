@@ -1,7 +1,7 @@
 //! Groups that many queries share, in a plan.
 
 use super::*;
-use crate::aggregation::{AggregateCall, AggregateFunction};
+use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::result_rows::ResultRows;
 use crate::{QueryBitmap, QueryNumber, SetNumber, SetStore, Vector};
 

@@ -7,7 +7,7 @@ mod shared_case;
 
 use super::*;
 use crate::expression::Comparison;
-use crate::sharing::shared_operator::JoinSets;
+use crate::plan::shared_operator::JoinSets;
 use crate::{SetStore, Vector};
 use shared_case::{KINDS, SMALL, SharedCase, Sizes};
 

@@ -140,7 +140,7 @@ async fn rows_without_partner_in_a_temporary_file_are_dropped_where_they_come_fr
 /// They leave by their own hashes, since there is no key to divide them by, and are divided again where they are too many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn distinct_values_of_all_rows_go_to_temporary_files() {
-    use crate::aggregation::{AggregateCall, AggregateFunction as F};
+    use crate::plan::{AggregateCall, AggregateFunction as F};
     let row = |row: i64| [Some(row % 9_001 * 1_000_003), (row % 7 != 0).then_some(row % 997), Some(row)];
     let rows: Vec<[Option<i64>; 3]> = (0..12_000).map(row).collect();
     let call = |function, argument, distinct| AggregateCall { function, argument, distinct, filter: None };

@@ -6,19 +6,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::joins::hash::JoinSpec;
 use crate::joins::hash::build::atomic_cells::zeroed_u8;
 use crate::joins::hash::build::build_tasks::{BuildMemory, BuildTasks, Grain, without_waiting};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, groups_with_keys, ranges};
 use crate::joins::hash::build::united_columns::{BuildColumns, unite};
-use crate::joins::hash::directory::direct_addresses::{Bitmap, DirectRows, groups_of_addresses};
+use crate::joins::hash::directory::direct_addresses::{DirectRows, groups_of_addresses};
 use crate::joins::hash::directory::hashed_keys::{HashedAddresses, HashedColumns, Search};
-use crate::joins::hash::directory::key_addresses::KeyAddresses;
 use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
 use crate::joins::hash::directory::row_lists::RowLists;
-use crate::joins::hash::{BuildRows, JoinSpec, KeyFilter};
+use crate::keys::key_addresses::KeyAddresses;
+use crate::keys::key_bitmap::KeyBitmap;
+use crate::keys::key_filter::KeyFilter;
+use crate::keys::key_hashes::KeyHasher;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::Enough;
 use crate::values::batch::Origin;
-use crate::values::key_hashes::KeyHasher;
 use crate::values::row_numbers::RowNumbers;
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
@@ -55,7 +58,7 @@ pub(crate) struct Elsewhere {
 /// From keys to groups.
 pub(crate) enum Directory {
     /// Which keys there are; the only group is zero.
-    Members(KeyAddresses, Arc<Bitmap>),
+    Members(KeyAddresses, Arc<KeyBitmap>),
     /// The row of each address.
     Rows(KeyAddresses, DirectRows),
     /// Addresses are groups.
@@ -85,8 +88,8 @@ impl JoinTable {
     ///
     /// # Panics
     /// On a join that makes no sense: see [`JoinSpec`].
-    pub fn new(spec: JoinSpec, parts: Vec<BuildRows>) -> Result<Self, ExecError> {
-        let row_count = parts.iter().map(BuildRows::row_count).sum();
+    pub fn new(spec: JoinSpec, parts: Vec<CollectedRows>) -> Result<Self, ExecError> {
+        let row_count = parts.iter().map(CollectedRows::row_count).sum();
         without_waiting(Self::build_with(spec, parts, BuildTasks::synchronous(row_count)))
     }
 
@@ -99,11 +102,11 @@ impl JoinTable {
     /// On a join that makes no sense: see [`JoinSpec`].
     pub async fn build(
         spec: JoinSpec,
-        parts: Vec<BuildRows>,
+        parts: Vec<CollectedRows>,
         worker_count: usize,
         cancelled: &Enough,
     ) -> Result<Self, ExecError> {
-        let row_count = parts.iter().map(BuildRows::row_count).sum();
+        let row_count = parts.iter().map(CollectedRows::row_count).sum();
         let tasks = BuildTasks::new(worker_count, row_count, cancelled, Grain::default());
         Self::build_with(spec, parts, tasks).await
     }
@@ -125,7 +128,7 @@ impl JoinTable {
 
     pub(super) async fn build_with(
         spec: JoinSpec,
-        parts: Vec<BuildRows>,
+        parts: Vec<CollectedRows>,
         mut tasks: BuildTasks,
     ) -> Result<Self, ExecError> {
         spec.check();

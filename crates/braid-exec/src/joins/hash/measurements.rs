@@ -7,6 +7,7 @@ use std::time::Instant;
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 
 use super::*;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::Enough;
 use crate::values::vector::Values;
 use crate::{Batch, ByteStrings, FixedBudget, Reservation, Vector};
@@ -21,10 +22,10 @@ fn batches(key: impl Fn(usize) -> Vector) -> Vec<Batch> {
     starts.map(|start| Batch::of_vectors(VECTOR_ROWS, [Arc::new(key(start)), Arc::new(value(start))])).collect()
 }
 
-fn parts(batches: &[Batch], count: usize) -> Vec<BuildRows> {
+fn parts(batches: &[Batch], count: usize) -> Vec<CollectedRows> {
     let budget = FixedBudget::new(ByteSize(1 << 34));
-    let part = |_| BuildRows::new(2, Reservation::new(budget.clone(), "hash join"));
-    let mut parts: Vec<BuildRows> = (0..count).map(part).collect();
+    let part = |_| CollectedRows::new(2, Reservation::new(budget.clone(), "hash join"));
+    let mut parts: Vec<CollectedRows> = (0..count).map(part).collect();
     for (at, batch) in batches.iter().enumerate() {
         // As workers take chunks.
         parts[at / 64 % count].consume(&mut batch.clone()).unwrap();

@@ -8,6 +8,7 @@ use braid_storage::Scalar;
 use proptest::prelude::*;
 
 use super::*;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::values::batch::Origin;
 use crate::values::byte_strings::ByteStrings;
 use crate::values::row_numbers::RowNumbers;
@@ -309,7 +310,8 @@ fn specs(key_count: usize) -> impl Iterator<Item = JoinSpec> {
 }
 
 fn table(spec: &JoinSpec, build: &mut [Batch]) -> Arc<JoinTable> {
-    let mut parts: Vec<BuildRows> = (0..2).map(|_| BuildRows::new(spec.build_column_count, reservation())).collect();
+    let mut parts: Vec<CollectedRows> =
+        (0..2).map(|_| CollectedRows::new(spec.build_column_count, reservation())).collect();
     for (at, batch) in build.iter_mut().enumerate() {
         parts[at % 2].consume(batch).unwrap();
     }
@@ -450,13 +452,13 @@ fn memory_is_asked_for_and_given_back() {
     let budget = FixedBudget::new(ByteSize(1 << 20));
     let spec = integer_spec(JoinKind::Inner, 1);
     let keys: Vec<i64> = (0..50_000).collect();
-    let mut part = BuildRows::new(1, Reservation::new(budget.clone(), "hash join"));
+    let mut part = CollectedRows::new(1, Reservation::new(budget.clone(), "hash join"));
     integer_batches(&[keys]).iter_mut().for_each(|batch| part.consume(batch).unwrap());
     let table = JoinTable::new(spec.clone(), vec![part]).unwrap();
     assert!((600_000..700_000).contains(&budget.used()), "{}", budget.used());
     drop(table);
     assert_eq!(budget.used(), 0);
-    let mut part = BuildRows::new(1, Reservation::new(budget.clone(), "hash join"));
+    let mut part = CollectedRows::new(1, Reservation::new(budget.clone(), "hash join"));
     let sparse: Vec<i64> = (0..50_000).map(|key| key << 20).collect();
     integer_batches(&[sparse]).iter_mut().for_each(|batch| part.consume(batch).unwrap());
     assert!(matches!(JoinTable::new(spec, vec![part]), Err(ExecError::Memory(_))));
@@ -471,7 +473,7 @@ fn unique_keys_find_their_own_rows_in_any_order() {
     swapped.swap(1023, 1024);
     let descending: Vec<i64> = ascending.iter().rev().copied().collect();
     for keys in [&ascending, &swapped, &descending] {
-        let mut part = BuildRows::new(1, reservation());
+        let mut part = CollectedRows::new(1, reservation());
         integer_batches(std::slice::from_ref(keys)).iter_mut().for_each(|batch| part.consume(batch).unwrap());
         let table = Arc::new(JoinTable::new(integer_spec(JoinKind::Inner, 1), vec![part]).unwrap());
         let mut probe = JoinProbe::new(table, None);
@@ -554,7 +556,7 @@ impl Computed {
 
 fn measure(name: &str, kind: JoinKind, build: &[Vec<i64>], probe: &[Vec<i64>]) {
     let spec = integer_spec(kind, build.len());
-    let mut parts = BuildRows::new(spec.build_column_count, reservation());
+    let mut parts = CollectedRows::new(spec.build_column_count, reservation());
     integer_batches(build).iter_mut().for_each(|batch| parts.consume(batch).unwrap());
     let start = Computed::now();
     let table = Arc::new(JoinTable::new(spec, vec![parts]).unwrap());

@@ -10,9 +10,7 @@ use std::ops::Range;
 
 use super::{JoinEdge, JoinTree, join_order};
 use crate::Expression;
-use crate::joins::hash::JoinKind;
-use crate::joins::side_choice::SideShape;
-use crate::plan::{JoinCondition, Plan};
+use crate::plan::{JoinCondition, JoinKind, Plan, SideShape};
 
 /// Rows of a table of which it is not known how many it has.
 const ROWS_UNKNOWN: f64 = 1e6;

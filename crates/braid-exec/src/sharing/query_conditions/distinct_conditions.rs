@@ -5,8 +5,8 @@ use std::hash::Hash;
 
 use super::{ParameterRow, PassParameters};
 use crate::expression::Evaluator;
+use crate::keys::multiplicative_hasher::NumberMap;
 use crate::query_sets::query_bitmap::words_for;
-use crate::values::multiplicative_hasher::NumberMap;
 use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 /// Conditions and the queries of each.

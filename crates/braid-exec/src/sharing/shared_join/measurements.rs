@@ -8,9 +8,9 @@ use braid_base::{ByteSize, Random, SeededRandom};
 use super::*;
 use crate::executor::Executor;
 use crate::plan::Plan;
+use crate::plan::shared_operator::SharedOperator;
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
-use crate::sharing::shared_operator::SharedOperator;
 use crate::{ExecError, FixedBudget, QueryBitmap, SetStore};
 
 const PROBE_ROWS: usize = 1 << 22;

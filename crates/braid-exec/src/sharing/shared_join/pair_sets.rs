@@ -5,9 +5,9 @@
 
 use crate::expression::Evaluator;
 use crate::joins::hash::Pairs;
+use crate::plan::shared_operator::SetEvaluator;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation};
 use crate::sharing::shared_join::{SharedJoinLayout, SharedTable};
-use crate::sharing::shared_operator::SetEvaluator;
 use crate::{Batch, ExecError, SetNumber};
 
 /// Pairs, each for somebody.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use braid_base::VECTOR_ROWS;
 
-use crate::joins::hash::{JoinKind, JoinProbe, PairStream};
+use crate::joins::hash::{JoinProbe, PairStream};
+use crate::plan::JoinKind;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation, drop_unwanted};
 use crate::runtime::pipeline::{Enough, Next, Operator};
 use crate::runtime::turn::Turn;

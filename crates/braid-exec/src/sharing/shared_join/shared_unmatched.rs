@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
-use crate::joins::hash::JoinKind;
+use crate::plan::JoinKind;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
 use crate::sharing::shared_join::SharedTable;

@@ -6,11 +6,11 @@ use braid_base::ByteSize;
 use braid_storage::Scalar;
 
 use super::*;
-use crate::aggregation::{AggregateCall, AggregateFunction, AggregationSpec};
 use crate::expression::Comparison;
-use crate::joins::hash::JoinKind;
+use crate::plan::JoinKind;
+use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec};
+use crate::plan::{SortKey, SortSpec};
 use crate::runtime::result_rows::ResultSource;
-use crate::sorting::{SortKey, SortSpec};
 use crate::{FixedBudget, Vector};
 
 /// Two columns of nothing.

@@ -5,7 +5,7 @@
 use super::super::memory_tables::Kind;
 use super::super::*;
 use crate::expression::Comparison;
-use crate::sharing::shared_operator::{JoinSets, SetCondition, SetEvaluator};
+use crate::plan::shared_operator::{JoinSets, SetCondition, SetEvaluator};
 use crate::{QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 pub const KINDS: [JoinKind; 9] = [

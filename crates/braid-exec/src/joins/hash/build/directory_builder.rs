@@ -14,13 +14,14 @@ use braid_base::VECTOR_ROWS;
 
 use crate::joins::hash::JoinSpec;
 use crate::joins::hash::build::build_tasks::BuildTasks;
-use crate::joins::hash::directory::direct_addresses::{Bitmap, DirectRows, groups_of_addresses};
+use crate::joins::hash::directory::direct_addresses::{DirectRows, groups_of_addresses};
 use crate::joins::hash::directory::hashed_keys::{HashedAddresses, HashedColumns, Search};
-use crate::joins::hash::directory::key_addresses::{KeyAddresses, KeyExtremes};
 use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
 use crate::joins::hash::directory::row_lists::{RowLists, RowListsBuilder};
 use crate::joins::hash::join_table::Directory;
-use crate::values::key_hashes::KeyHasher;
+use crate::keys::key_addresses::{KeyAddresses, KeyExtremes};
+use crate::keys::key_bitmap::KeyBitmap;
+use crate::keys::key_hashes::KeyHasher;
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
 
@@ -89,11 +90,11 @@ impl DirectoryBuilder<'_> {
     }
 
     async fn members(&mut self, addresses: KeyAddresses) -> Result<KeyedRows, ExecError> {
-        self.tasks.memory.grow(Bitmap::bytes(addresses.count))?;
+        self.tasks.memory.grow(KeyBitmap::bytes(addresses.count))?;
         let bitmap = match self.parallel_bitmap(&addresses).await? {
             Some(bitmap) => bitmap,
             None => {
-                let mut bitmap = Bitmap::new(addresses.count);
+                let mut bitmap = KeyBitmap::new(addresses.count);
                 self.each_address(&addresses, |_, numbers| bitmap.insert(numbers)).await?;
                 bitmap
             }

@@ -15,10 +15,11 @@ use crate::joins::hash::build::build_tasks::{BuildTasks, Pace};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, ranges, vectors};
 use crate::joins::hash::build::parallel_lists::{ListCells, first_places, sorted_lists};
 use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions};
-use crate::joins::hash::directory::direct_addresses::{Bitmap, DirectRows};
-use crate::joins::hash::directory::key_addresses::{KeyAddresses, NO_ADDRESS};
+use crate::joins::hash::directory::direct_addresses::DirectRows;
 use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
 use crate::joins::hash::directory::row_lists::RowLists;
+use crate::keys::key_addresses::{KeyAddresses, NO_ADDRESS};
+use crate::keys::key_bitmap::KeyBitmap;
 use crate::{ExecError, Vector};
 
 /// Words of a bitmap are not shared between partitions.
@@ -59,7 +60,7 @@ struct RankedPartition {
 }
 
 impl DirectoryBuilder<'_> {
-    pub(crate) async fn parallel_bitmap(&mut self, addresses: &KeyAddresses) -> Result<Option<Bitmap>, ExecError> {
+    pub(crate) async fn parallel_bitmap(&mut self, addresses: &KeyAddresses) -> Result<Option<KeyBitmap>, ExecError> {
         if !self.tasks.is_parallel() {
             return Ok(None);
         }
@@ -68,7 +69,7 @@ impl DirectoryBuilder<'_> {
         else {
             return Ok(None);
         };
-        let bitmap = Arc::new((partitions, zeroed_u64(Bitmap::word_count(addresses.count))));
+        let bitmap = Arc::new((partitions, zeroed_u64(KeyBitmap::word_count(addresses.count))));
         let pieces = (0..numbering.partition_count).collect();
         let work = self.tasks.each(&bitmap, pieces, |(partitions, words), at, pace| {
             Box::pin(async move { insert_bits(partitions, at, |word| &words[word], pace).await })
@@ -76,7 +77,7 @@ impl DirectoryBuilder<'_> {
         work.await?;
         let (partitions, words) = Arc::into_inner(bitmap).expect("tasks have ended");
         release(partitions, self.row_count, self.tasks);
-        Ok(Some(Bitmap::of_words(plain_u64(words))))
+        Ok(Some(KeyBitmap::of_words(plain_u64(words))))
     }
 
     /// The row of each address; `None` if any has several.

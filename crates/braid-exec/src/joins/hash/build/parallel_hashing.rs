@@ -21,8 +21,8 @@ use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions, Run};
 use crate::joins::hash::directory::hashed_keys::{
     Candidate, HashedAddresses, HashedColumns, Search, TAG, address_tag, slot, slot_count,
 };
-use crate::joins::hash::directory::key_addresses::{KeyAddresses, NO_ADDRESS};
-use crate::values::key_hashes::{HashSeed, KeyHasher};
+use crate::keys::key_addresses::{KeyAddresses, NO_ADDRESS};
+use crate::keys::key_hashes::{HashSeed, KeyHasher};
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
 

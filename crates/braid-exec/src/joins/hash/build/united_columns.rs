@@ -12,9 +12,9 @@ use std::sync::Arc;
 use braid_base::ByteSize;
 
 use crate::exec_error::MemoryExceeded;
-use crate::joins::hash::BuildRows;
 use crate::joins::hash::build::build_tasks::{BuildMemory, BuildTasks, Pace};
 use crate::joins::hash::build::column_parts::ColumnParts;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::values::vector::{Kind, NO_ROW};
 use crate::{ExecError, Vector};
 
@@ -33,10 +33,10 @@ pub(crate) struct BuildColumns {
 /// When there is not enough memory, or the query was cancelled.
 pub(crate) async fn unite(
     column_count: usize,
-    parts: Vec<BuildRows>,
+    parts: Vec<CollectedRows>,
     tasks: &mut BuildTasks,
 ) -> Result<BuildColumns, ExecError> {
-    let row_count = parts.iter().map(BuildRows::row_count).sum();
+    let row_count = parts.iter().map(CollectedRows::row_count).sum();
     let (mut columns_of_parts, mut reservations, mut bytes) = (Vec::new(), Vec::new(), 0);
     for part in parts.into_iter().filter(|part| part.row_count() > 0) {
         let (columns, reservation) = part.into_vectors();

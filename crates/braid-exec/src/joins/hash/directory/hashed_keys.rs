@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use crate::Vector;
-use crate::joins::hash::directory::key_addresses::NO_ADDRESS;
 use crate::joins::hash::probe::key_equality::RowPairs;
-use crate::values::key_hashes::HashSeed;
+use crate::keys::key_addresses::NO_ADDRESS;
+use crate::keys::key_hashes::HashSeed;
 use crate::values::vector::NO_ROW;
 
 /// The half of a hash that a slot holds. The slot's place comes from the other half's low end.

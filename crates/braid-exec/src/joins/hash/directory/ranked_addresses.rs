@@ -8,7 +8,7 @@ use braid_base::VECTOR_ROWS;
 
 use crate::ExecError;
 use crate::joins::hash::build::build_tasks::Pace;
-use crate::joins::hash::directory::key_addresses::NO_ADDRESS;
+use crate::keys::key_addresses::NO_ADDRESS;
 use crate::values::vector::NO_ROW;
 
 /// Addresses and their ranks.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use crate::joins::hash::join_table::Finder;
 use crate::joins::hash::probe::candidates::{Candidates, Pairs};
-use crate::joins::hash::{JoinKind, JoinTable, PairStream};
+use crate::joins::hash::{JoinTable, PairStream};
+use crate::plan::JoinKind;
 use crate::values::batch::Origin;
 use crate::values::vector::{NO_ROW, Values};
 use crate::{Batch, ExecError, Vector};

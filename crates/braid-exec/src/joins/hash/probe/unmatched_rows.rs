@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use braid_base::VECTOR_ROWS;
 
-use crate::joins::hash::{JoinKind, JoinTable};
+use crate::joins::hash::JoinTable;
+use crate::plan::JoinKind;
 use crate::values::batch::Origin;
 use crate::{Batch, Vector};
 

@@ -11,6 +11,7 @@ use crate::executor::Executor;
 use crate::joins::hash::build::build_tasks::{BuildTasks, Grain};
 use crate::joins::hash::join_table::Directory;
 use crate::plan::{JoinCondition, Plan};
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Enough, Sink};
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 
@@ -25,19 +26,19 @@ const MEDIUM: Grain = Grain { parallel_rows_min: 1, piece_rows: 4096, partition_
 
 async fn build(
     spec: &JoinSpec,
-    parts: Vec<BuildRows>,
+    parts: Vec<CollectedRows>,
     grain: Grain,
     cancelled: &Enough,
 ) -> Result<JoinTable, ExecError> {
-    let row_count = parts.iter().map(BuildRows::row_count).sum();
+    let row_count = parts.iter().map(CollectedRows::row_count).sum();
     JoinTable::build_with(spec.clone(), parts, BuildTasks::new(3, row_count, cancelled, grain)).await
 }
 
 /// Batches in turn to so many parts.
-fn parts(build: &mut [Batch], count: usize, budget: &Arc<dyn MemoryBudget>) -> Vec<BuildRows> {
+fn parts(build: &mut [Batch], count: usize, budget: &Arc<dyn MemoryBudget>) -> Vec<CollectedRows> {
     let column_count = build.first().map_or(0, Batch::column_count);
-    let part = |_| BuildRows::new(column_count, Reservation::new(budget.clone(), "hash join"));
-    let mut parts: Vec<BuildRows> = (0..count).map(part).collect();
+    let part = |_| CollectedRows::new(column_count, Reservation::new(budget.clone(), "hash join"));
+    let mut parts: Vec<CollectedRows> = (0..count).map(part).collect();
     build.iter_mut().enumerate().for_each(|(at, batch)| parts[at % count].consume(batch).unwrap());
     parts
 }
@@ -197,9 +198,9 @@ fn where_one_thread_has_memory_enough_so_have_many_and_all_is_given_back() {
         for limit in (0..64).map(|step| (192 << 10) + step * (32 << 10)) {
             let budget = FixedBudget::new(ByteSize(limit));
             let held: Arc<dyn MemoryBudget> = budget.clone();
-            let mut consumed = || -> Result<Vec<BuildRows>, ExecError> {
-                let part = |_| BuildRows::new(columns.len(), Reservation::new(held.clone(), "hash join"));
-                let mut parts: Vec<BuildRows> = (0..3).map(part).collect();
+            let mut consumed = || -> Result<Vec<CollectedRows>, ExecError> {
+                let part = |_| CollectedRows::new(columns.len(), Reservation::new(held.clone(), "hash join"));
+                let mut parts: Vec<CollectedRows> = (0..3).map(part).collect();
                 for (at, batch) in batches.iter_mut().enumerate() {
                     parts[at % 3].consume(batch)?;
                 }

@@ -5,6 +5,7 @@ use super::*;
 use crate::MemoryBudget;
 use crate::joins::hash::build::build_tasks::BuildTasks;
 use crate::joins::hash::build::united_columns::unite;
+use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::Enough;
 
 /// A worker's column in one of the forms that a kind may have, nulls among them.
@@ -50,7 +51,7 @@ fn columns_become_one_whatever_their_forms() {
         for limit in [1 << 30, vectors.len() << 16] {
             let budget: Arc<dyn MemoryBudget> = FixedBudget::new(ByteSize(limit as u64));
             let part = |vector: &Vector| {
-                let mut part = BuildRows::new(1, Reservation::new(budget.clone(), "hash join"));
+                let mut part = CollectedRows::new(1, Reservation::new(budget.clone(), "hash join"));
                 part.consume(&mut Batch::of_vectors(vector.len(), [Arc::new(vector.clone())])).unwrap();
                 part
             };

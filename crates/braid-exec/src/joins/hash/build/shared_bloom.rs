@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::build::atomic_cells::{plain_u64, zeroed_u64};
-use super::key_filter::{KeyFilter, bloom_place};
+use super::atomic_cells::{plain_u64, zeroed_u64};
+use crate::keys::bloom_filter::bloom_place;
+use crate::keys::key_filter::KeyFilter;
 use crate::{ExecError, MemoryBudget, Reservation};
 
 /// Most bytes: one that is larger costs a miss in every cache for each key, and helps with hundreds of millions of them only.
@@ -61,7 +62,7 @@ mod tests {
     use braid_base::ByteSize;
 
     use super::*;
-    use crate::values::key_hashes::KeyHasher;
+    use crate::keys::key_hashes::KeyHasher;
     use crate::{FixedBudget, Vector};
 
     fn keys(range: std::ops::Range<i64>) -> Arc<Vector> {

@@ -6,10 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::aggregation::AggregationSpec;
-use crate::plan::{JoinCondition, Plan};
+use super::{AggregationSpec, JoinCondition, Plan, SortSpec};
 use crate::runtime::pipeline::Operator;
-use crate::sorting::SortSpec;
 use crate::{Batch, ExecError, SetNumber, SetStore};
 
 /// Which column of rows their sets are in.

@@ -14,14 +14,14 @@ const STEP_BYTES_MIN: usize = 1 << 10;
 const STEP_BYTES_MAX: usize = 64 << 10;
 
 /// Rows of the build side.
-pub struct BuildRows {
+pub struct CollectedRows {
     /// `None` before the first row: the first vector tells the kind.
     columns: Vec<Option<Vector>>,
     row_count: usize,
     reservation: Reservation,
 }
 
-impl BuildRows {
+impl CollectedRows {
     /// No rows yet.
     pub fn new(column_count: usize, reservation: Reservation) -> Self {
         Self { columns: vec![None; column_count], row_count: 0, reservation }

@@ -1,8 +1,6 @@
-//! What the build side's keys say to a scan of the probe side: which rows cannot have partners.
+//! The making of key filters: what a build side's keys say to a scan of the probe side.
 //!
-//! A bitmap of all possible keys where they are few, and exact then; otherwise a Bloom filter whose bits for one key lie
-//! in one word (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007), so that a key costs one
-//! load. Either way a row with a partner is never dropped.
+//! A bitmap where that is small or exact at little cost, a Bloom filter otherwise. Several workers make them together.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,11 +12,13 @@ use crate::joins::hash::build::build_tasks::{BuildTasks, without_waiting};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, vectors};
 use crate::joins::hash::build::parallel_directories::{partitioned, release};
 use crate::joins::hash::build::row_partitions::Numbering;
-use crate::joins::hash::directory::direct_addresses::Bitmap;
-use crate::joins::hash::directory::key_addresses::{KeyAddresses, NO_ADDRESS};
 use crate::joins::hash::join_table::Directory;
-use crate::values::key_hashes::{HashSeed, KeyHasher};
-use crate::{ExecError, Reservation, Vector};
+use crate::keys::bloom_filter::{BloomFilter, bloom_place};
+use crate::keys::key_addresses::{KeyAddresses, NO_ADDRESS};
+use crate::keys::key_bitmap::KeyBitmap;
+use crate::keys::key_filter::{KeyFilter, Members};
+use crate::keys::key_hashes::{HashSeed, KeyHasher};
+use crate::{ExecError, Vector};
 
 /// A bitmap that takes up to so many bits for each row is better than a Bloom filter: it is exact and hashes nothing.
 const BITMAP_BITS_PER_ROW: u64 = 64;
@@ -26,60 +26,6 @@ const BITMAP_BITS_PER_ROW: u64 = 64;
 /// A bitmap of so many bits is small whatever the number of rows: 1 MiB, which stays in a core's cache.
 /// Smaller in tests, so that few rows reach Bloom filters.
 const BITMAP_BITS_SMALL: u64 = if cfg!(test) { 1 << 6 } else { 1 << 23 };
-
-/// With four bits of a word for each key, about one key in 30 that is not there passes.
-const BLOOM_BITS_PER_ROW: usize = 12;
-
-/// Keys of the build side. Cheap to clone: each worker uses its own.
-#[derive(Clone)]
-pub struct KeyFilter {
-    members: Members,
-    nulls_equal: bool,
-    /// Addresses or hashes of a vector.
-    numbers: Vec<u64>,
-    /// The memory that it takes, where no table holds it.
-    _reservation: Option<Arc<Reservation>>,
-}
-
-#[derive(Clone)]
-enum Members {
-    Bitmap(KeyAddresses, Arc<Bitmap>),
-    Addresses(KeyAddresses, HashSeed, Arc<Bloom>),
-    Hashes(KeyHasher, Arc<Bloom>),
-}
-
-struct Bloom {
-    words: Vec<u64>,
-}
-
-/// The word of a hash among so many, from its high half, and its four bits, from its low 24.
-#[inline]
-pub(super) fn bloom_place(word_count: usize, hash: u64) -> (usize, u64) {
-    let word = (((hash >> 32) * word_count as u64) >> 32) as usize;
-    let bit = |at: u64| 1 << (hash >> (at * 6) & 63);
-    (word, bit(0) | bit(1) | bit(2) | bit(3))
-}
-
-impl Bloom {
-    fn word_count(row_count: usize) -> usize {
-        (row_count * BLOOM_BITS_PER_ROW).div_ceil(64).max(1)
-    }
-
-    fn new(row_count: usize) -> Self {
-        Self { words: vec![0; Self::word_count(row_count)] }
-    }
-
-    fn insert(&mut self, hash: u64) {
-        let (word, bits) = bloom_place(self.words.len(), hash);
-        self.words[word] |= bits;
-    }
-
-    #[inline]
-    fn may_contain(&self, hash: u64) -> bool {
-        let (word, bits) = bloom_place(self.words.len(), hash);
-        self.words[word] & bits == bits
-    }
-}
 
 /// Partitions of a Bloom filter's words.
 struct BloomRanges {
@@ -117,7 +63,7 @@ impl JoinTable {
         })
     }
 
-    pub(super) async fn make_key_filter(&self, tasks: &mut BuildTasks) -> Result<Option<KeyFilter>, ExecError> {
+    pub(crate) async fn make_key_filter(&self, tasks: &mut BuildTasks) -> Result<Option<KeyFilter>, ExecError> {
         if !self.spec.kind.drops_probe_rows() || self.spec.build_keys.is_empty() {
             return Ok(None);
         }
@@ -130,7 +76,7 @@ impl JoinTable {
             Directory::HashedColumns(_) => self.hash_members(tasks).await?,
         };
         let nulls_equal = self.spec.nulls_equal;
-        Ok(Some(KeyFilter { members, nulls_equal, numbers: Vec::new(), _reservation: None }))
+        Ok(Some(KeyFilter::new(members, nulls_equal)))
     }
 
     async fn address_members(&self, addresses: &KeyAddresses, tasks: &mut BuildTasks) -> Result<Members, ExecError> {
@@ -138,7 +84,7 @@ impl JoinTable {
             let bitmap = match self.parallel_bitmap(addresses, tasks).await? {
                 Some(bitmap) => bitmap,
                 None => {
-                    let mut bitmap = Bitmap::new(addresses.count);
+                    let mut bitmap = KeyBitmap::new(addresses.count);
                     self.each_address(addresses, tasks, |numbers| bitmap.insert(numbers)).await?;
                     bitmap
                 }
@@ -149,7 +95,7 @@ impl JoinTable {
         let bloom = match self.parallel_bloom(Some((addresses.clone(), seed)), tasks).await? {
             Some(bloom) => bloom,
             None => {
-                let mut bloom = Bloom::new(self.row_count);
+                let mut bloom = BloomFilter::new(self.row_count);
                 let insert = |numbers: &[u64]| {
                     let there = numbers.iter().filter(|address| **address != NO_ADDRESS);
                     there.for_each(|address| bloom.insert(seed.hash(*address)));
@@ -166,7 +112,7 @@ impl JoinTable {
             return Ok(Members::Hashes(KeyHasher::default(), Arc::new(bloom)));
         }
         let (mut hasher, mut hashes, keys) = (KeyHasher::default(), Vec::new(), self.keys());
-        let mut bloom = Bloom::new(self.row_count);
+        let mut bloom = BloomFilter::new(self.row_count);
         for rows in vectors(self.row_count) {
             hasher.fill(&keys, rows, &mut hashes);
             hashes.iter().for_each(|hash| bloom.insert(*hash));
@@ -202,7 +148,7 @@ impl JoinTable {
         &self,
         addresses: &KeyAddresses,
         tasks: &mut BuildTasks,
-    ) -> Result<Option<Bitmap>, ExecError> {
+    ) -> Result<Option<KeyBitmap>, ExecError> {
         if !tasks.is_parallel() {
             return Ok(None);
         }
@@ -214,11 +160,11 @@ impl JoinTable {
         &self,
         addresses: Option<(KeyAddresses, HashSeed)>,
         tasks: &mut BuildTasks,
-    ) -> Result<Option<Bloom>, ExecError> {
+    ) -> Result<Option<BloomFilter>, ExecError> {
         if !tasks.is_parallel() {
             return Ok(None);
         }
-        let word_count = Bloom::word_count(self.row_count);
+        let word_count = BloomFilter::word_count(self.row_count);
         let shift = word_count.div_ceil(tasks.partition_count(self.row_count)).next_power_of_two().trailing_zeros();
         let partition_count = word_count.div_ceil(1 << shift);
         let ranges = BloomRanges { keys: self.keys().into(), addresses, word_count, shift, partition_count };
@@ -240,67 +186,6 @@ impl JoinTable {
         work.await?;
         let (partitions, words) = Arc::into_inner(bloom).expect("tasks have ended");
         release(partitions, self.row_count, tasks);
-        Ok(Some(Bloom { words: plain_u64(words) }))
-    }
-}
-
-impl KeyFilter {
-    /// Of a Bloom filter's words, for hashes of all keys.
-    pub(super) fn of_hashes(words: Vec<u64>, nulls_equal: bool, reservation: Reservation) -> Self {
-        let members = Members::Hashes(KeyHasher::default(), Arc::new(Bloom { words }));
-        Self { members, nulls_equal, numbers: Vec::new(), _reservation: Some(Arc::new(reservation)) }
-    }
-
-    /// Smallest and largest value that a partner has in the key's column at this position among the join's keys, for
-    /// pruning; the first is above the second when nothing has a partner. `None` unless keys are integers and null is
-    /// not among those that have partners.
-    pub fn bounds(&self, key: usize) -> Option<(i64, i64)> {
-        match &self.members {
-            Members::Bitmap(addresses, _) | Members::Addresses(addresses, ..) => addresses.bounds(key),
-            Members::Hashes(..) => None,
-        }
-    }
-
-    /// Whether it keeps no row that has a null among its keys.
-    pub fn drops_nulls(&self) -> bool {
-        !self.nulls_equal
-    }
-
-    /// Sets `keep` to false for rows whose keys have no partner; others are left as they are, as are some of those.
-    /// The keys are in the order of the join's. Panics unless there are as many of each.
-    pub fn retain(&mut self, keys: &[Arc<Vector>], keep: &mut [bool]) {
-        assert!(keys.iter().all(|key| key.len() == keep.len()), "one decision for each row");
-        let Self { members, numbers, .. } = self;
-        let rows = 0..keep.len();
-        match members {
-            Members::Bitmap(addresses, bitmap) => {
-                addresses.fill(keys, rows, numbers);
-                keep_where(keep, numbers, |address| bitmap.contains(address));
-            }
-            Members::Addresses(addresses, seed, bloom) => {
-                addresses.fill(keys, rows, numbers);
-                keep_where(keep, numbers, |address| (address != NO_ADDRESS) & bloom.may_contain(seed.hash(address)));
-            }
-            Members::Hashes(hasher, bloom) => {
-                hasher.fill(keys, rows, numbers);
-                keep_where(keep, numbers, |hash| bloom.may_contain(hash));
-                if !self.nulls_equal {
-                    drop_nulls(keys, keep);
-                }
-            }
-        }
-    }
-}
-
-#[inline]
-fn keep_where(keep: &mut [bool], numbers: &[u64], may_contain: impl Fn(u64) -> bool) {
-    for (keep, number) in keep.iter_mut().zip(numbers) {
-        *keep &= may_contain(*number);
-    }
-}
-
-fn drop_nulls(keys: &[Arc<Vector>], keep: &mut [bool]) {
-    for valid in keys.iter().filter_map(|key| key.valid()) {
-        keep.iter_mut().zip(valid).for_each(|(keep, valid)| *keep &= *valid);
+        Ok(Some(BloomFilter::of_words(plain_u64(words))))
     }
 }
