@@ -1,7 +1,7 @@
 //! Operators that serve one query or many in one pass.
 //!
 //! A plan runs as pipelines over vectors. The rooms below are in the order in which they may import: each imports only
-//! those above it (`crates/braid-base/tests/direction.rs` checks that).
+//! those above it (`crates/braid-base/tests/modules` checks that).
 //!
 //! | room | what lives there |
 //! |---|---|
