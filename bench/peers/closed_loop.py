@@ -1,7 +1,7 @@
 """The closed loop: N clients, no think time, each sending its next query when the last one is answered.
 
 After the deadline no query is begun, but those under way are waited for and counted, as in
-crates/braid-bench/src/closed_loop.rs. Each client is seeded with its number, so every engine is asked the same queries.
+crates/braid-bench/src/drivers/closed_loop.rs. Each client is seeded with its number, so every engine is asked the same queries.
 Clients are threads: the engines' libraries and psycopg's socket reads release Python's lock.
 """
 import random, threading, time

@@ -1,6 +1,6 @@
 """The eight TPC-H query types of QPipe's figure 12 (Q1, 4, 6, 8, 12, 13, 14, 19) with random parameters.
 
-The ranges are the TPC-H specification's (section 2.4), the texts those of crates/braid-bench/src/tpch/mix.rs. `MIX` is
+The ranges are the TPC-H specification's (section 2.4), the texts those of crates/braid-bench/src/workloads/tpch/mix.rs. `MIX` is
 the list of types; each takes a `random.Random` and returns SQL.
 """
 

@@ -23,11 +23,11 @@ use braid_storage::TableVersion;
 use futures::future::try_join_all;
 use futures::stream::{StreamExt, TryStreamExt};
 
-use crate::benchmark::BenchResult;
-use crate::client::{Client, SessionClient};
-use crate::data_directory::open_tpch;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::{Client, SessionClient};
 use crate::report::{Figure, Goal};
-use crate::tpch::TpchTable;
+use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
 /// The column: money, 24 bits a value, one of the larger ones that are not text.

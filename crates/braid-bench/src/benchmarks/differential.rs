@@ -4,6 +4,10 @@
 //! A case that differs is printed in its smallest form, as SQL that makes its tables and asks, with the seed that finds it
 //! again. It goes on after that: how many differ is its figure.
 
+pub mod comparison;
+pub mod engines;
+pub mod hunt;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,10 +16,10 @@ use braid_base::ByteSize;
 use braid_engine::{Config, Database};
 use parking_lot::Mutex;
 
-use crate::benchmark::{BenchResult, Peer};
-use crate::differential::engines::{Braid, PeerEngine};
-use crate::differential::hunt::{CASES_OF_TABLES, Hunt, Tally};
-use crate::duckdb::{DuckDbSession, PEERS_PYTHON};
+use self::engines::{Braid, PeerEngine};
+use self::hunt::{CASES_OF_TABLES, Hunt, Tally};
+use crate::benchmarks::registry::{BenchResult, Peer};
+use crate::drivers::duckdb::{DuckDbSession, PEERS_PYTHON};
 use crate::report::{Figure, Goal};
 use crate::{BenchError, BenchOptions};
 

@@ -13,13 +13,14 @@ use braid_io::{ResidentMemory, raise_descriptor_limit};
 use futures::stream::{StreamExt, TryStreamExt};
 use tokio_postgres::error::SqlState;
 
-use crate::benchmark::BenchResult;
-use crate::client::{Client, WireClient};
-use crate::data_directory::{database_directory, open_tpch};
+use crate::benchmarks::data_directory::{database_directory, open_tpch};
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::{Client, WireClient};
+use crate::drivers::lent_servers::{ProcessStarter, ServerProcess};
+use crate::drivers::stored_answers::{STORED_SCALES, check_query};
+use crate::report::summary::median;
 use crate::report::{Figure, Goal};
-use crate::server::{ProcessStarter, ServerProcess};
-use crate::summary::median;
-use crate::tpch::{STORED_SCALES, check_query, query};
+use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions, Servers};
 
 /// The buffer that is measured with, unless another one is asked for.

@@ -14,13 +14,13 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use crate::answer::{Answer, RowOrder};
-use crate::benchmark::BenchResult;
-use crate::client::{Client, SessionClient};
-use crate::data_directory::open_tpch;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::{Client, SessionClient};
+use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::summary::{geometric_mean, median};
-use crate::tpch::query;
+use crate::workloads::answer::{Answer, RowOrder};
+use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions};
 
 /// Random and swapped orders that are asked for, each with a seed of its own.

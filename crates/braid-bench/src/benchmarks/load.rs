@@ -9,12 +9,13 @@ use std::time::Instant;
 
 use braid_engine::{Config, Database};
 
-use crate::benchmark::BenchResult;
-use crate::client::SessionClient;
-use crate::data_directory::{directory_bytes, parquet_file, tpch_parquet};
-use crate::duckdb::{DUCKDB_LOAD, DuckDbLoad, PEERS_PYTHON, run_duckdb};
+use crate::benchmarks::data_directory::{directory_bytes, parquet_file, tpch_parquet};
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::SessionClient;
+use crate::drivers::duckdb::{DUCKDB_LOAD, DuckDbLoad, PEERS_PYTHON, run_duckdb};
+use crate::drivers::stored_answers::{STORED_SCALES, check_query};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::tpch::{STORED_SCALES, TpchTable, check_query};
+use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
 /// Runs it.

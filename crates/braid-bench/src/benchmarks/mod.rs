@@ -1,15 +1,25 @@
-//! The benchmarks, one file each, named as on the command line.
+//! The benchmarks, one file each, named as on the command line, with their registry and the demo.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`registry`] | every benchmark by name, and the options that they share |
+//! | [`data_directory`] | where databases and Parquet files of a scale lie |
+//! | [`demo`] | the first thing a user runs: one database, scan sharing off and on |
+//! | all others | one benchmark each |
 
-pub mod cold_scan;
-pub mod differential;
-pub mod footprint;
-pub mod join_order;
-pub mod load;
-pub mod one_pass;
-pub mod query_sets;
-pub mod scan_sharing;
-pub mod spilling;
-pub mod tpch_check;
-pub mod tpch_memory;
-pub mod tpch_mix;
-pub mod tpch_power;
+mod cold_scan;
+pub mod data_directory;
+pub mod demo;
+mod differential;
+mod footprint;
+mod join_order;
+mod load;
+mod one_pass;
+mod query_sets;
+pub mod registry;
+mod scan_sharing;
+mod spilling;
+mod tpch_check;
+mod tpch_memory;
+mod tpch_mix;
+mod tpch_power;

@@ -27,15 +27,15 @@ use braid_exec::sorting::SortWorker;
 use braid_exec::{ExecError, FixedBudget, SharedPlan};
 use braid_io::ResidentMemory;
 
-use crate::answer::RowOrder;
-use crate::benchmark::BenchResult;
-use crate::client::{Client, SessionClient};
-use crate::data_directory::{open_tpch, tpch_parquet};
-use crate::duckdb::DuckDbSession;
-use crate::plot::{Curve, Plot, Stroke};
+use crate::benchmarks::data_directory::{open_tpch, tpch_parquet};
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::{Client, SessionClient};
+use crate::drivers::duckdb::DuckDbSession;
+use crate::report::plot::{Curve, Plot, Stroke};
+use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, number, plain_table, right};
-use crate::summary::{geometric_mean, median};
-use crate::tpch::{MIX_NUMBERS, SharedQueries, TpchSources};
+use crate::workloads::answer::RowOrder;
+use crate::workloads::tpch::{MIX_NUMBERS, SharedQueries, TpchSources};
 use crate::{BenchError, BenchOptions};
 
 /// Numbers of queries in a pass.

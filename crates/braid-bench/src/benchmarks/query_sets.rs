@@ -19,10 +19,10 @@ use braid_exec::scan::segment_classes::SegmentClasses;
 use braid_exec::{PredicateIndex, QueryNumber};
 use braid_storage::{ColumnPredicate, Scalar, Segment, Selection};
 
-use crate::benchmark::BenchResult;
-use crate::data_directory::open_tpch;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::benchmarks::registry::BenchResult;
 use crate::report::{Figure, number, plain_table, right};
-use crate::tpch::{SharedQueries, TpchSources, TpchTable};
+use crate::workloads::tpch::{SharedQueries, TpchSources, TpchTable};
 use crate::{BenchError, BenchOptions};
 
 /// Numbers of queries in a pass.

@@ -22,10 +22,10 @@ use braid_engine::Database;
 use braid_storage::TableVersion;
 use tokio::task::JoinSet;
 
-use crate::benchmark::BenchResult;
-use crate::data_directory::open_tpch;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::benchmarks::registry::BenchResult;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::tpch::TpchTable;
+use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
 /// Scans in all, a measurement for each. The first ones find an idle disk and the last ones leave it, so the longer

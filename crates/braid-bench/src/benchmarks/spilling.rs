@@ -13,14 +13,14 @@ use braid_base::ByteSize;
 use braid_engine::Database;
 use braid_io::IoReason;
 
-use crate::answer::{Answer, RowOrder};
-use crate::benchmark::{BenchResult, Peer};
-use crate::client::{Client, SessionClient};
-use crate::data_directory::{duckdb_file, open_tpch};
-use crate::duckdb::DuckDbSession;
+use crate::benchmarks::data_directory::{duckdb_file, open_tpch};
+use crate::benchmarks::registry::{BenchResult, Peer};
+use crate::drivers::client::{Client, SessionClient};
+use crate::drivers::duckdb::DuckDbSession;
+use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::summary::{geometric_mean, median};
-use crate::tpch::TpchTable;
+use crate::workloads::answer::{Answer, RowOrder};
+use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
 /// Timed runs of a query with a budget.

@@ -2,11 +2,11 @@
 //!
 //! Unlike the other benchmarks it goes on after a wrong answer: how many are right is its figure.
 
-use crate::benchmark::BenchResult;
-use crate::client::SessionClient;
-use crate::data_directory::open_tpch;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::SessionClient;
+use crate::drivers::stored_answers::check_query;
 use crate::report::{Figure, Goal, left, plain_table};
-use crate::tpch::check_query;
 use crate::{BenchError, BenchOptions};
 
 /// Runs it.

@@ -19,14 +19,15 @@ use braid_io::ResidentMemory;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::benchmark::{BenchResult, Peer};
-use crate::client::{Client, WireClient};
-use crate::data_directory::{database_directory, duckdb_file, open_tpch};
-use crate::duckdb::run_duckdb;
+use crate::benchmarks::data_directory::{database_directory, duckdb_file, open_tpch};
+use crate::benchmarks::registry::{BenchResult, Peer};
+use crate::drivers::client::{Client, WireClient};
+use crate::drivers::duckdb::run_duckdb;
+use crate::drivers::lent_servers::ProcessStarter;
+use crate::drivers::stored_answers::{STORED_SCALES, check_query};
+use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::server::ProcessStarter;
-use crate::summary::{geometric_mean, median};
-use crate::tpch::{STORED_SCALES, check_query, query};
+use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions, Servers};
 
 /// Braid's buffer, unless another one is asked for.

@@ -8,12 +8,12 @@ use std::time::Duration;
 use braid_engine::Database;
 use futures::future::BoxFuture;
 
-use crate::benchmark::BenchResult;
-use crate::client::{Client, WireClient};
-use crate::closed_loop::{LoopFigures, closed_loop};
-use crate::data_directory::open_tpch;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::benchmarks::registry::BenchResult;
+use crate::drivers::client::{Client, WireClient};
+use crate::drivers::closed_loop::{LoopFigures, closed_loop};
+use crate::drivers::stored_answers::{STORED_SCALES, check_query};
 use crate::report::{Figure, Goal, number, plain_table, right};
-use crate::tpch::{STORED_SCALES, check_query};
 use crate::{BenchError, BenchOptions, Servers};
 
 /// Runs it.

@@ -8,15 +8,15 @@ use std::time::Instant;
 
 use braid_engine::Database;
 
-use crate::answer::{Answer, RowOrder};
-use crate::benchmark::{BenchResult, Peer};
-use crate::client::{Client, SessionClient};
-use crate::data_directory::{open_tpch, tpch_parquet};
-use crate::duckdb::DuckDbSession;
-use crate::parquet_client::ParquetClient;
+use crate::benchmarks::data_directory::{open_tpch, tpch_parquet};
+use crate::benchmarks::registry::{BenchResult, Peer};
+use crate::drivers::client::{Client, SessionClient};
+use crate::drivers::duckdb::DuckDbSession;
+use crate::drivers::parquet_client::ParquetClient;
+use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::summary::{geometric_mean, median};
-use crate::tpch::query;
+use crate::workloads::answer::{Answer, RowOrder};
+use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions};
 
 /// Timed runs of a query.

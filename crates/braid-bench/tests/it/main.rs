@@ -8,12 +8,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use braid_bench::benchmark::Peer;
-use braid_bench::client::{Client, SessionClient};
-use braid_bench::closed_loop::closed_loop;
-use braid_bench::data_directory::open_tpch;
+use braid_bench::benchmarks::data_directory::open_tpch;
+use braid_bench::benchmarks::registry::Peer;
+use braid_bench::drivers::client::{Client, SessionClient};
+use braid_bench::drivers::closed_loop::closed_loop;
 use braid_bench::report::Report;
-use braid_bench::tpch::{self, Progress, TpchTable};
+use braid_bench::workloads::tpch::{self, Progress, TpchTable};
 use braid_bench::{BenchError, BenchOptions, Servers, benchmarks, run_benchmark};
 use braid_engine::{Config, Database};
 

@@ -1,6 +1,6 @@
 //! `braid demo`.
 
-use braid_bench::demo::{self, DemoOptions};
+use braid_bench::benchmarks::demo::{self, DemoOptions};
 
 use super::CommandError;
 use super::measured_servers::server_starter;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use braid_bench::tpch::{self, Progress};
+use braid_bench::workloads::tpch::{self, Progress};
 
 use super::CommandError;
 use super::open::{DataOption, DatabaseOptions};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use braid_base::ByteSize;
-use braid_bench::data_directory::database_directory;
+use braid_bench::benchmarks::data_directory::database_directory;
 use serde_json::Value;
 
 /// Nine thousand rows.

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use braid_base::{ByteSize, Random, SeededRandom};
-use braid_bench::answer::{Answer, RowOrder};
-use braid_bench::client::{Client, SessionClient};
-use braid_bench::tpch::QueryMix;
+use braid_bench::drivers::client::{Client, SessionClient};
+use braid_bench::workloads::answer::{Answer, RowOrder};
+use braid_bench::workloads::tpch::QueryMix;
 use braid_bench::{BenchError, ScanPolicy};
 use braid_engine::Database;
 use tokio::task::JoinSet;

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use braid_base::{Random, SeededRandom};
-use braid_bench::client::{Client, SessionClient};
+use braid_bench::drivers::client::{Client, SessionClient};
 use braid_engine::{Config, Database};
 
 const DIRECTORY: &str = "BRAID_CRASH_DIRECTORY";

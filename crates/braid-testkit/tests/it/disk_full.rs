@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use braid_bench::BenchError;
-use braid_bench::client::{Client, SessionClient};
-use braid_bench::data_directory::directory_bytes;
+use braid_bench::benchmarks::data_directory::directory_bytes;
+use braid_bench::drivers::client::{Client, SessionClient};
 use braid_engine::{Config, Database};
 
 const DIRECTORY: &str = "BRAID_FULL_DIRECTORY";

@@ -1,6 +1,6 @@
 //! A data directory that was closed can be opened again, at once and in the same process.
 
-use braid_bench::client::{Client, SessionClient};
+use braid_bench::drivers::client::{Client, SessionClient};
 use braid_engine::{Config, Database};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use braid_base::ByteSize;
-use braid_bench::tpch::{TpchTable, generator, load::new_table};
+use braid_bench::workloads::tpch::{TpchTable, generator, load::new_table};
 use braid_engine::{Config, Database, EngineError};
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;

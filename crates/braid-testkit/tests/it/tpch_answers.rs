@@ -3,9 +3,10 @@
 
 use braid_base::ByteSize;
 use braid_bench::ScanPolicy;
-use braid_bench::client::{Client, SessionClient};
-use braid_bench::data_directory::stored_bytes;
-use braid_bench::tpch::{check_query, query};
+use braid_bench::benchmarks::data_directory::stored_bytes;
+use braid_bench::drivers::client::{Client, SessionClient};
+use braid_bench::drivers::stored_answers::check_query;
+use braid_bench::workloads::tpch::query;
 
 use crate::small_tpch::{self, SCALE};
 

@@ -6,11 +6,9 @@
 //! | [`generator`] | the rows, generated in parallel and in order |
 //! | [`load`](mod@load) | from the generator into a database |
 //! | [`queries`] | the 22 queries with validation parameters |
-//! | [`answers`] | what two independent engines agreed they answer |
 //! | [`mix`] | the eight-query mix with random parameters |
 //! | [`shared_templates`] | its types as plans with parameters, which many queries share |
 
-pub mod answers;
 pub mod generator;
 pub mod load;
 pub mod mix;
@@ -18,7 +16,6 @@ pub mod queries;
 pub mod shared_templates;
 pub mod tables;
 
-pub use answers::{STORED_SCALES, check_query};
 pub use load::{LoadReport, Progress, check_scale, ensure, load};
 pub use mix::{MIX_NUMBERS, MixParameters, MixQuery, QueryMix};
 pub use queries::{QUERIES, query};

@@ -13,11 +13,11 @@ use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
 use braid_engine::{Config, Database};
 
-use crate::client::{Client, WireClient};
-use crate::closed_loop::{LoopFigures, closed_loop};
-use crate::data_directory::{database_directory, stored_bytes};
+use crate::benchmarks::data_directory::{database_directory, stored_bytes};
+use crate::drivers::client::{Client, WireClient};
+use crate::drivers::closed_loop::{LoopFigures, closed_loop};
 use crate::report::{left, machine, number, plain_table, right};
-use crate::tpch::{self, Progress, QueryMix};
+use crate::workloads::tpch::{self, Progress, QueryMix};
 use crate::{BenchError, RunningServer, ServerStarter};
 
 /// The buffer's share of the tables' bytes: small enough that no query finds everything in memory.

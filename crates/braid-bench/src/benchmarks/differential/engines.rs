@@ -7,11 +7,11 @@ use braid_engine::Database;
 use futures::FutureExt;
 use parking_lot::Mutex;
 
-use super::schema::Table;
 use crate::BenchError;
-use crate::answer::Answer;
-use crate::client::{Client, SessionClient};
-use crate::duckdb::{DuckDbSession, StatementReply};
+use crate::drivers::client::{Client, SessionClient};
+use crate::drivers::duckdb::{DuckDbSession, StatementReply};
+use crate::workloads::answer::Answer;
+use crate::workloads::random_sql::schema::Table;
 
 /// What an engine says to a statement.
 #[derive(Clone, Debug)]

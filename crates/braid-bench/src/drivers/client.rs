@@ -14,7 +14,7 @@ use tokio_postgres::SimpleQueryMessage;
 use tokio_util::sync::CancellationToken;
 
 use crate::BenchError;
-use crate::answer::Answer;
+use crate::workloads::answer::Answer;
 
 /// One client: asks one query at a time.
 pub trait Client: Send {

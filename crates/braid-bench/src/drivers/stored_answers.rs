@@ -1,10 +1,10 @@
 //! What the 22 queries answer: stored in `answers/`, made by `bench/peers/make_answers.py`, agreed on by DuckDB and
 //! PostgreSQL. Long answers are stored as digests.
 
-use super::query;
 use crate::BenchError;
-use crate::answer::{Answer, Difference, RowOrder};
-use crate::client::Client;
+use crate::drivers::client::Client;
+use crate::workloads::answer::{Answer, Difference, RowOrder};
+use crate::workloads::tpch::query;
 
 /// The scales answers are stored for.
 pub const STORED_SCALES: [f64; 2] = [0.01, 1.0];

@@ -10,7 +10,7 @@ use super::terms::{
     Order, at_least, columns, columns_at, day, difference, either, equal, filter, group, integer, is_among, join, less,
     like, parameter, project, row_count, sort, sum, text,
 };
-use crate::tpch::TpchTable;
+use crate::workloads::tpch::TpchTable;
 
 /// Order priority checking. `$0`, `$1`: first day of orders, and the first that is too late.
 ///

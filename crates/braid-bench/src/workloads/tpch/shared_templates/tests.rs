@@ -14,10 +14,10 @@ use braid_exec::sorting::SortWorker;
 
 use super::*;
 use crate::BenchOptions;
-use crate::answer::RowOrder;
-use crate::client::{Client, SessionClient};
-use crate::data_directory::open_tpch;
-use crate::tpch::MIX_NUMBERS;
+use crate::benchmarks::data_directory::open_tpch;
+use crate::drivers::client::{Client, SessionClient};
+use crate::workloads::answer::RowOrder;
+use crate::workloads::tpch::MIX_NUMBERS;
 
 /// Queries of each type.
 const QUERIES: usize = 10;

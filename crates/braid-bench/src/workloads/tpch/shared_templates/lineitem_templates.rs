@@ -8,7 +8,7 @@ use super::terms::{
     ONE, Order, at_least, at_most, average, columns, day, discounted, filter, group, less, one_more, parameter,
     product, project, row_count, sort, sum,
 };
-use crate::tpch::TpchTable;
+use crate::workloads::tpch::TpchTable;
 
 /// Pricing summary. `$0`: last day of shipping.
 pub(super) fn q1(tables: &TpchSources) -> Plan {

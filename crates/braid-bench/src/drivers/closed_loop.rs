@@ -9,8 +9,8 @@ use futures::future::try_join_all;
 use hdrhistogram::Histogram;
 
 use crate::BenchError;
-use crate::client::Client;
-use crate::tpch::QueryMix;
+use crate::drivers::client::Client;
+use crate::workloads::tpch::QueryMix;
 
 /// What a closed loop measured.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ mod tests {
     use futures::future::BoxFuture;
 
     use super::*;
-    use crate::answer::Answer;
+    use crate::workloads::answer::Answer;
 
     /// Answers after a millisecond; every third query fails.
     struct Sleeper {

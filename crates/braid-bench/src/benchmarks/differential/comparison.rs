@@ -4,7 +4,7 @@
 //! difference, every row is looked for among those of the other side that have no partner yet. Sorting alone cannot
 //! decide, because an engine may write 9.5e18 for what the other writes with all digits, and sorts them elsewhere.
 
-use crate::answer::{Answer, Difference, RowOrder, values_agree};
+use crate::workloads::answer::{Answer, Difference, RowOrder, values_agree};
 
 /// Where `found` differs from `expected`.
 ///

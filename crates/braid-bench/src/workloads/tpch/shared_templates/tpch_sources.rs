@@ -14,7 +14,7 @@ use braid_exec::scan::table_source::TableSource;
 use braid_scan::ScanSpec;
 use braid_storage::{ColumnPredicate, TableVersion};
 
-use crate::tpch::TpchTable;
+use crate::workloads::tpch::TpchTable;
 
 /// Makes sources of the tables.
 pub struct TpchSources {

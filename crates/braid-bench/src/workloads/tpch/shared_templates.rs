@@ -38,8 +38,8 @@ use braid_exec::Vector;
 use braid_exec::plan::Plan;
 use braid_storage::Scalar;
 
-use crate::answer::Answer;
-use crate::tpch::mix::MixParameters;
+use crate::workloads::answer::Answer;
+use crate::workloads::tpch::mix::MixParameters;
 
 pub use tpch_sources::TpchSources;
 
@@ -52,7 +52,7 @@ pub struct SharedQueries {
 
 impl SharedQueries {
     /// So many queries of a type with random parameters, determined by the seed. Panics when `number` is none of
-    /// [`MIX_NUMBERS`](crate::tpch::mix::MIX_NUMBERS).
+    /// [`MIX_NUMBERS`](crate::workloads::tpch::mix::MIX_NUMBERS).
     pub fn random(number: u8, count: usize, seed: u64) -> Self {
         let mut random = SeededRandom::new(seed);
         Self { number, queries: (0..count).map(|_| MixParameters::random(number, &mut random)).collect() }

@@ -12,7 +12,7 @@ use crate::BenchError;
 pub(crate) const PEERS_PYTHON: &str = "BRAID_PEERS_PYTHON";
 
 /// Loads a directory's Parquet files into a DuckDB file in another directory: its arguments.
-pub(crate) const DUCKDB_LOAD: &str = include_str!("../../../bench/peers/duckdb_load.py");
+pub(crate) const DUCKDB_LOAD: &str = include_str!("../../../../bench/peers/duckdb_load.py");
 
 /// What [`DUCKDB_LOAD`] prints.
 #[derive(serde::Deserialize)]
@@ -95,7 +95,7 @@ impl DuckDbSession {
     /// # Errors
     /// When it does not start.
     pub(crate) fn start(parquet: &Path) -> Result<Option<Self>, BenchError> {
-        Self::start_script(include_str!("../../../bench/peers/duckdb_session.py"), &[parquet])
+        Self::start_script(include_str!("../../../../bench/peers/duckdb_session.py"), &[parquet])
     }
 
     /// Starts one without tables, for [`Self::ask`]; `None` where DuckDB is not installed. Blocks.
@@ -103,7 +103,7 @@ impl DuckDbSession {
     /// # Errors
     /// When it does not start.
     pub(crate) fn without_tables() -> Result<Option<Self>, BenchError> {
-        Self::start_script(include_str!("../../../bench/peers/duckdb_statements.py"), &[])
+        Self::start_script(include_str!("../../../../bench/peers/duckdb_statements.py"), &[])
     }
 
     fn start_script(script: &str, arguments: &[&Path]) -> Result<Option<Self>, BenchError> {

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn the_texts_of_a_seed_stay_as_they_are() {
         let rows = QueryMix::new(7).take(1000).map(|query| vec![query.sql]).collect();
-        assert_eq!(crate::answer::Answer { rows }.digest(&["sql"]), "1000 rows, fnv1a 42e87f75d568ad30");
+        assert_eq!(crate::workloads::answer::Answer { rows }.digest(&["sql"]), "1000 rows, fnv1a 42e87f75d568ad30");
     }
 
     #[test]

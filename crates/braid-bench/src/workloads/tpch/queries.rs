@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 macro_rules! queries {
     ($($number:literal),*) => {
-        [$((concat!("q", $number), include_str!(concat!("../../queries/q", $number, ".sql")))),*]
+        [$((concat!("q", $number), include_str!(concat!("../../../queries/q", $number, ".sql")))),*]
     };
 }
 

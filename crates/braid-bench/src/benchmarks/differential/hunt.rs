@@ -7,11 +7,11 @@ use braid_engine::Database;
 
 use super::comparison::compare;
 use super::engines::{Braid, PeerEngine, Reply};
-use super::generator::Generator;
-use super::query::Query;
-use super::schema::{Table, tables};
 use crate::BenchError;
-use crate::answer::RowOrder;
+use crate::workloads::answer::RowOrder;
+use crate::workloads::random_sql::generator::Generator;
+use crate::workloads::random_sql::query::Query;
+use crate::workloads::random_sql::schema::{Table, tables};
 
 /// Cases asked on the same tables.
 pub const CASES_OF_TABLES: u64 = 500;

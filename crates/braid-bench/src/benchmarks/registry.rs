@@ -10,7 +10,8 @@ use crate::benchmarks::{
     tpch_memory, tpch_mix, tpch_power,
 };
 use crate::report::{Figure, Report, machine};
-use crate::{BenchError, Servers, tpch};
+use crate::workloads::tpch;
+use crate::{BenchError, Servers};
 
 /// Options of all benchmarks; `clap` derives the command line from them.
 #[derive(Clone, Debug, clap::Args)]

@@ -13,8 +13,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use crate::duckdb::{DUCKDB_LOAD, DuckDbLoad, run_duckdb};
-use crate::tpch::{self, Progress, TpchTable, generator};
+use crate::drivers::duckdb::{DUCKDB_LOAD, DuckDbLoad, run_duckdb};
+use crate::workloads::tpch::{self, Progress, TpchTable, generator};
 use crate::{BenchError, BenchOptions};
 
 /// `ROOT/tpch-SCALE`.

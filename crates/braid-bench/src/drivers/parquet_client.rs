@@ -7,8 +7,8 @@ use datafusion::prelude::SessionContext;
 use futures::future::BoxFuture;
 
 use crate::BenchError;
-use crate::answer::Answer;
-use crate::client::Client;
+use crate::drivers::client::Client;
+use crate::workloads::answer::Answer;
 
 /// A DataFusion session in which every Parquet file of a directory is a table.
 pub struct ParquetClient {

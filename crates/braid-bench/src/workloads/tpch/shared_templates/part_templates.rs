@@ -15,8 +15,8 @@ use super::terms::{
     ONE, Order, at_least, at_most, columns, columns_at, day, discounted, either, equal, filter, group, integer,
     is_among, join, less, like, parameter, product, project, sort, sum, text,
 };
-use crate::tpch::TpchTable;
-use crate::tpch::mix::{Q19_ALTERNATIVES, Q19_QUANTITIES, Q19Alternative};
+use crate::workloads::tpch::TpchTable;
+use crate::workloads::tpch::mix::{Q19_ALTERNATIVES, Q19_QUANTITIES, Q19Alternative};
 
 /// Digits after the point of revenue: a price times a rate.
 const REVENUE_SCALE: i8 = 4;

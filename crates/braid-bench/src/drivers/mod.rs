@@ -1,0 +1,17 @@
+//! Who is asked, and how: Braid in this process or over the wire, and the engines that it is compared with.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`client`] | the trait of everything that answers queries; a session in this process; a connection over the wire |
+//! | [`closed_loop`] | N clients without think time, and what they measure |
+//! | [`stored_answers`] | a client's answers to the 22 queries of TPC-H, checked against stored ones |
+//! | [`lent_servers`] | how a caller lends running servers to what must be measured over the wire |
+//! | [`parquet_client`] | DataFusion over Parquet files |
+//! | `duckdb` | DuckDB in a process of its own, where it is installed |
+
+pub mod client;
+pub mod closed_loop;
+pub(crate) mod duckdb;
+pub mod lent_servers;
+pub mod parquet_client;
+pub mod stored_answers;
