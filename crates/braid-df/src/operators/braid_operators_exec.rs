@@ -149,18 +149,18 @@ impl ExecutionPlan for BraidOperatorsExec {
 
 /// Where runs did otherwise than the plan says, as EXPLAIN ANALYZE shows it.
 struct PlanChanges {
-    joins_exchanged: Count,
+    joins_swapped: Count,
     joins_reordered: Count,
 }
 
 impl PlanChanges {
     fn new(metrics: &ExecutionPlanMetricsSet) -> Self {
         let counter = |name: &'static str| MetricBuilder::new(metrics).global_counter(name);
-        Self { joins_exchanged: counter("joins_exchanged"), joins_reordered: counter("joins_reordered") }
+        Self { joins_swapped: counter("joins_swapped"), joins_reordered: counter("joins_reordered") }
     }
 
     fn note(&self, executor: &Executor) {
-        self.joins_exchanged.add(executor.exchanged_join_count() as usize);
+        self.joins_swapped.add(executor.exchanged_join_count() as usize);
         self.joins_reordered.add(executor.reordering_count() as usize);
     }
 }
