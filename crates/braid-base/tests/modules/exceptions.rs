@@ -36,15 +36,6 @@ pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("braid-scan", "cooperative_scan", "chunk_consumer", "a scan makes its consumers, which share its state"),
     ("braid-scan", "cooperative_scan", "consumer", "a scan makes its consumers, which share its state"),
 
-    ("braid-exec", "exec_error", "spill", "errors contain those of blocks of temporary files"),
-    ("braid-exec", "aggregation", "sharing", "the column of sets is defined with the shared operators"),
-    ("braid-exec", "plan", "sharing", "a plan's node may be a shared operator, which has conditions of plans"),
-    ("braid-exec", "joins", "sharing", "the choice of a join's side looks into shared operators"),
-    ("braid-exec", "joins", "plan", "joins are built by the conditions that a plan gives them"),
-    ("braid-exec", "runtime", "joins", "joins make key filters, pipelines apply them"),
-    ("braid-exec", "runtime", "spill", "a pipeline ends by sealing what its query has spilled"),
-    ("braid-exec", "spill", "joins", "rows of build sides are spilled by partitions"),
-
     ("braid-engine", "catalog", "query", "system tables are planned with the same bounds as queries"),
     ("braid-engine", "output", "conversion", "what is written is cast by the rules of conversions"),
     ("braid-engine", "session", "copy", "a session dispatches statements, which act on the session"),
