@@ -155,7 +155,6 @@ fn from_operators(error: &ExecError) -> EngineError {
         ExecError::SpillSpace { .. } => SqlState::ConfigurationLimitExceeded,
         ExecError::SeveralRows => SqlState::CardinalityViolation,
         ExecError::Cancelled => SqlState::QueryCanceled,
-        ExecError::Enough => return EngineError::internal(error.to_string()),
     };
     EngineError::new(state, error.to_string())
 }

@@ -34,8 +34,6 @@ pub enum ExecError {
     SeveralRows,
     /// The query was cancelled.
     Cancelled,
-    /// Not an error: a limit is reached, and what produces rows is to stop.
-    Enough,
     /// What an expression or a source of rows from elsewhere reports.
     Foreign(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -82,7 +80,6 @@ impl fmt::Display for ExecError {
             ),
             Self::SeveralRows => f.write_str("more than one row returned by a subquery used as an expression"),
             Self::Cancelled => f.write_str("the query was cancelled"),
-            Self::Enough => f.write_str("no more rows are wanted"),
             Self::Foreign(error) => error.fmt(f),
         }
     }

@@ -29,14 +29,13 @@ use braid_storage::Scalar;
 use futures::future::BoxFuture;
 
 use crate::aggregation::AggregationWorker;
-use crate::plan::AggregationSpec;
-use crate::plan::Plan;
-use crate::plan::SortSpec;
-use crate::plan::shared_operator::{SetColumn, SharedOperator, SharedStep};
+use crate::plan::shared_operator::SharedStep;
+use crate::plan::{AggregationSpec, Plan, SetColumn, SharedOperator, SortSpec};
 use crate::runtime::backpressure::Backpressure;
-use crate::runtime::pipeline::{Enough, Pipeline, Sink, Source};
+use crate::runtime::pipeline::{Pipeline, Sink, Source};
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
+use crate::runtime::stop::{Stop, StopFlag};
 use crate::sorting::{RUN_ROWS, RunSink, SortWorker, SortedRuns, SortedSource, Spilling};
 use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
 use crate::{ExecError, Expression, MemoryBudget};
@@ -51,7 +50,7 @@ pub struct Executor {
     worker_count: usize,
     budget: Arc<dyn MemoryBudget>,
     spill: Option<Arc<QuerySpill>>,
-    cancelled: Enough,
+    cancelled: StopFlag,
     exchanges: Exchanges,
     reorderings: Reorderings,
 }
@@ -65,7 +64,7 @@ impl fmt::Debug for Executor {
 impl Drop for Executor {
     fn drop(&mut self) {
         // Workers that compute at this moment see it at their next batch.
-        self.cancelled.reached();
+        self.cancelled.raise();
     }
 }
 
@@ -90,7 +89,7 @@ impl Executor {
             worker_count: worker_count.max(1),
             budget,
             spill: None,
-            cancelled: Enough::default(),
+            cancelled: StopFlag::default(),
             exchanges: Exchanges::default(),
             reorderings: Reorderings::default(),
         }
@@ -103,8 +102,8 @@ impl Executor {
         self
     }
 
-    /// Stops the run at the next batch of each worker once it is [reached](Enough::reached).
-    pub fn cancellation(&self) -> Enough {
+    /// Stops the run at the next batch of each worker once it is [reached](StopFlag::raise).
+    pub fn cancellation(&self) -> StopFlag {
         self.cancelled.clone()
     }
 
@@ -114,48 +113,51 @@ impl Executor {
     /// # Errors
     /// The first that any operator reports.
     pub async fn run<S: Sink>(&self, plan: &Plan, make_sink: impl Fn() -> S + Send) -> Result<Vec<S>, ExecError> {
-        let rows = self.rows(plan, Wanted::columns(vec![true; plan.column_count()])).await?;
-        self.drain(rows, make_sink).await
+        let plan = plan.numbered();
+        let run = async {
+            let rows = self.rows(&plan, Wanted::columns(vec![true; plan.column_count()])).await?;
+            self.drain(rows, make_sink).await
+        };
+        run.await.map_err(Stop::into_error)
     }
 
-    async fn drain<S: Sink>(&self, rows: Rows, make_sink: impl Fn() -> S) -> Result<Vec<S>, ExecError> {
+    async fn drain<S: Sink>(&self, rows: Rows, make_sink: impl Fn() -> S) -> Result<Vec<S>, Stop> {
         let sink_count = if rows.in_order { 1 } else { self.worker_count };
         let mut sinks: Vec<S> = (0..sink_count).map(|_| make_sink()).collect();
         let mut stages: VecDeque<Stage> = rows.stages.into();
         while let Some(stage) = stages.pop_front() {
-            let Stage { source, filters, operators, mut limits, tallies } = stage;
-            limits.extend(tallies);
-            if limits.iter().any(Enough::is_reached) {
+            let Stage { source, filters, mut branch, tallies } = stage;
+            branch.limits.extend(tallies);
+            if branch.is_over() {
                 continue;
             }
             match source {
                 StageSource::Source(source) => {
                     let cancelled = self.cancelled.clone();
                     let writes = self.spill.clone().map(|spill| spill as Arc<dyn Backpressure>);
-                    let pipeline = Pipeline { source, filters, operators, limits, cancelled, writes };
+                    let pipeline = Pipeline { source, filters, branch, cancelled, writes };
                     sinks = pipeline.run(sinks).await?;
                 }
                 StageSource::Partition(partition) => {
                     for mut stage in self.partition(*partition).await?.stages.into_iter().rev() {
-                        stage.operators.extend(operators.iter().cloned());
-                        stage.limits.extend(limits.iter().cloned());
+                        stage.branch.operators.extend(branch.operators.iter().cloned());
+                        stage.branch.limits.extend(branch.limits.iter().cloned());
                         stages.push_front(stage);
                     }
                 }
             }
         }
-        self.check_pairs()?;
         Ok(sinks)
     }
 
-    fn rows<'a>(&'a self, plan: &'a Plan, wanted: Wanted) -> BoxFuture<'a, Result<Rows, ExecError>> {
+    fn rows<'a>(&'a self, plan: &'a Plan, wanted: Wanted) -> BoxFuture<'a, Result<Rows, Stop>> {
         Box::pin(async move {
             match plan {
                 Plan::Source { source, column_count } => Ok(self.of_source(source.clone(), *column_count, &wanted)),
                 Plan::Filter { input, condition } => self.filter(input, condition, wanted).await,
                 Plan::Project { input, expressions } => self.project(input, expressions, wanted).await,
-                Plan::Join { build, probe, condition } => {
-                    self.reorderable_join(build, probe, condition, plan, wanted).await
+                Plan::Join { node, build, probe, condition } => {
+                    self.reorderable_join(build, probe, condition, *node, wanted).await
                 }
                 Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
                 Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
@@ -168,12 +170,11 @@ impl Executor {
     }
 
     fn of_source(&self, source: Arc<dyn Source>, column_count: usize, wanted: &Wanted) -> Rows {
-        let (filters, source) = (wanted.filters.clone(), StageSource::Source(source));
-        let stage = Stage { source, filters, operators: Vec::new(), limits: Vec::new(), tallies: Vec::new() };
+        let stage = Stage::new(StageSource::Source(source), wanted.filters.clone());
         Rows { stages: vec![stage], column_count, in_order: false }
     }
 
-    async fn filter(&self, input: &Plan, condition: &Expression, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn filter(&self, input: &Plan, condition: &Expression, wanted: Wanted) -> Result<Rows, Stop> {
         let mut read = wanted.columns.clone();
         mark_columns(condition, &mut read);
         let mut rows = self.rows(input, wanted.of_input(read, Some)).await?;
@@ -182,7 +183,7 @@ impl Executor {
         Ok(rows)
     }
 
-    async fn project(&self, input: &Plan, expressions: &[Expression], wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn project(&self, input: &Plan, expressions: &[Expression], wanted: Wanted) -> Result<Rows, Stop> {
         let mut read = vec![false; input.column_count()];
         for (expression, _) in expressions.iter().zip(&wanted.columns).filter(|(_, needed)| **needed) {
             mark_columns(expression, &mut read);
@@ -194,7 +195,7 @@ impl Executor {
         Ok(rows)
     }
 
-    async fn aggregate(&self, input: &Plan, spec: &Arc<AggregationSpec>, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn aggregate(&self, input: &Plan, spec: &Arc<AggregationSpec>, wanted: Wanted) -> Result<Rows, Stop> {
         let mut read = vec![false; input.column_count()];
         spec.columns().for_each(|column| read[column] = true);
         // A group that is of no use need not be made of any row.
@@ -205,14 +206,14 @@ impl Executor {
         let groups = loop {
             let made = async { self.groups(self.rows(input, below.clone()).await?, spec, make_worker.clone()).await };
             match made.await {
-                Err(error) if self.begins_anew(&error) => {}
+                Err(Stop::BeginAnew(join)) => self.avoid(join),
                 groups => break groups?,
             }
         };
         Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len(), &wanted))
     }
 
-    async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, Stop> {
         let sorted = self.sort_input(input, spec, wanted).await?;
         if sorted.spec.limit.is_none_or(|limit| limit > RUN_ROWS) {
             return self.sort_in_runs(sorted, input.column_count()).await;
@@ -222,7 +223,7 @@ impl Executor {
         Ok(self.of_sorted(SortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
     }
 
-    async fn sort_in_runs(&self, input: SortInput, column_count: usize) -> Result<Rows, ExecError> {
+    async fn sort_in_runs(&self, input: SortInput, column_count: usize) -> Result<Rows, Stop> {
         let SortInput { rows, kept, spec } = input;
         let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
         let sink = || {
@@ -238,7 +239,7 @@ impl Executor {
     }
 
     /// What is to be sorted, with the columns that are read only.
-    async fn sort_input(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<SortInput, ExecError> {
+    async fn sort_input(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<SortInput, Stop> {
         let mut read = wanted.columns.clone();
         spec.keys.iter().for_each(|key| read[key.column] = true);
         // Without some of its rows, others would be the first.
@@ -265,16 +266,16 @@ impl Executor {
         rows
     }
 
-    async fn limit(&self, input: &Plan, offset: u64, limit: Option<u64>, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn limit(&self, input: &Plan, offset: u64, limit: Option<u64>, wanted: Wanted) -> Result<Rows, Stop> {
         let mut rows = self.rows(input, Wanted::columns(wanted.columns)).await?;
-        let enough = Enough::default();
+        let enough = StopFlag::default();
         let window = LimitWindow::new(offset, limit, enough.clone());
         rows.push(Arc::new(move || Box::new(Limit::new(window.clone()))), rows.column_count);
-        rows.stages.iter_mut().for_each(|stage| stage.limits.push(enough.clone()));
+        rows.stages.iter_mut().for_each(|stage| stage.branch.limits.push(enough.clone()));
         Ok(rows)
     }
 
-    async fn union(&self, plans: &[Plan], wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn union(&self, plans: &[Plan], wanted: Wanted) -> Result<Rows, Stop> {
         let mut all = Rows { stages: Vec::new(), column_count: wanted.columns.len(), in_order: false };
         for plan in plans {
             all.stages.extend(self.rows(plan, wanted.clone()).await?.stages);
@@ -282,7 +283,7 @@ impl Executor {
         Ok(all)
     }
 
-    async fn shared(&self, operator: &SharedOperator, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn shared(&self, operator: &SharedOperator, wanted: Wanted) -> Result<Rows, Stop> {
         match operator {
             SharedOperator::Step { input, step } => self.shared_step(input, step, wanted).await,
             SharedOperator::Join { build, probe, condition, sets } => {
@@ -296,7 +297,7 @@ impl Executor {
         }
     }
 
-    async fn shared_step(&self, input: &Plan, step: &Arc<dyn SharedStep>, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn shared_step(&self, input: &Plan, step: &Arc<dyn SharedStep>, wanted: Wanted) -> Result<Rows, Stop> {
         let mut read = vec![false; input.column_count()];
         step.mark_read(&wanted.columns, &mut read);
         let below = wanted.of_input(read, |column| step.origin(column));
@@ -313,7 +314,7 @@ impl Executor {
         spec: &Arc<AggregationSpec>,
         sets: &SetColumn,
         wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         let mut read = vec![false; input.column_count()];
         spec.columns().for_each(|column| read[column] = true);
         read[sets.column] = true;
@@ -325,17 +326,17 @@ impl Executor {
         Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len() + 1, &wanted))
     }
 
-    async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, ExecError> {
+    async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, Stop> {
         let mut values = Vec::with_capacity(subqueries.len());
         for subquery in subqueries {
             values.push(self.scalar(subquery).await?);
         }
-        let bound = input.bind(&values);
+        let bound = input.bind_subquery_values(&values);
         self.rows(&bound, wanted).await
     }
 
     /// The only value of a plan of one column.
-    async fn scalar(&self, plan: &Plan) -> Result<Option<Scalar>, ExecError> {
+    async fn scalar(&self, plan: &Plan) -> Result<Option<Scalar>, Stop> {
         // Two are enough to know that there are several.
         let rows = self.limit(plan, 0, Some(2), Wanted::columns(vec![true])).await?;
         let no_order = Arc::new(SortSpec { keys: Vec::new(), limit: None });
@@ -344,7 +345,7 @@ impl Executor {
         match found.row_count() {
             0 => Ok(None),
             1 => Ok(found.columns()[0].value(0)),
-            _ => Err(ExecError::SeveralRows),
+            _ => Err(ExecError::SeveralRows.into()),
         }
     }
 }

@@ -53,8 +53,12 @@ pub enum Expression {
     Column(usize),
     /// A constant; `None` for null.
     Constant(Option<Scalar>),
-    /// The value of a subquery, by its number; a plan's run puts a constant in its place.
+    /// A parameter of the query, by its number. A constant takes its place when the query is bound, or each query of a
+    /// pass has one of its own.
     Parameter(usize),
+    /// The value of a scalar subquery, by its number among those of the [`Plan::WithScalars`](crate::plan::Plan::WithScalars)
+    /// above. A constant takes its place when that subquery has run.
+    SubqueryValue(usize),
     /// Left and right, combined.
     Arithmetic {
         /// How.
@@ -171,7 +175,7 @@ impl Expression {
         self.children().into_iter().for_each(|child| child.columns(columns));
     }
 
-    /// Appends its parameters, each as often as it has it.
+    /// Appends the query's parameters that it reads, each as often as it reads it.
     pub fn parameters(&self, parameters: &mut Vec<usize>) {
         if let Self::Parameter(parameter) = self {
             parameters.push(*parameter);
@@ -195,7 +199,7 @@ impl Expression {
         }
     }
 
-    /// Puts constants in place of parameters. Panics when there are not enough.
+    /// Puts constants in place of the query's parameters. Panics when there are not enough.
     pub fn bind_parameters(&mut self, values: &[Option<Scalar>]) {
         if let Self::Parameter(parameter) = self {
             *self = Self::Constant(values[*parameter].clone());
@@ -203,10 +207,18 @@ impl Expression {
         self.children_mut().into_iter().for_each(|child| child.bind_parameters(values));
     }
 
+    /// Puts constants in place of the values of subqueries. Panics when there are not enough.
+    pub fn bind_subquery_values(&mut self, values: &[Option<Scalar>]) {
+        if let Self::SubqueryValue(subquery) = self {
+            *self = Self::Constant(values[*subquery].clone());
+        }
+        self.children_mut().into_iter().for_each(|child| child.bind_subquery_values(values));
+    }
+
     /// What it is made of, from left to right.
     fn children(&self) -> Vec<&Self> {
         match self {
-            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => Vec::new(),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),
             Self::Arithmetic { left, right, .. }
             | Self::Compare { left, right, .. }
             | Self::Like { value: left, pattern: right } => vec![left, right],
@@ -227,7 +239,7 @@ impl Expression {
 
     fn children_mut(&mut self) -> Vec<&mut Self> {
         match self {
-            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => Vec::new(),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),
             Self::Arithmetic { left, right, .. }
             | Self::Compare { left, right, .. }
             | Self::Like { value: left, pattern: right } => vec![left, right],

@@ -16,6 +16,7 @@ pub mod shared_operator;
 mod side_shape;
 mod sort_spec;
 
+pub use crate::runtime::stop::NodeId;
 pub use aggregation_spec::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind};
 pub use operator_tree::Plan;

@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`pipeline`] | sources, operators that rows are pushed through, sinks, workers |
+//! | [`stop`] | why rows go no further |
 //! | `turn` | how long a worker computes before it gives way, and where it notices that it is cancelled |
 //! | `backpressure` | writes that workers wait for when too much is on its way |
 //! | [`collected_rows`] | rows that one worker collects, each column in one piece |
@@ -14,4 +15,5 @@ pub mod collected_rows;
 pub mod pipeline;
 pub mod result_rows;
 pub mod row_operators;
+pub mod stop;
 pub(crate) mod turn;

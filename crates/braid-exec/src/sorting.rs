@@ -25,6 +25,7 @@ use crate::memory::Reservation;
 use crate::plan::{SortKey, SortSpec};
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
+use crate::runtime::stop::Stop;
 use crate::values::vector::Values;
 use crate::{Batch, ExecError, MemoryBudget, Vector};
 use key_prefixes::prefixes;
@@ -83,13 +84,13 @@ impl SortWorker {
 }
 
 impl Sink for SortWorker {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         if let Some(last) = self.last_wanted {
             self.rows.drop_from(last, &self.spec.keys, &mut batch);
         }
         self.rows.collect(batch)?;
         match self.spec.limit {
-            Some(limit) if self.rows.row_count >= cut_rows(limit) => self.sort(),
+            Some(limit) if self.rows.row_count >= cut_rows(limit) => Ok(self.sort()?),
             _ => Ok(()),
         }
     }

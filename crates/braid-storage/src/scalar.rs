@@ -48,6 +48,35 @@ pub fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
+/// A value, or null, as a key of hash tables. Two keys are equal if no operation can tell them apart: unlike as values, 0 and
+/// -0 are two keys, in the total order of floats (IEEE 754, section 5.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScalarKey<'a>(Option<KeyBits<'a>>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum KeyBits<'a> {
+    Bool(bool),
+    Int(i64),
+    Int128(i128),
+    Float(u64),
+    Bytes(&'a [u8]),
+    Interval(i32, i32, i64),
+}
+
+impl<'a> ScalarKey<'a> {
+    /// The key of a value, or of null.
+    pub fn of(scalar: &'a Option<Scalar>) -> Self {
+        Self(scalar.as_ref().map(|scalar| match scalar {
+            Scalar::Bool(value) => KeyBits::Bool(*value),
+            Scalar::Int(value) => KeyBits::Int(*value),
+            Scalar::Int128(value) => KeyBits::Int128(*value),
+            Scalar::Float(value) => KeyBits::Float(value.to_bits()),
+            Scalar::Bytes(bytes) => KeyBits::Bytes(bytes),
+            Scalar::Interval(months, days, nanoseconds) => KeyBits::Interval(*months, *days, *nanoseconds),
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +87,32 @@ mod tests {
         assert_eq!(Scalar::Float(-0.0), Scalar::Float(0.0));
         assert_eq!(Scalar::Float(f64::NAN).compare(&Scalar::Float(f64::INFINITY)), Some(Ordering::Greater));
         assert_eq!(Scalar::Float(1.0).compare(&Scalar::Float(f64::NAN)), Some(Ordering::Less));
+    }
+
+    #[test]
+    fn keys_are_equal_where_nothing_tells_values_apart() {
+        let values = [
+            None,
+            Some(Scalar::Int(1)),
+            Some(Scalar::Int128(1)),
+            Some(Scalar::Bool(true)),
+            Some(Scalar::Float(0.0)),
+            Some(Scalar::Float(-0.0)),
+            Some(Scalar::Float(f64::NAN)),
+            Some(Scalar::Bytes(b"1".to_vec())),
+            Some(Scalar::Bytes(Vec::new())),
+            Some(Scalar::Interval(1, 0, 0)),
+            Some(Scalar::Interval(0, 30, 0)),
+        ];
+        for (at, value) in values.iter().enumerate() {
+            for (other_at, other) in values.iter().enumerate() {
+                assert_eq!(
+                    ScalarKey::of(value) == ScalarKey::of(&other.clone()),
+                    at == other_at,
+                    "{value:?}, {other:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
-use braid_exec::runtime::pipeline::{Enough, Sink};
+use braid_exec::runtime::pipeline::Sink;
+use braid_exec::runtime::stop::{Stop, StopFlag};
 use braid_exec::{Batch, ExecError, MemoryBudget, SpillSpace, Vector};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
@@ -166,11 +167,11 @@ impl PlanChanges {
 }
 
 /// Ends a run when its rows are not read any more.
-struct CancelOnDrop(Enough);
+struct CancelOnDrop(StopFlag);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.reached();
+        self.0.raise();
     }
 }
 
@@ -290,7 +291,7 @@ impl OutputSink {
 }
 
 impl Sink for OutputSink {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
         if self.columns.is_empty() {
             self.columns = columns.into_iter().map(|column| column.as_ref().clone()).collect();

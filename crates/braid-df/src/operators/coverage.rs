@@ -255,11 +255,11 @@ impl Coverage<'_> {
             return Err(uncovered("a correlated subquery"));
         }
         if let Some(known) = self.scalars.iter().position(|(other, _)| other == subquery) {
-            return Ok(Expression::Parameter(known));
+            return Ok(Expression::SubqueryValue(known));
         }
         let plan = cover(self.session, &subquery.subquery)?;
         self.scalars.push((subquery.clone(), plan));
-        Ok(Expression::Parameter(self.scalars.len() - 1))
+        Ok(Expression::SubqueryValue(self.scalars.len() - 1))
     }
 }
 

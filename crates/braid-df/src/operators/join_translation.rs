@@ -79,7 +79,7 @@ impl Coverage<'_> {
         let (build, probe) = if build_is_left { (left, right) } else { (right, left) };
         let condition =
             JoinCondition { kind, build_keys: build.keys, probe_keys: probe.keys, residual, nulls_equal, null_aware };
-        let plan = Plan::Join { build: Box::new(build.covered.plan), probe: Box::new(probe.covered.plan), condition };
+        let plan = Plan::join(build.covered.plan, probe.covered.plan, condition);
         let mut wide = Estimate { rows: estimate.rows, distinct: vec![1.0; plan.column_count()] };
         for (column, distinct) in columns.iter().zip(&estimate.distinct) {
             wide.distinct[*column] = *distinct;

@@ -14,6 +14,7 @@ use crate::aggregation::{Aggregation, AggregationWorker, LeavingGroups, SpilledG
 use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::result_rows::ResultRows;
+use crate::runtime::stop::Stop;
 use crate::spill::WorkerMemory;
 use crate::{Batch, ExecError};
 
@@ -105,9 +106,9 @@ impl AggregationSink {
 }
 
 impl Sink for AggregationSink {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         let taken = self.worker.consume(&mut batch);
-        self.settle(taken)
+        Ok(self.settle(taken)?)
     }
 
     fn is_ready(&self) -> bool {

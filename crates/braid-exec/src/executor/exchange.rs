@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::join::{Build, Join, Sides};
 use super::tally::Tally;
 use super::{Executor, Rows, Wanted};
-use crate::ExecError;
 use crate::joins::side_choice::{ExchangedJoin, SideChoice};
 use crate::plan::SideShape;
-use crate::runtime::pipeline::{Enough, RowFilter};
+use crate::runtime::pipeline::RowFilter;
+use crate::runtime::stop::{Stop, StopFlag};
 
 /// Trials of a run in which neither side was small, from which on there are no more of them: each repeats the work of the
 /// joins below.
@@ -41,7 +41,7 @@ impl Executor {
     }
 
     /// A join with the side built that is better built.
-    pub(super) async fn join(&self, sides: Sides<'_>, wanted: Wanted) -> Result<Rows, ExecError> {
+    pub(super) async fn join(&self, sides: Sides<'_>, wanted: Wanted) -> Result<Rows, Stop> {
         let Sides { build, probe, condition, .. } = sides;
         let Some(exchanged) = ExchangedJoin::of(condition, probe.column_count(), build.column_count()) else {
             return self.planned_join(sides, &wanted).await;
@@ -79,7 +79,7 @@ impl Executor {
         exchanged: &ExchangedJoin,
         wanted: &Wanted,
         trial: Trial,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         let join = sides.join(wanted);
         // They may become a probe side, whose rows are passed on: only whoever takes those knows if it can begin anew.
         let of_build = Wanted { may_begin_anew: wanted.may_begin_anew, ..join.of_build(wanted) };
@@ -110,7 +110,7 @@ impl Executor {
         exchanged: &ExchangedJoin,
         wanted: &Wanted,
         rows_max: u64,
-    ) -> Result<Option<(Build, Arc<Join>)>, ExecError> {
+    ) -> Result<Option<(Build, Arc<Join>)>, Stop> {
         let wanted = exchanged.wanted(wanted);
         let join = sides.exchanged(exchanged).join(&wanted);
         let rows = self.rows(sides.probe, join.of_build(&wanted)).await?;
@@ -129,7 +129,7 @@ impl Executor {
         wanted: &Wanted,
         build: Build,
         join: Arc<Join>,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         let rows = self.probe_side(sides.exchanged(exchanged), build, join, &exchanged.wanted(wanted)).await?;
         Ok(self.exchanged_rows(rows, exchanged))
     }
@@ -147,8 +147,8 @@ impl Executor {
     }
 
     /// Collects rows as a build side; `None` when there are more than so many.
-    async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, ExecError> {
-        let too_many = Enough::default();
+    async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, Stop> {
+        let too_many = StopFlag::default();
         rows.count(Tally::new(max, too_many.clone()));
         self.collect_unless(&too_many, rows, &join.layout.build_columns, join, 0).await
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Executor, Rows};
-use crate::ExecError;
 use crate::aggregation::SpilledGroups;
 use crate::aggregation::source::{AggregationSink, AggregationSource};
 use crate::aggregation::spilled_source::{MakeWorker, SpilledAggregation};
 use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Source, run_all};
+use crate::runtime::stop::Stop;
 use crate::spill::{OperatorMemory, QuerySpill};
 
 impl Executor {
@@ -18,7 +18,7 @@ impl Executor {
         rows: Rows,
         spec: &Arc<AggregationSpec>,
         make_worker: MakeWorker,
-    ) -> Result<Arc<dyn Source>, ExecError> {
+    ) -> Result<Arc<dyn Source>, Stop> {
         match self.spill.as_ref().filter(|_| make_worker().can_grow()) {
             Some(spill) => self.spilling_groups(rows, spec, make_worker, spill).await,
             None => {
@@ -34,7 +34,7 @@ impl Executor {
         spec: &Arc<AggregationSpec>,
         make_worker: MakeWorker,
         spill: &Arc<QuerySpill>,
-    ) -> Result<Arc<dyn Source>, ExecError> {
+    ) -> Result<Arc<dyn Source>, Stop> {
         let spilled = Arc::new(SpilledGroups::new(spill.clone()));
         let memory = OperatorMemory::new(spill, self.worker_count);
         let sink = || AggregationSink::spilling(make_worker(), spilled.clone(), memory.of_worker());

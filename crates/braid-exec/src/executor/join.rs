@@ -12,17 +12,16 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use super::{Executor, Rows, Stage, Wanted, place_among};
-use crate::ExecError;
 use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
 use crate::joins::operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
 use crate::joins::spilled::{DividedRows, SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
 use crate::keys::key_filter::KeyFilter;
 use crate::memory::Reservation;
-use crate::plan::JoinKind;
 use crate::plan::join_order::join_graph::JoinGraph;
-use crate::plan::{JoinCondition, Plan};
+use crate::plan::{JoinCondition, JoinKind, NodeId, Plan};
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::{Enough, Operator, OperatorFactory, RowFilter, run_all};
+use crate::runtime::pipeline::{Operator, OperatorFactory, RowFilter, run_all};
+use crate::runtime::stop::{Stop, StopFlag};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
@@ -34,7 +33,7 @@ pub(super) struct Sides<'a> {
     pub(super) probe: &'a Plan,
     pub(super) condition: &'a JoinCondition,
     /// The join, if it is given up when it makes too many pairs.
-    pub(super) watched: Option<&'a Plan>,
+    pub(super) watched: Option<NodeId>,
 }
 
 /// A join, wherever its rows come from.
@@ -44,8 +43,8 @@ pub(super) struct Join {
     /// What is in other partitions of its build side.
     elsewhere: Elsewhere,
     is_reorderable: bool,
-    /// Address of the join in the plan, if it is given up when it makes too many pairs.
-    watched: Option<usize>,
+    /// The join, if it is given up when it makes too many pairs.
+    watched: Option<NodeId>,
     pub(super) layout: Arc<JoinLayout>,
 }
 
@@ -87,7 +86,7 @@ enum ProbeRows {
 
 impl Executor {
     /// A join with the side built that the plan says.
-    pub(super) async fn planned_join(&self, sides: Sides<'_>, wanted: &Wanted) -> Result<Rows, ExecError> {
+    pub(super) async fn planned_join(&self, sides: Sides<'_>, wanted: &Wanted) -> Result<Rows, Stop> {
         let join = sides.join(wanted);
         let rows = self.rows(sides.build, join.of_build(wanted)).await?;
         let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
@@ -101,7 +100,7 @@ impl Executor {
         build: Build,
         join: Arc<Join>,
         wanted: &Wanted,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         let layout = &join.layout;
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
         of_probe.is_among_joins = join.is_reorderable;
@@ -119,26 +118,26 @@ impl Executor {
         columns: &[usize],
         spec: JoinSpec,
         wanted: Wanted,
-    ) -> Result<Arc<JoinTable>, ExecError> {
+    ) -> Result<Arc<JoinTable>, Stop> {
         let rows = self.rows(build, wanted).await?;
         let parts = self.parts(rows, columns).await?;
         Ok(Arc::new(self.bring_together(spec, parts).await?))
     }
 
     /// Collects these columns of rows, each worker for itself.
-    async fn parts(&self, rows: Rows, columns: &[usize]) -> Result<Vec<CollectedRows>, ExecError> {
+    async fn parts(&self, rows: Rows, columns: &[usize]) -> Result<Vec<CollectedRows>, Stop> {
         let part = || CollectedRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
         let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
         Ok(sinks.into_iter().map(BuildSink::into_rows).collect())
     }
 
-    async fn join_table(&self, join: &Join, parts: Vec<CollectedRows>) -> Result<Arc<JoinTable>, ExecError> {
+    async fn join_table(&self, join: &Join, parts: Vec<CollectedRows>) -> Result<Arc<JoinTable>, Stop> {
         let table = self.bring_together(join.spec.clone(), parts).await?;
         Ok(Arc::new(table.beside(join.elsewhere)))
     }
 
-    async fn bring_together(&self, spec: JoinSpec, parts: Vec<CollectedRows>) -> Result<JoinTable, ExecError> {
-        JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await
+    async fn bring_together(&self, spec: JoinSpec, parts: Vec<CollectedRows>) -> Result<JoinTable, Stop> {
+        Ok(JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await?)
     }
 
     /// Collects the build side of a join, divided by the bits of a level if it does not fit.
@@ -148,24 +147,24 @@ impl Executor {
         columns: &[usize],
         join: &Arc<Join>,
         level: u32,
-    ) -> Result<Build, ExecError> {
-        let collected = self.collect_unless(&Enough::default(), rows, columns, join, level).await?;
+    ) -> Result<Build, Stop> {
+        let collected = self.collect_unless(&StopFlag::default(), rows, columns, join, level).await?;
         Ok(collected.expect("nobody has said that it is too much"))
     }
 
     /// The same; `None` when it was said to be too much.
     pub(super) async fn collect_unless(
         &self,
-        too_much: &Enough,
+        too_much: &StopFlag,
         rows: Rows,
         columns: &[usize],
         join: &Arc<Join>,
         level: u32,
-    ) -> Result<Option<Build>, ExecError> {
+    ) -> Result<Option<Build>, Stop> {
         let spec = join.spec.clone();
         let Some(spill) = self.spill.as_ref().filter(|_| spec.can_be_divided()) else {
             let parts = self.parts(rows, columns).await?;
-            if too_much.is_reached() {
+            if too_much.is_raised() {
                 return Ok(None);
             }
             return Ok(Some(Build::Table(self.join_table(join, parts).await?)));
@@ -175,7 +174,7 @@ impl Executor {
         let notes_keys = level == 0 && spec.kind.drops_probe_rows();
         let build = SpillableBuild::new(spill.clone(), self.worker_count, keys, level, columns.len(), notes_keys);
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
-        if too_much.is_reached() {
+        if too_much.is_raised() {
             return Ok(None);
         }
         if !build.is_divided() {
@@ -197,7 +196,7 @@ impl Executor {
     }
 
     /// What the rows of the probe side make with a build side.
-    pub(super) fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, ExecError> {
+    pub(super) fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, Stop> {
         let layout = join.layout.clone();
         let (table, spilled) = match build {
             Build::Table(table) => (table, None),
@@ -215,7 +214,7 @@ impl Executor {
             }
         };
         match join.watched.filter(|_| partitions.is_empty()) {
-            Some(address) => self.push_watched(&mut rows, operator, &join, table.row_count(), address),
+            Some(node) => rows.push_watched(operator, layout.column_count(), table.row_count() as u64, node),
             None => rows.push(operator, layout.column_count()),
         }
         rows.in_order &= join.spec.kind.columns().probe && partitions.is_empty();
@@ -230,12 +229,7 @@ impl Executor {
         Ok(rows)
     }
 
-    fn spilled_probe(
-        &self,
-        join: &Join,
-        spilled: &[Option<SpilledRows>],
-        level: u32,
-    ) -> Result<SpilledProbe, ExecError> {
+    fn spilled_probe(&self, join: &Join, spilled: &[Option<SpilledRows>], level: u32) -> Result<SpilledProbe, Stop> {
         let spill = self.query_spill();
         let columns = join.probe_columns();
         let memory = OperatorMemory::new(spill, self.worker_count);
@@ -251,11 +245,11 @@ impl Executor {
     }
 
     /// What a partition of a join makes.
-    pub(super) fn partition(&self, partition: SpilledPartition) -> BoxFuture<'_, Result<Rows, ExecError>> {
+    pub(super) fn partition(&self, partition: SpilledPartition) -> BoxFuture<'_, Result<Rows, Stop>> {
         Box::pin(self.join_partition(partition))
     }
 
-    async fn join_partition(&self, partition: SpilledPartition) -> Result<Rows, ExecError> {
+    async fn join_partition(&self, partition: SpilledPartition) -> Result<Rows, Stop> {
         let SpilledPartition { join, build, probe, level, is_whole } = partition;
         let spill = self.query_spill();
         let probe = match probe {
@@ -311,7 +305,6 @@ impl Sides<'_> {
             has_residual: condition.residual.is_some(),
             build_column_count: layout.build_columns.len(),
         };
-        let watched = watched.map(|join| std::ptr::from_ref(join).addr());
         Arc::new(Join {
             spec,
             elsewhere: Elsewhere::default(),

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::join::SpilledPartition;
-use crate::runtime::pipeline::{Enough, OperatorFactory, RowFilter, Source};
+use crate::runtime::pipeline::{Branch, OperatorFactory, RowFilter, Source};
 use crate::runtime::row_operators::Relayout;
+use crate::runtime::stop::StopFlag;
 
 /// Stages that together give a plan's rows, one after the other.
 pub(super) struct Rows {
@@ -18,10 +19,9 @@ pub(super) struct Rows {
 pub(super) struct Stage {
     pub(super) source: StageSource,
     pub(super) filters: Vec<RowFilter>,
-    pub(super) operators: Vec<OperatorFactory>,
-    pub(super) limits: Vec<Enough>,
-    /// Say that there are too many rows.
-    pub(super) tallies: Vec<Enough>,
+    pub(super) branch: Branch,
+    /// Raised when there are too many rows. Unlike limits they change no row that is read.
+    pub(super) tallies: Vec<StopFlag>,
 }
 
 pub(super) enum StageSource {
@@ -39,7 +39,7 @@ impl Rows {
 
     /// Adds an operator, after which rows have so many columns.
     pub(super) fn push(&mut self, factory: OperatorFactory, column_count: usize) {
-        self.stages.iter_mut().for_each(|stage| stage.operators.push(factory.clone()));
+        self.stages.iter_mut().for_each(|stage| stage.branch.operators.push(factory.clone()));
         self.column_count = column_count;
     }
 
@@ -54,19 +54,24 @@ impl Rows {
 }
 
 impl Stage {
+    /// Rows of a source, of which it may leave out what filters exclude.
+    pub(super) fn new(source: StageSource, filters: Vec<RowFilter>) -> Self {
+        Self { source, filters, branch: Branch::default(), tallies: Vec::new() }
+    }
+
     fn again(&self) -> Option<Self> {
         let StageSource::Source(source) = &self.source else { return None };
-        if source.row_count_max().is_none() || !self.limits.is_empty() {
+        if source.row_count_max().is_none() || !self.branch.limits.is_empty() {
             return None;
         }
         let source = StageSource::Source(source.clone());
-        let (filters, operators) = (self.filters.clone(), self.operators.clone());
-        Some(Self { source, filters, operators, limits: Vec::new(), tallies: self.tallies.clone() })
+        let (filters, branch, tallies) = (self.filters.clone(), self.branch.clone(), self.tallies.clone());
+        Some(Self { source, filters, branch, tallies })
     }
 
     /// Rows of a partition that is still to be joined.
     pub(super) fn of_partition(partition: SpilledPartition) -> Self {
         let source = StageSource::Partition(Box::new(partition));
-        Self { source, filters: Vec::new(), operators: Vec::new(), limits: Vec::new(), tallies: Vec::new() }
+        Self::new(source, Vec::new())
     }
 }

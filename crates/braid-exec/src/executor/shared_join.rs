@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::{Executor, Rows, Wanted};
-use crate::ExecError;
 use crate::memory::Reservation;
 use crate::plan::shared_operator::JoinSets;
 use crate::plan::{JoinCondition, Plan};
 use crate::runtime::pipeline::{Operator, RowFilter};
+use crate::runtime::stop::Stop;
 use crate::sharing::shared_join::{SharedJoinLayout, SharedProbe, SharedTable, SharedUnmatched};
 
 impl Executor {
@@ -21,7 +21,7 @@ impl Executor {
         condition: &JoinCondition,
         sets: &JoinSets,
         wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         let (probe_count, build_count) = (probe.column_count(), build.column_count());
         let layout = Arc::new(SharedJoinLayout::new(condition, sets, probe_count, build_count, &wanted.columns));
         let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));

@@ -8,7 +8,8 @@ use super::{Executor, Rows, SortInput, Wanted, place_among};
 use crate::plan::Plan;
 use crate::plan::SortSpec;
 use crate::plan::shared_operator::SetColumn;
-use crate::runtime::pipeline::{Enough, Sink};
+use crate::runtime::pipeline::Sink;
+use crate::runtime::stop::{Stop, StopFlag};
 use crate::sharing::routing::EqualQueries;
 use crate::sharing::shared_limit::{SharedLimit, SharedLimitWindow};
 use crate::sharing::shared_sort::SharedSortWorker;
@@ -45,7 +46,7 @@ impl Executor {
     /// to its own sinks, without the sets; handed back by query, of each as many as workers. When the rows have an order,
     /// each query has one sink.
     ///
-    /// A sink that answers [`ExecError::Enough`] is given nothing more, and does not end the run for other queries.
+    /// A sink that answers [`Stop::Enough`] is given nothing more, and does not end the run for other queries.
     ///
     /// # Errors
     /// The first that any operator or sink reports, for all queries.
@@ -75,7 +76,7 @@ impl Executor {
         spec: &SortSpec,
         sets: &SetColumn,
         mut wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         wanted.columns[sets.column] = true;
         let sorted = self.sort_input(input, spec, wanted).await?;
         if sorted.spec.limit.is_none() {
@@ -96,14 +97,14 @@ impl Executor {
         limit: Option<u64>,
         sets: &SetColumn,
         wanted: Wanted,
-    ) -> Result<Rows, ExecError> {
+    ) -> Result<Rows, Stop> {
         let mut read = wanted.columns;
         read[sets.column] = true;
         let mut rows = self.rows(input, Wanted::columns(read)).await?;
-        let enough = Enough::default();
+        let enough = StopFlag::default();
         let window = SharedLimitWindow::new(sets.clone(), offset, limit, enough.clone(), self.budget.clone())?;
         rows.push(Arc::new(move || Box::new(SharedLimit::new(window.clone()))), rows.column_count);
-        rows.stages.iter_mut().for_each(|stage| stage.limits.push(enough.clone()));
+        rows.stages.iter_mut().for_each(|stage| stage.branch.limits.push(enough.clone()));
         Ok(rows)
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
-
 use super::Rows;
-use crate::runtime::pipeline::{Enough, Next, Operator, OperatorFactory};
-use crate::{Batch, ExecError};
+use crate::Batch;
+use crate::plan::NodeId;
+use crate::runtime::pipeline::{Next, Operator, OperatorFactory};
+use crate::runtime::stop::{Stop, StopFlag};
 
 /// Keys that are unique on one side make no more pairs than the other side has rows. So many times as many, and they are
 /// not.
@@ -25,7 +25,7 @@ pub(super) struct Tally {
     all: Arc<AtomicU64>,
     own: u64,
     max: u64,
-    too_many: Enough,
+    too_many: StopFlag,
 }
 
 /// What went into a join and came out of it, of all workers.
@@ -45,34 +45,26 @@ struct ProbeTally(Arc<JoinedRows>);
 struct PairTally {
     joined: Arc<JoinedRows>,
     own: u64,
-    too_many: Enough,
-    watch: PairWatch,
-}
-
-/// Whom to tell about a join that makes too many pairs.
-#[derive(Clone, Debug)]
-pub(super) struct PairWatch {
-    /// Of a join that makes too many pairs.
-    pub(super) stopped: Arc<Mutex<Option<usize>>>,
-    /// The join's own address in the plan.
-    pub(super) address: usize,
+    too_many: StopFlag,
+    /// The join.
+    join: NodeId,
 }
 
 impl Tally {
     /// Beyond `max`, `too_many` is reached.
-    pub(super) fn new(max: u64, too_many: Enough) -> Self {
+    pub(super) fn new(max: u64, too_many: StopFlag) -> Self {
         Self { all: Arc::default(), own: 0, max, too_many }
     }
 }
 
 impl Operator for Tally {
-    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         self.own += batch.row_count() as u64;
         if self.own >= TOLD_ROWS {
             let told = std::mem::take(&mut self.own);
             if self.all.fetch_add(told, Ordering::Relaxed) + told > self.max {
-                self.too_many.reached();
-                return Err(ExecError::Enough);
+                self.too_many.raise();
+                return Err(Stop::Enough);
             }
         }
         next(batch)
@@ -89,21 +81,20 @@ impl JoinedRows {
 }
 
 impl Operator for ProbeTally {
-    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         self.0.probe_rows.fetch_add(batch.row_count() as u64, Ordering::Relaxed);
         next(batch)
     }
 }
 
 impl Operator for PairTally {
-    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         self.own += batch.row_count() as u64;
         if self.own >= TOLD_ROWS {
             let told = std::mem::take(&mut self.own);
             if self.joined.are_too_many(self.joined.pairs.fetch_add(told, Ordering::Relaxed) + told) {
-                *self.watch.stopped.lock() = Some(self.watch.address);
-                self.too_many.reached();
-                return Err(ExecError::Enough);
+                self.too_many.raise();
+                return Err(Stop::BeginAnew(self.join));
             }
         }
         next(batch)
@@ -118,19 +109,13 @@ impl Rows {
         self.stop_with(&too_many);
     }
 
-    /// Adds a join's probe operator; all stages stop when it makes too many pairs with so many build rows.
-    pub(super) fn push_watched(
-        &mut self,
-        probe: OperatorFactory,
-        column_count: usize,
-        build_rows: u64,
-        watch: PairWatch,
-    ) {
+    /// Adds a join's probe operator. When it makes too many pairs with so many build rows, what drains these rows begins anew.
+    pub(super) fn push_watched(&mut self, probe: OperatorFactory, column_count: usize, build_rows: u64, join: NodeId) {
         let joined = Arc::new(JoinedRows { build_rows, probe_rows: AtomicU64::new(0), pairs: AtomicU64::new(0) });
         self.push_operator(ProbeTally(joined.clone()));
         self.push(probe, column_count);
-        let too_many = Enough::default();
-        self.push_operator(PairTally { joined, own: 0, too_many: too_many.clone(), watch });
+        let too_many = StopFlag::default();
+        self.push_operator(PairTally { joined, own: 0, too_many: too_many.clone(), join });
         self.stop_with(&too_many);
     }
 
@@ -139,7 +124,7 @@ impl Rows {
         self.push(Arc::new(move || Box::new(operator.clone())), self.column_count);
     }
 
-    fn stop_with(&mut self, too_many: &Enough) {
+    fn stop_with(&mut self, too_many: &StopFlag) {
         self.stages.iter_mut().for_each(|stage| stage.tallies.push(too_many.clone()));
     }
 }

@@ -21,9 +21,10 @@ use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 use super::*;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
+use crate::runtime::stop::Stop;
 use crate::spill::SpillSettings;
 use crate::{Batch, FixedBudget};
-use definition::{Answer, Definition, Order, Stop};
+use definition::{Answer, Definition, NoAnswer, Order};
 use memory_tables::{Table, canonical, compare_rows};
 use random_plans::Generator;
 use spilling::{SPILLED, assert_files_given_back, check_spilling, spill_space};
@@ -41,7 +42,7 @@ const PLENTY: ByteSize = ByteSize(1 << 30);
 struct Collected(Vec<Row>);
 
 impl Sink for Collected {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         assert!((1..=VECTOR_ROWS).contains(&batch.row_count()), "{} rows", batch.row_count());
         let columns: Vec<_> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
         let row = |row: usize| columns.iter().map(|column| canonical(column.value(row))).collect();
@@ -66,8 +67,8 @@ impl Case {
         Self { seed, plan, tables: generator.tables, random: generator.random }
     }
 
-    fn expected(&self) -> Result<Answer, Stop> {
-        Definition { tables: &self.tables, parameters: Vec::new() }.answer(&self.plan)
+    fn expected(&self) -> Result<Answer, NoAnswer> {
+        Definition { tables: &self.tables, parameters: &[], subquery_values: Vec::new() }.answer(&self.plan)
     }
 }
 
@@ -131,14 +132,14 @@ fn text(rows: &[Row]) -> String {
 /// Whether there was something to compare.
 async fn check(mut case: Case) -> bool {
     let expected = case.expected();
-    if let Err(Stop::Undefined) = expected {
+    if let Err(NoAnswer::Undefined) = expected {
         return false;
     }
     for worker_count in [1, 3] {
         let budget = FixedBudget::new(PLENTY);
         match (run(&case.plan, worker_count, &budget).await, &expected) {
             (Ok(found), Ok(expected)) => assert_answers(found, expected),
-            (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+            (Err(ExecError::SeveralRows), Err(NoAnswer::SeveralRows)) => {}
             (found, expected) => panic!("found {found:?}, wanted {expected:?}"),
         }
         assert_given_back(&budget).await;
@@ -149,7 +150,7 @@ async fn check(mut case: Case) -> bool {
         match (run(&case.plan, worker_count, &budget).await, &expected) {
             (Err(ExecError::Memory(_)), _) => {}
             (Ok(found), Ok(expected)) => assert_answers(found, expected),
-            (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+            (Err(ExecError::SeveralRows), Err(NoAnswer::SeveralRows)) => {}
             (found, expected) => panic!("with {limit} bytes found {found:?}, wanted {expected:?}"),
         }
         assert_given_back(&budget).await;
@@ -207,7 +208,7 @@ async fn filters_that_let_nulls_through_stay_above_outer_joins() {
         let (build_keys, probe_keys, residual) = (vec![0], vec![probe_key], None);
         let nulls_equal = kind == JoinKind::Inner;
         let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware: false };
-        Plan::Join { build: build.into(), probe: probe.into(), condition }
+        Plan::join(build, probe, condition)
     };
     let outer = join(JoinKind::ProbeOuter, source(1), source(0), 0);
     let plan = join(JoinKind::Inner, source(2), outer, 2);
@@ -218,7 +219,7 @@ async fn filters_that_let_nulls_through_stay_above_outer_joins() {
 async fn what_is_dropped_in_the_middle_gives_everything_back() {
     for seed in 0..1_000 {
         let mut case = Case::new(seed);
-        if let Err(Stop::Undefined) = case.expected() {
+        if let Err(NoAnswer::Undefined) = case.expected() {
             continue;
         }
         let (budget, worker_count) = (FixedBudget::new(PLENTY), 1 + case.random.below(3) as usize);

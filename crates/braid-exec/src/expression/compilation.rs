@@ -26,6 +26,7 @@ pub(super) fn compile(expression: Expression) -> Node {
         Expression::Column(column) => return Node::Column(column),
         Expression::Constant(value) => return Node::Constant(value.map(Arc::new)),
         Expression::Parameter(parameter) => panic!("parameter {parameter} was not bound before the plan ran"),
+        Expression::SubqueryValue(subquery) => panic!("subquery {subquery} did not run before its value was read"),
         Expression::Arithmetic { operation, left, right, range } => {
             Node::Arithmetic { operation, range, left: boxed(left), right: boxed(right) }
         }

@@ -12,7 +12,8 @@ impl fmt::Display for Expression {
         match self {
             Self::Column(column) => write!(f, "#{column}"),
             Self::Constant(value) => write_constant(f, value.as_ref()),
-            Self::Parameter(parameter) => write!(f, "subquery {parameter}"),
+            Self::Parameter(parameter) => write!(f, "parameter {parameter}"),
+            Self::SubqueryValue(subquery) => write!(f, "subquery {subquery}"),
             Self::Arithmetic { operation, left, right, .. } => write!(f, "({left} {} {right})", symbol(*operation)),
             Self::ScaleUp { value, digits } => write!(f, "{value} * 1e{digits}"),
             Self::Compare { comparison, left, right } => write!(f, "{left} {} {right}", comparison_symbol(*comparison)),

@@ -128,7 +128,7 @@ pub(super) fn truths(vector: &Vector) -> &[bool] {
 
 fn cost(expression: &Expression) -> u32 {
     let own = match expression {
-        Expression::Constant(_) | Expression::Parameter(_) => 0,
+        Expression::Constant(_) | Expression::Parameter(_) | Expression::SubqueryValue(_) => 0,
         Expression::Column(_) | Expression::Not(_) | Expression::IsNull(_) => 1,
         Expression::Arithmetic { .. } | Expression::ScaleUp { .. } | Expression::Compare { .. } => 1,
         Expression::And(_) | Expression::Or(_) => 1,

@@ -116,7 +116,7 @@ fn value(expression: &Expression, row: &[Option<Scalar>]) -> Result<Option<Scala
     Ok(match expression {
         Expression::Column(column) => row[*column].clone(),
         Expression::Constant(value) => value.clone(),
-        Expression::Parameter(parameter) => panic!("parameter {parameter}"),
+        Expression::Parameter(number) | Expression::SubqueryValue(number) => panic!("{number} is not bound"),
         Expression::Arithmetic { operation, left, right, range } => match values(&[left, right])? {
             Some(operands) => Some(combined(*operation, *range, &operands)?),
             None => None,

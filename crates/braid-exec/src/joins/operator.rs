@@ -14,7 +14,8 @@ use crate::joins::hash::{JoinProbe, JoinTable, UnmatchedRows};
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::{Enough, Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
+use crate::runtime::pipeline::{Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
+use crate::runtime::stop::{Stop, StopFlag};
 use crate::runtime::turn::Turn;
 use crate::{Batch, ExecError, Expression};
 
@@ -142,9 +143,9 @@ impl BuildSink {
 }
 
 impl Sink for BuildSink {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         batch.project(&self.columns);
-        self.rows.consume(&mut batch)
+        Ok(self.rows.consume(&mut batch)?)
     }
 }
 
@@ -158,11 +159,11 @@ pub(crate) struct ProbeOperator {
 impl ProbeOperator {
     /// A worker's part; one batch of the probe side may make very many pairs, so it is noticed between them that the query
     /// is cancelled.
-    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: Enough) -> Self {
+    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: StopFlag) -> Self {
         let turn = Turn::new(cancelled);
         let residual = layout.residual.clone().map(|residual| {
             let (mut residual, turn) = (Evaluator::new(residual), turn.clone());
-            let test = move |batch: &mut Batch| turn.go_on(|| residual.select(batch));
+            let test = move |batch: &mut Batch| turn.go_on(|| Ok(residual.select(batch)?));
             Box::new(test) as crate::joins::hash::Residual
         });
         Self { probe: JoinProbe::new(table, residual), turn, layout }
@@ -170,7 +171,7 @@ impl ProbeOperator {
 }
 
 impl Operator for ProbeOperator {
-    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let layout = &self.layout;
         self.turn.begin();
         self.probe.probe(batch, &mut |batch| next(layout.place(batch)))

@@ -16,6 +16,7 @@ use crate::joins::operator::ProbeOperator;
 use crate::keys::key_filter::KeyFilter;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Next, Operator, Sink};
+use crate::runtime::stop::Stop;
 use crate::spill::{Divided, Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
 use crate::{Batch, ExecError, Reservation};
 
@@ -181,11 +182,11 @@ fn bytes_with_directory(piece: &CollectedRows) -> usize {
 }
 
 impl Sink for SpillingBuildSink {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         batch.project(&self.columns);
         let build = self.build.clone();
         if let Some(division) = build.division.get() {
-            return self.divide(division, batch);
+            return Ok(self.divide(division, batch)?);
         }
         let collected = self.collect(&mut batch);
         let bytes = self.bytes();
@@ -202,8 +203,11 @@ impl Sink for SpillingBuildSink {
                 while self.divide_piece()? {}
                 Ok(())
             }
-            Ok(()) if is_full => build.begin_to_divide().map(drop),
-            collected => collected,
+            Ok(()) if is_full => {
+                build.begin_to_divide()?;
+                Ok(())
+            }
+            collected => Ok(collected?),
         }
     }
 
@@ -243,7 +247,7 @@ impl SpillingProbe {
 }
 
 impl Operator for SpillingProbe {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let SpilledProbe { keys, columns, nulls_equal, is_spilled, rows, .. } = &*self.of_all;
         let has_null = |batch: &mut Batch| {
             let mut has_null = vec![false; batch.row_count()];

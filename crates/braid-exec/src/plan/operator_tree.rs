@@ -9,6 +9,7 @@ use braid_storage::Scalar;
 use super::{AggregationSpec, JoinCondition, SharedOperator, SortKey, SortSpec};
 use crate::Expression;
 use crate::runtime::pipeline::Source;
+use crate::runtime::stop::NodeId;
 
 /// A plan.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub enum Plan {
     /// Rows of the probe side with those of the build side: first the probe side's columns, then the build side's, as far
     /// as the kind of join has them.
     Join {
+        /// Its number in the plan, while that runs: [`Plan::numbered`].
+        node: NodeId,
         /// Rows that are collected first.
         build: Box<Plan>,
         /// Rows that look for partners among them.
@@ -69,8 +72,8 @@ pub enum Plan {
     },
     /// The rows of all, which have as many columns of the same types.
     Union(Vec<Plan>),
-    /// A plan in whose expressions parameters stand for single values: [`Expression::Parameter`] `n` for the only column
-    /// of the only row of the `n`-th subquery, null without a row.
+    /// A plan whose expressions read the values of scalar subqueries: [`Expression::SubqueryValue`] `n` is the only column of
+    /// the only row of the `n`-th subquery, null without a row.
     WithScalars {
         /// Plans of one column.
         subqueries: Vec<Plan>,
@@ -81,7 +84,49 @@ pub enum Plan {
     Shared(Box<SharedOperator>),
 }
 
+/// Whether expressions below a nested [`Plan::WithScalars`] are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WithinScalars {
+    Yes,
+    No,
+}
+
 impl Plan {
+    /// A join.
+    pub fn join(build: Self, probe: Self, condition: JoinCondition) -> Self {
+        Self::Join { node: NodeId::default(), build: Box::new(build), probe: Box::new(probe), condition }
+    }
+
+    /// The same plan, each of whose joins has a number of its own.
+    pub(crate) fn numbered(&self) -> Self {
+        let (mut plan, mut count) = (self.clone(), 0);
+        plan.number_joins(&mut count);
+        plan
+    }
+
+    fn number_joins(&mut self, count: &mut u32) {
+        if let Self::Join { node, .. } = self {
+            *count += 1;
+            *node = NodeId(*count);
+        }
+        self.inputs_mut().into_iter().for_each(|input| input.number_joins(count));
+    }
+
+    fn inputs_mut(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::Source { .. } => Vec::new(),
+            Self::Filter { input, .. }
+            | Self::Project { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. } => vec![input],
+            Self::Join { build, probe, .. } => vec![probe, build],
+            Self::Union(plans) => plans.iter_mut().collect(),
+            Self::WithScalars { subqueries, input } => std::iter::once(&mut **input).chain(subqueries).collect(),
+            Self::Shared(operator) => operator.inputs_mut(),
+        }
+    }
+
     /// Number of columns.
     pub fn column_count(&self) -> usize {
         match self {
@@ -91,7 +136,7 @@ impl Plan {
             | Self::Limit { input, .. }
             | Self::WithScalars { input, .. } => input.column_count(),
             Self::Project { expressions, .. } => expressions.len(),
-            Self::Join { build, probe, condition } => {
+            Self::Join { build, probe, condition, .. } => {
                 let columns = condition.kind.columns();
                 (if columns.probe { probe.column_count() } else { 0 })
                     + usize::from(columns.mark)
@@ -103,33 +148,41 @@ impl Plan {
         }
     }
 
-    /// The same plan with `values` in place of its parameters. Nested [`Plan::WithScalars`] have parameters of their own.
+    /// The same plan with `values` in place of the query's parameters.
     ///
     /// Panics when there are fewer values than parameters, and on plans that are shared already.
     pub fn bind(&self, values: &[Option<Scalar>]) -> Self {
-        let bound = |plan: &Self| Box::new(plan.bind(values));
-        let expression = |expression: &Expression| {
-            let mut bound = expression.clone();
-            bound.bind_parameters(values);
-            bound
-        };
+        let mut bound = self.clone();
+        bound.each_expression(WithinScalars::Yes, &mut |expression| expression.bind_parameters(values));
+        bound
+    }
+
+    /// The same plan with `values` in place of those of its scalar subqueries. Nested [`Plan::WithScalars`] have subqueries
+    /// of their own.
+    pub(crate) fn bind_subquery_values(&self, values: &[Option<Scalar>]) -> Self {
+        let mut bound = self.clone();
+        bound.each_expression(WithinScalars::No, &mut |expression| expression.bind_subquery_values(values));
+        bound
+    }
+
+    /// Whether any expression reads a parameter of the query.
+    pub(crate) fn has_parameters(&self) -> bool {
+        let mut parameters = Vec::new();
+        let mut plan = self.clone();
+        plan.each_expression(WithinScalars::Yes, &mut |expression| expression.parameters(&mut parameters));
+        !parameters.is_empty()
+    }
+
+    fn each_expression(&mut self, within_scalars: WithinScalars, each: &mut dyn FnMut(&mut Expression)) {
         match self {
-            Self::Source { .. } | Self::WithScalars { .. } => self.clone(),
-            Self::Shared(_) => panic!("parameters are bound before queries share a plan"),
-            Self::Filter { input, condition } => Self::Filter { input: bound(input), condition: expression(condition) },
-            Self::Project { input, expressions } => {
-                Self::Project { input: bound(input), expressions: expressions.iter().map(expression).collect() }
-            }
-            Self::Join { build, probe, condition } => {
-                let residual = condition.residual.as_ref().map(expression);
-                let condition = JoinCondition { residual, ..condition.clone() };
-                Self::Join { build: bound(build), probe: bound(probe), condition }
-            }
-            Self::Aggregate { input, spec } => Self::Aggregate { input: bound(input), spec: spec.clone() },
-            Self::Sort { input, spec } => Self::Sort { input: bound(input), spec: spec.clone() },
-            Self::Limit { input, offset, limit } => Self::Limit { input: bound(input), offset: *offset, limit: *limit },
-            Self::Union(plans) => Self::Union(plans.iter().map(|plan| plan.bind(values)).collect()),
+            Self::WithScalars { .. } if within_scalars == WithinScalars::No => return,
+            Self::Shared(_) => panic!("expressions are bound before queries share a plan"),
+            Self::Filter { condition, .. } => each(condition),
+            Self::Project { expressions, .. } => expressions.iter_mut().for_each(&mut *each),
+            Self::Join { condition, .. } => condition.residual.iter_mut().for_each(&mut *each),
+            _ => {}
         }
+        self.inputs_mut().into_iter().for_each(|input| input.each_expression(within_scalars, each));
     }
 
     /// Writes the tree, one operator a line, each input two blanks further right.
@@ -149,7 +202,7 @@ impl Plan {
                 writeln!(out, "Project: {}", text.join(", "))?;
                 vec![input]
             }
-            Self::Join { build, probe, condition } => {
+            Self::Join { build, probe, condition, .. } => {
                 write!(out, "HashJoin: {:?}", condition.kind)?;
                 for (probe, build) in condition.probe_keys.iter().zip(&condition.build_keys) {
                     write!(out, ", probe #{probe} = build #{build}")?;

@@ -139,6 +139,17 @@ impl SharedOperator {
     }
 
     /// Its inputs, the probe side first.
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+        match self {
+            Self::Join { build, probe, .. } => vec![probe, build],
+            Self::Step { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. } => vec![input],
+        }
+    }
+
+    /// The same, to be read.
     pub(crate) fn inputs(&self) -> Vec<&Plan> {
         match self {
             Self::Join { build, probe, .. } => vec![probe, build],

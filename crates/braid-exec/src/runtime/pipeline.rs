@@ -17,12 +17,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 
 use super::backpressure::Backpressure;
+use super::stop::{Stop, StopFlag};
 use crate::keys::key_filter::KeyFilter;
 use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::runtime::turn::Turn;
@@ -110,12 +110,12 @@ pub trait Operator: Send {
     /// Takes rows and hands on what becomes of them, at once.
     ///
     /// # Errors
-    /// Its own, and those of `next`.
-    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError>;
+    /// Why it takes no more rows: its own reasons, and those of `next`.
+    fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop>;
 }
 
 /// What is behind an operator.
-pub type Next<'a> = dyn FnMut(Batch) -> Result<(), ExecError> + 'a;
+pub type Next<'a> = dyn FnMut(Batch) -> Result<(), Stop> + 'a;
 
 /// Makes an operator for each worker.
 pub type OperatorFactory = Arc<dyn Fn() -> Box<dyn Operator> + Send + Sync>;
@@ -125,8 +125,8 @@ pub trait Sink: Send + 'static {
     /// Takes rows.
     ///
     /// # Errors
-    /// Its own.
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError>;
+    /// Why it takes no more.
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop>;
 
     /// Waits until it can take more; called after each of the source's batches.
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
@@ -139,19 +139,19 @@ pub trait Sink: Send + 'static {
     }
 }
 
-/// Says that nobody wants more rows: a limit is reached, or the query was cancelled.
-#[derive(Clone, Debug, Default)]
-pub struct Enough(Arc<AtomicBool>);
+/// What the rows of a source go through on their way to a sink, and what ends that.
+#[derive(Clone, Default)]
+pub struct Branch {
+    /// What rows are pushed through.
+    pub operators: Vec<OperatorFactory>,
+    /// Limits on the way. A branch is over when any of them is reached.
+    pub limits: Vec<StopFlag>,
+}
 
-impl Enough {
-    /// No more rows are wanted.
-    pub fn reached(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether that is so.
-    pub fn is_reached(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+impl Branch {
+    /// Whether a limit is reached.
+    pub fn is_over(&self) -> bool {
+        self.limits.iter().any(StopFlag::is_raised)
     }
 }
 
@@ -162,12 +162,10 @@ pub struct Pipeline {
     pub source: Arc<dyn Source>,
     /// What the source may leave out.
     pub filters: Vec<RowFilter>,
-    /// What rows are pushed through.
-    pub operators: Vec<OperatorFactory>,
-    /// Limits on the way.
-    pub limits: Vec<Enough>,
+    /// Where they go.
+    pub branch: Branch,
     /// Whether the query was cancelled.
-    pub cancelled: Enough,
+    pub cancelled: StopFlag,
     /// Writes of temporary files that rows on the way may go to.
     pub(crate) writes: Option<Arc<dyn Backpressure>>,
 }
@@ -176,7 +174,7 @@ pub struct Pipeline {
 struct Worker<S> {
     feed: Box<dyn Feed>,
     operators: Vec<Box<dyn Operator>>,
-    limits: Vec<Enough>,
+    branch: Branch,
     turn: Turn,
     writes: Option<Arc<dyn Backpressure>>,
     sink: S,
@@ -186,14 +184,15 @@ impl Pipeline {
     /// Runs to the end with at most `worker_count_max` workers, one for each of the sinks at most, which are handed back.
     ///
     /// # Errors
-    /// The first of any worker.
-    pub async fn run<S: Sink>(&self, sinks: Vec<S>) -> Result<Vec<S>, ExecError> {
+    /// The first of any worker. When a join is to be avoided ([`Stop::BeginAnew`]) the workers have ended, and the query
+    /// goes on.
+    pub async fn run<S: Sink>(&self, sinks: Vec<S>) -> Result<Vec<S>, Stop> {
         let started = self.source.start(&self.filters);
         let worker_count = sinks.len().min(self.source.worker_count_max()).max(1);
         let mut idle = sinks;
         let mut busy: Vec<Worker<S>> = idle.drain(..worker_count).map(|sink| self.worker(&*started, sink)).collect();
         // In the caller's task nothing else that it waits for would be noticed during a long call.
-        if worker_count == 1 && self.operators.is_empty() {
+        if worker_count == 1 && self.branch.operators.is_empty() {
             let only = busy.pop().expect("one worker");
             idle.push(only.run().await?);
             return Ok(idle);
@@ -209,10 +208,12 @@ impl Pipeline {
                     continue;
                 }
                 Ok(Err(error)) => error,
-                Err(error) => of_task(error),
+                Err(error) => of_task(error).into(),
             };
+            if matches!(failed, Stop::Failed(_)) {
+                self.cancelled.raise();
+            }
             // What the others hold is given back before the error is told.
-            self.cancelled.reached();
             tasks.shutdown().await;
             return Err(failed);
         }
@@ -220,29 +221,29 @@ impl Pipeline {
     }
 
     fn worker<S: Sink>(&self, started: &dyn StartedSource, sink: S) -> Worker<S> {
-        let operators = self.operators.iter().map(|factory| factory()).collect();
-        let (limits, writes) = (self.limits.clone(), self.writes.clone());
+        let operators = self.branch.operators.iter().map(|factory| factory()).collect();
+        let (branch, writes) = (self.branch.clone(), self.writes.clone());
         let turn = Turn::new(self.cancelled.clone());
-        Worker { feed: started.feed(), operators, limits, turn, writes, sink }
+        Worker { feed: started.feed(), operators, branch, turn, writes, sink }
     }
 }
 
 impl<S: Sink> Worker<S> {
-    async fn run(mut self) -> Result<S, ExecError> {
+    async fn run(mut self) -> Result<S, Stop> {
         match self.work().await {
-            Ok(()) | Err(ExecError::Enough) => Ok(self.sink),
+            Ok(()) | Err(Stop::Enough) => Ok(self.sink),
             Err(error) => Err(error),
         }
     }
 
-    async fn work(&mut self) -> Result<(), ExecError> {
+    async fn work(&mut self) -> Result<(), Stop> {
         self.turn.begin();
         while let Some(mut morsel) = self.feed.next().await? {
             loop {
                 let batch = morsel.next_batch()?;
                 let is_last = batch.is_none();
                 self.turn.check()?;
-                if self.limits.iter().any(Enough::is_reached) {
+                if self.branch.is_over() {
                     return Ok(());
                 }
                 if let Some(batch) = batch {
@@ -305,7 +306,7 @@ fn of_task(error: JoinError) -> ExecError {
 }
 
 /// Pushes rows through operators into a sink. A batch that becomes a million is noticed to be cancelled on the way.
-fn push(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn, batch: Batch) -> Result<(), ExecError> {
+fn push(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn, batch: Batch) -> Result<(), Stop> {
     turn.go_on(|| match operators.split_first_mut() {
         None => sink.consume(batch),
         Some((first, rest)) => first.push(batch, &mut |batch| push(rest, &mut *sink, turn, batch)),

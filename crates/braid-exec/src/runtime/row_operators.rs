@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::expression::Evaluator;
-use crate::runtime::pipeline::{Enough, Next, Operator};
-use crate::{Batch, ExecError, Expression};
+use crate::runtime::pipeline::{Next, Operator};
+use crate::runtime::stop::{Stop, StopFlag};
+use crate::{Batch, Expression};
 
 /// WHERE and HAVING: keeps the rows for which the condition is true.
 pub struct Filter {
@@ -22,7 +23,7 @@ impl Filter {
 }
 
 impl Operator for Filter {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let keep = self.condition.select(&mut batch)?;
         batch.release(|column| self.needed[column]);
         batch.retain(&keep);
@@ -56,7 +57,7 @@ impl Projection {
 }
 
 impl Operator for Projection {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let mut computed = batch.column_count();
         let mut order = Vec::with_capacity(self.columns.len());
         let mut vectors = Vec::new();
@@ -89,15 +90,15 @@ pub struct LimitWindow {
     /// End of the rows passed on; the first has number `skip`.
     end: u64,
     seen: AtomicU64,
-    enough: Enough,
+    enough: StopFlag,
 }
 
 impl LimitWindow {
     /// Passes on the rows from number `offset` on, at most `limit`.
-    pub fn new(offset: u64, limit: Option<u64>, enough: Enough) -> Arc<Self> {
+    pub fn new(offset: u64, limit: Option<u64>, enough: StopFlag) -> Arc<Self> {
         let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
         if end == offset {
-            enough.reached();
+            enough.raise();
         }
         Arc::new(Self { skip: offset, end, seen: AtomicU64::new(0), enough })
     }
@@ -111,16 +112,16 @@ impl Limit {
 }
 
 impl Operator for Limit {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let LimitWindow { skip, end, seen, enough } = &*self.window;
-        if enough.is_reached() {
+        if enough.is_raised() {
             // What produces rows further up stops; rows that were let through before are on their way.
-            return Err(ExecError::Enough);
+            return Err(Stop::Enough);
         }
         let row_count = batch.row_count() as u64;
         let first = seen.fetch_add(row_count, Ordering::Relaxed);
         if first + row_count >= *end {
-            enough.reached();
+            enough.raise();
         }
         let wanted = first.max(*skip)..(first + row_count).min(*end);
         if wanted.is_empty() {
@@ -147,7 +148,7 @@ impl Relayout {
 }
 
 impl Operator for Relayout {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         batch.project(&self.columns);
         next(batch)
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::pipeline::Enough;
+use super::stop::{Stop, StopFlag};
 use crate::ExecError;
 
 /// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
@@ -24,12 +24,12 @@ const OVERTIME: Duration = Duration::from_millis(2);
 pub(crate) struct Turn {
     /// When it began.
     since: Arc<Mutex<Instant>>,
-    cancelled: Enough,
+    cancelled: StopFlag,
 }
 
 impl Turn {
     /// One that begins now.
-    pub(crate) fn new(cancelled: Enough) -> Self {
+    pub(crate) fn new(cancelled: StopFlag) -> Self {
         Self { since: Arc::new(Mutex::new(Instant::now())), cancelled }
     }
 
@@ -50,14 +50,14 @@ impl Turn {
     /// # Errors
     /// When the query was cancelled.
     pub(crate) fn check(&self) -> Result<(), ExecError> {
-        if self.cancelled.is_reached() { Err(ExecError::Cancelled) } else { Ok(()) }
+        if self.cancelled.is_raised() { Err(ExecError::Cancelled) } else { Ok(()) }
     }
 
     /// Does a part of a turn's work, of about a vector of rows.
     ///
     /// # Errors
     /// Those of the work, and when the query was cancelled before it.
-    pub(crate) fn go_on<R>(&self, work: impl FnOnce() -> Result<R, ExecError>) -> Result<R, ExecError> {
+    pub(crate) fn go_on<R>(&self, work: impl FnOnce() -> Result<R, Stop>) -> Result<R, Stop> {
         self.check()?;
         let has_other_threads =
             || Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);

@@ -17,6 +17,7 @@ use crate::query_sets::query_bitmap::queries_of;
 use crate::query_sets::set_calculator::sets_of;
 use crate::query_sets::set_memo::{SetMemo, SetWords};
 use crate::runtime::pipeline::Sink;
+use crate::runtime::stop::Stop;
 use crate::{Batch, ExecError, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 /// Hands each query its own rows.
@@ -61,7 +62,7 @@ impl<S: Sink> Routing<S> {
     }
 
     /// Gives all rows to each query of a set.
-    fn give_all(&mut self, set: SetNumber, mut batch: Batch) -> Result<(), ExecError> {
+    fn give_all(&mut self, set: SetNumber, mut batch: Batch) -> Result<(), Stop> {
         let queries = queries_of(self.words.of(set, &self.store));
         let receivers: Vec<QueryNumber> = queries.filter(|query| self.wanting.contains(*query)).collect();
         let Some((last, others)) = receivers.split_last() else { return Ok(()) };
@@ -73,7 +74,7 @@ impl<S: Sink> Routing<S> {
     }
 
     /// Gives each query the rows in whose sets it is.
-    fn give_each(&mut self, sets: &[SetNumber], mut batch: Batch) -> Result<(), ExecError> {
+    fn give_each(&mut self, sets: &[SetNumber], mut batch: Batch) -> Result<(), Stop> {
         let mut receivers = Vec::new();
         for (row, set) in (0u32..).zip(sets) {
             for query in queries_of(self.words.of(*set, &self.store)).filter(|query| self.wanting.contains(*query)) {
@@ -99,9 +100,9 @@ impl<S: Sink> Routing<S> {
         Ok(())
     }
 
-    fn give(&mut self, query: QueryNumber, batch: Batch) -> Result<(), ExecError> {
+    fn give(&mut self, query: QueryNumber, batch: Batch) -> Result<(), Stop> {
         match self.sinks[query.index()].consume(batch) {
-            Err(ExecError::Enough) => {
+            Err(Stop::Enough) => {
                 self.wanting.remove(query);
                 Ok(())
             }
@@ -111,9 +112,9 @@ impl<S: Sink> Routing<S> {
 }
 
 impl<S: Sink> Sink for Routing<S> {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         if self.wanting.is_empty() {
-            return Err(ExecError::Enough);
+            return Err(Stop::Enough);
         }
         match self.set {
             None => self.give_all(SetNumber::EVERYBODY, batch)?,
@@ -128,7 +129,7 @@ impl<S: Sink> Sink for Routing<S> {
                 }
             }
         }
-        if self.wanting.is_empty() { Err(ExecError::Enough) } else { Ok(()) }
+        if self.wanting.is_empty() { Err(Stop::Enough) } else { Ok(()) }
     }
 
     /// Waits for every query, also for one that wants no more: it may hold rows that are on their way.
@@ -162,17 +163,17 @@ impl<S: Sink> EqualQueries<S> {
 }
 
 impl<S: Sink> Sink for EqualQueries<S> {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         if self.sinks.len() > 1 {
             read_columns(&mut batch);
         }
         for (sink, wants) in self.sinks.iter_mut().zip(&mut self.wanting).filter(|(_, wants)| **wants) {
             match sink.consume(batch.clone()) {
-                Err(ExecError::Enough) => *wants = false,
+                Err(Stop::Enough) => *wants = false,
                 outcome => outcome?,
             }
         }
-        if self.wanting.contains(&true) { Ok(()) } else { Err(ExecError::Enough) }
+        if self.wanting.contains(&true) { Ok(()) } else { Err(Stop::Enough) }
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {

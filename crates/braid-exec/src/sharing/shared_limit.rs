@@ -12,7 +12,8 @@ use crate::memory::Reservation;
 use crate::plan::shared_operator::SetColumn;
 use crate::query_sets::set_calculator::{SetCalculator, drop_unwanted, set_column, sets_of};
 use crate::query_sets::set_memo::{SetMemo, SetWords};
-use crate::runtime::pipeline::{Enough, Next, Operator};
+use crate::runtime::pipeline::{Next, Operator};
+use crate::runtime::stop::{Stop, StopFlag};
 use crate::sharing::query_windows::QueryWindows;
 use crate::{Batch, ExecError, MemoryBudget, SetNumber};
 
@@ -28,7 +29,7 @@ pub(crate) struct SharedLimitWindow {
     sets: SetColumn,
     windows: Mutex<QueryWindows>,
     /// Reached when no query wants any further row.
-    enough: Enough,
+    enough: StopFlag,
     /// The memory of the counts.
     _reservation: Reservation,
 }
@@ -42,7 +43,7 @@ impl SharedLimitWindow {
         sets: SetColumn,
         offset: u64,
         limit: Option<u64>,
-        enough: Enough,
+        enough: StopFlag,
         budget: Arc<dyn MemoryBudget>,
     ) -> Result<Arc<Self>, ExecError> {
         let query_count = sets.store.query_count();
@@ -50,7 +51,7 @@ impl SharedLimitWindow {
         reservation.resize(QueryWindows::bytes(query_count))?;
         let windows = QueryWindows::new(query_count, offset, limit);
         if windows.are_over() {
-            enough.reached();
+            enough.raise();
         }
         Ok(Arc::new(Self { sets, windows: Mutex::new(windows), enough, _reservation: reservation }))
     }
@@ -67,17 +68,17 @@ impl SharedLimit {
         let mut windows = self.window.windows.lock();
         let narrowed = windows.narrow(sets, &mut self.calculator, &mut self.words)?;
         if windows.are_over() {
-            self.window.enough.reached();
+            self.window.enough.raise();
         }
         Ok(narrowed)
     }
 }
 
 impl Operator for SharedLimit {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
-        if self.window.enough.is_reached() {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
+        if self.window.enough.is_raised() {
             // What produces rows further up stops; rows that were let through before are on their way.
-            return Err(ExecError::Enough);
+            return Err(Stop::Enough);
         }
         let column = self.window.sets.column;
         let sets = sets_of(&batch.column(column));

@@ -5,13 +5,14 @@
 //! fewer or more by query (groups, top-N, outer and semi joins), operators that look at sets take the place of the
 //! ordinary ones. Conditions on a table's columns move into its scan, which finds the sets on encoded data.
 //!
-//! Plans below a scalar subquery's [`Plan::WithScalars`] have parameters of their own and do not see the queries': they are
-//! the same for everybody.
+//! A plan with scalar subqueries is run once for all queries; one that reads parameters of the queries cannot be shared.
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
+
+use braid_storage::scalar::ScalarKey;
 
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
 use crate::plan::{JoinCondition, Plan};
@@ -59,10 +60,12 @@ impl SharedPlan {
     /// [`PASS_QUERIES_MAX`](crate::PASS_QUERIES_MAX), and where a row has fewer values than the plan has parameters.
     ///
     /// # Errors
-    /// When there is not enough memory for the queries' sets, or a constant of a query cannot be computed.
+    /// When there is not enough memory for the queries' sets, a constant of a query cannot be computed, or a scalar subquery
+    /// has parameters.
     pub fn new(plan: &Plan, parameters: &[ParameterRow], budget: Arc<dyn MemoryBudget>) -> Result<Self, ExecError> {
         assert!(parameters.len() <= PASS_QUERIES_MAX, "{} queries in one pass", parameters.len());
-        let (firsts, distinct) = distinct_values(parameters.iter().map(|row| format!("{row:?}")));
+        let (firsts, distinct) =
+            distinct_values(parameters.iter().map(|row| row.iter().map(ScalarKey::of).collect::<Vec<_>>()));
         let rows: Vec<ParameterRow> = firsts.into_iter().map(|first| parameters[first].clone()).collect();
         let distinct = distinct.into_iter().map(QueryNumber::at).collect();
         let store = SetStore::new(rows.len(), budget)?;
@@ -105,10 +108,13 @@ impl Sharing<'_> {
 
     fn plan(&self, plan: &Plan) -> Result<Shared, ExecError> {
         Ok(match plan {
+            Plan::WithScalars { .. } if plan.has_parameters() => {
+                return Err(ExecError::Foreign("queries cannot share scalar subqueries that have parameters".into()));
+            }
             Plan::Source { .. } | Plan::WithScalars { .. } => Shared { plan: plan.clone(), set: None },
             Plan::Filter { input, condition } => self.filter(input, condition)?,
             Plan::Project { input, expressions } => self.project(self.plan(input)?, expressions)?,
-            Plan::Join { build, probe, condition } => self.join(build, probe, condition)?,
+            Plan::Join { build, probe, condition, .. } => self.join(build, probe, condition)?,
             Plan::Aggregate { input, spec } => match self.plan(input)? {
                 Shared { plan, set: None } => {
                     Shared { plan: Plan::Aggregate { input: plan.into(), spec: spec.clone() }, set: None }
@@ -286,9 +292,9 @@ impl Sharing<'_> {
         if !both {
             return plain_join(build, probe, condition);
         }
-        let (build, probe) = (build.shared.plan.into(), probe.shared.plan.into());
+        let (build, probe) = (build.shared.plan, probe.shared.plan);
         let step = IntersectStep { store: self.store().clone(), probe_count, build_count };
-        self.step(Plan::Join { build, probe, condition }, Arc::new(step))
+        self.step(Plan::join(build, probe, condition), Arc::new(step))
     }
 
     fn set_condition(&self, condition: Expression) -> Result<SetCondition, ExecError> {
@@ -340,7 +346,7 @@ fn plain_join(build: Side, probe: Side, condition: JoinCondition) -> Shared {
     let probe_set = probe.shared.set.filter(|_| columns.probe);
     let probe_count = if columns.probe { probe.count } else { 0 };
     let tail = usize::from(columns.mark) + if columns.build { build.count } else { 0 };
-    let plan = Plan::Join { build: build.shared.plan.into(), probe: probe.shared.plan.into(), condition };
+    let plan = Plan::join(build.shared.plan, probe.shared.plan, condition);
     if probe_set.is_none() {
         // The build side's set is behind everything.
         let set = build_set.map(|_| plan.column_count() - 1);

@@ -20,6 +20,7 @@ use crate::query_sets::set_calculator::{SetCalculator, set_column, sets_of};
 use crate::query_sets::set_memo::{SetMemo, SetWords};
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
+use crate::runtime::stop::Stop;
 use crate::sharing::query_windows::QueryWindows;
 use crate::sorting::{SortRows, compare_rows, cut_rows, sorted_rows};
 use crate::{Batch, ExecError, MemoryBudget, SetNumber, Vector};
@@ -174,11 +175,11 @@ impl SharedSortWorker {
 }
 
 impl Sink for SharedSortWorker {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         self.drop_hopeless(&mut batch);
         self.rows.collect(batch)?;
         match self.spec.limit {
-            Some(limit) if self.rows.row_count() >= self.cut_at => self.cut(limit),
+            Some(limit) if self.rows.row_count() >= self.cut_at => Ok(self.cut(limit)?),
             _ => Ok(()),
         }
     }

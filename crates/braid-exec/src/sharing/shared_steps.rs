@@ -9,8 +9,9 @@ use crate::expression::Evaluator;
 use crate::plan::shared_operator::SharedStep;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation, drop_unwanted, set_column, sets_of};
 use crate::runtime::pipeline::{Next, Operator};
+use crate::runtime::stop::Stop;
 use crate::sharing::query_conditions::{ConditionEvaluator, QueryConditions};
-use crate::{Batch, ExecError, Expression, SetNumber, SetStore};
+use crate::{Batch, Expression, SetNumber, SetStore};
 
 /// A filter: narrows the set of each row to the queries for which all conditions are true. Adds the set where the input has
 /// none.
@@ -60,7 +61,7 @@ impl SharedStep for ConditionStep {
 }
 
 impl Operator for ConditionOperator {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let mut sets = match self.set {
             Some(column) => sets_of(&batch.column(column)),
             None => vec![SetNumber::EVERYBODY; batch.row_count()],
@@ -78,12 +79,7 @@ impl Operator for ConditionOperator {
 }
 
 /// Hands on rows with these sets, with columns in these places of the input's and then the sets.
-fn pass_on(
-    mut batch: Batch,
-    sets: &[SetNumber],
-    places: &[Option<usize>],
-    next: &mut Next<'_>,
-) -> Result<(), ExecError> {
+fn pass_on(mut batch: Batch, sets: &[SetNumber], places: &[Option<usize>], next: &mut Next<'_>) -> Result<(), Stop> {
     batch.push(Arc::new(set_column(sets)));
     batch.project(places);
     next(batch)
@@ -139,7 +135,7 @@ impl IntersectStep {
 }
 
 impl Operator for IntersectOperator {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let [mut sets, others] = self.sets.map(|column| sets_of(&batch.column(column)));
         self.calculator.apply(SetOperation::Intersect, &mut sets, &others)?;
         drop_unwanted(&mut batch, &mut sets);
@@ -196,7 +192,7 @@ impl SharedStep for ProjectionStep {
 }
 
 impl Operator for ProjectionOperator {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let sets = match self.set {
             Some(column) => sets_of(&batch.column(column)),
             None => vec![SetNumber::EVERYBODY; batch.row_count()],
@@ -255,7 +251,7 @@ impl SharedStep for EverybodyStep {
 }
 
 impl Operator for EverybodyOperator {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         batch.push(Arc::new(set_column(&vec![SetNumber::EVERYBODY; batch.row_count()])));
         next(batch)
     }

@@ -14,6 +14,7 @@ use super::{SortRows, sorted_rows};
 use crate::plan::SortSpec;
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
+use crate::runtime::stop::Stop;
 use crate::spill::{BlockPlace, OperatorMemory, QuerySpill, SpillFile, WorkerMemory};
 use crate::{Batch, ExecError, MemoryBudget, Vector};
 
@@ -154,13 +155,13 @@ impl RunSink {
 }
 
 impl Sink for RunSink {
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
         let mut taken = self.rows.collect(batch);
         let run_bytes = self.spilling.as_ref().map_or(RUN_BYTES, |spilling| spilling.run_bytes);
         if taken.is_ok() && (self.rows.row_count() >= RUN_ROWS || self.rows.bytes() >= run_bytes) {
             taken = self.close_run();
         }
-        self.settle(taken)
+        Ok(self.settle(taken)?)
     }
 
     fn is_ready(&self) -> bool {

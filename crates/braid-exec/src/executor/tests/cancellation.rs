@@ -34,7 +34,7 @@ fn join(kind: JoinKind, build: Plan, probe: Plan, residual: Option<Expression>) 
         nulls_equal: false,
         null_aware: false,
     };
-    Plan::Join { build: build.into(), probe: probe.into(), condition }
+    Plan::join(build, probe, condition)
 }
 
 fn sum(input: Plan, keys: Vec<usize>) -> Plan {
@@ -91,7 +91,7 @@ async fn latencies(plan: &Plan, worker_count: usize, times: u32, longest: Durati
         let canceller = tokio::spawn(async move {
             let begin = Instant::now();
             tokio::time::sleep(wait).await;
-            cancellation.reached();
+            cancellation.raise();
             (Instant::now(), begin.elapsed() - wait)
         });
         let run = tokio::time::timeout(PATIENCE, executor.run(plan, Count::default));

@@ -15,7 +15,7 @@ const PAIRS_MAX: usize = 30_000;
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum NoAnswer {
     /// The plan fails.
     SeveralRows,
     /// The plan may answer this or that, in ways that are not followed; or it is too large.
@@ -37,14 +37,15 @@ pub struct Answer {
     pub order: Order,
 }
 
-/// Tables by their numbers, and what parameters stand for.
+/// Tables by their numbers, the query's parameters and the values of subqueries.
 pub struct Definition<'a> {
     pub tables: &'a [Arc<Table>],
-    pub parameters: Vec<Value>,
+    pub parameters: &'a [Value],
+    pub subquery_values: Vec<Value>,
 }
 
 impl Definition<'_> {
-    pub fn answer(&self, plan: &Plan) -> Result<Answer, Stop> {
+    pub fn answer(&self, plan: &Plan) -> Result<Answer, NoAnswer> {
         let answer = match plan {
             Plan::Source { source, .. } => {
                 let table: usize = source.describe().parse().unwrap();
@@ -56,7 +57,7 @@ impl Definition<'_> {
                 let project = |row: &Row| expressions.iter().map(|expression| self.value(expression, row)).collect();
                 Answer { rows: rows.iter().map(project).collect::<Result<_, _>>()?, order }
             }
-            Plan::Join { build, probe, condition } => {
+            Plan::Join { build, probe, condition, .. } => {
                 let widths = (probe.column_count(), build.column_count());
                 let (build, probe) = (self.answer(build)?.all()?, self.answer(probe)?.all()?);
                 Answer { rows: self.join(&probe, &build, widths, condition)?, order: Order::Any }
@@ -69,29 +70,30 @@ impl Definition<'_> {
                 self.answer(input)?.limit(*offset as usize, limit.map(|limit| limit as usize))
             }
             Plan::Union(plans) => {
-                let rows: Result<Vec<Vec<Row>>, Stop> = plans.iter().map(|plan| self.answer(plan)?.all()).collect();
+                let rows: Result<Vec<Vec<Row>>, NoAnswer> = plans.iter().map(|plan| self.answer(plan)?.all()).collect();
                 Answer { rows: rows?.concat(), order: Order::Any }
             }
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {
-                let parameters: Result<Vec<Value>, Stop> = subqueries.iter().map(|plan| self.scalar(plan)).collect();
-                Definition { tables: self.tables, parameters: parameters? }.answer(input)?
+                let subquery_values: Result<Vec<Value>, NoAnswer> =
+                    subqueries.iter().map(|plan| self.scalar(plan)).collect();
+                Definition { subquery_values: subquery_values?, ..*self }.answer(input)?
             }
         };
-        if answer.rows.len() > ROWS_MAX { Err(Stop::Undefined) } else { Ok(answer) }
+        if answer.rows.len() > ROWS_MAX { Err(NoAnswer::Undefined) } else { Ok(answer) }
     }
 
-    fn scalar(&self, plan: &Plan) -> Result<Value, Stop> {
+    fn scalar(&self, plan: &Plan) -> Result<Value, NoAnswer> {
         let answer = self.answer(plan)?;
         match (answer.order, answer.rows.len()) {
             (Order::Some(0), _) | (_, 0) => Ok(None),
-            (Order::Some(1), _) => Err(Stop::Undefined),
+            (Order::Some(1), _) => Err(NoAnswer::Undefined),
             (_, 1) => Ok(answer.rows[0][0].clone()),
-            _ => Err(Stop::SeveralRows),
+            _ => Err(NoAnswer::SeveralRows),
         }
     }
 
-    fn filter(&self, input: Answer, condition: &Expression) -> Result<Answer, Stop> {
+    fn filter(&self, input: Answer, condition: &Expression) -> Result<Answer, NoAnswer> {
         let order = input.order;
         let mut kept = Vec::new();
         for row in input.all()? {
@@ -102,17 +104,18 @@ impl Definition<'_> {
         Ok(Answer { rows: kept, order })
     }
 
-    fn is_true(&self, condition: &Expression, row: &[Value]) -> Result<bool, Stop> {
+    fn is_true(&self, condition: &Expression, row: &[Value]) -> Result<bool, NoAnswer> {
         Ok(matches!(self.value(condition, row)?, Some(Scalar::Bool(true))))
     }
 
-    fn value(&self, expression: &Expression, row: &[Value]) -> Result<Value, Stop> {
+    fn value(&self, expression: &Expression, row: &[Value]) -> Result<Value, NoAnswer> {
         let value = |expression: &Expression| self.value(expression, row);
         let boolean = |value: bool| Some(Scalar::Bool(value));
         Ok(match expression {
             Expression::Column(column) => row[*column].clone(),
             Expression::Constant(constant) => canonical(constant.clone()),
             Expression::Parameter(parameter) => self.parameters[*parameter].clone(),
+            Expression::SubqueryValue(subquery) => self.subquery_values[*subquery].clone(),
             Expression::Arithmetic { operation, left, right, .. } => {
                 let (Some(left), Some(right)) = (value(left)?, value(right)?) else { return Ok(None) };
                 let (left, right) = (integer(&left), integer(&right));
@@ -121,7 +124,7 @@ impl Definition<'_> {
                     Arithmetic::Subtract => left.checked_sub(right),
                     Arithmetic::Multiply => left.checked_mul(right),
                 };
-                canonical(Some(Scalar::Int128(result.ok_or(Stop::Undefined)?)))
+                canonical(Some(Scalar::Int128(result.ok_or(NoAnswer::Undefined)?)))
             }
             Expression::Compare { comparison, left, right } => {
                 let (Some(left), Some(right)) = (value(left)?, value(right)?) else { return Ok(None) };
@@ -169,9 +172,9 @@ impl Definition<'_> {
         build: &[Row],
         (probe_width, build_width): (usize, usize),
         condition: &JoinCondition,
-    ) -> Result<Vec<Row>, Stop> {
+    ) -> Result<Vec<Row>, NoAnswer> {
         if probe.len() * build.len() > PAIRS_MAX {
-            return Err(Stop::Undefined);
+            return Err(NoAnswer::Undefined);
         }
         let kind = condition.kind;
         let mut build_has_partner = vec![false; build.len()];
@@ -222,8 +225,8 @@ impl Definition<'_> {
 
 impl Answer {
     /// The rows, if they are known.
-    fn all(self) -> Result<Vec<Row>, Stop> {
-        if let Order::Some(_) = self.order { Err(Stop::Undefined) } else { Ok(self.rows) }
+    fn all(self) -> Result<Vec<Row>, NoAnswer> {
+        if let Order::Some(_) = self.order { Err(NoAnswer::Undefined) } else { Ok(self.rows) }
     }
 
     fn limit(self, offset: usize, limit: Option<usize>) -> Self {
@@ -239,7 +242,7 @@ impl Answer {
 }
 
 /// AND or OR: what `decisive` decides; otherwise unknown if any part is.
-fn decided(parts: impl Iterator<Item = Result<Value, Stop>>, decisive: bool) -> Result<Value, Stop> {
+fn decided(parts: impl Iterator<Item = Result<Value, NoAnswer>>, decisive: bool) -> Result<Value, NoAnswer> {
     let parts: Vec<Value> = parts.collect::<Result<_, _>>()?;
     let is_decisive = |part: &Value| matches!(part, Some(Scalar::Bool(part)) if *part == decisive);
     if parts.iter().any(is_decisive) {
@@ -263,7 +266,7 @@ fn keys_equal(condition: &JoinCondition, probe: &[Value], build: &[Value]) -> Op
     (!unknown).then_some(true)
 }
 
-fn aggregate(input: Answer, spec: &AggregationSpec) -> Result<Vec<Row>, Stop> {
+fn aggregate(input: Answer, spec: &AggregationSpec) -> Result<Vec<Row>, NoAnswer> {
     let counts_rows = |call: &AggregateCall| call.function == AggregateFunction::CountRows && call.filter.is_none();
     if let Order::Some(count) = input.order
         && spec.keys.is_empty()
@@ -285,7 +288,7 @@ fn aggregate(input: Answer, spec: &AggregationSpec) -> Result<Vec<Row>, Stop> {
     groups.into_iter().map(result).collect()
 }
 
-fn aggregated(call: &AggregateCall, group: &[Row]) -> Result<Value, Stop> {
+fn aggregated(call: &AggregateCall, group: &[Row]) -> Result<Value, NoAnswer> {
     use AggregateFunction as F;
     let counts = |row: &&Row| call.filter.is_none_or(|filter| matches!(row[filter], Some(Scalar::Bool(true))));
     let kept = group.iter().filter(counts);
@@ -297,7 +300,8 @@ fn aggregated(call: &AggregateCall, group: &[Row]) -> Result<Value, Stop> {
     if call.distinct {
         values.dedup_by(|a, b| compare(a, b).is_eq());
     }
-    let sum = || values.iter().try_fold(0_i128, |sum, value| sum.checked_add(integer(value))).ok_or(Stop::Undefined);
+    let sum =
+        || values.iter().try_fold(0_i128, |sum, value| sum.checked_add(integer(value))).ok_or(NoAnswer::Undefined);
     let is_true = |value: &Scalar| matches!(value, Scalar::Bool(true));
     Ok(canonical(match (call.function, values.first()) {
         (F::Count, _) => Some(Scalar::Int(values.len() as i64)),
@@ -311,14 +315,14 @@ fn aggregated(call: &AggregateCall, group: &[Row]) -> Result<Value, Stop> {
         )),
         (F::Sum, _) => Some(Scalar::Int128(sum()?)),
         (F::Average(AverageKind::Numeric { scale_up_digits }), _) => {
-            let scaled = sum()?.checked_mul(10_i128.pow(scale_up_digits.into())).ok_or(Stop::Undefined)?;
+            let scaled = sum()?.checked_mul(10_i128.pow(scale_up_digits.into())).ok_or(NoAnswer::Undefined)?;
             Some(Scalar::Int128(scaled / values.len() as i128))
         }
         (other, _) => unreachable!("{other:?} is not generated"),
     }))
 }
 
-fn sort(mut rows: Vec<Row>, spec: &SortSpec) -> Result<Answer, Stop> {
+fn sort(mut rows: Vec<Row>, spec: &SortSpec) -> Result<Answer, NoAnswer> {
     let by_keys = |a: &Row, b: &Row| {
         spec.keys
             .iter()
@@ -334,7 +338,7 @@ fn sort(mut rows: Vec<Row>, spec: &SortSpec) -> Result<Answer, Stop> {
         let ties: Vec<Row> = rows.iter().filter(at_limit).cloned().collect();
         let is_cut = limit > 0 && by_keys(&rows[limit - 1], &rows[limit]).is_eq();
         if is_cut && !ties_are_equal(&ties) {
-            return Err(Stop::Undefined);
+            return Err(NoAnswer::Undefined);
         }
         rows.truncate(limit);
     }

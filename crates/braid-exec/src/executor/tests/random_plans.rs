@@ -31,8 +31,10 @@ pub struct Generator {
     step: i64,
     /// Whether most operators are joins, so that filters go through several.
     mostly_joins: bool,
-    /// What the parameters in scope are.
+    /// What the query's parameters in scope are.
     parameters: Vec<Kind>,
+    /// What the values of subqueries in scope are.
+    subquery_values: Vec<Kind>,
 }
 
 impl Generator {
@@ -43,7 +45,7 @@ impl Generator {
         let row_count_max = if mostly_joins { 12 } else { 300 };
         let table_count = 1 + random.below(4) as usize;
         let tables = (0..table_count).map(|number| Table::random(number, row_count_max, step, &mut random)).collect();
-        Self { random, tables, step, mostly_joins, parameters: Vec::new() }
+        Self { random, tables, step, mostly_joins, parameters: Vec::new(), subquery_values: Vec::new() }
     }
 
     /// Lets plans have parameters; says what they are.
@@ -156,7 +158,7 @@ impl Generator {
         kinds.extend(columns.mark.then_some(Kind::Bool));
         kinds.extend(build_kinds.iter().filter(|_| columns.build));
         let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware };
-        (Plan::Join { build: build.into(), probe: probe.into(), condition }, kinds)
+        (Plan::join(build, probe, condition), kinds)
     }
 
     fn aggregate(&mut self, depth: usize) -> Typed {
@@ -262,20 +264,23 @@ impl Generator {
     }
 
     fn with_scalars(&mut self, depth: usize) -> Typed {
-        let outer = std::mem::take(&mut self.parameters);
+        // Queries cannot share what is in here when it has parameters.
+        let parameters = std::mem::take(&mut self.parameters);
+        let outer = std::mem::take(&mut self.subquery_values);
         let (mut subqueries, mut scope) = (Vec::new(), Vec::new());
         for _ in 0..1 + self.below(2) {
             let (subquery, kind) = self.scalar(depth);
             subqueries.push(subquery);
             scope.push(kind);
         }
-        self.parameters = scope;
+        self.subquery_values = scope;
         let (input, kinds) = match self.below(3) {
             0 => self.filter(depth),
             1 => self.project(depth),
             _ => self.join(depth),
         };
-        self.parameters = outer;
+        self.subquery_values = outer;
+        self.parameters = parameters;
         (Plan::WithScalars { subqueries, input: input.into() }, kinds)
     }
 
@@ -310,8 +315,9 @@ impl Generator {
     }
 
     fn parameter(&mut self, kind: Kind) -> Option<Expression> {
-        let scope = self.parameters.clone();
-        self.column(kind, &scope).map(Expression::Parameter)
+        let (parameters, subquery_values) = (self.parameters.clone(), self.subquery_values.clone());
+        let parameter = self.column(kind, &parameters).map(Expression::Parameter);
+        parameter.or_else(|| self.column(kind, &subquery_values).map(Expression::SubqueryValue))
     }
 
     fn leaf(&mut self, kind: Kind, kinds: &[Kind]) -> Expression {

@@ -50,7 +50,7 @@ fn joined((build, build_count): Tree, (probe, probe_count): Tree, random: &mut S
         condition.residual = Some(Expression::Compare { comparison: Comparison::LessOrEqual, left, right });
     }
     condition.nulls_equal = random.chance(1, 8);
-    (Plan::Join { build: build.into(), probe: probe.into(), condition }, probe_count + build_count)
+    (Plan::join(build, probe, condition), probe_count + build_count)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -133,7 +133,7 @@ async fn a_cancelled_shared_join_stops_between_pairs() {
     let cancellation = executor.cancellation();
     let canceller = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        cancellation.reached();
+        cancellation.raise();
         std::time::Instant::now()
     });
     let outcome = executor.run(&plan, Collected::default).await.map(|sinks| sinks.len());

@@ -23,21 +23,22 @@ impl SharedCase {
     }
 
     /// What each query is alone; `None` where there is nothing to compare.
-    fn expected(&self) -> Option<Vec<Result<Answer, Stop>>> {
-        let mut known: Vec<(String, Result<Answer, Stop>)> = Vec::new();
+    fn expected(&self) -> Option<Vec<Result<Answer, NoAnswer>>> {
+        let mut known: Vec<(String, Result<Answer, NoAnswer>)> = Vec::new();
         let mut answers = Vec::new();
         for row in &self.parameters {
             let key = format!("{row:?}");
             let answer = match known.iter().find(|(other, _)| *other == key) {
                 Some((_, answer)) => answer.clone(),
                 None => {
-                    let definition = Definition { tables: &self.case.tables, parameters: row.clone() };
+                    let definition =
+                        Definition { tables: &self.case.tables, parameters: row, subquery_values: Vec::new() };
                     let answer = definition.answer(&self.case.plan);
                     known.push((key, answer.clone()));
                     answer
                 }
             };
-            if let Err(Stop::Undefined) = answer {
+            if let Err(NoAnswer::Undefined) = answer {
                 return None;
             }
             answers.push(answer);
@@ -79,7 +80,7 @@ impl SharedCase {
         true
     }
 
-    fn assert_answers(&self, found: Vec<Vec<Row>>, expected: &[Result<Answer, Stop>]) {
+    fn assert_answers(&self, found: Vec<Vec<Row>>, expected: &[Result<Answer, NoAnswer>]) {
         for (query, (found, expected)) in found.into_iter().zip(expected).enumerate() {
             let outcome =
                 std::panic::catch_unwind(|| assert_answers(found, expected.as_ref().expect("it does not fail")));

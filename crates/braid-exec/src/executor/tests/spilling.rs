@@ -50,7 +50,7 @@ pub(super) async fn assert_files_given_back(space: &SpillSpace) {
 }
 
 /// Runs a plan whose operators may hold next to nothing, or whose query may.
-pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, Stop>) {
+pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, NoAnswer>) {
     // Fewer bytes would be a block a row, again and again.
     let operator_bytes_max = if case.random.chance(1, 4) { usize::MAX } else { 1 << (6 + case.random.below(8)) };
     let settings =
@@ -61,7 +61,7 @@ pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, St
     match (run_spilling(&case.plan, worker_count, &budget, &space).await, expected) {
         (Err(ExecError::Memory(_)), _) if limit != PLENTY => {}
         (Ok(found), Ok(expected)) => assert_answers(found, expected),
-        (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+        (Err(ExecError::SeveralRows), Err(NoAnswer::SeveralRows)) => {}
         (found, expected) => panic!("{settings:?} {limit} found {found:?}, wanted {expected:?}"),
     }
     assert_given_back(&budget).await;
@@ -82,7 +82,7 @@ async fn a_disk_that_fails_fails_the_query_alone() {
     for seed in 0..600 {
         let mut case = Case::new(seed);
         let expected = case.expected();
-        if let Err(Stop::Undefined) = expected {
+        if let Err(NoAnswer::Undefined) = expected {
             continue;
         }
         let faults = FaultDevice::new(device());
@@ -96,7 +96,7 @@ async fn a_disk_that_fails_fails_the_query_alone() {
         match (run_spilling(&case.plan, 1 + case.random.below(3) as usize, &budget, &space).await, &expected) {
             (Err(ExecError::Spill(_) | ExecError::BrokenBlock(_)), _) => failed += 1,
             (Ok(found), Ok(expected)) => assert_answers(found, expected),
-            (Err(ExecError::SeveralRows), Err(Stop::SeveralRows)) => {}
+            (Err(ExecError::SeveralRows), Err(NoAnswer::SeveralRows)) => {}
             (found, expected) => panic!("found {found:?}, wanted {expected:?}"),
         }
         assert_given_back(&budget).await;
@@ -120,7 +120,7 @@ async fn written_by_a_join(first_key: i64) -> u64 {
         nulls_equal: false,
         null_aware: false,
     };
-    let plan = Plan::Join { build: table(0), probe: table(first_key), condition };
+    let plan = Plan::join(*table(0), *table(first_key), condition);
     let settings = SpillSettings { block_bytes: 4096, operator_bytes_max: 16 << 10, operator_bytes_min: 0 };
     let options = DeviceOptions { backend: Backend::Threads, threads: 2, ..DeviceOptions::default() };
     let (device, budget) = (open_device(DIRECTORY.path(), &options).unwrap(), FixedBudget::new(PLENTY));

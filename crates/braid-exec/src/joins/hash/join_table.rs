@@ -20,7 +20,7 @@ use crate::keys::key_bitmap::KeyBitmap;
 use crate::keys::key_filter::KeyFilter;
 use crate::keys::key_hashes::KeyHasher;
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::Enough;
+use crate::runtime::stop::StopFlag;
 use crate::values::batch::Origin;
 use crate::values::row_numbers::RowNumbers;
 use crate::values::vector::NO_ROW;
@@ -104,7 +104,7 @@ impl JoinTable {
         spec: JoinSpec,
         parts: Vec<CollectedRows>,
         worker_count: usize,
-        cancelled: &Enough,
+        cancelled: &StopFlag,
     ) -> Result<Self, ExecError> {
         let row_count = parts.iter().map(CollectedRows::row_count).sum();
         let tasks = BuildTasks::new(worker_count, row_count, cancelled, Grain::default());

@@ -8,7 +8,7 @@ use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 
 use super::*;
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::Enough;
+use crate::runtime::stop::StopFlag;
 use crate::values::vector::Values;
 use crate::{Batch, ByteStrings, FixedBudget, Reservation, Vector};
 
@@ -124,7 +124,7 @@ fn measure(name: &str, kind: JoinKind, batches: &[Batch]) {
             let rows = parts(batches, worker_count);
             let building = async move {
                 let since = Since::now();
-                let table = JoinTable::build(spec(kind), rows, worker_count, &Enough::default()).await.unwrap();
+                let table = JoinTable::build(spec(kind), rows, worker_count, &StopFlag::default()).await.unwrap();
                 (since.elapsed(), table)
             };
             let (elapsed, table) = runtime.block_on(runtime.spawn(building)).unwrap();

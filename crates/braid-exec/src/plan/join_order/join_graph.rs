@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::{JoinEdge, JoinTree, join_order};
 use crate::Expression;
-use crate::plan::{JoinCondition, JoinKind, Plan, SideShape};
+use crate::plan::{JoinCondition, JoinKind, NodeId, Plan, SideShape};
 
 /// Rows of a table of which it is not known how many it has.
 const ROWS_UNKNOWN: f64 = 1e6;
@@ -30,7 +30,7 @@ pub struct JoinGraph<'a> {
     /// Further conditions over the numbered columns.
     conditions: Vec<Expression>,
     /// The joins, with the relations below each.
-    joins: Vec<(&'a Plan, Range<usize>)>,
+    joins: Vec<(NodeId, Range<usize>)>,
 }
 
 /// The plan of a graph's relations, or of some of them.
@@ -107,19 +107,19 @@ impl<'a> JoinGraph<'a> {
         condition.kind == JoinKind::Inner && !condition.nulls_equal && !condition.null_aware
     }
 
-    /// The relations below the join at this address; `None` if it is none of this graph's.
-    pub(crate) fn relations_of(&self, address: usize) -> Option<Range<usize>> {
-        let mut joins = self.joins.iter().filter(|(join, _)| std::ptr::from_ref(*join).addr() == address);
+    /// The relations below this join; `None` if it is not one of this graph's.
+    pub(crate) fn relations_of(&self, join: NodeId) -> Option<Range<usize>> {
+        let mut joins = self.joins.iter().filter(|(node, _)| *node == join);
         joins.next().map(|(_, relations)| relations.clone())
     }
 
     fn add(&mut self, plan: &'a Plan) -> Vec<usize> {
-        if let Plan::Join { build, probe, condition } = plan
+        if let Plan::Join { node, build, probe, condition } = plan
             && Self::takes(condition)
         {
             let first = self.relations.len();
             let columns = self.add_join(build, probe, condition);
-            self.joins.push((plan, first..self.relations.len()));
+            self.joins.push((*node, first..self.relations.len()));
             return columns;
         }
         self.add_relation(plan).collect()
@@ -207,7 +207,7 @@ impl<'a> JoinGraph<'a> {
         let kind = JoinKind::Inner;
         let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
         let known = knowledge.of_join(probe.known, build.known, &condition);
-        let plan = Plan::Join { build: Box::new(build.plan), probe: Box::new(probe.plan), condition };
+        let plan = Plan::join(build.plan, probe.plan, condition);
         JoinedRelations { plan, columns, known }
     }
 
@@ -249,11 +249,11 @@ mod tests {
         let (probe_keys, build_keys) = keys.iter().copied().unzip();
         let kind = JoinKind::Inner;
         let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
-        Plan::Join { build: build.into(), probe: probe.into(), condition }
+        Plan::join(build, probe, condition)
     }
 
     fn parts(plan: &Plan) -> (&Plan, &Plan, &JoinCondition) {
-        let Plan::Join { build, probe, condition } = plan else { panic!("{plan:?}") };
+        let Plan::Join { build, probe, condition, .. } = plan else { panic!("{plan:?}") };
         (build, probe, condition)
     }
 
@@ -265,14 +265,12 @@ mod tests {
         let sold = join(pairs, lines, &[(1, 0)], None);
         let (low, high) = (Box::new(Expression::Column(0)), Box::new(Expression::Column(3)));
         let residual = Expression::Compare { comparison: Comparison::Less, left: low, right: high };
-        let plan = join(sold, orders, &[(0, 0), (1, 4)], Some(residual));
+        let plan = join(sold, orders, &[(0, 0), (1, 4)], Some(residual)).numbered();
         let (build, probe, condition) = parts(&plan);
         let (graph, columns) = JoinGraph::of(build, probe, condition);
-        let (pairs, _, _) = parts(build);
-        // Orders, lines, suppliers, customers.
-        let address = std::ptr::from_ref(pairs).addr();
-        assert_eq!(graph.relations_of(address), Some(2..4));
-        assert_eq!(graph.relations_of(std::ptr::from_ref(&plan).addr()), None);
+        // Orders, lines, suppliers, customers. The uppermost join is the first, that of the pairs the last.
+        assert_eq!(graph.relations_of(NodeId(3)), Some(2..4));
+        assert_eq!(graph.relations_of(NodeId(1)), None);
         let tree = graph.order_without(&(2..4));
         assert_eq!(tree.to_string(), "((1 <- 2) <- (0 <- 3))");
         let mut shown = String::new();

@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use braid_base::ByteSize;
 
@@ -68,7 +68,7 @@ impl Morsel for EndlessFeed {
 pub(crate) struct Count(pub(crate) u64);
 
 impl Sink for Count {
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
         self.0 += batch.row_count() as u64;
         Ok(())
     }

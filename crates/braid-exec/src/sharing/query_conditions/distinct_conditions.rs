@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use braid_storage::scalar::ScalarKey;
+
 use super::{ParameterRow, PassParameters};
 use crate::expression::Evaluator;
 use crate::keys::multiplicative_hasher::NumberMap;
@@ -41,7 +43,7 @@ pub(crate) fn queries_by_parameters<'a>(
     expressions.iter().for_each(|expression| expression.parameters(&mut parameters));
     parameters.sort_unstable();
     parameters.dedup();
-    let key = |row: &ParameterRow| format!("{:?}", parameters.iter().map(|at| &row[*at]).collect::<Vec<_>>());
+    let key = |row: &'a ParameterRow| parameters.iter().map(|at| ScalarKey::of(&row[*at])).collect::<Vec<_>>();
     let (firsts, numbers) = distinct_values(rows.iter().map(key));
     let mut found: Vec<(&ParameterRow, QueryBitmap)> =
         firsts.into_iter().map(|first| (&rows[first], QueryBitmap::none(rows.len()))).collect();
@@ -49,8 +51,7 @@ pub(crate) fn queries_by_parameters<'a>(
     found
 }
 
-/// Where each distinct value comes first, and for each value its number among the distinct ones. Constants are told apart
-/// by their texts, which differ for zeros of either sign too.
+/// Where each distinct value comes first, and for each value its number among the distinct ones.
 pub(crate) fn distinct_values<T: Eq + Hash>(values: impl Iterator<Item = T>) -> (Vec<usize>, Vec<usize>) {
     let mut known: HashMap<T, usize> = HashMap::new();
     let mut firsts = Vec::new();

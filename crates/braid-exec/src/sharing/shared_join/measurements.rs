@@ -11,7 +11,8 @@ use crate::plan::Plan;
 use crate::plan::shared_operator::SharedOperator;
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
-use crate::{ExecError, FixedBudget, QueryBitmap, SetStore};
+use crate::runtime::stop::Stop;
+use crate::{FixedBudget, QueryBitmap, SetStore};
 
 const PROBE_ROWS: usize = 1 << 22;
 const BUILD_ROWS: usize = 1 << 16;
@@ -21,7 +22,7 @@ const BUILD_ROWS: usize = 1 << 16;
 struct Counted(usize);
 
 impl Sink for Counted {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         (0..batch.column_count()).for_each(|column| self.0 += batch.column(column).len());
         Ok(())
     }
@@ -85,5 +86,5 @@ fn plans(kind: JoinKind, build: &Plan, probe: &Plan, store: &Arc<SetStore>) -> (
     let sets = JoinSets { store: store.clone(), probe: Some(2), build: Some(2), condition: None };
     let (build, probe) = (build.clone(), probe.clone());
     let all = SharedOperator::Join { build: build.clone(), probe: probe.clone(), condition: condition.clone(), sets };
-    (Plan::Join { build: build.into(), probe: probe.into(), condition }, Plan::Shared(Box::new(all)))
+    (Plan::join(build, probe, condition), Plan::Shared(Box::new(all)))
 }

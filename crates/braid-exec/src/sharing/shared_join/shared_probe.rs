@@ -10,7 +10,8 @@ use braid_base::VECTOR_ROWS;
 use crate::joins::hash::{JoinProbe, PairStream};
 use crate::plan::JoinKind;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation, drop_unwanted};
-use crate::runtime::pipeline::{Enough, Next, Operator};
+use crate::runtime::pipeline::{Next, Operator};
+use crate::runtime::stop::{Stop, StopFlag};
 use crate::runtime::turn::Turn;
 use crate::sharing::shared_join::SharedTable;
 use crate::sharing::shared_join::pair_sets::{PairConditions, SetPairs};
@@ -38,7 +39,7 @@ struct MarkedRows {
 
 impl SharedProbe {
     /// One batch of the probe side may make very many pairs, so it is noticed between them that the query is cancelled.
-    pub(crate) fn new(shared: Arc<SharedTable>, cancelled: Enough) -> Self {
+    pub(crate) fn new(shared: Arc<SharedTable>, cancelled: StopFlag) -> Self {
         let probe = JoinProbe::new(shared.table.clone(), None);
         let conditions = PairConditions::new(&shared.layout);
         let calculator = SetCalculator::new(shared.store.clone());
@@ -64,7 +65,7 @@ impl SharedProbe {
         sets: &[SetNumber],
         left: &mut [SetNumber],
         next: &mut Next<'_>,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Stop> {
         let (shared, turn) = (self.shared.clone(), self.turn.clone());
         let (kind, build_sets) = (shared.layout.kind, shared.build_sets());
         let counts_once = kind.marks_build_rows() && !kind.makes_pairs();
@@ -114,7 +115,7 @@ impl SharedProbe {
     }
 
     /// NOT IN: takes out of `left` for whom a row would have a partner if a null were a value that equals.
-    fn match_nulls(&mut self, batch: &mut Batch, left: &mut [SetNumber]) -> Result<(), ExecError> {
+    fn match_nulls(&mut self, batch: &mut Batch, left: &mut [SetNumber]) -> Result<(), Stop> {
         let key = batch.column(self.shared.layout.probe_keys[0]);
         if self.shared.decides_by_group() {
             for (row, left) in left.iter_mut().enumerate() {
@@ -140,7 +141,7 @@ impl SharedProbe {
         mut sets: Vec<SetNumber>,
         mut left: Vec<SetNumber>,
         next: &mut Next<'_>,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Stop> {
         let kind = self.shared.layout.kind;
         let without_equal = left.clone();
         if self.shared.layout.null_aware {
@@ -165,7 +166,7 @@ impl SharedProbe {
     }
 
     /// Rows for as many queries as there are in `sets`; where pairs leave the join, beside nulls.
-    fn emit_kept(&self, mut batch: Batch, mut sets: Vec<SetNumber>, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn emit_kept(&self, mut batch: Batch, mut sets: Vec<SetNumber>, next: &mut Next<'_>) -> Result<(), Stop> {
         drop_unwanted(&mut batch, &mut sets);
         if sets.is_empty() {
             return Ok(());
@@ -178,7 +179,7 @@ impl SharedProbe {
         next(layout.finish(batch, &sets, None))
     }
 
-    fn emit_marked(&self, batch: &Batch, marked: &MarkedRows, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn emit_marked(&self, batch: &Batch, marked: &MarkedRows, next: &mut Next<'_>) -> Result<(), Stop> {
         for first in (0..marked.rows.len()).step_by(VECTOR_ROWS) {
             let part = first..(first + VECTOR_ROWS).min(marked.rows.len());
             let mut rows = batch.clone();
@@ -209,7 +210,7 @@ impl MarkedRows {
 }
 
 impl Operator for SharedProbe {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), ExecError> {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         self.turn.begin();
         let kind = self.shared.layout.kind;
         let sets = self.shared.layout.probe_sets(&mut batch);

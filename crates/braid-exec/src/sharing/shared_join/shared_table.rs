@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::joins::hash::{JoinTable, Pace};
 use crate::query_sets::set_calculator::SetCalculator;
-use crate::runtime::pipeline::Enough;
+use crate::runtime::stop::StopFlag;
 use crate::sharing::shared_join::SharedJoinLayout;
 use crate::values::vector::{NO_ROW, Values};
 use crate::{ExecError, Reservation, SetNumber, SetStore};
@@ -52,7 +52,7 @@ impl SharedTable {
         layout: Arc<SharedJoinLayout>,
         store: Arc<SetStore>,
         reservation: Reservation,
-        cancelled: &Enough,
+        cancelled: &StopFlag,
     ) -> Result<Self, ExecError> {
         let mut shared = Self {
             table,

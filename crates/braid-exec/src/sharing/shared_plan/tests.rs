@@ -27,7 +27,7 @@ fn join(kind: JoinKind, build: Plan, probe: Plan) -> Plan {
     let (build_keys, probe_keys) = (vec![0], vec![0]);
     let condition =
         JoinCondition { kind, build_keys, probe_keys, residual: None, nulls_equal: false, null_aware: false };
-    Plan::Join { build: build.into(), probe: probe.into(), condition }
+    Plan::join(build, probe, condition)
 }
 
 fn count(input: Plan) -> Plan {
@@ -117,4 +117,45 @@ async fn each_of_equal_queries_has_the_rows() {
     });
     let int = |value| vec![Some(Scalar::Int(value))];
     assert_eq!(values.collect::<Vec<_>>(), [int(1), Vec::new(), int(1), int(2)]);
+}
+
+/// Column 0 = parameter 0 and column 1 < subquery 0, which counts the rows of a table.
+fn with_both_kinds(table: &Plan) -> Plan {
+    let compare = |comparison, column, right: Expression| Expression::Compare {
+        comparison,
+        left: Expression::Column(column).into(),
+        right: right.into(),
+    };
+    let own = compare(Comparison::Equal, 0, Expression::Parameter(0));
+    let of_all = compare(Comparison::Less, 1, Expression::SubqueryValue(0));
+    let call = AggregateCall { function: AggregateFunction::CountRows, argument: None, distinct: false, filter: None };
+    let spec = AggregationSpec { keys: Vec::new(), aggregates: vec![call] };
+    let subqueries = vec![Plan::Aggregate { input: table.clone().into(), spec: spec.into() }];
+    let input = Plan::Filter { input: table.clone().into(), condition: Expression::And(vec![own, of_all]) };
+    Plan::WithScalars { subqueries, input: input.into() }
+}
+
+#[tokio::test]
+async fn parameters_and_values_of_subqueries_of_one_number_are_two() {
+    let columns = vec![Vector::integers(vec![5, 5, 6]), Vector::integers(vec![2, 3, 1])];
+    let rows = crate::runtime::result_rows::ResultRows::new(3, columns);
+    let source = Arc::new(ResultSource::new(vec![Arc::new(rows)]));
+    let plan = with_both_kinds(&Plan::Source { source, column_count: 2 });
+    let budget = FixedBudget::new(ByteSize(1 << 24));
+    let executor = crate::executor::Executor::new(1, budget.clone());
+    let spec = Arc::new(SortSpec { keys: Vec::new(), limit: None });
+    let bound = plan.bind(&[Some(Scalar::Int(5))]);
+    let sinks = executor.run(&bound, || crate::sorting::SortWorker::new(spec.clone(), budget.clone())).await.unwrap();
+    let found = crate::sorting::SortWorker::finish(sinks, 2).unwrap();
+    assert_eq!(found.row_count(), 1);
+    assert_eq!(found.columns()[1].value(0), Some(Scalar::Int(2)));
+}
+
+#[test]
+fn scalar_subqueries_with_parameters_are_refused() {
+    let rows = [vec![Some(Scalar::Int(1))], vec![Some(Scalar::Int(2))]];
+    let shared = |plan: &Plan| SharedPlan::new(plan, &rows, FixedBudget::new(ByteSize(1 << 24)));
+    let error = shared(&with_both_kinds(&source())).unwrap_err();
+    assert_eq!(error.to_string(), "queries cannot share scalar subqueries that have parameters");
+    assert!(shared(&with_both_kinds(&source()).bind(&rows[0])).is_ok());
 }

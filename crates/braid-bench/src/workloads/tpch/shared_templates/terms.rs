@@ -130,7 +130,7 @@ pub(super) fn join(kind: JoinKind, (build, build_key): (Plan, usize), (probe, pr
         nulls_equal: false,
         null_aware: false,
     };
-    Plan::Join { build: Box::new(build), probe: Box::new(probe), condition }
+    Plan::join(build, probe, condition)
 }
 
 pub(super) fn group(input: Plan, keys: &[usize], aggregates: Vec<AggregateCall>) -> Plan {

@@ -4,6 +4,7 @@ use futures::future::BoxFuture;
 
 use super::*;
 use crate::query_sets::set_calculator::sets_of;
+use crate::runtime::stop::Stop;
 use crate::values::vector::Values;
 use crate::{Batch, Vector};
 
@@ -24,7 +25,7 @@ impl Numbers {
 }
 
 impl Sink for Numbers {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
         assert!(batch.row_count() > 0, "nobody is given nothing");
         let vector = batch.column(self.number);
         let Values::Int(numbers) = vector.values() else { panic!("{vector:?} are no numbers") };
@@ -50,11 +51,11 @@ impl Satisfied {
 }
 
 impl Sink for Satisfied {
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
         // All workers' sinks are enough on their own.
         assert!(self.inner.numbers.len() < self.capacity, "it had enough");
         self.inner.consume(batch)?;
-        if self.inner.numbers.len() < self.capacity { Ok(()) } else { Err(ExecError::Enough) }
+        if self.inner.numbers.len() < self.capacity { Ok(()) } else { Err(Stop::Enough) }
     }
 }
 
@@ -71,7 +72,7 @@ impl<S> Slow<S> {
 }
 
 impl<S: Sink> Sink for Slow<S> {
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
         assert!(self.is_ready, "it was waited for");
         self.is_ready = false;
         self.inner.consume(batch)
@@ -97,7 +98,7 @@ pub struct Failing {
 }
 
 impl Sink for Failing {
-    fn consume(&mut self, _: Batch) -> Result<(), ExecError> {
-        if self.is_failing { Err(ExecError::DivisionByZero) } else { Ok(()) }
+    fn consume(&mut self, _: Batch) -> Result<(), Stop> {
+        if self.is_failing { Err(ExecError::DivisionByZero.into()) } else { Ok(()) }
     }
 }

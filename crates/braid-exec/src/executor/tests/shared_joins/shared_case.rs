@@ -282,8 +282,8 @@ impl SharedCase {
                     condition.residual =
                         Some(Expression::And(condition.residual.into_iter().chain([counts]).collect()));
                 }
-                let plain = |node| self.plain(node, query, tables).into();
-                Plan::Join { build: plain(&join.build), probe: plain(&join.probe), condition }
+                let plain = |node| self.plain(node, query, tables);
+                Plan::join(plain(&join.build), plain(&join.probe), condition)
             }
         }
     }
@@ -323,7 +323,7 @@ impl SharedCase {
     pub fn expected(&self) -> Option<Vec<Answer>> {
         let answer = |query| {
             let (plan, tables) = self.plain_plan(query);
-            Definition { tables: &tables, parameters: Vec::new() }.answer(&plan).ok()
+            Definition { tables: &tables, parameters: &[], subquery_values: Vec::new() }.answer(&plan).ok()
         };
         self.queries().map(answer).collect()
     }

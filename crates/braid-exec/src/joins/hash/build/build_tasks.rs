@@ -11,7 +11,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
-use crate::runtime::pipeline::{Enough, QUANTUM, run_all};
+use crate::runtime::pipeline::{QUANTUM, run_all};
+use crate::runtime::stop::StopFlag;
 use crate::{ExecError, Reservation};
 
 /// Rows between two looks at the clock: a few microseconds.
@@ -58,7 +59,7 @@ pub(crate) struct BuildTasks {
 #[derive(Clone)]
 pub(crate) struct Pace {
     /// `None` for whoever cannot wait.
-    cancelled: Option<Enough>,
+    cancelled: Option<StopFlag>,
     since: Instant,
     rows: usize,
 }
@@ -73,7 +74,7 @@ impl BuildTasks {
     }
 
     /// So many workers, if there are rows enough for more than one.
-    pub(crate) fn new(worker_count: usize, row_count: usize, cancelled: &Enough, grain: Grain) -> Self {
+    pub(crate) fn new(worker_count: usize, row_count: usize, cancelled: &StopFlag, grain: Grain) -> Self {
         Self::of(worker_count, row_count, Pace::new(Some(cancelled.clone())), grain)
     }
 
@@ -164,7 +165,7 @@ impl BuildTasks {
 
 impl Pace {
     /// From now on.
-    pub(crate) fn new(cancelled: Option<Enough>) -> Self {
+    pub(crate) fn new(cancelled: Option<StopFlag>) -> Self {
         Self { cancelled, since: Instant::now(), rows: 0 }
     }
 
@@ -179,7 +180,7 @@ impl Pace {
         }
         self.rows = 0;
         let Some(cancelled) = &self.cancelled else { return Ok(()) };
-        if cancelled.is_reached() {
+        if cancelled.is_raised() {
             return Err(ExecError::Cancelled);
         }
         if self.since.elapsed() >= QUANTUM {

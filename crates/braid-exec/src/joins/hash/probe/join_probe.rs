@@ -12,15 +12,16 @@ use crate::joins::hash::join_table::Finder;
 use crate::joins::hash::probe::candidates::{Candidates, Pairs};
 use crate::joins::hash::{JoinTable, PairStream};
 use crate::plan::JoinKind;
+use crate::runtime::stop::Stop;
 use crate::values::batch::Origin;
 use crate::values::vector::{NO_ROW, Values};
-use crate::{Batch, ExecError, Vector};
+use crate::{Batch, Vector};
 
 /// A condition on pairs: batches with the probe side's columns, then the build side's; true for each row that counts.
-pub type Residual = Box<dyn FnMut(&mut Batch) -> Result<Vec<bool>, ExecError> + Send>;
+pub type Residual = Box<dyn FnMut(&mut Batch) -> Result<Vec<bool>, Stop> + Send>;
 
 /// Who takes what leaves a join.
-type Emit<'a> = &'a mut dyn FnMut(Batch) -> Result<(), ExecError>;
+type Emit<'a> = &'a mut dyn FnMut(Batch) -> Result<(), Stop>;
 
 /// One worker's probing.
 pub struct JoinProbe {
@@ -51,7 +52,7 @@ impl JoinProbe {
     ///
     /// # Errors
     /// What the residual or `emit` reports, at once.
-    pub fn probe(&mut self, mut batch: Batch, emit: Emit<'_>) -> Result<(), ExecError> {
+    pub fn probe(&mut self, mut batch: Batch, emit: Emit<'_>) -> Result<(), Stop> {
         if batch.row_count() == 0 {
             return Ok(());
         }
@@ -101,7 +102,7 @@ impl JoinProbe {
     }
 
     /// At most one partner each.
-    fn emit_unique(&mut self, mut batch: Batch, emit: Emit<'_>) -> Result<(), ExecError> {
+    fn emit_unique(&mut self, mut batch: Batch, emit: Emit<'_>) -> Result<(), Stop> {
         if self.table.spec.kind.keeps_probe_rows() {
             self.push_build_columns(&mut batch, self.groups.clone());
             return emit(batch);
@@ -117,7 +118,7 @@ impl JoinProbe {
         emit(batch)
     }
 
-    fn emit_pairs(&mut self, batch: Batch, emit: Emit<'_>) -> Result<(), ExecError> {
+    fn emit_pairs(&mut self, batch: Batch, emit: Emit<'_>) -> Result<(), Stop> {
         let lists = self.table.lists.as_ref().expect("keys that repeat have lists");
         let mut candidates = Candidates::of_groups(&self.groups, Some(lists));
         while let Some(pairs) = candidates.next(|place| lists.rows()[place as usize], |_| false, |_| false) {
@@ -131,7 +132,7 @@ impl JoinProbe {
     }
 
     /// Probe rows without partner, beside nulls.
-    fn emit_unpaired(&self, mut batch: Batch, paired: &[bool], emit: Emit<'_>) -> Result<(), ExecError> {
+    fn emit_unpaired(&self, mut batch: Batch, paired: &[bool], emit: Emit<'_>) -> Result<(), Stop> {
         let unpaired: Vec<bool> = paired.iter().map(|paired| !paired).collect();
         retain(&mut batch, &unpaired);
         if batch.row_count() == 0 {
@@ -171,7 +172,7 @@ impl JoinProbe {
     }
 
     /// Semi, anti and mark joins: the batch's rows by what is known of them.
-    fn emit_tested(&self, mut batch: Batch, outcome: &Outcome, emit: Emit<'_>) -> Result<(), ExecError> {
+    fn emit_tested(&self, mut batch: Batch, outcome: &Outcome, emit: Emit<'_>) -> Result<(), Stop> {
         let Outcome { paired, perhaps_paired } = outcome;
         match self.table.spec.kind {
             JoinKind::ProbeSemi => retain(&mut batch, paired),
@@ -188,7 +189,7 @@ impl JoinProbe {
         if batch.row_count() == 0 { Ok(()) } else { emit(batch) }
     }
 
-    fn probe_with_residual(&mut self, batch: Batch, keys: &[Arc<Vector>], emit: Emit<'_>) -> Result<(), ExecError> {
+    fn probe_with_residual(&mut self, batch: Batch, keys: &[Arc<Vector>], emit: Emit<'_>) -> Result<(), Stop> {
         let (table, kind) = (self.table.clone(), self.table.spec.kind);
         let row_count = batch.row_count();
         let mut outcome = Outcome { paired: vec![false; row_count], perhaps_paired: vec![false; row_count] };
@@ -221,7 +222,7 @@ impl JoinProbe {
         row_at: impl Fn(u32) -> u32,
         paired: &mut [bool],
         emit: Emit<'_>,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Stop> {
         let (table, kind) = (self.table.clone(), self.table.spec.kind);
         let settled = |row: u32, paired: &[bool]| kind.tests_probe_rows() && paired[row as usize];
         let unwanted = |row: u32| kind.marks_build_rows() && !kind.makes_pairs() && table.is_marked(row);
@@ -251,7 +252,7 @@ impl JoinProbe {
     }
 
     /// NOT IN with a residual: pairs whose keys compare with a null.
-    fn decide_on_nulls(&mut self, batch: &Batch, key: &Vector, outcome: &mut Outcome) -> Result<(), ExecError> {
+    fn decide_on_nulls(&mut self, batch: &Batch, key: &Vector, outcome: &mut Outcome) -> Result<(), Stop> {
         let table = self.table.clone();
         let Outcome { paired, perhaps_paired } = outcome;
         let open = |valid: bool| {

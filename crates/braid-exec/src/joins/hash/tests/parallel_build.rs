@@ -12,8 +12,9 @@ use crate::joins::hash::build::build_tasks::{BuildTasks, Grain};
 use crate::joins::hash::join_table::Directory;
 use crate::plan::{JoinCondition, Plan};
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::{Enough, Sink};
+use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
+use crate::runtime::stop::{Stop, StopFlag};
 
 pub(super) static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap());
@@ -28,7 +29,7 @@ async fn build(
     spec: &JoinSpec,
     parts: Vec<CollectedRows>,
     grain: Grain,
-    cancelled: &Enough,
+    cancelled: &StopFlag,
 ) -> Result<JoinTable, ExecError> {
     let row_count = parts.iter().map(CollectedRows::row_count).sum();
     JoinTable::build_with(spec.clone(), parts, BuildTasks::new(3, row_count, cancelled, grain)).await
@@ -67,7 +68,7 @@ fn check_same(shape: Shape, probe: &[Numbers], build_numbers: &[Numbers], size: 
     for spec in specs(key_count) {
         let alone = JoinTable::new(spec.clone(), parts(&mut build_batches, part_count, &much())).unwrap();
         let parts = parts(&mut build_batches, part_count, &much());
-        let together = RUNTIME.block_on(build(&spec, parts, FINE, &Enough::default())).unwrap();
+        let together = RUNTIME.block_on(build(&spec, parts, FINE, &StopFlag::default())).unwrap();
         assert_eq!(kind_of(&alone), kind_of(&together), "{shape:?} {spec:?}");
         assert_eq!(alone.null_key_rows, together.null_key_rows);
         let (alone, together) = (Arc::new(alone), Arc::new(together));
@@ -130,10 +131,11 @@ fn all_directories_of_large_sides_are_the_same() {
             let spec = integer_spec(kind, columns.len());
             let mut batches = integer_batches(&columns);
             let alone = Arc::new(JoinTable::new(spec.clone(), parts(&mut batches, 3, &much())).unwrap());
-            let tasks = BuildTasks::new(1, 20_000, &Enough::default(), MEDIUM);
+            let tasks = BuildTasks::new(1, 20_000, &StopFlag::default(), MEDIUM);
             let by_one = JoinTable::build_with(spec.clone(), parts(&mut batches, 3, &much()), tasks);
             let by_one = Arc::new(RUNTIME.block_on(by_one).unwrap());
-            let together = RUNTIME.block_on(build(&spec, parts(&mut batches, 3, &much()), MEDIUM, &Enough::default()));
+            let together =
+                RUNTIME.block_on(build(&spec, parts(&mut batches, 3, &much()), MEDIUM, &StopFlag::default()));
             let together = Arc::new(together.unwrap());
             assert_eq!(kind_of(&alone), kind_of(&together));
             assert!(kind_of(&together).0 == directory || kind == JoinKind::ProbeSemi, "{:?}", kind_of(&together));
@@ -169,13 +171,13 @@ struct Watched {
     budget: Arc<FixedBudget>,
     asked: AtomicUsize,
     cancels_at: usize,
-    cancelled: Enough,
+    cancelled: StopFlag,
 }
 
 impl MemoryBudget for Watched {
     fn try_grow(&self, bytes: usize) -> Result<(), String> {
         if self.asked.fetch_add(1, Ordering::Relaxed) + 1 == self.cancels_at {
-            self.cancelled.reached();
+            self.cancelled.raise();
         }
         self.budget.try_grow(bytes)
     }
@@ -209,7 +211,7 @@ fn where_one_thread_has_memory_enough_so_have_many_and_all_is_given_back() {
             let Ok(parts) = consumed() else { continue };
             let alone = JoinTable::new(spec.clone(), parts).is_ok();
             assert_eq!(budget.used(), 0, "{directory} within {limit}");
-            let together = RUNTIME.block_on(build(&spec, consumed().unwrap(), MEDIUM, &Enough::default()));
+            let together = RUNTIME.block_on(build(&spec, consumed().unwrap(), MEDIUM, &StopFlag::default()));
             match together {
                 Ok(table) => {
                     assert_eq!(table.row_count(), 20_000);
@@ -234,19 +236,19 @@ fn a_cancelled_build_stops_wherever_it_is() {
         let mut batches = integer_batches(&columns);
         let mut cancelled_count = 0;
         for nth in 1.. {
-            let (budget, cancelled) = (FixedBudget::new(ByteSize(1 << 30)), Enough::default());
+            let (budget, cancelled) = (FixedBudget::new(ByteSize(1 << 30)), StopFlag::default());
             let asked = AtomicUsize::new(0);
             let watched = Watched { budget: budget.clone(), asked, cancels_at: nth, cancelled: cancelled.clone() };
             let watched: Arc<dyn MemoryBudget> = Arc::new(watched);
             let collected = parts(&mut batches, 3, &watched);
-            let was_cancelled = cancelled.is_reached();
+            let was_cancelled = cancelled.is_raised();
             match RUNTIME.block_on(build(&spec, collected, MEDIUM, &cancelled)) {
                 Err(ExecError::Cancelled) => cancelled_count += 1,
                 Err(error) => panic!("{error}"),
                 Ok(_) => assert!(!was_cancelled, "{directory} was built although it was cancelled before"),
             }
             assert_eq!(budget.used(), 0, "{directory}");
-            if !cancelled.is_reached() {
+            if !cancelled.is_raised() {
                 break;
             }
         }
@@ -263,7 +265,7 @@ fn a_build_that_is_dropped_gives_its_memory_back() {
         let held: Arc<dyn MemoryBudget> = budget.clone();
         let collected = parts(&mut integer_batches(&columns), 3, &held);
         RUNTIME.block_on(async {
-            let cancelled = Enough::default();
+            let cancelled = StopFlag::default();
             let mut building = Box::pin(build(&spec, collected, MEDIUM, &cancelled));
             for _ in 0..polls {
                 assert!(futures::poll!(building.as_mut()).is_pending());
@@ -282,7 +284,7 @@ fn a_build_that_is_dropped_gives_its_memory_back() {
 struct Count(usize);
 
 impl Sink for Count {
-    fn consume(&mut self, batch: Batch) -> Result<(), ExecError> {
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
         self.0 += batch.row_count();
         Ok(())
     }
@@ -304,13 +306,13 @@ fn an_executor_s_workers_build_large_sides_until_it_is_cancelled() {
         null_aware: false,
     };
     let (build, probe) = (side((0..build_rows).map(|key| key << 20).collect()), side(vec![7, 3 << 20, 3 << 20]));
-    let plan = Plan::Join { build: build.into(), probe: probe.into(), condition };
+    let plan = Plan::join(build, probe, condition);
     let budget = FixedBudget::new(ByteSize(1 << 26));
     let executor = Executor::new(3, budget.clone());
     let found = RUNTIME.block_on(executor.run(&plan, Count::default)).unwrap();
     assert_eq!(found.iter().map(|count| count.0).sum::<usize>(), 2);
     assert_eq!(budget.used(), 0);
-    executor.cancellation().reached();
+    executor.cancellation().raise();
     assert!(matches!(RUNTIME.block_on(executor.run(&plan, Count::default)), Err(ExecError::Cancelled)));
     assert_eq!(budget.used(), 0);
 }

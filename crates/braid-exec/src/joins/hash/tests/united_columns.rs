@@ -6,7 +6,7 @@ use crate::MemoryBudget;
 use crate::joins::hash::build::build_tasks::BuildTasks;
 use crate::joins::hash::build::united_columns::unite;
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::Enough;
+use crate::runtime::stop::StopFlag;
 
 /// A worker's column in one of the forms that a kind may have, nulls among them.
 fn forms() -> Vec<Vec<Vector>> {
@@ -56,7 +56,7 @@ fn columns_become_one_whatever_their_forms() {
                 part
             };
             let parts = vectors.iter().map(part).collect();
-            let mut tasks = BuildTasks::new(3, expected.len(), &Enough::default(), FINE);
+            let mut tasks = BuildTasks::new(3, expected.len(), &StopFlag::default(), FINE);
             let united = RUNTIME.block_on(unite(1, parts, &mut tasks)).unwrap();
             assert_eq!(united.row_count, expected.len());
             let column = &united.columns[0];
