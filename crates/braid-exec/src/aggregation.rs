@@ -35,13 +35,14 @@ pub use merging::merge::Aggregation;
 pub(crate) use merging::spilled_groups::{LeavingGroups, ReadGroups, SpilledGroups};
 
 use generations::Generations;
-use groups::group_table::{GroupTable, Thresholds};
+use groups::group_table::GroupTable;
 use merging::merge::{Accumulated, MetGroups};
 use merging::set_refinement::Refinements;
 use states::aggregate_plan::{AggregatePlan, InputPlan};
 
 use crate::keys::key_hashes::KeyHasher;
 use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind, SetColumn};
+use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};
 
@@ -57,7 +58,7 @@ pub struct AggregationWorker {
     /// Key columns; last the set, when many queries share the groups.
     keys: Vec<usize>,
     plan: AggregatePlan,
-    thresholds: Thresholds,
+    tuning: AggregationTuning,
     sets: Option<Arc<SetStore>>,
     key_count: usize,
     budget: Arc<dyn MemoryBudget>,
@@ -75,40 +76,40 @@ pub struct AggregationWorker {
 impl AggregationWorker {
     /// No rows yet.
     pub fn new(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self::with_thresholds(&spec, None, budget, Thresholds::default())
+        Self::with_tuning(&spec, None, budget, AggregationTuning::default())
     }
 
     /// No rows yet. Each row counts for the queries of its set.
     pub fn shared(spec: Arc<AggregationSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self::with_thresholds(&spec, Some(sets), budget, Thresholds::default())
+        Self::with_tuning(&spec, Some(sets), budget, AggregationTuning::default())
     }
 
-    fn with_thresholds(
+    pub(crate) fn with_tuning(
         spec: &AggregationSpec,
         sets: Option<SetColumn>,
         budget: Arc<dyn MemoryBudget>,
-        thresholds: Thresholds,
+        tuning: AggregationTuning,
     ) -> Self {
-        let plan = AggregatePlan::new(spec);
+        let plan = AggregatePlan::new(spec, tuning);
         let mut keys = spec.keys.clone();
         keys.extend(sets.as_ref().map(|sets| sets.column));
         let key_count = spec.keys.len();
         let sets = sets.map(|sets| sets.store);
-        let table = GroupTable::with_sets(keys.len(), sets.is_some(), thresholds);
+        let table = GroupTable::with_sets(keys.len(), sets.is_some(), tuning);
         let is_scattered = false;
         let generation_memory = Reservation::new(budget.clone(), OPERATOR);
-        let groups = MetGroups::new(table, key_count, is_scattered, &plan, thresholds, budget.clone());
+        let groups = MetGroups::new(table, key_count, is_scattered, &plan, tuning, budget.clone());
         Self {
             keys,
             plan,
-            thresholds,
+            tuning,
             sets,
             key_count,
             budget,
             is_scattered,
             groups,
             ended: Vec::new(),
-            generations: Generations::new(thresholds.generation_groups),
+            generations: Generations::new(tuning.generation_groups),
             generation_memory,
             row_groups: Vec::new(),
         }
@@ -117,7 +118,7 @@ impl AggregationWorker {
     /// Lets groups leave memory for a file when they take about so many bytes: see [`Self::leave`]. Before the first row.
     pub(crate) fn let_leave(&mut self, bytes: usize) {
         // Otherwise the slots alone would be too many, again and again.
-        self.thresholds.direct_slots = self.thresholds.direct_slots.min(bytes / DIRECT_SLOT_SHARE);
+        self.tuning.direct_slots = self.tuning.direct_slots.min(bytes / DIRECT_SLOT_SHARE);
         self.groups = self.without_groups();
         self.groups.may_leave = true;
     }
@@ -135,10 +136,10 @@ impl AggregationWorker {
 
     fn no_groups(&self, is_hashed: bool) -> MetGroups {
         let table = match is_hashed {
-            true => GroupTable::hashed(self.keys.len(), self.thresholds),
-            false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.thresholds),
+            true => GroupTable::hashed(self.keys.len(), self.tuning),
+            false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.tuning),
         };
-        MetGroups::new(table, self.key_count, is_hashed, &self.plan, self.thresholds, self.budget.clone())
+        MetGroups::new(table, self.key_count, is_hashed, &self.plan, self.tuning, self.budget.clone())
     }
 
     /// Whether groups may become too many, or the distinct values of the only one.
@@ -183,7 +184,7 @@ impl AggregationWorker {
         groups.may_leave = true;
         let mut all = std::mem::take(&mut self.ended);
         all.push(std::mem::replace(&mut self.groups, groups));
-        self.generations = Generations::new(self.thresholds.generation_groups);
+        self.generations = Generations::new(self.tuning.generation_groups);
         self.generation_memory = Reservation::new(self.budget.clone(), OPERATOR);
         LeavingGroups::new(all)
     }
@@ -243,8 +244,8 @@ impl AggregationWorker {
         Ok(())
     }
 
-    fn thresholds(&self) -> Thresholds {
-        self.thresholds
+    fn tuning(&self) -> AggregationTuning {
+        self.tuning
     }
 
     /// For what the worker's groups are merged with, if many queries share them.

@@ -36,8 +36,9 @@ use crate::runtime::pipeline::{Pipeline, Sink, Source};
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
 use crate::runtime::stop::{Stop, StopFlag};
-use crate::sorting::{RUN_ROWS, RunSink, SortWorker, SortedRuns, SortedSource, Spilling};
+use crate::sorting::{RunSink, SortWorker, SortedRuns, SortedSource, Spilling};
 use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
+use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
 use exchange::Exchanges;
 use reordering::Reorderings;
@@ -53,6 +54,7 @@ pub struct Executor {
     cancelled: StopFlag,
     exchanges: Exchanges,
     reorderings: Reorderings,
+    tuning: Tuning,
 }
 
 impl fmt::Debug for Executor {
@@ -92,6 +94,7 @@ impl Executor {
             cancelled: StopFlag::default(),
             exchanges: Exchanges::default(),
             reorderings: Reorderings::default(),
+            tuning: Tuning::default(),
         }
     }
 
@@ -99,6 +102,13 @@ impl Executor {
     #[must_use]
     pub fn with_spill_space(mut self, space: Arc<SpillSpace>) -> Self {
         self.spill = Some(QuerySpill::new(space, self.budget.clone()));
+        self
+    }
+
+    /// The same with other thresholds.
+    #[must_use]
+    pub fn with_tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
         self
     }
 
@@ -201,8 +211,8 @@ impl Executor {
         // A group that is of no use need not be made of any row.
         let mut below = wanted.of_input(read, |column| spec.keys.get(column).copied());
         below.may_begin_anew = true;
-        let (of_worker, budget) = (spec.clone(), self.budget.clone());
-        let make_worker = Arc::new(move || AggregationWorker::new(of_worker.clone(), budget.clone()));
+        let (of_worker, budget, tuning) = (spec.clone(), self.budget.clone(), self.tuning.aggregation);
+        let make_worker = Arc::new(move || AggregationWorker::with_tuning(&of_worker, None, budget.clone(), tuning));
         let groups = loop {
             let made = async { self.groups(self.rows(input, below.clone()).await?, spec, make_worker.clone()).await };
             match made.await {
@@ -215,11 +225,13 @@ impl Executor {
 
     async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, Stop> {
         let sorted = self.sort_input(input, spec, wanted).await?;
-        if sorted.spec.limit.is_none_or(|limit| limit > RUN_ROWS) {
+        if sorted.spec.limit.is_none_or(|limit| limit > self.tuning.sorting.run_rows) {
             return self.sort_in_runs(sorted, input.column_count()).await;
         }
         let SortInput { rows, kept, spec } = sorted;
-        let workers = self.drain(rows, || SortWorker::new(spec.clone(), self.budget.clone())).await?;
+        let workers = self
+            .drain(rows, || SortWorker::with_tuning(spec.clone(), self.budget.clone(), self.tuning.sorting))
+            .await?;
         Ok(self.of_sorted(SortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
     }
 
@@ -228,7 +240,7 @@ impl Executor {
         let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
         let sink = || {
             let spilling = memory.as_ref().map(|(spill, memory)| Spilling::new((*spill).clone(), memory));
-            RunSink::new(spec.clone(), self.budget.clone(), spilling)
+            RunSink::new(spec.clone(), self.budget.clone(), spilling, self.tuning.sorting)
         };
         let runs = SortedRuns::of_workers(self.drain(rows, sink).await?).await?;
         let source: Arc<dyn Source> = match runs.into_only_run() {
@@ -321,7 +333,10 @@ impl Executor {
         let below = wanted.of_input(read, |column| spec.keys.get(column).copied());
         let rows = self.rows(input, below).await?;
         let (of_worker, sets, budget) = (spec.clone(), sets.clone(), self.budget.clone());
-        let make_worker = Arc::new(move || AggregationWorker::shared(of_worker.clone(), sets.clone(), budget.clone()));
+        let tuning = self.tuning.aggregation;
+        let make_worker =
+            move || AggregationWorker::with_tuning(&of_worker, Some(sets.clone()), budget.clone(), tuning);
+        let make_worker = Arc::new(make_worker);
         let groups = self.groups(rows, spec, make_worker).await?;
         Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len() + 1, &wanted))
     }

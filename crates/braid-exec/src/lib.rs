@@ -5,7 +5,7 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`exec_error`], [`memory`] | why a query failed; the memory that it may hold |
+//! | [`exec_error`], [`memory`], [`tuning`] | why a query failed; the memory that it may hold; the thresholds of operators |
 //! | [`values`] | columns as vectors, and batches of them |
 //! | [`keys`] | keys of joins and groups: hashes, addresses, filters |
 //! | [`expression`] | what is computed on rows |
@@ -36,6 +36,7 @@ pub mod scan;
 pub mod sharing;
 pub mod sorting;
 pub mod spill;
+pub mod tuning;
 pub mod values;
 
 pub use exec_error::ExecError;

@@ -17,7 +17,7 @@ mod sorted_source;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use braid_base::{ByteSize, VECTOR_ROWS};
+use braid_base::ByteSize;
 use braid_storage::scalar::compare_floats;
 
 use crate::exec_error::MemoryExceeded;
@@ -26,15 +26,13 @@ use crate::plan::{SortKey, SortSpec};
 use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
 use crate::runtime::stop::Stop;
+use crate::tuning::SortTuning;
 use crate::values::vector::Values;
 use crate::{Batch, ExecError, MemoryBudget, Vector};
 use key_prefixes::prefixes;
 
-pub(crate) use runs::{RUN_ROWS, RunSink, Spilling};
+pub(crate) use runs::{RunSink, Spilling};
 pub(crate) use sorted_source::{SortedRuns, SortedSource};
-
-/// Fewer rows are not worth cutting. Tests have few rows.
-const CUT_ROWS_MIN: usize = if cfg!(test) { 16 } else { 8 * VECTOR_ROWS };
 
 /// One worker's rows.
 pub struct SortWorker {
@@ -42,6 +40,7 @@ pub struct SortWorker {
     rows: SortRows,
     /// The last of the first rows so far, as many as are wanted; later rows must come before it.
     last_wanted: Option<usize>,
+    tuning: SortTuning,
 }
 
 /// Rows that are collected to be sorted, with their memory.
@@ -54,7 +53,11 @@ pub(crate) struct SortRows {
 impl SortWorker {
     /// No rows yet.
     pub fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
-        Self { spec, rows: SortRows::new(budget), last_wanted: None }
+        Self::with_tuning(spec, budget, SortTuning::default())
+    }
+
+    pub(crate) fn with_tuning(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>, tuning: SortTuning) -> Self {
+        Self { spec, rows: SortRows::new(budget), last_wanted: None, tuning }
     }
 
     /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows. They hold
@@ -90,15 +93,15 @@ impl Sink for SortWorker {
         }
         self.rows.collect(batch)?;
         match self.spec.limit {
-            Some(limit) if self.rows.row_count >= cut_rows(limit) => Ok(self.sort()?),
+            Some(limit) if self.rows.row_count >= cut_rows(limit, self.tuning) => Ok(self.sort()?),
             _ => Ok(()),
         }
     }
 }
 
 /// So many rows are collected before those beyond the first `wanted` are dropped.
-pub(crate) fn cut_rows(wanted: usize) -> usize {
-    wanted.saturating_mul(4).max(CUT_ROWS_MIN)
+pub(crate) fn cut_rows(wanted: usize, tuning: SortTuning) -> usize {
+    wanted.saturating_mul(4).max(tuning.cut_rows_min)
 }
 
 impl SortRows {

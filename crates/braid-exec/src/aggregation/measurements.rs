@@ -85,7 +85,8 @@ fn measure_with_sets(
     let mut bytes = 0;
     for _ in 0..3 {
         let budget = FixedBudget::new(ByteSize(8 << 30));
-        let worker = || AggregationWorker::with_thresholds(&spec, sets.clone(), budget.clone(), Thresholds::default());
+        let worker =
+            || AggregationWorker::with_tuning(&spec, sets.clone(), budget.clone(), AggregationTuning::default());
         let mut workers: Vec<AggregationWorker> = (0..worker_count).map(|_| worker()).collect();
         let begin = processor_time_ns();
         for at in 0..batch_count {

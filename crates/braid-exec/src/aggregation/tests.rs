@@ -220,12 +220,13 @@ fn call(random: &mut SeededRandom) -> AggregateCall {
     AggregateCall { function, argument, distinct, filter: random.chance(1, 4).then_some(FILTER) }
 }
 
-fn thresholds(random: &mut SeededRandom) -> Thresholds {
-    Thresholds {
+fn tuning(random: &mut SeededRandom) -> AggregationTuning {
+    AggregationTuning {
         dense_index_bits: random.below(17) as u32,
         direct_slots: 1 << random.below(22),
         groups_per_partition: 1 << random.below(12),
         generation_groups: 1 << random.below(12),
+        ..crate::tuning::Tuning::small().aggregation
     }
 }
 
@@ -234,10 +235,10 @@ fn run(
     sets: Option<SetColumn>,
     batches: Vec<Batch>,
     worker_count: usize,
-    thresholds: Thresholds,
+    tuning: AggregationTuning,
 ) -> Vec<Row> {
     let budget = FixedBudget::new(ByteSize(1 << 30));
-    let worker = || AggregationWorker::with_thresholds(spec, sets.clone(), budget.clone(), thresholds);
+    let worker = || AggregationWorker::with_tuning(spec, sets.clone(), budget.clone(), tuning);
     let mut workers: Vec<AggregationWorker> = (0..worker_count).map(|_| worker()).collect();
     for (at, mut batch) in batches.into_iter().enumerate() {
         workers[at % worker_count].consume(&mut batch).unwrap();
@@ -289,9 +290,9 @@ fn check(seed: u64, row_count: usize, key_count: usize, aggregate_count: usize, 
         batches.push(batch(rows, &mut random));
         rest = after;
     }
-    let thresholds = thresholds(&mut random);
-    let found = run(&spec, None, batches, worker_count, thresholds);
-    assert_eq!(sorted(&found), sorted(&expected(&spec, &rows)), "{spec:?} {thresholds:?}");
+    let tuning = tuning(&mut random);
+    let found = run(&spec, None, batches, worker_count, tuning);
+    assert_eq!(sorted(&found), sorted(&expected(&spec, &rows)), "{spec:?} {tuning:?}");
 }
 
 proptest! {

@@ -50,7 +50,7 @@ impl Executor {
         let is_filtered = |filter: &RowFilter| filter.columns.iter().all(|column| probe_columns.contains(column));
         let mut shape = SideShape::of(probe);
         shape.is_narrowed |= wanted.filters.iter().any(is_filtered);
-        match SideChoice::of(SideShape::of(build), shape) {
+        match SideChoice::of(SideShape::of(build), shape, &self.tuning.joins) {
             SideChoice::Exchanged => {
                 let rows = self.planned_join(sides.exchanged(&exchanged), &exchanged.wanted(&wanted)).await?;
                 Ok(self.exchanged_rows(rows, &exchanged))
@@ -80,7 +80,7 @@ impl Executor {
         wanted: &Wanted,
         trial: Trial,
     ) -> Result<Rows, Stop> {
-        let join = sides.join(wanted);
+        let join = sides.join(wanted, self.tuning.joins);
         // They may become a probe side, whose rows are passed on: only whoever takes those knows if it can begin anew.
         let of_build = Wanted { may_begin_anew: wanted.may_begin_anew, ..join.of_build(wanted) };
         let rows = self.rows(sides.build, of_build).await?;
@@ -112,7 +112,7 @@ impl Executor {
         rows_max: u64,
     ) -> Result<Option<(Build, Arc<Join>)>, Stop> {
         let wanted = exchanged.wanted(wanted);
-        let join = sides.exchanged(exchanged).join(&wanted);
+        let join = sides.exchanged(exchanged).join(&wanted, self.tuning.joins);
         let rows = self.rows(sides.probe, join.of_build(&wanted)).await?;
         let build = self.collect_up_to(rows, rows_max, &join).await?;
         if build.is_none() {
@@ -149,7 +149,7 @@ impl Executor {
     /// Collects rows as a build side; `None` when there are more than so many.
     async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, Stop> {
         let too_many = StopFlag::default();
-        rows.count(Tally::new(max, too_many.clone()));
+        rows.count(Tally::new(max, self.tuning.joins.reported_rows, too_many.clone()));
         self.collect_unless(&too_many, rows, &join.layout.build_columns, join, 0).await
     }
 }

@@ -25,6 +25,7 @@ use crate::runtime::stop::{Stop, StopFlag};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
+use crate::tuning::JoinTuning;
 
 /// The plans of a join's sides, and how they are joined.
 #[derive(Clone, Copy)]
@@ -87,7 +88,7 @@ enum ProbeRows {
 impl Executor {
     /// A join with the side built that the plan says.
     pub(super) async fn planned_join(&self, sides: Sides<'_>, wanted: &Wanted) -> Result<Rows, Stop> {
-        let join = sides.join(wanted);
+        let join = sides.join(wanted, self.tuning.joins);
         let rows = self.rows(sides.build, join.of_build(wanted)).await?;
         let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
         self.probe_side(sides, build, join, wanted).await
@@ -172,7 +173,9 @@ impl Executor {
         let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
         // Rows from temporary files have come through the filter of the first division.
         let notes_keys = level == 0 && spec.kind.drops_probe_rows();
-        let build = SpillableBuild::new(spill.clone(), self.worker_count, keys, level, columns.len(), notes_keys);
+        let (worker_count, piece_rows) = (self.worker_count, self.tuning.joins.piece_rows);
+        let build =
+            SpillableBuild::new(spill.clone(), worker_count, keys, level, columns.len(), notes_keys, piece_rows);
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
         if too_much.is_raised() {
             return Ok(None);
@@ -214,7 +217,9 @@ impl Executor {
             }
         };
         match join.watched.filter(|_| partitions.is_empty()) {
-            Some(node) => rows.push_watched(operator, layout.column_count(), table.row_count() as u64, node),
+            Some(node) => {
+                rows.push_watched(operator, layout.column_count(), table.row_count() as u64, node, self.tuning.joins)
+            }
             None => rows.push(operator, layout.column_count()),
         }
         rows.in_order &= join.spec.kind.columns().probe && partitions.is_empty();
@@ -293,7 +298,7 @@ impl Build {
 
 impl Sides<'_> {
     /// The join of which these columns are wanted.
-    pub(super) fn join(self, wanted: &Wanted) -> Arc<Join> {
+    pub(super) fn join(self, wanted: &Wanted, tuning: JoinTuning) -> Arc<Join> {
         let Self { build, probe, condition, watched } = self;
         let layout = JoinLayout::new(condition, probe.column_count(), build.column_count(), &wanted.columns);
         let spec = JoinSpec {
@@ -304,6 +309,7 @@ impl Sides<'_> {
             null_aware: condition.null_aware,
             has_residual: condition.residual.is_some(),
             build_column_count: layout.build_columns.len(),
+            tuning,
         };
         Arc::new(Join {
             spec,

@@ -28,7 +28,7 @@ impl Executor {
         if layout.kind.keeps_probe_rows() {
             of_build = of_build.where_missing_is_null();
         }
-        let table = self.build(build, &layout.build_columns, layout.table_spec(), of_build).await?;
+        let table = self.build(build, &layout.build_columns, layout.table_spec(self.tuning.joins), of_build).await?;
         let reservation = Reservation::new(self.budget.clone(), "shared hash join");
         let store = sets.store.clone();
         let shared = SharedTable::build(table.clone(), layout.clone(), store, reservation, &self.cancelled).await?;

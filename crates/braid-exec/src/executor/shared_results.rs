@@ -85,7 +85,7 @@ impl Executor {
         let SortInput { rows, kept, spec } = sorted;
         let column = place_among(&kept, sets.column).expect("sets are read");
         let sets = SetColumn { column, store: sets.store.clone() };
-        let make = || SharedSortWorker::new(spec.clone(), sets.clone(), self.budget.clone());
+        let make = || SharedSortWorker::new(spec.clone(), sets.clone(), self.budget.clone(), self.tuning.sorting);
         let workers = self.drain(rows, make).await?;
         Ok(self.of_sorted(SharedSortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
     }

@@ -8,16 +8,7 @@ use crate::Batch;
 use crate::plan::NodeId;
 use crate::runtime::pipeline::{Next, Operator, OperatorFactory};
 use crate::runtime::stop::{Stop, StopFlag};
-
-/// Keys that are unique on one side make no more pairs than the other side has rows. So many times as many, and they are
-/// not.
-const MANY: u64 = if cfg!(test) { 1 } else { 4 };
-
-/// Fewer pairs do not matter.
-const PAIRS_MIN: u64 = if cfg!(test) { 4 } else { 512 << 10 };
-
-/// A worker tells the others of so many rows at a time.
-const TOLD_ROWS: u64 = if cfg!(test) { 1 } else { 8 << 10 };
+use crate::tuning::JoinTuning;
 
 /// Stops all workers behind a number of rows, or a few more.
 #[derive(Clone)]
@@ -25,6 +16,8 @@ pub(super) struct Tally {
     all: Arc<AtomicU64>,
     own: u64,
     max: u64,
+    /// A worker reports this many rows at a time.
+    reported_rows: u64,
     too_many: StopFlag,
 }
 
@@ -34,6 +27,7 @@ struct JoinedRows {
     build_rows: u64,
     probe_rows: AtomicU64,
     pairs: AtomicU64,
+    tuning: JoinTuning,
 }
 
 /// Counts what goes into a join.
@@ -52,15 +46,15 @@ struct PairTally {
 
 impl Tally {
     /// Beyond `max`, `too_many` is reached.
-    pub(super) fn new(max: u64, too_many: StopFlag) -> Self {
-        Self { all: Arc::default(), own: 0, max, too_many }
+    pub(super) fn new(max: u64, reported_rows: u64, too_many: StopFlag) -> Self {
+        Self { all: Arc::default(), own: 0, max, reported_rows, too_many }
     }
 }
 
 impl Operator for Tally {
     fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         self.own += batch.row_count() as u64;
-        if self.own >= TOLD_ROWS {
+        if self.own >= self.reported_rows {
             let told = std::mem::take(&mut self.own);
             if self.all.fetch_add(told, Ordering::Relaxed) + told > self.max {
                 self.too_many.raise();
@@ -76,7 +70,7 @@ impl JoinedRows {
     /// probe rows up to then; if the probe side's are, no more than build rows.
     fn are_too_many(&self, pairs: u64) -> bool {
         let probe_rows = self.probe_rows.load(Ordering::Relaxed);
-        pairs > PAIRS_MIN && pairs / MANY > probe_rows.max(self.build_rows)
+        pairs > self.tuning.pairs_min && pairs / self.tuning.many_pairs > probe_rows.max(self.build_rows)
     }
 }
 
@@ -90,7 +84,7 @@ impl Operator for ProbeTally {
 impl Operator for PairTally {
     fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         self.own += batch.row_count() as u64;
-        if self.own >= TOLD_ROWS {
+        if self.own >= self.joined.tuning.reported_rows {
             let told = std::mem::take(&mut self.own);
             if self.joined.are_too_many(self.joined.pairs.fetch_add(told, Ordering::Relaxed) + told) {
                 self.too_many.raise();
@@ -110,8 +104,16 @@ impl Rows {
     }
 
     /// Adds a join's probe operator. When it makes too many pairs with so many build rows, what drains these rows begins anew.
-    pub(super) fn push_watched(&mut self, probe: OperatorFactory, column_count: usize, build_rows: u64, join: NodeId) {
-        let joined = Arc::new(JoinedRows { build_rows, probe_rows: AtomicU64::new(0), pairs: AtomicU64::new(0) });
+    pub(super) fn push_watched(
+        &mut self,
+        probe: OperatorFactory,
+        column_count: usize,
+        build_rows: u64,
+        join: NodeId,
+        tuning: JoinTuning,
+    ) {
+        let joined =
+            Arc::new(JoinedRows { build_rows, probe_rows: AtomicU64::new(0), pairs: AtomicU64::new(0), tuning });
         self.push_operator(ProbeTally(joined.clone()));
         self.push(probe, column_count);
         let too_many = StopFlag::default();
@@ -135,11 +137,12 @@ mod tests {
 
     #[test]
     fn unique_keys_on_either_side_never_make_too_many_pairs() {
-        let joined = JoinedRows { build_rows: 1000, probe_rows: AtomicU64::new(10), pairs: AtomicU64::new(0) };
+        let tuning = JoinTuning::default();
+        let joined = JoinedRows { build_rows: 1000, probe_rows: AtomicU64::new(10), pairs: AtomicU64::new(0), tuning };
         assert!(!joined.are_too_many(1000));
-        assert!(joined.are_too_many((MANY * 1001).max(PAIRS_MIN + 1)));
+        assert!(joined.are_too_many((tuning.many_pairs * 1001).max(tuning.pairs_min + 1)));
         joined.probe_rows.fetch_add(1 << 20, Ordering::Relaxed);
         assert!(!joined.are_too_many(1 << 20));
-        assert!(joined.are_too_many((1 + MANY) << 20));
+        assert!(joined.are_too_many((1 + tuning.many_pairs) << 20));
     }
 }

@@ -23,6 +23,7 @@ use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
 use crate::runtime::stop::Stop;
 use crate::spill::SpillSettings;
+use crate::tuning::Tuning;
 use crate::{Batch, FixedBudget};
 use definition::{Answer, Definition, NoAnswer, Order};
 use memory_tables::{Table, canonical, compare_rows};
@@ -83,8 +84,18 @@ impl Drop for Case {
     }
 }
 
+/// Runs a plan with thresholds that few rows pass.
 async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Result<Vec<Row>, ExecError> {
-    let executor = Executor::new(worker_count, budget.clone());
+    run_tuned(plan, worker_count, budget, Tuning::small()).await
+}
+
+async fn run_tuned(
+    plan: &Plan,
+    worker_count: usize,
+    budget: &Arc<FixedBudget>,
+    tuning: Tuning,
+) -> Result<Vec<Row>, ExecError> {
+    let executor = Executor::new(worker_count, budget.clone()).with_tuning(tuning);
     let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
     let sinks = run.await.expect("it ends")?;
     EXCHANGED.fetch_add(executor.exchanged_join_count(), Ordering::Relaxed);
@@ -135,9 +146,9 @@ async fn check(mut case: Case) -> bool {
     if let Err(NoAnswer::Undefined) = expected {
         return false;
     }
-    for worker_count in [1, 3] {
+    for (worker_count, tuning) in [(1, Tuning::small()), (3, Tuning::small()), (2, Tuning::default())] {
         let budget = FixedBudget::new(PLENTY);
-        match (run(&case.plan, worker_count, &budget).await, &expected) {
+        match (run_tuned(&case.plan, worker_count, &budget, tuning).await, &expected) {
             (Ok(found), Ok(expected)) => assert_answers(found, expected),
             (Err(ExecError::SeveralRows), Err(NoAnswer::SeveralRows)) => {}
             (found, expected) => panic!("found {found:?}, wanted {expected:?}"),
@@ -225,7 +236,7 @@ async fn what_is_dropped_in_the_middle_gives_everything_back() {
         let (budget, worker_count) = (FixedBudget::new(PLENTY), 1 + case.random.below(3) as usize);
         let settings = SpillSettings { block_bytes: 256, operator_bytes_max: 512, operator_bytes_min: 0 };
         let space = spill_space(settings);
-        let mut executor = Executor::new(worker_count, budget.clone());
+        let mut executor = Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small());
         if case.random.chance(1, 2) {
             executor = executor.with_spill_space(space.clone());
         }

@@ -36,6 +36,7 @@ pub(crate) use probe::pair_stream::PairStream;
 pub use probe::unmatched_rows::UnmatchedRows;
 
 use crate::plan::JoinKind;
+use crate::tuning::JoinTuning;
 
 /// A join.
 #[derive(Clone, Debug)]
@@ -54,6 +55,8 @@ pub struct JoinSpec {
     pub null_aware: bool,
     /// Whether pairs count only if one more condition is true; each [`JoinProbe`] brings it.
     pub has_residual: bool,
+    /// Thresholds.
+    pub tuning: JoinTuning,
     /// Columns of the build side's batches.
     pub build_column_count: usize,
 }

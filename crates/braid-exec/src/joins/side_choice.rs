@@ -13,15 +13,7 @@
 //! So a planner that is right about which side is small loses little, and one that is wrong as well.
 
 use crate::plan::{JoinCondition, JoinKind, SideShape};
-
-/// A side of so many rows at most may be built whatever it is for: that takes about a millisecond.
-const SMALL_ROWS: u64 = if cfg!(test) { 4 } else { 64 << 10 };
-
-/// By how many times a table must be larger than the probe side for the sides to be exchanged at once.
-const FAR_LARGER: u64 = if cfg!(test) { 2 } else { 4 };
-
-/// Rows up to which sides are collected to see which of them ends.
-const TRIAL_ROWS: u64 = if cfg!(test) { 6 } else { 256 << 10 };
+use crate::tuning::JoinTuning;
 
 /// Which side is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,28 +31,28 @@ pub(crate) enum SideChoice {
 
 impl SideChoice {
     /// The choice for a join whose sides can be exchanged.
-    pub(crate) fn of(build: SideShape, probe: SideShape) -> Self {
+    pub(crate) fn of(build: SideShape, probe: SideShape, tuning: &JoinTuning) -> Self {
         let (Some(build_max), Some(probe_max)) = (build.table_rows_max, probe.table_rows_max) else {
             return Self::Planned;
         };
         if probe.is_ordered {
             return Self::Planned;
         }
-        let is_far_smaller = probe_max.saturating_mul(FAR_LARGER) <= build_max;
+        let is_far_smaller = probe_max.saturating_mul(tuning.far_larger) <= build_max;
         let (build_rows_max, probe_rows_max) = if probe.is_chain {
             // A table that drops rows itself may be small for that.
             let may_be_small = build.is_chain && build.is_narrowed;
-            if is_far_smaller && (probe_max <= SMALL_ROWS || probe.is_narrowed && !may_be_small) {
+            if is_far_smaller && (probe_max <= tuning.small_side_rows || probe.is_narrowed && !may_be_small) {
                 return Self::Exchanged;
             }
-            (probe_max.max(SMALL_ROWS), None)
+            (probe_max.max(tuning.small_side_rows), None)
         } else {
             let drops_more = probe_max <= build_max && probe.is_narrowed && !build.is_narrowed;
             if is_far_smaller || drops_more {
-                return Self::ExchangedIfSmall { probe_rows_max: TRIAL_ROWS };
+                return Self::ExchangedIfSmall { probe_rows_max: tuning.trial_rows };
             }
             // Where the larger tables are in the probe side, that side is what the plan should not collect.
-            let rows = if build_max < probe_max { probe_max.max(TRIAL_ROWS) } else { TRIAL_ROWS };
+            let rows = if build_max < probe_max { probe_max.max(tuning.trial_rows) } else { tuning.trial_rows };
             (rows, Some(rows))
         };
         let cannot_be_more = build.is_chain && build_max <= build_rows_max;
@@ -115,6 +107,9 @@ impl ExchangedJoin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuning::Tuning;
+
+    static TUNING: std::sync::LazyLock<JoinTuning> = std::sync::LazyLock::new(|| Tuning::default().joins);
 
     fn chain(rows: u64) -> SideShape {
         SideShape { table_rows_max: Some(rows), is_chain: true, is_narrowed: false, is_ordered: false }
@@ -130,43 +125,50 @@ mod tests {
 
     #[test]
     fn what_is_surely_smaller_is_built_without_further_ado() {
-        assert_eq!(SideChoice::of(chain(100), chain(100)), SideChoice::Planned);
-        assert_eq!(SideChoice::of(chain(100), chain(1_000_000)), SideChoice::Planned);
-        assert_eq!(SideChoice::of(chain(100), joined(1_000_000)), SideChoice::Planned);
+        assert_eq!(SideChoice::of(chain(100), chain(100), &TUNING), SideChoice::Planned);
+        assert_eq!(SideChoice::of(chain(100), chain(1_000_000), &TUNING), SideChoice::Planned);
+        assert_eq!(SideChoice::of(chain(100), joined(1_000_000), &TUNING), SideChoice::Planned);
     }
 
     #[test]
     fn a_small_or_narrowed_table_is_built_in_place_of_a_far_larger_one() {
-        for build in [joined(FAR_LARGER * 1000), chain(FAR_LARGER * 1000), narrowed(joined(FAR_LARGER * 1000))] {
-            assert_eq!(SideChoice::of(build, narrowed(chain(1000))), SideChoice::Exchanged);
+        for build in [
+            joined(TUNING.far_larger * 1000),
+            chain(TUNING.far_larger * 1000),
+            narrowed(joined(TUNING.far_larger * 1000)),
+        ] {
+            assert_eq!(SideChoice::of(build, narrowed(chain(1000)), &TUNING), SideChoice::Exchanged);
         }
-        assert_eq!(SideChoice::of(narrowed(chain(1 << 30)), chain(SMALL_ROWS)), SideChoice::Exchanged);
+        assert_eq!(
+            SideChoice::of(narrowed(chain(1 << 30)), chain(TUNING.small_side_rows), &TUNING),
+            SideChoice::Exchanged
+        );
         // All rows of a larger table are tried first, those of a table that is not far smaller, and what may be small.
-        let tried = SideChoice::Tried { build_rows_max: SMALL_ROWS + 1, probe_rows_max: None };
-        assert_eq!(SideChoice::of(chain(1 << 30), chain(SMALL_ROWS + 1)), tried);
-        let large = FAR_LARGER * (SMALL_ROWS + 1);
-        assert_eq!(SideChoice::of(chain(large - 1), narrowed(chain(SMALL_ROWS + 1))), tried);
-        assert_eq!(SideChoice::of(narrowed(chain(large)), narrowed(chain(SMALL_ROWS + 1))), tried);
+        let tried = SideChoice::Tried { build_rows_max: TUNING.small_side_rows + 1, probe_rows_max: None };
+        assert_eq!(SideChoice::of(chain(1 << 30), chain(TUNING.small_side_rows + 1), &TUNING), tried);
+        let large = TUNING.far_larger * (TUNING.small_side_rows + 1);
+        assert_eq!(SideChoice::of(chain(large - 1), narrowed(chain(TUNING.small_side_rows + 1)), &TUNING), tried);
+        assert_eq!(SideChoice::of(narrowed(chain(large)), narrowed(chain(TUNING.small_side_rows + 1)), &TUNING), tried);
     }
 
     #[test]
     fn the_side_that_drops_rows_or_reads_far_smaller_tables_is_tried_first() {
-        let first = SideChoice::ExchangedIfSmall { probe_rows_max: TRIAL_ROWS };
-        assert_eq!(SideChoice::of(joined(1000), narrowed(joined(1000))), first);
-        assert_eq!(SideChoice::of(narrowed(chain(FAR_LARGER * 1000)), joined(1000)), first);
-        let tried = SideChoice::Tried { build_rows_max: TRIAL_ROWS, probe_rows_max: Some(TRIAL_ROWS) };
+        let first = SideChoice::ExchangedIfSmall { probe_rows_max: TUNING.trial_rows };
+        assert_eq!(SideChoice::of(joined(1000), narrowed(joined(1000)), &TUNING), first);
+        assert_eq!(SideChoice::of(narrowed(chain(TUNING.far_larger * 1000)), joined(1000), &TUNING), first);
+        let tried = SideChoice::Tried { build_rows_max: TUNING.trial_rows, probe_rows_max: Some(TUNING.trial_rows) };
         for (build, probe) in [(joined(1000), joined(1000)), (narrowed(joined(1000)), narrowed(joined(1000)))] {
-            assert_eq!(SideChoice::of(build, probe), tried);
+            assert_eq!(SideChoice::of(build, probe, &TUNING), tried);
         }
     }
 
     #[test]
     fn a_join_may_make_more_rows_than_its_tables_have() {
-        let rows = SMALL_ROWS.max(TRIAL_ROWS) + 1;
+        let rows = TUNING.small_side_rows.max(TUNING.trial_rows) + 1;
         let tried = SideChoice::Tried { build_rows_max: rows, probe_rows_max: None };
-        assert_eq!(SideChoice::of(joined(2), chain(rows)), tried);
+        assert_eq!(SideChoice::of(joined(2), chain(rows), &TUNING), tried);
         let tried = SideChoice::Tried { build_rows_max: rows, probe_rows_max: Some(rows) };
-        assert_eq!(SideChoice::of(joined(2), joined(rows)), tried);
+        assert_eq!(SideChoice::of(joined(2), joined(rows), &TUNING), tried);
     }
 
     #[test]
@@ -174,7 +176,7 @@ mod tests {
         let unknown = SideShape { table_rows_max: None, ..chain(0) };
         let ordered = SideShape { is_ordered: true, ..joined(1) };
         for (build, probe) in [(unknown, chain(1)), (chain(1 << 30), unknown), (chain(1 << 30), ordered)] {
-            assert_eq!(SideChoice::of(build, probe), SideChoice::Planned);
+            assert_eq!(SideChoice::of(build, probe, &TUNING), SideChoice::Planned);
         }
     }
 

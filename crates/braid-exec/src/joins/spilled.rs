@@ -20,9 +20,6 @@ use crate::runtime::stop::Stop;
 use crate::spill::{Divided, Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
 use crate::{Batch, ExecError, Reservation};
 
-/// Rows that are collected in one piece: so many give their memory back when they are divided. Tests have few rows.
-const PIECE_ROWS: usize = if cfg!(test) { 8 } else { 64 * VECTOR_ROWS };
-
 /// What finding a row by its key takes beside its columns, about: a hash, a slot of a table that is half empty, a number.
 const DIRECTORY_ROW_BYTES: usize = 24;
 
@@ -39,6 +36,7 @@ pub(crate) struct SpillableBuild {
     column_count: usize,
     /// Whether their keys are noted, for the source of the probe side.
     notes_keys: bool,
+    piece_rows: usize,
     division: OnceLock<Division>,
 }
 
@@ -67,9 +65,10 @@ impl SpillableBuild {
         level: u32,
         column_count: usize,
         notes_keys: bool,
+        piece_rows: usize,
     ) -> Arc<Self> {
         let memory = OperatorMemory::new(&spill, worker_count);
-        Arc::new(Self { spill, memory, keys, level, column_count, notes_keys, division: OnceLock::new() })
+        Arc::new(Self { spill, memory, keys, level, column_count, notes_keys, piece_rows, division: OnceLock::new() })
     }
 
     /// Whether the rows are too many.
@@ -125,7 +124,7 @@ impl SpillingBuildSink {
     }
 
     fn collect(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
-        if self.pieces.last().is_none_or(|piece| piece.row_count() >= PIECE_ROWS) {
+        if self.pieces.last().is_none_or(|piece| piece.row_count() >= self.build.piece_rows) {
             self.closed_bytes = self.bytes();
             let reservation = Reservation::new(self.build.spill.budget().clone(), OPERATOR);
             self.pieces.push(CollectedRows::new(self.columns.len(), reservation));

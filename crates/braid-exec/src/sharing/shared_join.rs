@@ -32,6 +32,7 @@ use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
 use crate::plan::shared_operator::{JoinSets, SetCondition};
 use crate::query_sets::set_calculator::{set_column, sets_of};
+use crate::tuning::JoinTuning;
 use crate::{Batch, Expression, Origin, SetNumber, Vector};
 
 pub(crate) use shared_probe::SharedProbe;
@@ -133,9 +134,10 @@ impl SharedJoinLayout {
     }
 
     /// The table that pairs come from: conditions and what becomes of rows are the shared join's business.
-    pub(crate) fn table_spec(&self) -> JoinSpec {
+    pub(crate) fn table_spec(&self, tuning: JoinTuning) -> JoinSpec {
         let kept = |key: &usize| self.build_columns.iter().position(|kept| kept == key).expect("keys are kept");
         JoinSpec {
+            tuning,
             kind: JoinKind::Inner,
             build_keys: self.build_keys.iter().map(kept).collect(),
             probe_keys: self.probe_keys.clone(),

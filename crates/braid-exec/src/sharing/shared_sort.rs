@@ -23,6 +23,7 @@ use crate::runtime::result_rows::ResultRows;
 use crate::runtime::stop::Stop;
 use crate::sharing::query_windows::QueryWindows;
 use crate::sorting::{SortRows, compare_rows, cut_rows, sorted_rows};
+use crate::tuning::SortTuning;
 use crate::{Batch, ExecError, MemoryBudget, SetNumber, Vector};
 
 /// Of a query that has fewer rows than it wants. Beyond every row.
@@ -35,6 +36,7 @@ pub(crate) struct SharedSortWorker {
     rows: SortRows,
     /// So many rows are worth cutting.
     cut_at: usize,
+    tuning: SortTuning,
     /// By query, the last of its first rows, or [`NOT_FULL`]; nothing before the first cut.
     last_wanted: Vec<u32>,
     /// By set, the last of these of its queries.
@@ -46,9 +48,10 @@ pub(crate) struct SharedSortWorker {
 
 impl SharedSortWorker {
     /// No rows yet.
-    pub(crate) fn new(spec: Arc<SortSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
+    pub(crate) fn new(spec: Arc<SortSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>, tuning: SortTuning) -> Self {
         Self {
-            cut_at: spec.limit.map_or(usize::MAX, cut_rows),
+            cut_at: spec.limit.map_or(usize::MAX, |limit| cut_rows(limit, tuning)),
+            tuning,
             spec,
             sets,
             rows: SortRows::new(budget.clone()),
@@ -107,7 +110,7 @@ impl SharedSortWorker {
             order
         })?;
         self.last_of_sets.clear();
-        self.cut_at = cut_rows(limit.max(self.rows.row_count()));
+        self.cut_at = cut_rows(limit.max(self.rows.row_count()), self.tuning);
         Ok(())
     }
 

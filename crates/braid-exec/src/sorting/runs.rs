@@ -1,12 +1,11 @@
 //! Sorted runs: what workers make of rows that are to be sorted.
 //!
-//! Each worker sorts what it has whenever that is [`RUN_ROWS`], so that sorting is done on all cores and never for long.
+//! Each worker sorts what it has whenever that is [`run_rows`](crate::tuning::SortTuning::run_rows), so that sorting is done on all cores and never for long.
 //! When its runs take too much memory, it merges them into one in a file.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
 use super::merge::{Merged, SortMerge};
@@ -16,10 +15,8 @@ use crate::runtime::pipeline::Sink;
 use crate::runtime::result_rows::ResultRows;
 use crate::runtime::stop::Stop;
 use crate::spill::{BlockPlace, OperatorMemory, QuerySpill, SpillFile, WorkerMemory};
+use crate::tuning::SortTuning;
 use crate::{Batch, ExecError, MemoryBudget, Vector};
-
-/// Rows that are sorted at once: some milliseconds. Tests have few rows.
-pub(crate) const RUN_ROWS: usize = if cfg!(test) { 16 } else { 64 * VECTOR_ROWS };
 
 /// Bytes that are sorted at once, where rows are long.
 const RUN_BYTES: usize = 8 << 20;
@@ -29,6 +26,7 @@ pub(crate) struct RunSink {
     pub(super) spec: Arc<SortSpec>,
     budget: Arc<dyn MemoryBudget>,
     rows: SortRows,
+    run_rows: usize,
     pub(super) runs: Vec<Arc<ResultRows>>,
     /// Of all runs.
     run_bytes: usize,
@@ -59,8 +57,14 @@ impl Spilling {
 
 impl RunSink {
     /// No rows yet. Without a way to spill, rows that do not fit into the budget are an error.
-    pub(crate) fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>, spilling: Option<Spilling>) -> Self {
-        Self { spec, rows: SortRows::new(budget.clone()), budget, runs: Vec::new(), run_bytes: 0, spilling }
+    pub(crate) fn new(
+        spec: Arc<SortSpec>,
+        budget: Arc<dyn MemoryBudget>,
+        spilling: Option<Spilling>,
+        tuning: SortTuning,
+    ) -> Self {
+        let run_rows = tuning.run_rows;
+        Self { spec, run_rows, rows: SortRows::new(budget.clone()), budget, runs: Vec::new(), run_bytes: 0, spilling }
     }
 
     /// Makes a run of the rows that are in none.
@@ -158,7 +162,7 @@ impl Sink for RunSink {
     fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
         let mut taken = self.rows.collect(batch);
         let run_bytes = self.spilling.as_ref().map_or(RUN_BYTES, |spilling| spilling.run_bytes);
-        if taken.is_ok() && (self.rows.row_count() >= RUN_ROWS || self.rows.bytes() >= run_bytes) {
+        if taken.is_ok() && (self.rows.row_count() >= self.run_rows || self.rows.bytes() >= run_bytes) {
             taken = self.close_run();
         }
         Ok(self.settle(taken)?)

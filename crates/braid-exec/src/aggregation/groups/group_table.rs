@@ -14,36 +14,18 @@ use super::hashed_groups::HashedGroups;
 use super::paired_groups::PairedGroups;
 use super::stored_keys::StoredKeys;
 use crate::exec_error::{ExecError, MemoryExceeded};
+use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 
 /// Group numbers below this; the last ones mean something else in tables.
 pub(crate) const GROUPS_MAX: usize = u32::MAX as usize - 1;
-
-/// When one way of finding groups gives way to the next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Thresholds {
-    /// Bits of an index of ids: 2^16 groups of 4 bytes lie in the second-level cache.
-    pub(crate) dense_index_bits: u32,
-    /// Slots of a table by address that need no groups: 2^21 of 4 bytes are 8 MiB.
-    pub(crate) direct_slots: usize,
-    /// Groups that are merged by one thread at a time, on average.
-    pub(crate) groups_per_partition: usize,
-    /// Groups of one generation, where hashing finds them: 2^17 are a few megabytes, with what is accumulated.
-    pub(crate) generation_groups: usize,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Self { dense_index_bits: 16, direct_slots: 1 << 21, groups_per_partition: 1 << 14, generation_groups: 1 << 17 }
-    }
-}
 
 /// Groups and how they are found.
 #[derive(Debug)]
 pub(crate) struct GroupTable {
     keys: StoredKeys,
     finder: Finder,
-    thresholds: Thresholds,
+    tuning: AggregationTuning,
     /// Whether the last key column is the set of queries that a row is for.
     has_sets: bool,
     new: Vec<u32>,
@@ -64,31 +46,31 @@ enum Finder {
 
 impl GroupTable {
     /// No groups yet, of so many key columns; without any, the one group.
-    pub(crate) fn new(column_count: usize, thresholds: Thresholds) -> Self {
+    pub(crate) fn new(column_count: usize, tuning: AggregationTuning) -> Self {
         let finder = if column_count == 0 { Finder::Single } else { Finder::Undecided };
-        Self { keys: StoredKeys::new(column_count), finder, thresholds, has_sets: false, new: Vec::new() }
+        Self { keys: StoredKeys::new(column_count), finder, tuning, has_sets: false, new: Vec::new() }
     }
 
     /// The same; `has_sets`: whether the last key column is the set of queries that a row is for.
-    pub(crate) fn with_sets(column_count: usize, has_sets: bool, thresholds: Thresholds) -> Self {
-        Self { has_sets, ..Self::new(column_count, thresholds) }
+    pub(crate) fn with_sets(column_count: usize, has_sets: bool, tuning: AggregationTuning) -> Self {
+        Self { has_sets, ..Self::new(column_count, tuning) }
     }
 
     /// The same, found by hash from the beginning: for keys that hashes have scattered.
-    pub(crate) fn hashed(column_count: usize, thresholds: Thresholds) -> Self {
-        let mut table = Self::new(column_count, thresholds);
+    pub(crate) fn hashed(column_count: usize, tuning: AggregationTuning) -> Self {
+        let mut table = Self::new(column_count, tuning);
         if column_count > 0 {
-            table.finder = Finder::Hashed(HashedGroups::of_keys(&table.keys));
+            table.finder = Finder::Hashed(HashedGroups::of_keys(&table.keys, tuning.hash_slots_min));
         }
         table
     }
 
     /// The groups of these keys, each there once. Nothing is looked up.
-    pub(crate) fn of_keys(columns: Vec<Vector>, thresholds: Thresholds) -> Self {
+    pub(crate) fn of_keys(columns: Vec<Vector>, tuning: AggregationTuning) -> Self {
         Self {
             keys: StoredKeys::of_columns(columns),
             finder: Finder::Undecided,
-            thresholds,
+            tuning,
             has_sets: false,
             new: Vec::new(),
         }
@@ -113,7 +95,7 @@ impl GroupTable {
         let is_found = self.find_without_hashing(keys, row_count, groups)
             || self.pair_up() && self.find_without_hashing(keys, row_count, groups);
         if !is_found {
-            self.finder = Finder::Hashed(HashedGroups::of_keys(&self.keys));
+            self.finder = Finder::Hashed(HashedGroups::of_keys(&self.keys, self.tuning.hash_slots_min));
         }
         if let Finder::Hashed(hashed) = &mut self.finder {
             hashed.find(keys, row_count, &mut self.keys, groups);
@@ -149,7 +131,7 @@ impl GroupTable {
         if !self.has_sets || self.keys.columns().len() != 2 || !matches!(self.finder, Finder::Dense(_)) {
             return false;
         }
-        let mut paired = PairedGroups::new(self.thresholds.direct_slots);
+        let mut paired = PairedGroups::new(self.tuning.direct_slots);
         let keys: Vec<Arc<Vector>> = self.keys.columns().iter().cloned().map(Arc::new).collect();
         // Each is there once, so the groups keep their numbers.
         let is_found = find_paired(&mut paired, &keys, 0, &mut Vec::new(), &mut Vec::new());
@@ -162,9 +144,9 @@ impl GroupTable {
     fn decide(&self, keys: &[Arc<Vector>]) -> Finder {
         match keys[0].values() {
             Values::Int(_) | Values::Int128(_) if keys.len() == 1 => {
-                Finder::Direct(DirectGroups::new(self.thresholds.direct_slots))
+                Finder::Direct(DirectGroups::new(self.tuning.direct_slots))
             }
-            _ => Finder::Dense(DenseGroups::new(keys.len(), self.thresholds.dense_index_bits)),
+            _ => Finder::Dense(DenseGroups::new(keys.len(), self.tuning.dense_index_bits)),
         }
     }
 

@@ -14,9 +14,6 @@ use crate::keys::key_hashes::KeyHasher;
 /// A slot not in use: a group number that no group has.
 const FREE: u64 = u64::MAX;
 
-/// Slots of a new table. Tests have little memory.
-const SLOT_COUNT_MIN: usize = if cfg!(test) { 1 << 4 } else { 1 << 10 };
-
 /// Groups by hash.
 #[derive(Debug)]
 pub(crate) struct HashedGroups {
@@ -39,9 +36,9 @@ struct Scratch {
 }
 
 impl HashedGroups {
-    /// A table of the groups that have these keys.
-    pub(crate) fn of_keys(keys: &StoredKeys) -> Self {
-        let slots = vec![FREE; slot_count(keys.count())];
+    /// A table of the groups that have these keys, of at least this many slots.
+    pub(crate) fn of_keys(keys: &StoredKeys, slots_min: usize) -> Self {
+        let slots = vec![FREE; slot_count(keys.count()).max(slots_min)];
         let mut table = Self { slots, hasher: KeyHasher::default(), scratch: Scratch::default() };
         let mut hashes = Vec::new();
         KeyHasher::default().fill(keys.columns(), 0..keys.count(), &mut hashes);
@@ -123,7 +120,7 @@ impl HashedGroups {
 
 /// Slots for so many groups.
 fn slot_count(group_count: usize) -> usize {
-    (group_count * 8).div_ceil(5).next_power_of_two().max(SLOT_COUNT_MIN)
+    (group_count * 8).div_ceil(5).next_power_of_two()
 }
 
 /// What a hash is shifted by to give its first position.

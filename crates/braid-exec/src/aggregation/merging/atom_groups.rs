@@ -14,9 +14,10 @@ use std::sync::Arc;
 use super::merge::MERGED_ROWS;
 use super::set_refinement::{Refinement, Refinements};
 use crate::aggregation::OPERATOR;
-use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, Thresholds, too_many_groups};
+use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, too_many_groups};
 use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::set_calculator::{set_column, sets_of};
+use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
 use crate::{ExecError, Reservation, SetNumber};
 
@@ -66,10 +67,15 @@ pub(crate) struct Targets {
 
 impl MetSets {
     /// No keys yet. `is_scattered`: hashes have chosen the keys.
-    pub(crate) fn new(key_count: usize, is_scattered: bool, thresholds: Thresholds, refinements: &Refinements) -> Self {
+    pub(crate) fn new(
+        key_count: usize,
+        is_scattered: bool,
+        tuning: AggregationTuning,
+        refinements: &Refinements,
+    ) -> Self {
         let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
         Self {
-            keys: new(key_count, thresholds),
+            keys: new(key_count, tuning),
             parts: Vec::new(),
             first: if key_count == 0 { vec![SetNumber::EVERYBODY] } else { Vec::new() },
             others: Vec::new(),

@@ -16,13 +16,14 @@ use std::sync::{Arc, OnceLock};
 use super::atom_groups::{MetSets, Targets};
 use super::partition_order::PartitionOrder;
 use super::set_refinement::Refinements;
-use crate::aggregation::groups::group_table::{GroupTable, Thresholds};
+use crate::aggregation::groups::group_table::GroupTable;
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
 use crate::aggregation::states::aggregate_states::InputStates;
 use crate::aggregation::states::distinct_values::DistinctValues;
 use crate::aggregation::{AggregationWorker, OPERATOR};
 use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::plan::AggregationSpec;
+use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
 use crate::{MemoryBudget, Reservation};
 
@@ -37,7 +38,7 @@ pub(crate) const MERGED_ROWS: usize = 1024;
 pub struct Aggregation {
     spec: Arc<AggregationSpec>,
     plan: AggregatePlan,
-    thresholds: Thresholds,
+    tuning: AggregationTuning,
     workers: Vec<MetGroups>,
     partition_count: usize,
     /// When many queries share the groups.
@@ -72,9 +73,9 @@ impl Aggregation {
     /// # Errors
     /// When a sum of distinct values goes out of range.
     pub fn of_workers(spec: Arc<AggregationSpec>, workers: Vec<AggregationWorker>) -> Result<Self, ExecError> {
-        let thresholds = workers.first().map_or_else(Thresholds::default, AggregationWorker::thresholds);
+        let tuning = workers.first().map_or_else(AggregationTuning::default, AggregationWorker::tuning);
         let refinements = workers.first().and_then(AggregationWorker::refinements);
-        let plan = AggregatePlan::new(&spec);
+        let plan = AggregatePlan::new(&spec, tuning);
         let workers = workers.into_iter().flat_map(AggregationWorker::into_groups);
         let mut workers: Vec<MetGroups> = workers.filter(|worker| worker.table.group_count() > 0).collect();
         workers.iter_mut().try_for_each(MetGroups::finish)?;
@@ -83,11 +84,11 @@ impl Aggregation {
             worker.accumulate_distinct_values(&plan)?;
         }
         let group_count: usize = workers.iter().map(|worker| worker.table.group_count()).sum();
-        let partitions = group_count.div_ceil(thresholds.groups_per_partition).max(1);
+        let partitions = group_count.div_ceil(tuning.groups_per_partition).max(1);
         let partition_count = if is_ready { partitions } else { partitions.next_power_of_two().min(PARTITIONS_MAX) };
         // The only group is in one piece.
         let partition_count = if spec.keys.is_empty() { 1 } else { partition_count };
-        Ok(Self { spec, plan, thresholds, workers, partition_count, refinements })
+        Ok(Self { spec, plan, tuning, workers, partition_count, refinements })
     }
 
     /// Number of partitions, at least one.
@@ -108,7 +109,7 @@ impl Aggregation {
         match &self.workers[..] {
             [] => self.results_of_nothing(),
             [worker] => {
-                let (group_count, each) = (worker.table.group_count(), self.thresholds.groups_per_partition);
+                let (group_count, each) = (worker.table.group_count(), self.tuning.groups_per_partition);
                 let groups = if self.partition_count == 1 {
                     0..group_count
                 } else {
@@ -139,15 +140,15 @@ impl Aggregation {
     fn refined_partition(&self, partition: usize, refinements: &Refinements) -> Result<Vec<Vector>, ExecError> {
         let partition_count = self.partition_count;
         self.order_workers(partition)?;
-        let mut met = MetSets::new(self.spec.keys.len(), partition_count > 1, self.thresholds, refinements);
+        let mut met = MetSets::new(self.spec.keys.len(), partition_count > 1, self.tuning, refinements);
         for worker in &self.workers {
             let rows = worker.order(partition_count)?.groups.of_partition(partition);
             met.add(worker.table.keys(), rows)?;
         }
         let (mut groups, keys) = met.refine(refinements)?;
-        let table = GroupTable::of_keys(keys, self.thresholds);
+        let table = GroupTable::of_keys(keys, self.tuning);
         let budget = refinements.budget().clone();
-        let mut merged = MetGroups::new(table, self.spec.keys.len(), false, &self.plan, self.thresholds, budget);
+        let mut merged = MetGroups::new(table, self.spec.keys.len(), false, &self.plan, self.tuning, budget);
         for (at, worker) in self.workers.iter().enumerate() {
             merged.merge_inputs(worker, worker.order(partition_count)?, partition, &groups.targets(at)?)?;
         }
@@ -186,12 +187,12 @@ impl MetGroups {
         key_count: usize,
         is_scattered: bool,
         plan: &AggregatePlan,
-        thresholds: Thresholds,
+        tuning: AggregationTuning,
         budget: Arc<dyn MemoryBudget>,
     ) -> Self {
         let has_keys = !table.keys().is_empty();
         let inputs = plan.inputs.iter().map(|input| match input.distinct {
-            true => Accumulated::Distinct(Box::new(DistinctValues::new(has_keys, is_scattered, thresholds))),
+            true => Accumulated::Distinct(Box::new(DistinctValues::new(has_keys, is_scattered, tuning))),
             false => Accumulated::States(InputStates::new(input)),
         });
         let reservation = Reservation::new(budget.clone(), OPERATOR);
@@ -209,10 +210,10 @@ impl MetGroups {
     /// No groups yet, to merge those of an aggregation's workers into.
     fn to_merge(spec: &AggregationSpec, plan: &AggregatePlan, all: &Aggregation) -> Self {
         let table = match all.partition_count {
-            1 => GroupTable::new(spec.keys.len(), all.thresholds),
-            _ => GroupTable::hashed(spec.keys.len(), all.thresholds),
+            1 => GroupTable::new(spec.keys.len(), all.tuning),
+            _ => GroupTable::hashed(spec.keys.len(), all.tuning),
         };
-        Self::new(table, spec.keys.len(), false, plan, all.thresholds, all.workers[0].budget.clone())
+        Self::new(table, spec.keys.len(), false, plan, all.tuning, all.workers[0].budget.clone())
     }
 
     /// Nothing is looked up any more, and nobody is going to write the groups.

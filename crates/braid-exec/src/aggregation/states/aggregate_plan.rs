@@ -5,12 +5,14 @@
 //! cost one addition a row.
 
 use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec};
+use crate::tuning::AggregationTuning;
 
 /// What is accumulated, and where each aggregate's result comes from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AggregatePlan {
     pub(crate) inputs: Vec<InputPlan>,
     pub(crate) results: Vec<ResultPlan>,
+    unused_bytes_min: usize,
 }
 
 /// Some rows that are counted and whose arguments are accumulated.
@@ -30,6 +32,8 @@ pub(crate) struct ArgumentPlan {
     pub(crate) sum: bool,
     pub(crate) least: bool,
     pub(crate) greatest: bool,
+    /// Replaced strings are given up from this many bytes on.
+    pub(crate) unused_bytes_min: usize,
 }
 
 /// Where a result comes from.
@@ -41,10 +45,16 @@ pub(crate) struct ResultPlan {
     pub(crate) argument: usize,
 }
 
+impl ArgumentPlan {
+    fn nothing(column: usize, unused_bytes_min: usize) -> Self {
+        Self { column, sum: false, least: false, greatest: false, unused_bytes_min }
+    }
+}
+
 impl AggregatePlan {
     /// Plans for a query. Panics when an aggregate lacks an argument that it needs.
-    pub(crate) fn new(spec: &AggregationSpec) -> Self {
-        let mut plan = Self::default();
+    pub(crate) fn new(spec: &AggregationSpec, tuning: AggregationTuning) -> Self {
+        let mut plan = Self { inputs: Vec::new(), results: Vec::new(), unused_bytes_min: tuning.unused_bytes_min };
         for call in &spec.aggregates {
             let result = plan.add(call);
             plan.results.push(result);
@@ -62,9 +72,10 @@ impl AggregatePlan {
         let column = call.argument.expect("the plan gives an argument to each aggregate but a count of rows");
         // An extreme of the distinct values is one of the values.
         let input = self.input(call.filter, (call.distinct && !extreme).then_some(column));
+        let unused_bytes_min = self.unused_bytes_min;
         let arguments = &mut self.inputs[input].arguments;
         let argument = arguments.iter().position(|argument| argument.column == column).unwrap_or_else(|| {
-            arguments.push(ArgumentPlan { column, sum: false, least: false, greatest: false });
+            arguments.push(ArgumentPlan::nothing(column, unused_bytes_min));
             arguments.len() - 1
         });
         let needs = &mut arguments[argument];
@@ -81,7 +92,7 @@ impl AggregatePlan {
             input.filter == filter && values_of == distinct
         };
         self.inputs.iter().position(same).unwrap_or_else(|| {
-            let argument = |column| ArgumentPlan { column, sum: false, least: false, greatest: false };
+            let argument = |column| ArgumentPlan::nothing(column, self.unused_bytes_min);
             let arguments = distinct.into_iter().map(argument).collect();
             self.inputs.push(InputPlan { filter, distinct: distinct.is_some(), arguments });
             self.inputs.len() - 1

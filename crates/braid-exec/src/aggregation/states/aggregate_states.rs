@@ -177,8 +177,8 @@ impl ArgumentStates {
         Self {
             null_counts: Vec::new(),
             sums: plan.sum.then(Sums::default),
-            least: plan.least.then(|| Extremes::new(End::Least)),
-            greatest: plan.greatest.then(|| Extremes::new(End::Greatest)),
+            least: plan.least.then(|| Extremes::new(End::Least, plan.unused_bytes_min)),
+            greatest: plan.greatest.then(|| Extremes::new(End::Greatest, plan.unused_bytes_min)),
         }
     }
 

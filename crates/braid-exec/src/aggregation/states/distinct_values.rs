@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::ExecError;
-use crate::aggregation::groups::group_table::{GroupTable, Thresholds};
+use crate::aggregation::groups::group_table::GroupTable;
+use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 
 /// Pairs of another worker that are looked up at once.
@@ -24,9 +25,9 @@ pub(crate) struct DistinctValues {
 impl DistinctValues {
     /// No values yet. `has_groups`: whether there can be another group than 0; `is_scattered`: whether values come as their
     /// hashes have scattered them.
-    pub(crate) fn new(has_groups: bool, is_scattered: bool, thresholds: Thresholds) -> Self {
+    pub(crate) fn new(has_groups: bool, is_scattered: bool, tuning: AggregationTuning) -> Self {
         let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
-        Self { pairs: new(1 + usize::from(has_groups), thresholds), has_groups, scratch: Vec::new() }
+        Self { pairs: new(1 + usize::from(has_groups), tuning), has_groups, scratch: Vec::new() }
     }
 
     /// Whether there can be another group than 0.

@@ -24,6 +24,8 @@ pub(crate) enum End {
 #[derive(Debug)]
 pub(crate) struct Extremes {
     end: End,
+    /// Bytes of replaced strings are given up when they are more than the others, and than these.
+    unused_bytes_min: usize,
     values: ExtremeValues,
 }
 
@@ -66,9 +68,6 @@ impl Place {
     }
 }
 
-/// Bytes that no string has are given up when they are more than the others, and than these.
-const UNUSED_BYTES_MIN: usize = if cfg!(test) { 16 } else { 64 << 10 };
-
 /// Rows whose values are taken into account, and whether groups had a value before.
 pub(crate) struct ExtremeRows<'a, Known: Fn(usize) -> bool> {
     pub(crate) groups: &'a [u32],
@@ -78,8 +77,8 @@ pub(crate) struct ExtremeRows<'a, Known: Fn(usize) -> bool> {
 
 impl Extremes {
     /// No groups yet.
-    pub(crate) fn new(end: End) -> Self {
-        Self { end, values: ExtremeValues::Nothing }
+    pub(crate) fn new(end: End, unused_bytes_min: usize) -> Self {
+        Self { end, unused_bytes_min, values: ExtremeValues::Nothing }
     }
 
     /// Takes the rows' values into account, except nulls, of which not all are.
@@ -209,7 +208,7 @@ impl Extremes {
         extremes.places.resize(rows.group_count, Place::NOWHERE);
         for (row, group) in rows.groups.iter().enumerate() {
             if let Some(string) = string(row) {
-                extremes.update(self.end, *group as usize, string);
+                extremes.update(self.end, self.unused_bytes_min, *group as usize, string);
             }
         }
     }
@@ -277,7 +276,7 @@ impl ExtremeStrings {
         Some(&self.bytes[self.places.get(group)?.range()?])
     }
 
-    fn update(&mut self, end: End, group: usize, string: &[u8]) {
+    fn update(&mut self, end: End, unused_bytes_min: usize, group: usize, string: &[u8]) {
         let better = if end == End::Least { Ordering::Less } else { Ordering::Greater };
         let (place, prefix) = (self.places[group], order_prefix(string));
         if let Some(old) = place.range()
@@ -292,7 +291,7 @@ impl ExtremeStrings {
             return;
         }
         self.unused += place.room as usize;
-        if self.unused > UNUSED_BYTES_MIN.max(self.bytes.len() / 2) {
+        if self.unused > unused_bytes_min.max(self.bytes.len() / 2) {
             self.places[group] = Place::NOWHERE;
             self.compact();
         }

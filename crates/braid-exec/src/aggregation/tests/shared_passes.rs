@@ -116,8 +116,8 @@ fn run_pass(
     }
     let sets = SetColumn { store: store.clone(), column: SETS };
     let worker_count = 1 + random.below(3) as usize;
-    let thresholds = Thresholds { groups_per_partition: 1 << random.below(9), ..thresholds(random) };
-    let found = run(spec, Some(sets), batches, worker_count, thresholds);
+    let tuning = AggregationTuning { groups_per_partition: 1 << random.below(9), ..tuning(random) };
+    let found = run(spec, Some(sets), batches, worker_count, tuning);
     let split = |mut row: Row| match row.pop() {
         Some(Some(Scalar::Int(set))) => (row, SetNumber::from_value(set)),
         other => panic!("{other:?} is no set"),

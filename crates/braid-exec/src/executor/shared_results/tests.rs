@@ -11,6 +11,7 @@ use super::*;
 use crate::plan::SortKey;
 use crate::plan::shared_operator::SharedOperator;
 use crate::query_sets::set_calculator::set_column;
+use crate::tuning::Tuning;
 use crate::{Batch, Expression, FixedBudget, QueryBitmap, SetNumber, Vector};
 use cases::{Case, Sample, assert_given_back};
 use sinks::{Failing, Numbers, Satisfied, Slow};
@@ -146,7 +147,7 @@ async fn run(
     is_routed: bool,
     budget: &Arc<FixedBudget>,
 ) -> Result<Vec<Answer>, ExecError> {
-    let executor = Executor::new(question.worker_count, budget.clone());
+    let executor = Executor::new(question.worker_count, budget.clone()).with_tuning(Tuning::small());
     if is_routed {
         // Without the set, columns after it are one further to the left.
         let number = number - usize::from(set < number);
@@ -228,7 +229,7 @@ async fn a_query_that_wants_no_more_is_given_nothing_more() {
         let sample = &case.sample;
         let capacity = [1, 10, 200][case.random.below(3) as usize];
         let capacity_of = move |query: QueryNumber| 1 + query.index() % capacity;
-        let executor = Executor::new(1, FixedBudget::new(ByteSize(1 << 20)));
+        let executor = Executor::new(1, FixedBudget::new(ByteSize(1 << 20))).with_tuning(Tuning::small());
         let number = sample.number_column();
         let make = |query| Slow::new(Satisfied::new(Numbers::new(number, None), capacity_of(query)));
         let set = Some(sample.set_column());
@@ -249,7 +250,7 @@ async fn what_never_ends_ends_when_no_query_wants_more() {
     let store = SetStore::new(130, FixedBudget::new(ByteSize(1 << 20))).unwrap();
     let sample = Sample::endless(&store);
     for worker_count in [1, 3] {
-        let executor = Executor::new(worker_count, FixedBudget::new(ByteSize(1 << 20)));
+        let executor = Executor::new(worker_count, FixedBudget::new(ByteSize(1 << 20))).with_tuning(Tuning::small());
         let make = |_| Satisfied::new(Numbers::new(0, None), 3000);
         let sinks = executor.run_for_queries(&sample.plan(), Some(1), &store, make).await.unwrap();
         assert!(sinks.iter().flatten().all(|sink| sink.inner.numbers.len() >= 3000));
@@ -269,7 +270,7 @@ async fn one_query_s_error_ends_the_pass() {
     let store = SetStore::new(3, FixedBudget::new(ByteSize(1 << 20))).unwrap();
     let sample = Sample::endless(&store);
     for worker_count in [1, 3] {
-        let executor = Executor::new(worker_count, FixedBudget::new(ByteSize(1 << 20)));
+        let executor = Executor::new(worker_count, FixedBudget::new(ByteSize(1 << 20))).with_tuning(Tuning::small());
         let make = |query: QueryNumber| Failing { is_failing: query.index() == 1 };
         let error = executor.run_for_queries(&sample.plan(), Some(1), &store, make).await.err().expect("one fails");
         assert!(matches!(error, ExecError::DivisionByZero), "{error}");
@@ -281,7 +282,7 @@ async fn one_query_s_error_ends_the_pass() {
 async fn rows_without_sets_are_for_everybody() {
     let store = SetStore::new(70, FixedBudget::new(ByteSize(1 << 20))).unwrap();
     let case = Case::new(11);
-    let executor = Executor::new(1, FixedBudget::new(ByteSize(1 << 20)));
+    let executor = Executor::new(1, FixedBudget::new(ByteSize(1 << 20))).with_tuning(Tuning::small());
     let number = case.sample.number_column();
     let sinks =
         executor.run_for_queries(&case.sample.plan(), None, &store, |_| Numbers::new(number, None)).await.unwrap();
@@ -302,7 +303,12 @@ fn check_held(query_count: usize, idle_count: usize, is_descending: bool) {
     let sets = SetColumn { store: store.clone(), column: 1 };
     let keys = vec![SortKey { column: 0, descending: false, nulls_first: false }];
     let budget = FixedBudget::new(ByteSize(1 << 20));
-    let mut worker = SharedSortWorker::new(Arc::new(SortSpec { keys, limit: Some(5) }), sets, budget.clone());
+    let mut worker = SharedSortWorker::new(
+        Arc::new(SortSpec { keys, limit: Some(5) }),
+        sets,
+        budget.clone(),
+        Tuning::small().sorting,
+    );
     let mut used_max = 0;
     for batch in 0..200i64 {
         let number = |row: i64| if is_descending { -(batch * 100 + row) } else { batch * 100 + row };

@@ -90,7 +90,7 @@ async fn shared_joins_dropped_in_the_middle_give_everything_back() {
         let mut case = SharedCase::new(seed, &SMALL);
         let (plan, polls) = (case.plan().0, case.random.below(6));
         let budget = FixedBudget::new(PLENTY);
-        let executor = Executor::new(1 + case.random.below(3) as usize, budget.clone());
+        let executor = Executor::new(1 + case.random.below(3) as usize, budget.clone()).with_tuning(Tuning::small());
         let mut running = Box::pin(executor.run(&plan, Collected::default));
         for _ in 0..polls {
             let ended =
@@ -129,7 +129,7 @@ async fn a_cancelled_shared_join_stops_between_pairs() {
     let (build, probe) = (rows(50_000), rows(2_000));
     let plan = Plan::Shared(Box::new(SharedOperator::Join { build, probe, condition, sets }));
     let budget = FixedBudget::new(PLENTY);
-    let executor = Executor::new(1, budget.clone());
+    let executor = Executor::new(1, budget.clone()).with_tuning(Tuning::small());
     let cancellation = executor.cancellation();
     let canceller = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -48,7 +48,7 @@ impl SharedCase {
 
     async fn run(&self, worker_count: usize, budget: &Arc<FixedBudget>) -> Result<Vec<Vec<Row>>, ExecError> {
         let shared = SharedPlan::new(&self.case.plan, &self.parameters, budget.clone())?;
-        let executor = Executor::new(worker_count, budget.clone());
+        let executor = Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small());
         let run = tokio::time::timeout(PATIENCE, executor.run_shared(&shared, |_| Collected::default()));
         let found = run.await.expect("it ends")?;
         assert_eq!(found.len(), self.parameters.len(), "each query has its rows");

@@ -34,7 +34,8 @@ async fn run_spilling(
     budget: &Arc<FixedBudget>,
     space: &Arc<SpillSpace>,
 ) -> Result<Vec<Row>, ExecError> {
-    let executor = Executor::new(worker_count, budget.clone()).with_spill_space(space.clone());
+    let executor =
+        Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small()).with_spill_space(space.clone());
     let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
     let sinks = run.await.expect("it ends")?;
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())

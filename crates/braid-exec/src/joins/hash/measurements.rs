@@ -35,6 +35,7 @@ fn parts(batches: &[Batch], count: usize) -> Vec<CollectedRows> {
 
 fn spec(kind: JoinKind) -> JoinSpec {
     JoinSpec {
+        tuning: JoinTuning::default(),
         kind,
         build_keys: vec![0],
         probe_keys: vec![0],

@@ -299,6 +299,7 @@ fn specs(key_count: usize) -> impl Iterator<Item = JoinSpec> {
             .clone()
             .filter(move |(_, nulls_equal, null_aware)| !null_aware || null_aware_makes_sense && !nulls_equal)
             .map(move |(has_residual, nulls_equal, null_aware)| JoinSpec {
+                tuning: crate::tuning::Tuning::small().joins,
                 kind,
                 build_keys: (1..=key_count).collect(),
                 probe_keys: (0..key_count).collect(),
@@ -403,6 +404,7 @@ fn sides_of_nothing_but_nulls_join() {
 
 fn integer_spec(kind: JoinKind, key_count: usize) -> JoinSpec {
     JoinSpec {
+        tuning: crate::tuning::Tuning::small().joins,
         kind,
         build_keys: (0..key_count).collect(),
         probe_keys: (0..key_count).collect(),

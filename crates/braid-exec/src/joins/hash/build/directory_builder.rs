@@ -34,10 +34,6 @@ const RANKED_ADDRESSES_PER_ROW: u64 = 256;
 /// Addresses that a bitmap may have for each row: 32 bytes of it.
 const BITMAP_ADDRESSES_PER_ROW: u64 = 256;
 
-/// An array of so many addresses is small whatever the number of rows: 256 KiB. Smaller in tests, so that few rows reach
-/// all directories.
-const ADDRESSES_SMALL: u64 = if cfg!(test) { 1 << 4 } else { 1 << 16 };
-
 /// A directory, and the rows of its groups if keys repeat.
 pub(crate) type KeyedRows = (Directory, Option<RowLists>);
 
@@ -59,9 +55,9 @@ impl DirectoryBuilder<'_> {
         let fits = |per_row: u64, small: u64| {
             addresses.count <= (row_count * per_row).max(small) && addresses.count < u64::from(NO_ROW)
         };
-        if self.spec.needs_keys_only() && fits(BITMAP_ADDRESSES_PER_ROW, ADDRESSES_SMALL * 32) {
+        if self.spec.needs_keys_only() && fits(BITMAP_ADDRESSES_PER_ROW, self.spec.tuning.small_addresses * 32) {
             self.members(addresses).await
-        } else if fits(ADDRESSES_PER_ROW, ADDRESSES_SMALL) {
+        } else if fits(ADDRESSES_PER_ROW, self.spec.tuning.small_addresses) {
             self.by_address(addresses, row_count as usize).await
         } else if fits(RANKED_ADDRESSES_PER_ROW, 0) {
             self.by_rank(addresses, row_count as usize).await

@@ -23,10 +23,6 @@ use crate::{ExecError, Vector};
 /// A bitmap that takes up to so many bits for each row is better than a Bloom filter: it is exact and hashes nothing.
 const BITMAP_BITS_PER_ROW: u64 = 64;
 
-/// A bitmap of so many bits is small whatever the number of rows: 1 MiB, which stays in a core's cache.
-/// Smaller in tests, so that few rows reach Bloom filters.
-const BITMAP_BITS_SMALL: u64 = if cfg!(test) { 1 << 6 } else { 1 << 23 };
-
 /// Partitions of a Bloom filter's words.
 struct BloomRanges {
     keys: Arc<[Arc<Vector>]>,
@@ -80,7 +76,7 @@ impl JoinTable {
     }
 
     async fn address_members(&self, addresses: &KeyAddresses, tasks: &mut BuildTasks) -> Result<Members, ExecError> {
-        if addresses.count <= BITMAP_BITS_SMALL.max(self.row_count as u64 * BITMAP_BITS_PER_ROW) {
+        if addresses.count <= self.spec.tuning.small_filter_bits.max(self.row_count as u64 * BITMAP_BITS_PER_ROW) {
             let bitmap = match self.parallel_bitmap(addresses, tasks).await? {
                 Some(bitmap) => bitmap,
                 None => {
