@@ -39,10 +39,6 @@ id!(
     /// One registered scan of the Active Buffer Manager.
     ScanId(u64), "s"
 );
-id!(
-    /// One query of one session.
-    QueryId(u64), "q"
-);
 
 /// One column of one chunk of one table: the unit of disk I/O and of buffering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,22 +2,27 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`ids`] | newtypes for what could be swapped by mistake: tables, chunks, columns, segments, scans |
-//! | [`limits`] | the sizes the on-disk format and the vectors are built on |
-//! | [`units`] | byte sizes as people write them (`64MB`, `1GiB`) |
-//! | [`clock`] | the only source of time, so that everything can run in virtual time |
+//! | `ids` | newtypes for what could be swapped by mistake: tables, chunks, columns, segments, scans |
+//! | `limits` | the sizes the on-disk format and the vectors are built on |
+//! | `units` | byte sizes as people write them (`64MB`, `1GiB`) |
+//! | `clock` | the only source of time, so that everything can run in virtual time |
+//! | `manual_clock` | that virtual time: only in tests (the feature `testing`) |
 //! | [`random`] | the only source of randomness, so that everything can be replayed from a seed |
 //!
 //! This crate knows nothing but the standard library: no I/O, no threads, no Arrow.
 
-pub mod clock;
-pub mod ids;
-pub mod limits;
+mod clock;
+mod ids;
+mod limits;
+#[cfg(any(test, feature = "testing"))]
+mod manual_clock;
 pub mod random;
-pub mod units;
+mod units;
 
-pub use clock::{Clock, ManualClock, SystemClock};
-pub use ids::{ChunkId, ColumnId, QueryId, ScanId, SegmentId, TableId};
+pub use clock::{Clock, SystemClock};
+pub use ids::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
 pub use limits::{CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VECTOR_ROWS};
+#[cfg(any(test, feature = "testing"))]
+pub use manual_clock::ManualClock;
 pub use random::{Random, SeededRandom};
 pub use units::{ByteSize, ParseByteSizeError};

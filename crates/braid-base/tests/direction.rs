@@ -23,26 +23,18 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "braid-bench",
-        &[
-            "braid-base",
-            "braid-io",
-            "braid-storage",
-            "braid-buffer",
-            "braid-scan",
-            "braid-exec",
-            "braid-df",
-            "braid-engine",
-        ],
+        &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec", "braid-engine"],
     ),
     ("braid-server", &["braid-base", "braid-io", "braid-engine", "braid-bench"]),
-    ("braid-testkit", &["braid-base", "braid-io", "braid-df", "braid-engine", "braid-bench"]),
+    ("braid-testkit", &["braid-base", "braid-io", "braid-engine", "braid-bench"]),
 ];
 
 /// Crates that may name DataFusion at all; the rooms below the wall rebuild in a second because they do not.
 const MAY_IMPORT_DATAFUSION: &[&str] =
     &["braid-features", "braid-df", "braid-engine", "braid-bench", "braid-server", "braid-testkit"];
 
-fn dependencies_by_package() -> BTreeMap<String, BTreeSet<String>> {
+/// What `cargo metadata` says of each package of the workspace.
+fn packages() -> Vec<serde_json::Value> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
@@ -51,15 +43,20 @@ fn dependencies_by_package() -> BTreeMap<String, BTreeSet<String>> {
         .expect("cargo runs where tests run");
     assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
-    let packages = metadata["packages"].as_array().expect("cargo metadata lists packages");
-    packages
-        .iter()
-        .map(|package| {
-            let dependencies = package["dependencies"].as_array().expect("a package lists its dependencies");
-            let names = dependencies.iter().filter_map(|d| d["name"].as_str().map(str::to_owned));
-            (package["name"].as_str().expect("a package has a name").to_owned(), names.collect())
-        })
-        .collect()
+    metadata["packages"].as_array().expect("cargo metadata lists packages").clone()
+}
+
+fn name_of(package: &serde_json::Value) -> &str {
+    package["name"].as_str().expect("a package and a dependency have a name")
+}
+
+fn dependencies_of(package: &serde_json::Value) -> &[serde_json::Value] {
+    package["dependencies"].as_array().expect("a package lists its dependencies")
+}
+
+fn dependencies_by_package() -> BTreeMap<String, BTreeSet<String>> {
+    let names = |package| dependencies_of(package).iter().map(|d| name_of(d).to_owned()).collect();
+    packages().iter().map(|package| (name_of(package).to_owned(), names(package))).collect()
 }
 
 #[test]
@@ -70,8 +67,28 @@ fn crates_import_in_one_direction() {
     assert_eq!(found, known, "the workspace and the table of crates differ");
     for (name, allowed) in MAY_IMPORT {
         for dependency in packages[*name].iter().filter(|d| d.starts_with("braid-")) {
-            assert!(allowed.contains(&dependency.as_str()), "{name} must not import {dependency}");
+            let is_itself = dependency == name; // With the feature `testing`, for its integration tests.
+            assert!(is_itself || allowed.contains(&dependency.as_str()), "{name} must not import {dependency}");
         }
+    }
+}
+
+/// Tests above `braid-io` turn on its feature `testing`: the fault device is there, and the crates below are built
+/// once for all tests, not once for each selection of packages. No crate turns it on for the server.
+#[test]
+fn only_tests_turn_on_testing_and_all_of_them_do() {
+    for package in packages() {
+        let has_testing = |dependency: &serde_json::Value| {
+            dependency["features"].as_array().is_some_and(|features| features.iter().any(|f| f == "testing"))
+        };
+        let is_dev = |dependency: &serde_json::Value| dependency["kind"] == "dev";
+        let name = name_of(&package);
+        let mut dependencies = dependencies_of(&package).iter();
+        assert!(dependencies.all(|d| is_dev(d) || !has_testing(d)), "{name} takes test code into the server");
+        let is_above_io = !["braid-base", "braid-features"].contains(&name);
+        let tests_with = dependencies_of(&package).iter().filter(|d| is_dev(d) && has_testing(d));
+        let tests_with: Vec<&str> = tests_with.map(name_of).collect();
+        assert_eq!(tests_with.contains(&"braid-io"), is_above_io, "{name} and braid-io's feature `testing`");
     }
 }
 

@@ -17,7 +17,6 @@
 //! | `corrected_rules` | DataFusion's pushing down of filters, where it is right |
 //! | [`numeric_coercion`] | numerics beside floats are compared as floats |
 //! | [`session`] | session state with the settings that suit Braid |
-//! | [`parquet_peer`] | plain DataFusion over Parquet files, to compare with |
 //!
 //! Invariant: a filter is pushed down only if its translation selects exactly the rows for which the filter is true.
 
@@ -28,7 +27,6 @@ pub mod dynamic_filter;
 pub mod filter_translation;
 pub mod numeric_coercion;
 pub mod operators;
-pub mod parquet_peer;
 pub mod scalar_value;
 pub mod scan_exec;
 mod scan_stream;
@@ -37,6 +35,5 @@ pub mod table_statistics;
 
 pub use braid_table::{BraidTable, ScanSettings};
 pub use filter_translation::translate_filter;
-pub use parquet_peer::parquet_peer;
 pub use scan_exec::BraidScanExec;
 pub use session::{SessionSettings, session_config, session_state, session_state_builder};

@@ -13,7 +13,6 @@ use braid_df::SessionSettings;
 use braid_df::operators::OperatorSettings;
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space, open_device};
-use braid_storage::store::StepHook;
 use braid_storage::{Catalog, NewTable, Store, StoreOptions};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -60,19 +59,21 @@ impl Database {
     /// # Errors
     /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for what the disk says.
     pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
-        Self::open_hooked(config, None)
-    }
-
-    /// [`Self::open`] with a hook before each step that changes the data directory: for simulated faults.
-    pub fn open_hooked(
-        config: Config,
-        hook: Option<Arc<dyn StepHook>>,
-    ) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
         Box::pin(async move {
             std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
             let device = open_device(&config.data_dir, &config.device)?;
+            Self::open_on(device, config).await
+        })
+    }
+
+    /// [`Self::open`] on a device that is open already. The data directory must exist.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_on(device: Arc<dyn Device>, config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
+        Box::pin(async move {
             let options = StoreOptions { device: device.clone(), encode_threads: config.target_partitions.max(1) };
-            let store = Store::open_hooked(&config.data_dir, options, hook)?;
+            let store = Store::open(&config.data_dir, options)?;
             let buffer = BufferManager::new(
                 device.clone(),
                 Arc::new(SystemClock::new()),

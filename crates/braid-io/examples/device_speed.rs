@@ -41,7 +41,7 @@ async fn measure(device: Arc<dyn Device>, dir: &Path, file_mib: usize, duration:
     let path = dir.join(format!("device-speed-{}", std::process::id()));
     let file = device.open(&path, OpenMode::Create)?;
     let measured = measure_file(&device, &file, file_mib, duration).await;
-    let removed = braid_io::durable::remove_file(&path);
+    let removed = device.remove(&path);
     measured.and(removed)
 }
 

@@ -1,6 +1,6 @@
 //! How many file descriptors this process may have open: one for each data file and each connection.
 //!
-//! Systems start processes with a low soft limit (1024, for the sake of `select`) below a high hard limit. Whoever uses
+//! Systems start processes with a low soft limit (1024, for the sake of `select`) below a high hard limit. A process that uses
 //! no `select` may raise the one to the other, and should.
 
 use std::io;

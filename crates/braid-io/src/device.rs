@@ -7,59 +7,25 @@
 //!
 //! **Dropping the device** (and every future made by it) waits for the requests in flight.
 //!
-//! Requests are not ordered among each other. Whoever needs an order awaits the first before polling the second.
+//! Requests are not ordered among each other. A caller that needs an order awaits the first before it polls the second.
+//!
+//! Operations on names and on small files are part of the trait too, so that a device made for tests can fail each of
+//! them; [`durable`](crate::durable) puts them together.
 
-use std::fmt;
 use std::path::Path;
 
 use futures::future::BoxFuture;
 
 use crate::aligned_buffer::AlignedBuffer;
-use crate::durable;
 use crate::error::IoError;
 use crate::file_handle::{FileHandle, OpenMode};
+use crate::io_reason::IoReason;
+use crate::small_file::{self, SmallFile};
 use crate::statistics::IoStats;
 use crate::trace::IoTrace;
 
 /// The future of one request: boxed, so that what is awaited in upper crates does not grow with the device.
 pub type IoFuture<T> = BoxFuture<'static, Result<T, IoError>>;
-
-/// On whose behalf a request is made; counted and traced apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IoReason {
-    /// A query reads a segment.
-    Scan,
-    /// Rows are being added.
-    Load,
-    /// The catalog and the manifest.
-    Catalog,
-    /// Checksums and structures are being verified.
-    Check,
-    /// A query's intermediate results.
-    Spill,
-}
-
-impl IoReason {
-    /// Every reason, in the order of their counters.
-    pub const ALL: [Self; 5] = [Self::Scan, Self::Load, Self::Catalog, Self::Check, Self::Spill];
-
-    /// Position in [`IoReason::ALL`].
-    pub(crate) fn index(self) -> usize {
-        self as usize
-    }
-}
-
-impl fmt::Display for IoReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scan => "scan",
-            Self::Load => "load",
-            Self::Catalog => "catalog",
-            Self::Check => "check",
-            Self::Spill => "spill",
-        })
-    }
-}
 
 /// A disk, or a directory on one.
 pub trait Device: Send + Sync + 'static {
@@ -78,7 +44,7 @@ pub trait Device: Send + Sync + 'static {
     fn write(&self, file: &FileHandle, offset: u64, buffer: AlignedBuffer, reason: IoReason) -> IoFuture<()>;
 
     /// Makes every completed write of the file durable (`fdatasync`), its length included. The file's *name* is
-    /// durable only after [`durable::sync_dir`]. A failed sync must not be retried: the kernel may have given up the
+    /// durable only after [`Device::sync_directory`]. A failed sync must not be retried: the kernel may have given up the
     /// data and report success next time.
     fn sync(&self, file: &FileHandle) -> IoFuture<()>;
 
@@ -91,9 +57,29 @@ pub trait Device: Send + Sync + 'static {
     /// The record of requests; off until switched on.
     fn trace(&self) -> &IoTrace;
 
-    /// Replaces the small file `name` in `dir` atomically and durably: see [`durable::replace_file`]. Blocks. Here, and
-    /// not only a free function, so that a [`FaultDevice`](crate::FaultDevice) can fail it.
-    fn replace_file(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), IoError> {
-        durable::replace_file(dir, name, bytes)
+    /// Creates `path`, replacing a file of that name, and writes `bytes`. Neither is durable yet. Blocks, as all the
+    /// following do.
+    fn create_small(&self, path: &Path, bytes: &[u8]) -> Result<SmallFile, IoError> {
+        small_file::create(path, bytes)
+    }
+
+    /// Makes the bytes of a small file durable (`fsync`).
+    fn sync_small(&self, file: &SmallFile) -> Result<(), IoError> {
+        file.sync()
+    }
+
+    /// Gives a file another name on the same filesystem, which a file of that name loses.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
+        small_file::rename(from, to)
+    }
+
+    /// Removes a file's name. The file itself goes with the last handle.
+    fn remove(&self, path: &Path) -> Result<(), IoError> {
+        small_file::remove(path)
+    }
+
+    /// Makes the names in `dir` durable: of files created, renamed and removed in it before.
+    fn sync_directory(&self, dir: &Path) -> Result<(), IoError> {
+        small_file::sync_directory(dir)
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::device::IoReason;
+use crate::io_reason::IoReason;
 
 /// What was being done when an error happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,8 +18,10 @@ pub enum IoOperation {
     Read,
     /// Writing a range of a file.
     Write,
-    /// Making a file's or a directory's content durable.
+    /// Making a file's content durable.
     Sync,
+    /// Making the names in a directory durable.
+    SyncDirectory,
     /// Creating a directory.
     CreateDirectory,
     /// Renaming a file into place.
@@ -35,6 +37,7 @@ impl fmt::Display for IoOperation {
             Self::Read => "read",
             Self::Write => "write",
             Self::Sync => "sync",
+            Self::SyncDirectory => "sync directory",
             Self::CreateDirectory => "create directory",
             Self::Rename => "rename",
             Self::Remove => "remove",

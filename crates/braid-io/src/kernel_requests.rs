@@ -123,8 +123,8 @@ mod tests {
     use tokio::sync::{Semaphore, oneshot};
 
     use super::*;
-    use crate::device::IoReason;
     use crate::file_handle::{FileHandle, OpenMode};
+    use crate::io_reason::IoReason;
     use crate::statistics::{Counters, InFlight};
     use crate::syscalls;
 

@@ -2,18 +2,20 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`device`] | the [`Device`] trait: what every room above sees of a disk |
-//! | [`aligned_buffer`] | [`AlignedBuffer`]: owned memory that direct I/O accepts |
-//! | [`file_handle`] | [`FileHandle`]: an open file, with the id under which traces name it |
-//! | [`open`] | [`open_device`]: probes io_uring and `O_DIRECT`, chooses a backend and says why in the log |
-//! | [`error`] | [`IoError`]: path, operation, offset and length with every failure |
-//! | [`statistics`] | [`IoStats`]: counters by reason and the queue-depth gauge |
-//! | [`trace`] | [`IoTrace`]: a bounded record of requests that one can switch on |
-//! | [`resident_memory`] | what a process holds in RAM, and giving back what it does not use |
+//! | `device` | the [`Device`] trait: what every room above sees of a disk |
+//! | `io_reason` | [`IoReason`]: on whose behalf a request is made |
+//! | `aligned_buffer` | [`AlignedBuffer`]: owned memory that direct I/O accepts |
+//! | `file_handle` | [`FileHandle`]: an open file, with the id under which traces name it |
+//! | `open` | [`open_device`]: probes io_uring and `O_DIRECT`, chooses a backend and says why in the log |
+//! | `error` | [`IoError`]: path, operation, offset and length with every failure |
+//! | `statistics` | [`IoStats`]: counters by reason and the queue-depth gauge |
+//! | `trace` | [`IoTrace`]: a bounded record of requests that one can switch on |
+//! | `resident_memory` | what a process holds in RAM, and giving back what it does not use |
 //! | [`mod@free_space`] | how much a filesystem still takes |
-//! | [`mod@descriptor_limit`] | how many files and sockets the process may have open |
+//! | `descriptor_limit` | how many files and sockets the process may have open |
 //! | [`durable`] | directories and small files that survive a power cut |
-//! | [`fault_device`] | [`FaultDevice`]: any device, failing on command, for tests of the rooms above |
+//! | `small_file` | the steps of that, one system call each |
+//! | `faults` | any device, failing on command: only in tests (the feature `testing`) |
 //!
 //! A request travels `queued_device` (waits for a place in the queue) -> `submission_queue` -> `ring` (io_uring) or
 //! `thread_pool` (pread, pwrite) -> `request` and `transfer` (short transfers, interruptions, the reply).
@@ -21,21 +23,23 @@
 //!
 //! This crate knows files, offsets and bytes; it does not know tables, segments or checksums, and it caches nothing.
 
-pub mod aligned_buffer;
-pub mod descriptor_limit;
-pub mod device;
+mod aligned_buffer;
+mod descriptor_limit;
+mod device;
 pub mod durable;
-pub mod error;
-pub mod fault_device;
-pub mod file_handle;
+mod error;
+#[cfg(any(test, feature = "testing"))]
+mod faults;
+mod file_handle;
 pub mod free_space;
-pub mod open;
-pub mod resident_memory;
-pub mod statistics;
-pub mod trace;
+mod io_reason;
+mod open;
+mod resident_memory;
+mod small_file;
+mod statistics;
+mod trace;
 
 mod aligned_memory;
-mod fault_plan;
 mod kernel_requests;
 mod queued_device;
 mod request;
@@ -44,16 +48,18 @@ mod submission_queue;
 mod syscalls;
 mod thread_pool;
 mod transfer;
-mod volatile_cache;
 
 pub use aligned_buffer::AlignedBuffer;
-pub use descriptor_limit::{DescriptorLimit, descriptor_limit, raise_descriptor_limit};
-pub use device::{Device, IoFuture, IoReason};
+pub use descriptor_limit::{DescriptorLimit, raise_descriptor_limit};
+pub use device::{Device, IoFuture};
 pub use error::{IoError, IoOperation, is_space_used_up};
-pub use fault_device::{Fault, FaultDevice, OperationCounts, ReadLatency};
+#[cfg(any(test, feature = "testing"))]
+pub use faults::{Fault, FaultDevice, OperationCounts, ReadLatency};
 pub use file_handle::{FileHandle, FileId, OpenMode};
 pub use free_space::free_space;
+pub use io_reason::IoReason;
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
 pub use resident_memory::{ResidentMemory, give_back_free_memory};
+pub use small_file::SmallFile;
 pub use statistics::{IoStats, ReasonStats};
 pub use trace::{IoTrace, TraceEvent, TraceKind};

@@ -15,9 +15,10 @@ use futures::future;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::aligned_buffer::AlignedBuffer;
-use crate::device::{Device, IoFuture, IoReason};
+use crate::device::{Device, IoFuture};
 use crate::error::{IoError, IoOperation};
 use crate::file_handle::{FileHandle, OpenMode};
+use crate::io_reason::IoReason;
 use crate::request::Request;
 use crate::statistics::{Counters, InFlight, IoStats};
 use crate::trace::{IoTrace, TRACE_EVENTS_MAX, TraceKind};

@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::aligned_buffer::AlignedBuffer;
 use crate::aligned_memory::AlignedMemory;
-use crate::device::IoReason;
 use crate::error::{IoError, IoOperation};
 use crate::file_handle::FileHandle;
+use crate::io_reason::IoReason;
 use crate::statistics::InFlight;
 use crate::transfer::{Direction, Step, Transfer};
 

@@ -201,8 +201,9 @@ mod tests {
 
     use super::*;
     use crate::aligned_buffer::AlignedBuffer;
-    use crate::device::{Device, IoReason};
+    use crate::device::Device;
     use crate::file_handle::OpenMode;
+    use crate::io_reason::IoReason;
     use crate::queued_device::QueuedDevice;
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::device::IoReason;
+use crate::io_reason::IoReason;
 
 /// What was transferred for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use braid_base::Clock;
 use parking_lot::Mutex;
 
-use crate::device::IoReason;
 use crate::file_handle::{FileHandle, FileId};
+use crate::io_reason::IoReason;
 
 /// Requests that a device's trace keeps: 65 536 events of at most 64 bytes are 4 MiB.
 pub const TRACE_EVENTS_MAX: usize = 1 << 16;
@@ -75,7 +75,7 @@ impl IoTrace {
     }
 
     /// Whether requests are being recorded.
-    pub fn is_enabled(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Relaxed)
     }
 

@@ -21,11 +21,12 @@ use futures::stream::{self, StreamExt};
 
 use crate::checksum::checksum;
 use crate::chunk_reader::gather_all;
+use crate::data_file::DataFile;
+use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
 use crate::manifest::Manifest;
 use crate::segment::Segment;
-use crate::store::{
-    CommitLock, DATA_FILE_HEADER_BYTES, DataFile, DataFileId, HeaderFault, Store, StoreShared, verify_header,
-};
+use crate::store::Store;
+use crate::store_shared::{CommitLock, StoreShared};
 use crate::{ChunkMeta, StoreError, TableVersion};
 
 pub use report::{BoundsFault, CheckProgress, CheckReport, Fault, FaultKind};

@@ -54,7 +54,7 @@ impl DistinctSketch {
     }
 
     /// The sketch with these ranks; `None` if one is above [`RANK_MAX`].
-    pub fn from_ranks(ranks: [u8; REGISTER_COUNT]) -> Option<Self> {
+    pub(crate) fn from_ranks(ranks: [u8; REGISTER_COUNT]) -> Option<Self> {
         ranks.iter().all(|&rank| rank <= RANK_MAX).then(|| Self { registers: Box::new(ranks) })
     }
 
@@ -82,12 +82,12 @@ impl DistinctSketch {
     }
 
     /// Puts 128-bit integers in, or what else has sixteen bytes.
-    pub fn insert_sixteen_bytes(&mut self, values: &[i128]) {
+    pub(crate) fn insert_sixteen_bytes(&mut self, values: &[i128]) {
         self.insert(values, |&value| hash_sixteen_bytes(value));
     }
 
     /// Puts strings in.
-    pub fn insert_strings(&mut self, values: &[&[u8]]) {
+    pub(crate) fn insert_strings(&mut self, values: &[&[u8]]) {
         self.insert(values, |&value| checksum(value));
     }
 

@@ -2,54 +2,70 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`segment`] | column segments: encoding, validation, filters and gathers on encoded data |
-//! | [`codec`] | the encodings segments are made of |
-//! | [`selection`] | which rows of a vector are still wanted |
+//! | `segment` | column segments: encoding, validation, filters and gathers on encoded data |
+//! | `codec` | the encodings segments are made of |
+//! | `sections`, `segment_error` | checked reading of segments' bytes, and what it finds |
+//! | `selection` | which rows of a vector are still wanted |
 //! | [`checksum`](mod@checksum) | XXH3 of everything written |
-//! | [`types`] | the SQL types a column can have, and their Arrow and physical forms |
+//! | `types` | the SQL types a column can have, and their Arrow and physical forms |
 //! | [`scalar`] | one value in physical form: what zone maps and predicates are made of |
-//! | [`predicate`] | what a scan may ask of one column without decoding it |
-//! | [`zone_map`] | smallest and largest value of a segment, and which predicates they refute |
-//! | [`distinct_sketch`] | how many different values a column has |
-//! | [`table`] | table definitions and the immutable versions scans read |
-//! | [`catalog`] | all tables of one state of the database |
-//! | [`manifest`] | the file that names all tables, chunks and data files of one state |
-//! | [`store`] | a data directory: its lock, its data files, its commits |
-//! | [`table_appender`] | rows on their way into a table |
-//! | [`check`] | whether everything on disk is as it was written |
-//! | [`store_error`] | what can go wrong in a store |
+//! | `predicate` | what a scan may ask of one column without decoding it |
+//! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
+//! | `distinct_sketch` | how many different values a column has |
+//! | `data_file`, `data_file_header` | an immutable file of segments: its life, its first bytes |
+//! | `data_directory` | what lies where in the data directory, its lock, its names |
+//! | `table` | table definitions and the immutable versions scans read |
+//! | `catalog` | all tables of one state of the database |
+//! | [`manifest`], `manifest_error` | the file that names all tables, chunks and data files of one state |
+//! | `store_shared` | what a store and its appenders have in common: the newest catalog, commits |
+//! | `store` | a data directory that is open: its tables |
+//! | `table_appender` | rows on their way into a table |
+//! | `check` | whether everything on disk is as it was written |
+//! | `store_error` | what can go wrong in a store |
+//! | `chunk_reader` | whole chunks read back, to be merged or checked |
 
-pub mod catalog;
-pub mod check;
+mod catalog;
+mod check;
 pub mod checksum;
 mod chunk_reader;
-pub mod codec;
-pub mod distinct_sketch;
+mod codec;
+mod data_directory;
+mod data_file;
+mod data_file_header;
+mod distinct_sketch;
 pub mod manifest;
-pub mod predicate;
+mod manifest_error;
+mod predicate;
 pub mod scalar;
-pub mod segment;
-pub mod selection;
-pub mod store;
-pub mod store_error;
-pub mod table;
-pub mod table_appender;
-pub mod types;
-pub mod zone_map;
+mod sections;
+mod segment;
+mod segment_error;
+mod selection;
+mod store;
+mod store_error;
+mod store_shared;
+mod table;
+mod table_appender;
+mod types;
+mod zone_map;
 
 pub use catalog::{Catalog, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
+pub use data_file::DataFile;
+pub use data_file_header::{DataFileId, HeaderFault};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
-pub use manifest::{Manifest, ManifestError};
+pub use manifest::Manifest;
+pub use manifest_error::ManifestError;
 pub use predicate::ColumnPredicate;
 pub use scalar::Scalar;
-pub use segment::{EncodedSegment, PreparedPredicate, SEGMENT_BYTES_MAX, Segment, SegmentError, encode_segment};
+pub use segment::{EncodedSegment, PreparedPredicate, Segment, encode_segment};
+pub use segment_error::SegmentError;
 pub use selection::Selection;
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
-pub use table::{ChunkMeta, ColumnDef, DataFile, SegmentMeta, TableDef, TableVersion};
+pub use table::{ChunkMeta, ColumnDef, SegmentMeta, TableDef, TableVersion};
 pub use table_appender::TableAppender;
 pub use types::{ColumnType, PhysicalType, SQL_TYPE_KEY};
 pub use zone_map::{Verdict, ZoneMap};

@@ -1,6 +1,6 @@
 //! The manifest: one file that names every table, column, chunk, segment and data file of one state of the database.
 //!
-//! It is written whole at every commit and switched by renaming (see `store/commit.rs`), so there is never a manifest
+//! It is written whole at every commit and switched by renaming (see `store_shared/commit.rs`), so there is never a manifest
 //! that is half old and half new, and nothing to replay at start. Its size is what zone maps cost, about 70 bytes a
 //! segment: some 600 kB for TPC-H at scale factor 10. The sketches of different values take at most 769 bytes a column.
 //!
@@ -38,8 +38,8 @@ use std::collections::HashSet;
 use braid_base::{ChunkId, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
-use crate::store::DataFileId;
-use crate::{DistinctSketch, SegmentMeta, TableDef};
+use crate::data_file_header::DataFileId;
+use crate::{DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
@@ -95,48 +95,6 @@ pub struct ManifestChunk {
     pub file_id: DataFileId,
     /// One for each column, in column order.
     pub segments: Vec<SegmentMeta>,
-}
-
-/// Why some bytes are no manifest.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ManifestError {
-    /// It is too short for a header, or has another magic.
-    #[error("it does not start with a manifest's header")]
-    NoHeader,
-    /// It was written by another version of Braid.
-    #[error("its format version is {found}, this program reads versions {oldest} to {newest}")]
-    UnknownVersion {
-        /// Version in the file.
-        found: u32,
-        /// First version this program knows.
-        oldest: u32,
-        /// Last version this program knows.
-        newest: u32,
-    },
-    /// The file's length does not fit the length in its header.
-    #[error("its header says {expected} bytes and the file has {found}")]
-    Length {
-        /// Bytes by its header, padding excluded.
-        expected: u64,
-        /// Bytes there are.
-        found: u64,
-    },
-    /// Some bit is wrong.
-    #[error("its checksum is {found:#018x}, its header says {expected:#018x}")]
-    Checksum {
-        /// Checksum in the header.
-        expected: u64,
-        /// Checksum of the bytes.
-        found: u64,
-    },
-    /// The checksum holds and yet the contents make no sense.
-    #[error("malformed at byte {offset}: {what}")]
-    Malformed {
-        /// Where, in bytes from the start.
-        offset: u64,
-        /// What is wrong there.
-        what: String,
-    },
 }
 
 impl Manifest {

@@ -99,7 +99,7 @@ impl Selection {
     }
 
     /// Keeps the rows whose bit is set in `words`.
-    pub fn and_words(&mut self, words: &[u64; SELECTION_WORDS]) {
+    pub(crate) fn and_words(&mut self, words: &[u64; SELECTION_WORDS]) {
         for (word, other) in self.words.iter_mut().zip(words) {
             *word &= other;
         }
@@ -113,7 +113,7 @@ impl Selection {
     }
 
     /// Keeps the rows whose bit is not set in `words`.
-    pub fn and_not_words(&mut self, words: &[u64; SELECTION_WORDS]) {
+    pub(crate) fn and_not_words(&mut self, words: &[u64; SELECTION_WORDS]) {
         for (word, other) in self.words.iter_mut().zip(words) {
             *word &= !other;
         }

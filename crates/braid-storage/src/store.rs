@@ -1,7 +1,7 @@
 //! The store: one data directory, its tables and their files.
 //!
 //! Readers take a [`Catalog`] with [`Store::snapshot`], which never waits for a commit, and keep the table versions in
-//! it for as long as they like. Writers make data files and commit them (see [`commit`]); committed data files never
+//! it for as long as they like. Writers make data files and commit them (`store_shared/commit.rs`); committed data files never
 //! change.
 //!
 //! Opening reads the manifest and opens the data files it names, without reading them; data files that it does not
@@ -12,37 +12,27 @@
 //! Deliberately not done here: statements, transactions of several statements, names that are not exact (the engine
 //! folds case), values of defaults, uniqueness.
 
-mod commit;
-mod data_directory;
-mod data_file;
-
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use braid_base::TableId;
 use braid_io::Device;
 use futures::future::BoxFuture;
-use parking_lot::RwLock;
-use tokio::sync::{Mutex, Semaphore};
 
 use crate::catalog::{Catalog, NewTable, TableEntry};
+use crate::data_directory::{DataDirectory, SwitchError};
+use crate::data_file::DataFile;
+use crate::data_file_header::DataFileId;
 use crate::manifest::{Manifest, ManifestTable};
+use crate::store_shared::{Commit, CommitLock, NextIds, StoreShared};
 use crate::table_appender::TableAppender;
-use crate::{ChunkMeta, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
-
-pub(crate) use commit::{Commit, CommitLock};
-pub(crate) use data_directory::DataDirectory;
-pub use data_directory::{Step, StepHook};
-pub use data_file::{DATA_FILE_HEADER_BYTES, DataFile, DataFileId, FORMAT_VERSION as DATA_FILE_VERSION, HeaderFault};
-pub(crate) use data_file::{encode_header, verify_header};
+use crate::{ChunkMeta, DistinctCount, DistinctSketch, StoreError, TableVersion};
 
 /// What a store is built on.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// Through which data files are read and written.
+    /// Through which the data directory is read and written.
     pub device: Arc<dyn Device>,
     /// Threads that encode columns at the same time, for all loads together; at least 1.
     pub encode_threads: usize,
@@ -53,18 +43,6 @@ pub struct Store {
     shared: Arc<StoreShared>,
 }
 
-/// What a store and its appenders have in common.
-pub(crate) struct StoreShared {
-    pub(crate) directory: Arc<DataDirectory>,
-    pub(crate) device: Arc<dyn Device>,
-    /// The newest state. Written only under the commit lock, and only to swap the pointer.
-    catalog: RwLock<Arc<Catalog>>,
-    commits: Arc<Mutex<commit::CommitState>>,
-    next_file_id: AtomicU64,
-    next_table_id: AtomicU32,
-    pub(crate) encode_permits: Arc<Semaphore>,
-}
-
 impl Store {
     /// Opens the data directory `dir`, creating it if it does not exist. Blocks on the disk, a few milliseconds for
     /// thousands of chunks.
@@ -73,31 +51,15 @@ impl Store {
     /// [`StoreError::InUse`] when another process has it open; [`StoreError::Manifest`] when its manifest is damaged
     /// or from another version: nothing is guessed, nothing deleted.
     pub fn open(dir: &Path, options: StoreOptions) -> Result<Arc<Self>, StoreError> {
-        Self::open_hooked(dir, options, None)
-    }
-
-    /// [`Self::open`] with a hook before each step that changes the directory: for simulated crashes.
-    pub fn open_hooked(
-        dir: &Path,
-        options: StoreOptions,
-        hook: Option<Arc<dyn StepHook>>,
-    ) -> Result<Arc<Self>, StoreError> {
         assert!(options.encode_threads > 0, "encoding takes at least one thread");
-        let directory = Arc::new(DataDirectory::open(dir, hook)?);
+        let directory = Arc::new(DataDirectory::open(dir, Arc::clone(&options.device))?);
         let manifest = read_manifest(&directory)?;
         let next_file_id = remove_orphans(&directory, &manifest)?;
         let next_table_id = manifest.next_table_id;
-        let catalog = open_tables(&directory, options.device.as_ref(), manifest)?;
-        let shared = Arc::new(StoreShared {
-            directory,
-            device: options.device,
-            catalog: RwLock::new(Arc::new(catalog)),
-            commits: Arc::default(),
-            next_file_id: AtomicU64::new(next_file_id),
-            next_table_id: AtomicU32::new(next_table_id),
-            encode_permits: Arc::new(Semaphore::new(options.encode_threads)),
-        });
-        Ok(Arc::new(Self { shared }))
+        let catalog = open_tables(&directory, manifest)?;
+        let next_ids = NextIds { file: next_file_id, table: next_table_id };
+        let shared = StoreShared::new(directory, options.device, catalog, next_ids, options.encode_threads);
+        Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
     /// The newest state of all tables. Never waits.
@@ -185,35 +147,6 @@ impl fmt::Debug for Store {
     }
 }
 
-impl StoreShared {
-    pub(crate) fn snapshot(&self) -> Arc<Catalog> {
-        Arc::clone(&self.catalog.read())
-    }
-
-    /// A new data file of `table`, doomed until a commit spares it.
-    pub(crate) fn create_file(&self, table: TableId) -> Result<Arc<DataFile>, StoreError> {
-        let id = DataFileId(self.next_file_id.fetch_add(1, Ordering::Relaxed));
-        DataFile::create(&self.directory, self.device.as_ref(), id, table)
-            .map_err(|error| StoreError::io(self.directory.path(), error))
-    }
-
-    /// A definition with an id of its own.
-    fn define(&self, table: NewTable) -> Result<TableDef, StoreError> {
-        let NewTable { name, mut columns, primary_key } = table;
-        for key in &primary_key {
-            if let Some(column) = columns.get_mut(usize::from(key.0)) {
-                column.nullable = false;
-            }
-        }
-        let id = TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed));
-        let def = TableDef { id, name, columns, primary_key };
-        match def.validate() {
-            Ok(()) => Ok(def),
-            Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),
-        }
-    }
-}
-
 /// The manifest of an existing data directory, or the first one of a new one.
 fn read_manifest(directory: &DataDirectory) -> Result<Manifest, StoreError> {
     if let Some(bytes) = directory.read_manifest()? {
@@ -226,7 +159,7 @@ fn read_manifest(directory: &DataDirectory) -> Result<Manifest, StoreError> {
     }
     let manifest = Manifest::empty();
     directory.switch_manifest(&manifest.encode()).map_err(|error| match error {
-        data_directory::SwitchError::NotSwitched(error) | data_directory::SwitchError::Uncertain(error) => *error,
+        SwitchError::NotSwitched(error) | SwitchError::Uncertain(error) => *error,
     })?;
     Ok(manifest)
 }
@@ -248,7 +181,7 @@ fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64,
 }
 
 /// The catalog that `manifest` describes, with its data files open.
-fn open_tables(directory: &Arc<DataDirectory>, device: &dyn Device, manifest: Manifest) -> Result<Catalog, StoreError> {
+fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Catalog, StoreError> {
     let mut entries = Vec::with_capacity(manifest.tables.len());
     for table in manifest.tables {
         let ManifestTable { def, next_chunk_id, sequence, chunks, sketches } = table;
@@ -258,7 +191,7 @@ fn open_tables(directory: &Arc<DataDirectory>, device: &dyn Device, manifest: Ma
             let file = match files.get(&chunk.file_id) {
                 Some(file) => Arc::clone(file),
                 None => {
-                    let file = DataFile::open(directory, device, chunk.file_id, def.id)?;
+                    let file = DataFile::open(directory, chunk.file_id, def.id)?;
                     files.insert(chunk.file_id, Arc::clone(&file));
                     file
                 }

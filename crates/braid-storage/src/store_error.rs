@@ -6,8 +6,8 @@ use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
-use crate::manifest::ManifestError;
-use crate::segment::SegmentError;
+use crate::manifest_error::ManifestError;
+use crate::segment_error::SegmentError;
 
 /// Why an operation of the store failed. Unless a variant says otherwise, the tables are as before.
 #[derive(Debug, thiserror::Error)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
-use braid_io::FileHandle;
 
+use crate::data_file::DataFile;
 use crate::{ColumnType, DistinctCount, ZoneMap};
 
 /// A column of a table.
@@ -92,9 +92,6 @@ impl TableDef {
     }
 }
 
-/// A file of segments that is deleted with its last reference once no manifest names it.
-pub type DataFile = crate::store::DataFile;
-
 /// Where a segment lies and what is known of it without reading it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentMeta {
@@ -152,9 +149,4 @@ impl TableVersion {
     pub fn segment_id(&self, chunk: ChunkId, column: ColumnId) -> SegmentId {
         SegmentId { table: self.def.id, chunk, column }
     }
-}
-
-/// The open file behind a chunk, for the buffer's reads.
-pub fn file_of(chunk: &ChunkMeta) -> &FileHandle {
-    chunk.file.handle()
 }

@@ -27,7 +27,8 @@ use braid_base::ChunkId;
 use futures::future::BoxFuture;
 
 use crate::catalog::{Catalog, TableEntry};
-use crate::store::{Commit, CommitLock, DataFile, StoreShared};
+use crate::data_file::DataFile;
+use crate::store_shared::{Commit, CommitLock, StoreShared};
 use crate::{ChunkMeta, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
 
 use chunk_writer::{ChunkWriter, WrittenFile};

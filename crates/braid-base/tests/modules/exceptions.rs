@@ -15,17 +15,6 @@ pub const ROOMS: &[&str] = &[
 /// Room, importing module, imported module, and why this import may close a cycle.
 #[rustfmt::skip]
 pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
-    ("braid-io", "device", "statistics", "a device reports its counters, which are kept by reason of a request"),
-    ("braid-io", "device", "trace", "a device reports its trace, which names the reason of each request"),
-    ("braid-io", "error", "device", "errors name the reason of the request that failed"),
-
-    ("braid-storage", "segment", "codec", "codecs return errors of segments"),
-    ("braid-storage", "store", "manifest", "a manifest names the ids of the store's data files"),
-    ("braid-storage", "table", "store", "a table version holds its open data files"),
-    ("braid-storage", "store", "table_appender", "the store starts appenders, which commit through the store"),
-    ("braid-storage", "catalog", "manifest", "the catalog is written as a manifest, which has the catalog's types"),
-    ("braid-storage", "store_error", "manifest", "errors of the store contain those of its manifest"),
-
     ("braid-buffer", "policy", "attach", "the enumeration of policies contains each policy"),
     ("braid-buffer", "policy", "elevator", "the enumeration of policies contains each policy"),
     ("braid-buffer", "policy", "normal", "the enumeration of policies contains each policy"),

@@ -1,24 +1,18 @@
-//! The disk fails in the one moment after which nobody can know whether a commit is durable.
+//! The disk fails in the one moment after which it is unknown whether a commit is durable.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use braid_engine::{Config, Database, EngineError, Outcome, Session, TransactionStatus};
-use braid_storage::store::{Step, StepHook};
+use braid_io::{Fault, FaultDevice, IoOperation, open_device};
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
-/// Fails the sync of the directory after the new manifest has its name, while switched on.
-#[derive(Default)]
-struct LastSyncFails(AtomicBool);
-
-impl StepHook for LastSyncFails {
-    fn before(&self, step: Step, _: &Path) -> io::Result<()> {
-        let fails = step == Step::SyncDirectory && self.0.load(Ordering::Relaxed);
-        if fails { Err(io::Error::other("the disk does not answer")) } else { Ok(()) }
-    }
+/// A database on a disk that fails on command.
+async fn open_on_faults(dir: &Path) -> (Arc<Database>, Arc<FaultDevice>) {
+    let config = Config::new(dir);
+    let disk = FaultDevice::new(open_device(dir, &config.device).unwrap());
+    (Database::open_on(disk.clone(), config).await.unwrap(), disk)
 }
 
 async fn execute(session: &Session, sql: &str) -> Result<Outcome, EngineError> {
@@ -42,22 +36,23 @@ fn row_count(database: &Database) -> u64 {
 /// Makes the commit of `write` doubtful, and answers its error after all checks.
 async fn doubt<T: std::fmt::Debug>(write: impl AsyncFn(&Session) -> Result<T, EngineError>) {
     let dir = tempfile::tempdir().unwrap();
-    let hook = Arc::new(LastSyncFails::default());
-    let database = Database::open_hooked(Config::new(dir.path()), Some(hook.clone())).await.unwrap();
+    let (database, disk) = open_on_faults(dir.path()).await;
     let session = database.session("tester");
     execute(&session, "create table t (a bigint)").await.unwrap();
     execute(&session, "insert into t values (1)").await.unwrap();
 
-    hook.0.store(true, Ordering::Relaxed);
+    // The sync of the directory after the new manifest has its name.
+    let (operation, file) = (Some(IoOperation::SyncDirectory), Some(dir.path().to_owned()));
+    disk.inject(Fault::Fail { operation, file, nth: 1, errno: 5 });
     let error = write(&session).await.unwrap_err();
     assert_eq!(error.sqlstate(), "08007", "{error:?}");
     assert_eq!(error.message(), "the commit may or may not have become durable");
-    assert!(error.detail().unwrap().contains("the disk does not answer"), "{error:?}");
+    assert!(error.detail().unwrap().contains("cannot sync directory"), "{error:?}");
     assert!(error.hint().unwrap().starts_with("Restart the server and look"), "{error:?}");
     assert_ne!(session.transaction_status(), TransactionStatus::InBlock);
     // Queries go on from the state before; a later write has certainly failed, and says that instead.
     assert_eq!(row_count(&database), 1);
-    hook.0.store(false, Ordering::Relaxed);
+    disk.clear();
     let halted = execute(&session, "insert into t values (3)").await.unwrap_err();
     assert_eq!(halted.sqlstate(), "58030", "{halted:?}");
     assert!(halted.hint().unwrap().contains("changed nothing"), "{halted:?}");
@@ -81,20 +76,6 @@ async fn a_commit_in_doubt_claims_neither_success_nor_failure() {
     doubt(async |session| copy_one_row(session).await).await;
 }
 
-/// Cancels the statement while its manifest is being switched.
-struct CancelsInCommit(CancellationToken);
-
-impl StepHook for CancelsInCommit {
-    fn before(&self, step: Step, _: &Path) -> io::Result<()> {
-        if step == Step::RenameManifest {
-            self.0.cancel();
-            // Time for the statement to notice, if it listened.
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        Ok(())
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_cancelled_in_its_commit_says_that_it_succeeded() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,8 +85,13 @@ async fn a_statement_cancelled_in_its_commit_says_that_it_succeeded() {
     drop(database);
 
     let cancel = CancellationToken::new();
-    let hook = Arc::new(CancelsInCommit(cancel.clone()));
-    let database = Database::open_hooked(Config::new(dir.path()), Some(hook)).await.unwrap();
+    let (database, disk) = open_on_faults(dir.path()).await;
+    let cancels = cancel.clone();
+    disk.before_next(IoOperation::Rename, move || {
+        cancels.cancel();
+        // Time for the statement to notice, if it listened.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    });
     let session = database.session("tester");
     let insert = &session.parse("insert into t select value from generate_series(1, 1000) as s(value)").unwrap()[0];
     session.execute(insert, vec![], cancel.clone()).await.unwrap();

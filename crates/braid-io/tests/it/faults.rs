@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use braid_io::durable::{ReplaceError, replace_file};
 use braid_io::{
     AlignedBuffer, Device, Fault, FaultDevice, IoError, IoOperation, IoReason, OpenMode, OperationCounts, ReadLatency,
 };
@@ -23,7 +24,7 @@ fn a_full_disk_fails_writes_until_there_is_space_again() {
             let buffer = AlignedBuffer::from_slice(&block(0, index));
             faults.write(&file, index * BLOCK as u64, buffer, IoReason::Load)
         };
-        faults.inject(Fault::DiskFull { after_writes: 2 });
+        faults.inject(Fault::DiskFull { after_bytes: 2 * BLOCK as u64 });
         write(0).await.unwrap();
         write(1).await.unwrap();
         for _ in 0..3 {
@@ -31,13 +32,13 @@ fn a_full_disk_fails_writes_until_there_is_space_again() {
             assert!(error.is_disk_full(), "{error}");
             assert!(matches!(error, IoError::Transfer { operation: IoOperation::Write, offset: 8192, len: 4096, .. }));
         }
-        let error = faults.replace_file(dir, "manifest", b"new").unwrap_err();
-        assert!(error.is_disk_full(), "{error}");
+        let error = replace_file(faults.as_ref(), dir, "manifest", b"new").unwrap_err();
+        assert!(matches!(&error, ReplaceError::NotReplaced(error) if error.is_disk_full()), "{error}");
         faults.sync(&file).await.unwrap();
         assert_eq!(file.len_bytes().unwrap(), 2 * BLOCK as u64, "failed writes write nothing");
         faults.clear();
         write(2).await.unwrap();
-        faults.replace_file(dir, "manifest", b"new").unwrap();
+        replace_file(faults.as_ref(), dir, "manifest", b"new").unwrap();
         assert_eq!(fs::read(dir.join("manifest")).unwrap(), b"new");
     });
 }
@@ -47,8 +48,9 @@ fn one_write_and_one_sync_fail() {
     on_every_device(16, async |device, dir| {
         let faults = FaultDevice::new(device);
         let file = faults.open(&dir.join("data"), OpenMode::Create).unwrap();
-        faults.inject(Fault::FailWrite { nth: 2, errno: ENOSPC });
-        faults.inject(Fault::FailSync { nth: 1, errno: EIO });
+        let fail = |operation, nth, errno| Fault::Fail { operation: Some(operation), file: None, nth, errno };
+        faults.inject(fail(IoOperation::Write, 2, ENOSPC));
+        faults.inject(fail(IoOperation::Sync, 1, EIO));
         let write = || faults.write(&file, 0, AlignedBuffer::zeroed(BLOCK), IoReason::Load);
         write().await.unwrap();
         assert!(write().await.unwrap_err().is_disk_full());
@@ -96,7 +98,8 @@ fn a_crash_refuses_everything() {
         assert!(closed(faults.read(&file, 0, BLOCK, IoReason::Scan).await.unwrap_err()));
         assert!(closed(faults.write(&file, 0, AlignedBuffer::zeroed(BLOCK), IoReason::Load).await.unwrap_err()));
         assert!(closed(faults.open(&dir.join("other"), OpenMode::Create).unwrap_err()));
-        assert!(closed(faults.replace_file(dir, "manifest", b"new").unwrap_err()));
+        let refused = replace_file(faults.as_ref(), dir, "manifest", b"new").unwrap_err();
+        assert!(matches!(refused, ReplaceError::NotReplaced(error) if closed(error.clone())));
         assert_eq!(fs::read(dir.join("data")).unwrap(), block(0, 0), "what was written stays");
         assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
     });

@@ -6,8 +6,8 @@ use braid_base::ChunkId;
 use braid_io::IoError;
 
 use crate::Scalar;
-use crate::manifest::ManifestError;
-use crate::store::HeaderFault;
+use crate::data_file_header::HeaderFault;
+use crate::manifest_error::ManifestError;
 
 /// How far a check has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

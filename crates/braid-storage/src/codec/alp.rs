@@ -25,8 +25,8 @@ use super::frame_of_reference::{PackedIntegers, SPARSE_ROWS_MAX};
 use super::integer_test::IntegerTest;
 use super::target::Target;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter, check_equal, check_limit};
+use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
+use crate::segment_error::SegmentError;
 
 /// `f32` or `f64`.
 pub(crate) trait Float: ALPFloat + Target + Default {

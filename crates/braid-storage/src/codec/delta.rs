@@ -23,8 +23,8 @@ use super::bit_packing::{self, PACKED_ALIGN_BYTES, bit_width, packed_bytes, with
 use super::frame_of_reference::pack_codes;
 use super::integer_test::IntegerTest;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter, check_limit};
+use crate::sections::{SectionReader, SectionWriter, check_limit};
+use crate::segment_error::SegmentError;
 
 /// A sequence of 64-bit integers as packed differences.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use super::frame_of_reference::PackedIntegers;
 use super::integer_test::IntegerTest;
 use super::target::Target;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter, check_equal, check_limit};
+use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
+use crate::segment_error::SegmentError;
 
 /// A sequence of 64-bit integers as codes of a dictionary.
 #[derive(Debug)]

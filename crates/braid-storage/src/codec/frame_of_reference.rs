@@ -24,8 +24,8 @@ use super::bit_packing::{self, Lane, PACKED_ALIGN_BYTES, bit_width, packed_bytes
 use super::integer_test::{IntegerTest, filter_where};
 use super::target::Target;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter, check_limit};
+use crate::sections::{SectionReader, SectionWriter, check_limit};
+use crate::segment_error::SegmentError;
 
 /// Selected rows up to which values are unpacked one by one: unpacking a whole vector costs about as much as 32 of
 /// them.

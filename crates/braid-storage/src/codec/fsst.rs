@@ -22,8 +22,8 @@ use fsst::{Compressor, ESCAPE_CODE};
 
 use super::frame_of_reference::PackedIntegers;
 use super::strings::Strings;
-use crate::segment::sections::{SectionReader, SectionWriter, check_limit};
-use crate::segment::{SEGMENT_BYTES_MAX, SegmentError};
+use crate::sections::{SectionReader, SectionWriter, check_limit};
+use crate::segment_error::{SEGMENT_BYTES_MAX, SegmentError};
 
 /// Bytes that a symbol is stored with, and the most it stands for.
 const SYMBOL_BYTES: usize = 8;

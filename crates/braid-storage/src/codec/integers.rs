@@ -12,8 +12,8 @@ use super::integer_test::IntegerTest;
 use super::run_length::RunLengthIntegers;
 use super::target::Target;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter};
+use crate::sections::{SectionReader, SectionWriter};
+use crate::segment_error::SegmentError;
 
 /// A sequence of 64-bit integers, encoded.
 #[derive(Debug)]

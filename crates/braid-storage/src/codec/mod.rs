@@ -74,7 +74,7 @@ impl Codec {
     }
 
     /// The codec with a code on disk.
-    pub fn from_code(code: u8) -> Option<Self> {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 }

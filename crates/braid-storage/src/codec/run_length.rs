@@ -15,8 +15,8 @@ use braid_base::VECTOR_ROWS;
 use super::frame_of_reference::PackedIntegers;
 use super::integer_test::IntegerTest;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter, check_equal, check_limit};
+use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
+use crate::segment_error::SegmentError;
 use crate::selection::{SELECTION_WORDS, set_range};
 
 /// Rows up to which a run is written with one fixed-size store: two AVX2 registers.

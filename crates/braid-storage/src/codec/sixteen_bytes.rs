@@ -19,8 +19,8 @@ use super::dictionary::{Dictionary, matching_codes, parse_cardinality, parse_cod
 use super::frame_of_reference::PackedIntegers;
 use super::integer_test::IntegerTest;
 use crate::Selection;
-use crate::segment::SegmentError;
-use crate::segment::sections::{SectionReader, SectionWriter};
+use crate::sections::{SectionReader, SectionWriter};
+use crate::segment_error::SegmentError;
 
 /// Bytes of a value.
 const VALUE_BYTES: usize = size_of::<i128>();

@@ -15,8 +15,8 @@ use braid_base::VECTOR_ROWS;
 use bytes::Bytes;
 
 use super::frame_of_reference::PackedIntegers;
-use crate::segment::sections::{SectionReader, SectionWriter, check_limit};
-use crate::segment::{SEGMENT_BYTES_MAX, SegmentError};
+use crate::sections::{SectionReader, SectionWriter, check_limit};
+use crate::segment_error::{SEGMENT_BYTES_MAX, SegmentError};
 
 /// Offsets of the strings of a vector within its own bytes, and the end of the last one.
 pub(crate) type Offsets = [u32; VECTOR_ROWS + 1];

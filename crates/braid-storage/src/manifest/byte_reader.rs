@@ -3,7 +3,7 @@
 //! Every method either returns a value that was really there or [`ManifestError::Malformed`] with the offset at which
 //! it was missing. Nothing here allocates more than the bytes it has seen.
 
-use super::ManifestError;
+use crate::ManifestError;
 
 /// A position in a byte string.
 pub(crate) struct ByteReader<'a> {

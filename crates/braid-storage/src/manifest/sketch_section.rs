@@ -9,9 +9,9 @@
 //!
 //! The shorter form is written, and both are read: most columns of small tables have few values.
 
-use super::ManifestError;
 use super::byte_reader::ByteReader;
 use crate::DistinctSketch;
+use crate::ManifestError;
 use crate::distinct_sketch::{RANK_MAX, REGISTER_COUNT};
 
 const NO_SKETCH: u8 = 0;

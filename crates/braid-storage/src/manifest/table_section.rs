@@ -48,7 +48,7 @@ use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, SEGMENT_ALIGN_BYTES, TableId};
 use super::byte_reader::ByteReader;
 use super::sketch_section::{put_sketch, take_sketch};
 use super::{ManifestChunk, ManifestError, ManifestTable};
-use crate::store::{DATA_FILE_HEADER_BYTES, DataFileId};
+use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
 use crate::{ColumnDef, ColumnType, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
 

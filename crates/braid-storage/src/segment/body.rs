@@ -16,12 +16,12 @@ use bytes::Bytes;
 
 use super::SegmentError;
 use super::header::Header;
-use super::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use super::string_column::StringColumn;
 use crate::codec::alp::AlpFloats;
 use crate::codec::integers::Integers;
 use crate::codec::sixteen_bytes::SixteenBytes;
 use crate::codec::{Codec, bitmap};
+use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use crate::{ColumnType, PhysicalType, Scalar};
 
 /// The values of a segment.

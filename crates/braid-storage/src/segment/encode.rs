@@ -15,7 +15,6 @@ use super::body::Constant;
 use super::bounds::zone_map;
 use super::column_values::ColumnValues;
 use super::header::{self, Header};
-use super::sections::SectionWriter;
 use super::string_column::StringDictionary;
 use super::{SEGMENT_BYTES_MAX, SegmentError};
 use crate::codec::alp::{EncodedFloats, Float};
@@ -25,6 +24,7 @@ use crate::codec::integers::IntegerChoice;
 use crate::codec::sixteen_bytes::SixteenBytes;
 use crate::codec::strings::Strings;
 use crate::codec::{Codec, bitmap};
+use crate::sections::SectionWriter;
 use crate::{ColumnType, DistinctSketch, PhysicalType, ZoneMap, checksum};
 
 /// Strings sampled to see whether a dictionary is worth building.

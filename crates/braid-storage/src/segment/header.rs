@@ -21,8 +21,8 @@ use braid_base::CHUNK_ROWS;
 use bytes::Bytes;
 
 use super::SegmentError;
-use super::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use crate::codec::Codec;
+use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use crate::{ColumnType, PhysicalType};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BRSG");

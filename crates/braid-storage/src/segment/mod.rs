@@ -9,7 +9,6 @@
 //! | `prepared_predicate` | predicates translated for a segment, filters |
 //! | `gather` | selected rows as Arrow arrays |
 //! | `physical` | selected rows as 64-bit integers, dictionary codes or bytes |
-//! | `sections`, `error` | checked reading, and what it finds |
 //!
 //! Life of a segment: [`encode_segment`] makes bytes; [`Segment::open`] parses and validates them once per load; scans
 //! then filter and gather vector by vector, as often as they like, and nothing is ever decoded that they do not ask
@@ -25,12 +24,10 @@ mod bounds;
 mod byte_views;
 mod column_values;
 mod encode;
-mod error;
 mod gather;
 mod header;
 mod physical;
 mod prepared_predicate;
-pub(crate) mod sections;
 mod string_column;
 #[cfg(test)]
 mod tests;
@@ -40,19 +37,16 @@ use braid_io::AlignedBuffer;
 use bytes::Bytes;
 
 pub use self::encode::{EncodedSegment, encode_segment};
-pub use self::error::SegmentError;
 pub(crate) use self::gather::SelectedVectors;
 pub use self::prepared_predicate::PreparedPredicate;
 
 use self::body::Body;
 use self::header::Header;
-use self::sections::SectionReader;
 use crate::codec::bit_packing::LANE_ALIGN_BYTES;
 use crate::codec::{Codec, bitmap};
+use crate::sections::SectionReader;
+use crate::segment_error::{SEGMENT_BYTES_MAX, SegmentError};
 use crate::{ColumnPredicate, ColumnType, Scalar, Selection};
-
-/// Largest sum of the values' bytes in one segment: 1 GiB. A writer cuts chunks of long strings before they reach it.
-pub const SEGMENT_BYTES_MAX: u64 = 1 << 30;
 
 /// An encoded segment in memory: parsed, validated, immutable.
 #[derive(Debug)]

@@ -18,7 +18,6 @@ use std::sync::OnceLock;
 use braid_base::VECTOR_ROWS;
 
 use super::byte_views::{ByteViews, SharedViews};
-use super::sections::{SectionReader, SectionWriter, check_equal};
 use super::{SegmentError, SelectedVectors};
 use crate::codec::Codec;
 use crate::codec::dictionary::{Dictionary, parse_cardinality, parse_codes};
@@ -26,6 +25,7 @@ use crate::codec::frame_of_reference::PackedIntegers;
 use crate::codec::fsst::FsstStrings;
 use crate::codec::integer_test::IntegerTest;
 use crate::codec::strings::Strings;
+use crate::sections::{SectionReader, SectionWriter, check_equal};
 use crate::{ColumnPredicate, Scalar, Selection};
 
 /// The strings of a segment.

@@ -21,8 +21,10 @@ use futures::stream::{FuturesOrdered, FuturesUnordered, StreamExt};
 use tokio::task::JoinSet;
 
 use super::row_buffer::ChunkRows;
+use crate::data_file::DataFile;
+use crate::data_file_header::{DATA_FILE_HEADER_BYTES, encode_header};
 use crate::segment::{EncodedSegment, encode_segment};
-use crate::store::{DATA_FILE_HEADER_BYTES, DataFile, StoreShared, encode_header};
+use crate::store_shared::StoreShared;
 use crate::{DistinctSketch, SegmentMeta, StoreError, TableDef};
 
 /// Chunks being encoded at a time: one keeps the threads busy, the next is ready when they are done.

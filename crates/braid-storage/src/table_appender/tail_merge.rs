@@ -21,7 +21,7 @@ use braid_base::CHUNK_ROWS;
 use super::chunk_writer::{ChunkWriter, WrittenFile};
 use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows, batch_bytes};
 use crate::chunk_reader::read_chunk;
-use crate::store::StoreShared;
+use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, StoreError, TableDef};
 
 /// The last rows of an append, written as one chunk that also takes the place of the table's last few.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringViewBuilder};
 use braid_base::{CHUNK_ROWS, ColumnId};
+use braid_io::{Fault, FaultDevice};
 use braid_storage::{Manifest, Store, StoreError, StoreOptions, TableVersion};
 
-use crate::crash_disk::FaultyDisk;
 use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
 
 const CHUNK: i64 = CHUNK_ROWS as i64;
@@ -177,14 +177,13 @@ async fn tables_that_come_and_go_while_rows_are_on_their_way() {
 #[tokio::test]
 async fn a_full_disk_leaves_the_table_as_it_was_and_gives_the_space_back() {
     let temp = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::new(test_device(temp.path()));
-    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
-    let store = Store::open_hooked(temp.path(), options, Some(disk.clone())).unwrap();
+    let disk = FaultDevice::new(test_device(temp.path()));
+    let store = Store::open(temp.path(), StoreOptions { device: disk.clone(), encode_threads: 2 }).unwrap();
     store.create_table(new_table("t")).await.unwrap();
     insert(&store, "t", 0..100).await.unwrap();
     let before = data_files(temp.path());
     for bytes_left in [0, 5_000, 20_000, 200_000, 1_000_000] {
-        disk.set_bytes_left(Some(bytes_left));
+        disk.inject(Fault::DiskFull { after_bytes: bytes_left });
         let mut appender = store.append("t").unwrap();
         let mut result = Ok(());
         for part in 0..3 {
@@ -207,8 +206,8 @@ async fn a_full_disk_leaves_the_table_as_it_was_and_gives_the_space_back() {
         assert_eq!(data_files(temp.path()), before);
         assert!(!temp.path().join("manifest.new").exists());
         assert_eq!(store.snapshot().table("t").unwrap().row_count(), 100);
+        disk.clear();
     }
-    disk.set_bytes_left(None);
     insert(&store, "t", 100..200).await.unwrap();
     assert!(store.check(|_| {}).await.is_sound());
 }

@@ -5,10 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use braid_base::CHUNK_ROWS;
-use braid_storage::{Store, StoreError, StoreOptions};
+use braid_io::{Fault, FaultDevice};
+use braid_storage::{Store, StoreError};
 
-use crate::crash_disk::{FaultyDisk, directory_in_memory};
-use crate::test_table::{data_files, insert, named_files, new_table, open, read_ids, rows, test_device};
+use crate::test_table::{
+    data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open, open_on, read_ids, rows,
+    test_device,
+};
+
+/// The system's number of an error of the disk.
+const EIO: i32 = 5;
 
 /// Tables and the numbers of their rows.
 pub type State = BTreeMap<String, Vec<i64>>;
@@ -45,16 +51,22 @@ impl Action {
     }
 }
 
+/// A disk on which everything is refused from operation `n` on, from 1.
+fn dying_at(dir: &Path, n: u64) -> Arc<FaultDevice> {
+    let disk = faulty_disk(dir);
+    disk.inject(Fault::Crash { after_operations: n - 1 });
+    disk
+}
+
 /// Runs `actions` until the disk dies at operation `n`, cuts the power, opens the directory with a sound disk and
 /// checks what is there. Returns whether the disk died at all.
 async fn crash_at(n: u64, actions: &[Action]) -> bool {
     let temp = directory_in_memory();
-    let disk = FaultyDisk::dying_at(test_device(temp.path()), n);
-    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
+    let disk = dying_at(temp.path(), n);
     let mut before = State::new();
     let mut after = State::new();
-    match Store::open_hooked(temp.path(), options, Some(disk.clone())) {
-        Err(error) => assert!(disk.is_dead(), "{error}"),
+    match open_on(temp.path(), &disk) {
+        Err(error) => assert!(disk.is_crashed(), "{error}"),
         Ok(store) => {
             for action in actions {
                 action.apply(&mut after);
@@ -69,8 +81,8 @@ async fn crash_at(n: u64, actions: &[Action]) -> bool {
             }
         }
     }
-    let died = disk.is_dead();
-    disk.power_cut(n);
+    let died = disk.is_crashed();
+    disk.cut_power(n).unwrap();
     drop(disk);
     let found = read_state(temp.path(), &format!("crash at operation {n}")).await;
     assert!(found == before || found == after, "crash at operation {n}: {}", describe(&found, &before, &after));
@@ -137,10 +149,11 @@ enum AfterFailure {
 async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
     let temp = directory_in_memory();
     let device = test_device(temp.path());
-    let disk = FaultyDisk::failing_at(Arc::clone(&device), n);
-    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
-    let Ok(store) = Store::open_hooked(temp.path(), options, Some(disk.clone())) else {
-        assert!(disk.has_failed());
+    let disk = faulty_disk(temp.path());
+    disk.inject(Fault::Fail { operation: None, file: None, nth: n, errno: EIO });
+    let has_failed = || disk.counts().total() >= n;
+    let Ok(store) = open_on(temp.path(), &disk) else {
+        assert!(has_failed());
         open(temp.path()).unwrap();
         return (true, false);
     };
@@ -156,7 +169,7 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
                 break;
             }
             Err(error) => {
-                assert!(disk.has_failed(), "{error}");
+                assert!(has_failed(), "{error}");
                 assert_eq!(data_files(temp.path()), named_files(&store), "space is given back after failure at {n}");
                 if policy == AfterFailure::Close {
                     after.clone_from(&before);
@@ -172,10 +185,11 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
         assert_eq!(&read_ids(device.as_ref(), store.snapshot().table(table).unwrap()).await, ids, "failure at {n}");
     }
     drop(store);
-    disk.power_cut(n);
+    let failed = has_failed();
+    disk.cut_power(n).unwrap();
     let found = read_state(temp.path(), &format!("crash at operation {n}")).await;
     assert!(found == before || found == after, "failure at {n}: {}", describe(&found, &before, &after));
-    (disk.has_failed(), in_doubt)
+    (failed, in_doubt)
 }
 
 #[tokio::test]
@@ -206,9 +220,8 @@ async fn at_operations_of_a_load_of_several_chunks() {
 async fn at_every_third_operation_of_concurrent_writers() {
     for n in (8..).step_by(3) {
         let temp = directory_in_memory();
-        let disk = FaultyDisk::dying_at(test_device(temp.path()), n);
-        let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
-        let Ok(store) = Store::open_hooked(temp.path(), options, Some(disk.clone())) else { continue };
+        let disk = dying_at(temp.path(), n);
+        let Ok(store) = open_on(temp.path(), &disk) else { continue };
         if store.create_table(new_table("t")).await.is_err() {
             continue;
         }
@@ -228,9 +241,9 @@ async fn at_every_third_operation_of_concurrent_writers() {
         };
         let (a, b) = (tokio::spawn(writer(0)), tokio::spawn(writer(1000)));
         let committed = [a.await.unwrap(), b.await.unwrap()].concat();
-        let died = disk.is_dead();
+        let died = disk.is_crashed();
         drop(store);
-        disk.power_cut(n);
+        disk.cut_power(n).unwrap();
         drop(disk);
         let ids = read_state(temp.path(), &format!("crash at operation {n}")).await.remove("t").unwrap();
         let inserts: Vec<i64> = ids.chunks(10).map(|insert| insert[0]).collect();

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
 mod appends;
-mod crash_disk;
 mod crashes;
 mod damage;
 mod kills;

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use braid_base::{ChunkId, TableId};
 use braid_storage::manifest::{ManifestChunk, ManifestTable};
-use braid_storage::store::DataFileId;
 use braid_storage::{
-    ColumnDef, ColumnType, DistinctSketch, Manifest, ManifestError, NewTable, Scalar, SegmentMeta, StoreError,
-    TableDef, ZoneMap,
+    ColumnDef, ColumnType, DataFileId, DistinctSketch, Manifest, ManifestError, NewTable, Scalar, SegmentMeta,
+    StoreError, TableDef, ZoneMap,
 };
 
 use crate::test_table::{data_files, insert, new_table, open, test_device};

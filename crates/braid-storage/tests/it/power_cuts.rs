@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use braid_base::{Random, SeededRandom};
-use braid_storage::{Store, StoreError, StoreOptions};
+use braid_io::Fault;
+use braid_storage::StoreError;
 
-use crate::crash_disk::{FaultyDisk, directory_in_memory};
 use crate::crashes::{Action, State, describe, read_state};
-use crate::test_table::test_device;
+use crate::test_table::{directory_in_memory, faulty_disk, open_on};
 
 /// Histories. One is replayed with `BRAID_SEED=N cargo test -p braid-storage power_cuts`.
 const SEEDS: u64 = 300;
@@ -38,24 +38,24 @@ fn action(random: &mut SeededRandom, state: &State, next_id: &mut i64) -> Action
 
 /// Works on the directory until the power goes; returns what may be found there: the state before and after.
 async fn live(dir: &Path, random: &mut SeededRandom, found: State, next_id: &mut i64) -> (State, State) {
-    let disk = FaultyDisk::dying_at(test_device(dir), 1 + random.below(OPERATIONS_MAX));
-    let options = StoreOptions { device: disk.clone(), encode_threads: 2 };
+    let disk = faulty_disk(dir);
+    disk.inject(Fault::Crash { after_operations: random.below(OPERATIONS_MAX) });
     let (mut before, mut after) = (found.clone(), found);
-    if let Ok(store) = Store::open_hooked(dir, options, Some(disk.clone())) {
-        while !disk.is_dead() {
+    if let Ok(store) = open_on(dir, &disk) {
+        while !disk.is_crashed() {
             let action = action(random, &before, next_id);
             action.apply(&mut after);
             match action.run(&store).await {
                 Ok(()) => before.clone_from(&after),
                 Err(StoreError::Uncertain { .. }) => break,
                 Err(error) => {
-                    assert!(disk.is_dead(), "{error}");
+                    assert!(disk.is_crashed(), "{error}");
                     after.clone_from(&before);
                 }
             }
         }
     }
-    disk.power_cut(random.below(u64::MAX));
+    disk.cut_power(random.below(u64::MAX)).unwrap();
     (before, after)
 }
 

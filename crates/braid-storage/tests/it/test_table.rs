@@ -6,15 +6,31 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
-use braid_io::{Backend, Device, DeviceOptions, IoReason, open_device};
+use braid_io::{Backend, Device, DeviceOptions, FaultDevice, IoReason, open_device};
 use braid_storage::{
     ColumnDef, ColumnType, NewTable, Segment, Selection, Store, StoreError, StoreOptions, TableVersion,
 };
+use tempfile::TempDir;
 
 /// A device for tests: threads and the page cache, so that hundreds of stores can be opened in a second.
 pub fn test_device(dir: &Path) -> Arc<dyn Device> {
     let options = DeviceOptions { backend: Backend::Threads, direct: false, queue_depth_max: 32, threads: 4 };
     open_device(dir, &options).unwrap()
+}
+
+/// A disk that forgets what was not synced when its power is cut.
+pub fn faulty_disk(dir: &Path) -> Arc<FaultDevice> {
+    FaultDevice::with_volatile_cache(test_device(dir))
+}
+
+/// The store on a disk of the test's own.
+pub fn open_on(dir: &Path, disk: &Arc<FaultDevice>) -> Result<Arc<Store>, StoreError> {
+    Store::open(dir, StoreOptions { device: disk.clone(), encode_threads: 2 })
+}
+
+/// For tests whose losses are simulated: nothing real need be synced.
+pub fn directory_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 pub fn open(dir: &Path) -> Result<Arc<Store>, StoreError> {

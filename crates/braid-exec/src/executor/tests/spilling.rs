@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, IoReason, open_device};
+use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, IoOperation, IoReason, open_device};
 
 use super::*;
 
@@ -89,7 +89,7 @@ async fn a_disk_that_fails_fails_the_query_alone() {
         let faults = FaultDevice::new(device());
         let at = case.random.below(8);
         faults.inject(match case.random.below(3) {
-            0 => Fault::FailWrite { nth: 1 + at, errno: 5 },
+            0 => Fault::Fail { operation: Some(IoOperation::Write), file: None, nth: 1 + at, errno: 5 },
             1 => Fault::FailReads { file: None, offsets: 4096 * at..4096 * at + 1, errno: 5 },
             _ => Fault::FlipBit { file: None, offset: 4096 * at + 11, bit: 3 },
         });

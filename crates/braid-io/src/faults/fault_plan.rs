@@ -1,4 +1,4 @@
-//! Which operation fails, and how: the pure part of [`FaultDevice`](crate::FaultDevice).
+//! Which operation fails, and how: the pure part of [`FaultDevice`](super::FaultDevice).
 //!
 //! A plan sees every operation in the order in which the device starts them, so a single-threaded test meets its
 //! faults at the same operation in every run.
@@ -15,10 +15,9 @@ use crate::error::IoOperation;
 pub enum ReadLatency {
     /// By tokio's timer; needs its runtime.
     Real(Duration),
-    /// Until [`FaultDevice::advance_us`](crate::FaultDevice::advance_us) has moved the virtual time on by so many
-    /// microseconds.
+    /// Until [`FaultDevice::advance_us`](super::FaultDevice::advance_us) has moved the virtual time on.
     Virtual {
-        /// Microseconds of virtual time.
+        /// By this many microseconds.
         us: u64,
     },
 }
@@ -27,24 +26,23 @@ pub enum ReadLatency {
 /// any; otherwise a path that [ends with](Path::ends_with) it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The `nth` write fails with the system's error `errno`, such as 28 (`ENOSPC`) or 5 (`EIO`); writes nothing.
-    FailWrite {
+    /// The `nth` operation fails with the system's error `errno`, such as 28 (`ENOSPC`) or 5 (`EIO`), and does nothing.
+    Fail {
+        /// Operations of this kind are counted; `None` counts all kinds but [`IoOperation::Remove`], since it is not
+        /// determined when the last reference to a removed file goes.
+        operation: Option<IoOperation>,
+        /// Only operations on this file or directory are counted.
+        file: Option<PathBuf>,
         /// Which one, from 1.
         nth: u64,
         /// The system's number.
         errno: i32,
     },
-    /// The `nth` sync fails with the system's error `errno`; nothing is synced.
-    FailSync {
-        /// Which one, from 1.
-        nth: u64,
-        /// The system's number.
-        errno: i32,
-    },
-    /// After `after_writes` more writes, every write and every replacement of a file fails for want of space.
+    /// Writes fail for want of space once this many bytes more have been written; so do all writes after the first that
+    /// fails, however small.
     DiskFull {
-        /// Writes that still succeed.
-        after_writes: u64,
+        /// Bytes that there still is space for.
+        after_bytes: u64,
     },
     /// Reads that touch `offsets` of `file` fail with the system's error `errno`.
     FailReads {
@@ -71,8 +69,8 @@ pub enum Fault {
         /// By how much.
         latency: ReadLatency,
     },
-    /// After `after_operations` more operations (opens, reads, writes, syncs, replacements), everything is refused, as
-    /// if the process had been killed. What was written before stays.
+    /// After `after_operations` more operations of any kind but [`IoOperation::Remove`], everything is refused, removals
+    /// included, as if the process had been killed. What was written before stays.
     Crash {
         /// Operations that still succeed.
         after_operations: u64,
@@ -86,40 +84,44 @@ pub struct OperationCounts {
     pub opens: u64,
     /// Reads.
     pub reads: u64,
-    /// Writes.
+    /// Writes, of small files as well.
     pub writes: u64,
-    /// Syncs.
+    /// Syncs of files.
     pub syncs: u64,
-    /// Atomic replacements of small files.
-    pub replacements: u64,
+    /// Files renamed.
+    pub renames: u64,
+    /// Files removed.
+    pub removals: u64,
+    /// Syncs of directories.
+    pub directory_syncs: u64,
 }
 
 impl OperationCounts {
-    /// All of them.
+    /// All but the removals: those that [`Fault::Crash`] counts.
     pub fn total(&self) -> u64 {
-        self.opens + self.reads + self.writes + self.syncs + self.replacements
+        self.opens + self.reads + self.writes + self.syncs + self.renames + self.directory_syncs
     }
 }
 
 /// An operation about to start.
-pub(crate) struct Attempt<'a> {
-    pub(crate) operation: IoOperation,
-    pub(crate) path: &'a Path,
-    pub(crate) range: Range<u64>,
+pub(super) struct Attempt<'a> {
+    pub(super) operation: IoOperation,
+    pub(super) path: &'a Path,
+    pub(super) range: Range<u64>,
 }
 
 /// What the plan makes of an operation.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
-    pub(crate) outcome: Outcome,
+pub(super) struct Verdict {
+    pub(super) outcome: Outcome,
     /// For a read: delays, in the order of their injection.
-    pub(crate) delays: Vec<ReadLatency>,
+    pub(super) delays: Vec<ReadLatency>,
     /// For a read: bytes of the buffer to change, with the mask to change them by.
-    pub(crate) flips: Vec<(usize, u8)>,
+    pub(super) flips: Vec<(usize, u8)>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     #[default]
     Proceed,
     Fail(io::Error),
@@ -128,17 +130,17 @@ pub(crate) enum Outcome {
 
 /// The armed faults and the counts.
 #[derive(Debug, Default)]
-pub(crate) struct FaultPlan {
-    /// With the number of matching operations seen since the injection.
+pub(super) struct FaultPlan {
+    /// With the matching operations, or bytes, seen since the injection.
     faults: Vec<(Fault, u64)>,
     counts: OperationCounts,
     crashed: bool,
 }
 
 impl FaultPlan {
-    pub(crate) fn inject(&mut self, fault: Fault) {
+    pub(super) fn inject(&mut self, fault: Fault) {
         match &fault {
-            Fault::FailWrite { nth, .. } | Fault::FailSync { nth, .. } => assert!(*nth > 0, "the next is number 1"),
+            Fault::Fail { nth, .. } => assert!(*nth > 0, "the next is number 1"),
             Fault::FlipBit { bit, .. } => assert!(*bit < 8, "a byte has no bit {bit}"),
             _ => {}
         }
@@ -146,32 +148,32 @@ impl FaultPlan {
     }
 
     /// Disarms every fault and ends a crash; counts go on.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.faults.clear();
         self.crashed = false;
     }
 
-    pub(crate) fn counts(&self) -> OperationCounts {
+    pub(super) fn counts(&self) -> OperationCounts {
         self.counts
     }
 
     /// Refuses everything from now on.
-    pub(crate) fn crash(&mut self) {
+    pub(super) fn crash(&mut self) {
         self.crashed = true;
     }
 
-    pub(crate) fn is_crashed(&self) -> bool {
+    pub(super) fn is_crashed(&self) -> bool {
         self.crashed
     }
 
     /// Judges the operation that is about to start.
-    pub(crate) fn judge(&mut self, attempt: &Attempt<'_>) -> Verdict {
+    pub(super) fn judge(&mut self, attempt: &Attempt<'_>) -> Verdict {
         self.count(attempt.operation);
         let mut verdict = Verdict::default();
         for (fault, seen) in &mut self.faults {
             let failure = match fault {
                 Fault::Crash { after_operations } => {
-                    *seen += 1;
+                    *seen += u64::from(attempt.operation != IoOperation::Remove);
                     self.crashed |= *seen > *after_operations;
                     None
                 }
@@ -196,7 +198,11 @@ impl FaultPlan {
             IoOperation::Read => &mut self.counts.reads,
             IoOperation::Write => &mut self.counts.writes,
             IoOperation::Sync => &mut self.counts.syncs,
-            _ => &mut self.counts.replacements,
+            IoOperation::Rename => &mut self.counts.renames,
+            IoOperation::Remove => &mut self.counts.removals,
+            IoOperation::SyncDirectory => &mut self.counts.directory_syncs,
+            // Directories are not created through a device.
+            IoOperation::CreateDirectory => return,
         };
         *count += 1;
     }
@@ -204,24 +210,26 @@ impl FaultPlan {
 
 /// With which error the fault fails the operation, if it does.
 fn errno_of(fault: &Fault, seen: &mut u64, attempt: &Attempt<'_>) -> Option<i32> {
-    let mut is_number = |operation: IoOperation, test: &dyn Fn(u64) -> bool| {
-        let matches = attempt.operation == operation;
-        *seen += u64::from(matches);
-        matches && test(*seen)
-    };
     match fault {
-        Fault::FailWrite { nth, errno } => is_number(IoOperation::Write, &|seen| seen == *nth).then_some(*errno),
-        Fault::FailSync { nth, errno } => is_number(IoOperation::Sync, &|seen| seen == *nth).then_some(*errno),
-        Fault::DiskFull { after_writes } => {
-            let grows = matches!(attempt.operation, IoOperation::Write | IoOperation::Rename);
-            *seen += u64::from(grows);
-            (grows && *seen > *after_writes).then_some(libc::ENOSPC)
+        Fault::Fail { operation, file, nth, errno } => {
+            let is_kind = operation.map_or(attempt.operation != IoOperation::Remove, |kind| attempt.operation == kind);
+            let is_counted = is_kind && is_file(file, attempt.path);
+            *seen += u64::from(is_counted);
+            (is_counted && *seen == *nth).then_some(*errno)
+        }
+        Fault::DiskFull { after_bytes } if attempt.operation == IoOperation::Write => {
+            *seen = seen.saturating_add(attempt.range.end - attempt.range.start);
+            let is_full = *seen > *after_bytes;
+            if is_full {
+                *seen = u64::MAX;
+            }
+            is_full.then_some(libc::ENOSPC)
         }
         Fault::FailReads { file, offsets, errno } => {
             let touches = attempt.range.start < offsets.end && offsets.start < attempt.range.end;
             (attempt.operation == IoOperation::Read && touches && is_file(file, attempt.path)).then_some(*errno)
         }
-        Fault::FlipBit { .. } | Fault::DelayReads { .. } | Fault::Crash { .. } => None,
+        Fault::DiskFull { .. } | Fault::FlipBit { .. } | Fault::DelayReads { .. } | Fault::Crash { .. } => None,
     }
 }
 
@@ -263,16 +271,29 @@ mod tests {
 
     #[test]
     fn faults_meet_the_operations_they_are_for() {
-        use IoOperation::{Open, Read, Rename, Sync, Write};
+        use IoOperation::{Open, Read, Remove, Rename, Sync, SyncDirectory, Write};
         let any = |offsets| Fault::FailReads { file: None, offsets, errno: libc::EIO };
+        let fail = |operation, file: Option<&str>, nth| Fault::Fail {
+            operation,
+            file: file.map(PathBuf::from),
+            nth,
+            errno: libc::EIO,
+        };
         let of = |file: &str| Fault::FailReads { file: Some(file.into()), offsets: 0..1, errno: libc::EIO };
         for (fault, operation, expected) in [
-            (Fault::FailWrite { nth: 3, errno: libc::EIO }, Write, "..-......."),
-            (Fault::FailWrite { nth: 3, errno: libc::EIO }, Read, ".........."),
-            (Fault::FailSync { nth: 1, errno: libc::EIO }, Sync, "-........."),
-            (Fault::DiskFull { after_writes: 4 }, Write, "....------"),
-            (Fault::DiskFull { after_writes: 4 }, Rename, "....------"),
-            (Fault::DiskFull { after_writes: 0 }, Sync, ".........."),
+            (fail(Some(Write), None, 3), Write, "..-......."),
+            (fail(Some(Write), None, 3), Read, ".........."),
+            (fail(Some(Sync), None, 1), Sync, "-........."),
+            (fail(Some(Sync), None, 1), SyncDirectory, ".........."),
+            (fail(Some(Rename), Some("t1.seg"), 2), Rename, ".-........"),
+            (fail(Some(Rename), Some("t2.seg"), 2), Rename, ".........."),
+            (fail(None, None, 4), Open, "...-......"),
+            (fail(None, None, 4), Remove, ".........."),
+            (fail(Some(Remove), None, 4), Remove, "...-......"),
+            (Fault::DiskFull { after_bytes: 4 * 4096 }, Write, "....------"),
+            (Fault::DiskFull { after_bytes: 4 * 4096 - 1 }, Write, "...-------"),
+            (Fault::DiskFull { after_bytes: 0 }, Rename, ".........."),
+            (Fault::DiskFull { after_bytes: 0 }, Sync, ".........."),
             (any(4095..5000), Read, "----------"),
             (any(4096..5000), Read, ".........."),
             (any(0..1), Write, ".........."),
@@ -280,6 +301,7 @@ mod tests {
             (of("1.seg"), Read, ".........."),
             (Fault::Crash { after_operations: 2 }, Open, "..!!!!!!!!"),
             (Fault::Crash { after_operations: 0 }, Read, "!!!!!!!!!!"),
+            (Fault::Crash { after_operations: 0 }, Remove, ".........."),
         ] {
             assert_eq!(run(fault.clone(), operation), expected, "{fault:?} on {operation:?}");
         }
@@ -294,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_ends_faults_and_crashes_but_not_the_counts() {
+    fn clearing_ends_faults_and_a_crash_and_keeps_the_counts() {
         let mut plan = FaultPlan::default();
         plan.inject(Fault::Crash { after_operations: 0 });
         assert!(matches!(judge(&mut plan, IoOperation::Open, 0..0).outcome, Outcome::Crashed));

@@ -7,12 +7,12 @@
 //! | `manifest.new` | a manifest being written; meaningless, removed at open |
 //! | `data/` + 16 hex digits + `.seg` | data files, named by their id |
 //!
-//! Anything else in the directory is not Braid's and is left alone.
+//! Anything else in the directory is left alone: the store did not make it.
 //!
-//! Invariant: the lock is held until the last reference to the directory goes, and every [`super::DataFile`] has one.
-//! So no file of this store can be deleted late, under another store that has been opened since.
+//! Invariant: the lock is held until the last reference to the directory goes, and every [`DataFile`](crate::DataFile) has one.
+//! So a file of this store is never deleted late, under another store that has been opened since.
 //!
-//! Every step that changes names passes through a [`StepHook`], where simulated crashes happen.
+//! Names change only through the [`Device`]: a fault device can fail each step, and lose names with its power.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,41 +20,17 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use braid_io::durable;
+use braid_io::durable::{self, ReplaceError};
+use braid_io::{Device, FileHandle, IoError, OpenMode};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::DataFileId;
 use crate::StoreError;
+use crate::data_file_header::DataFileId;
 
 const LOCK: &str = "braid.lock";
 const MANIFEST: &str = "manifest";
-const MANIFEST_NEW: &str = "manifest.new";
 const DATA: &str = "data";
 const DATA_FILE_SUFFIX: &str = ".seg";
-
-/// A step on the data directory, in the order in which a commit takes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Making the names of new data files durable.
-    SyncDataDirectory,
-    /// Writing the new manifest beside the old one.
-    WriteManifest,
-    /// Making its bytes durable.
-    SyncManifest,
-    /// Renaming it over the old one.
-    RenameManifest,
-    /// Making the renaming durable.
-    SyncDirectory,
-    /// Deleting a data file or an abandoned manifest.
-    Remove,
-}
-
-/// Called before each step; an error keeps the step from being taken. This is how tests and simulations let a process
-/// "die" between any two steps.
-pub trait StepHook: Send + Sync + 'static {
-    /// `step` is about to be taken on `path`.
-    fn before(&self, step: Step, path: &Path) -> io::Result<()>;
-}
 
 /// Whether a failed switch of manifests left the old one in place for certain.
 #[derive(Debug)]
@@ -68,20 +44,23 @@ pub(crate) enum SwitchError {
 /// An open and locked data directory.
 pub(crate) struct DataDirectory {
     path: PathBuf,
-    hook: Option<Arc<dyn StepHook>>,
+    device: Arc<dyn Device>,
     alive: Mutex<HashSet<DataFileId>>,
     _lock: File,
 }
 
 impl DataDirectory {
     /// Creates what is missing of the directory, and locks it.
-    pub(crate) fn open(path: &Path, hook: Option<Arc<dyn StepHook>>) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, device: Arc<dyn Device>) -> Result<Self, StoreError> {
         let io = |error| StoreError::io(path, error);
         durable::create_dir_all(path).map_err(io)?;
         let lock = lock(path)?;
         durable::create_dir_all(&path.join(DATA)).map_err(io)?;
-        let directory = Self { path: path.to_owned(), hook, alive: Mutex::new(HashSet::new()), _lock: lock };
-        directory.remove_if_there(&directory.path.join(MANIFEST_NEW));
+        let directory = Self { path: path.to_owned(), device, alive: Mutex::new(HashSet::new()), _lock: lock };
+        let unfinished = durable::new_content_path(path, MANIFEST);
+        if unfinished.exists() {
+            directory.remove(&unfinished);
+        }
         Ok(directory)
     }
 
@@ -126,62 +105,31 @@ impl DataDirectory {
         Ok(ids)
     }
 
+    /// Creates or opens the data file `id`.
+    pub(crate) fn open_data_file(&self, id: DataFileId, mode: OpenMode) -> Result<FileHandle, IoError> {
+        self.device.open(&self.data_file(id), mode)
+    }
+
     /// Makes the names of all data files durable.
     pub(crate) fn sync_data_files(&self) -> Result<(), StoreError> {
-        let data = self.path.join(DATA);
-        self.step(Step::SyncDataDirectory, &data, || sync_directory(&data))
-            .map_err(|source| StoreError::directory(&self.path, "sync", &data, source))
+        self.device.sync_directory(&self.path.join(DATA)).map_err(|error| StoreError::io(&self.path, error))
     }
 
     /// Puts `bytes` in the place of the manifest. Once it returns `Ok` they are there after any crash; before, either
     /// they or the old ones are, whole.
     pub(crate) fn switch_manifest(&self, bytes: &[u8]) -> Result<(), SwitchError> {
-        let new = self.path.join(MANIFEST_NEW);
-        if let Err(error) = self.write_manifest(&new, bytes) {
-            self.remove_if_there(&new);
-            return Err(SwitchError::NotSwitched(Box::new(error)));
-        }
-        let (path, target) = (self.path.as_path(), self.manifest());
-        let renamed = self.step(Step::RenameManifest, &target, || fs::rename(&new, &target));
-        if let Err(source) = renamed {
-            let error = Box::new(StoreError::directory(path, "replace", &target, source));
-            // Renaming either happens or does not; what the name stands for now tells which.
-            let unchanged = fs::read(&target).map_or(new.exists(), |found| found != bytes);
-            return Err(if unchanged { SwitchError::NotSwitched(error) } else { SwitchError::Uncertain(error) });
-        }
-        self.step(Step::SyncDirectory, path, || sync_directory(path))
-            .map_err(|source| SwitchError::Uncertain(Box::new(StoreError::directory(path, "sync", path, source))))
-    }
-
-    fn write_manifest(&self, new: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        let error = |source| StoreError::directory(&self.path, "write", new, source);
-        let create = || {
-            let mut file = File::create(new)?;
-            file.write_all(bytes)?;
-            Ok(file)
-        };
-        let file = self.step(Step::WriteManifest, new, create).map_err(error)?;
-        self.step(Step::SyncManifest, new, || file.sync_all()).map_err(error)
+        let boxed = |error| Box::new(StoreError::io(&self.path, error));
+        durable::replace_file(self.device.as_ref(), &self.path, MANIFEST, bytes).map_err(|error| match error {
+            ReplaceError::NotReplaced(error) => SwitchError::NotSwitched(boxed(error)),
+            ReplaceError::Uncertain(error) => SwitchError::Uncertain(boxed(error)),
+        })
     }
 
     /// Deletes a file of the directory. A failure is only logged: the file is an orphan that the next open removes.
     pub(crate) fn remove(&self, path: &Path) {
-        if let Err(error) = self.step(Step::Remove, path, || fs::remove_file(path)) {
-            tracing::warn!(file = %path.display(), %error, "cannot delete; the next start tries again");
+        if let Err(error) = self.device.remove(path) {
+            tracing::warn!(%error, "a file stays until the next start deletes it");
         }
-    }
-
-    fn remove_if_there(&self, path: &Path) {
-        if path.exists() {
-            self.remove(path);
-        }
-    }
-
-    fn step<T>(&self, step: Step, path: &Path, take: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        if let Some(hook) = &self.hook {
-            hook.before(step, path)?;
-        }
-        take()
     }
 }
 
@@ -189,10 +137,6 @@ impl DataDirectory {
 fn data_file_id(name: &str) -> Option<DataFileId> {
     let id = DataFileId(u64::from_str_radix(name.strip_suffix(DATA_FILE_SUFFIX)?, 16).ok()?);
     (name == format!("{id}{DATA_FILE_SUFFIX}")).then_some(id)
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 fn lock(dir: &Path) -> Result<File, StoreError> {
@@ -216,6 +160,8 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use braid_io::{Backend, DeviceOptions, open_device};
+
     use super::*;
 
     #[test]
@@ -232,12 +178,14 @@ mod tests {
     fn the_manifest_is_replaced_whole_and_a_second_opener_learns_who_holds_the_lock() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("a/b");
-        let directory = DataDirectory::open(&dir, None).unwrap();
+        let options = DeviceOptions { backend: Backend::Threads, direct: false, queue_depth_max: 1, threads: 1 };
+        let device = open_device(&dir, &options).unwrap();
+        let directory = DataDirectory::open(&dir, Arc::clone(&device)).unwrap();
         assert_eq!(directory.read_manifest().unwrap(), None);
         directory.switch_manifest(b"one").unwrap();
         directory.switch_manifest(b"two").unwrap();
         assert_eq!(directory.read_manifest().unwrap().unwrap(), b"two");
-        match DataDirectory::open(&dir, None).err() {
+        match DataDirectory::open(&dir, device).err() {
             Some(StoreError::InUse { dir: held, pid }) => assert_eq!((held, pid), (dir, Some(std::process::id()))),
             other => panic!("{other:?}"),
         }

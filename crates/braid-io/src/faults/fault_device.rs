@@ -1,11 +1,15 @@
-//! Any device, failing on command: how the rooms above test what they do when the disk is full, damaged, slow or gone.
+//! Any device, failing on command: how tests find out what the rooms above do when the disk is full, damaged, slow or gone.
 //!
 //! A fault applies to an operation when its future is first polled, in that order; see [`Fault`]. Failed operations do
 //! not reach the device beneath.
 //!
 //! A [`Fault::Crash`] is a killed process: what was written before stays. A device made [with a volatile
 //! cache](FaultDevice::with_volatile_cache) can lose power as well: [`FaultDevice::cut_power`].
+//!
+//! Every step of a durable replacement ([`durable::replace_file`](crate::durable::replace_file)) is an operation of its
+//! own here: the write and the sync of the new file, the renaming, the sync of the directory.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,15 +18,16 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::fault_plan::{Attempt, Fault, FaultPlan, OperationCounts, Outcome, ReadLatency, Verdict};
+use super::volatile_cache::VolatileCache;
 use crate::aligned_buffer::AlignedBuffer;
-use crate::device::{Device, IoFuture, IoReason};
+use crate::device::{Device, IoFuture};
 use crate::error::{IoError, IoOperation};
-use crate::fault_plan::{Attempt, FaultPlan, Outcome, Verdict};
-pub use crate::fault_plan::{Fault, OperationCounts, ReadLatency};
 use crate::file_handle::{FileHandle, OpenMode};
+use crate::io_reason::IoReason;
+use crate::small_file::SmallFile;
 use crate::statistics::IoStats;
 use crate::trace::IoTrace;
-use crate::volatile_cache::VolatileCache;
 
 /// A device that fails on command; see the module.
 pub struct FaultDevice {
@@ -36,7 +41,11 @@ struct Core {
     cache: Option<Mutex<VolatileCache>>,
     /// Virtual time in microseconds.
     now_us: watch::Sender<u64>,
+    /// What to do before the next operation of a kind.
+    actions: Mutex<Vec<(IoOperation, Action)>>,
 }
+
+type Action = Box<dyn FnOnce() + Send>;
 
 impl FaultDevice {
     /// Wraps `inner`, without faults.
@@ -44,19 +53,21 @@ impl FaultDevice {
         Self::over(inner, None)
     }
 
-    /// Wraps `inner` as a disk that forgets what was not synced when [its power is cut](Self::cut_power). What is
-    /// written is remembered until it is synced.
+    /// Wraps `inner` as a disk that forgets what was not synced when [its power is cut](Self::cut_power): bytes, names,
+    /// and removals of names.
     pub fn with_volatile_cache(inner: Arc<dyn Device>) -> Arc<Self> {
         Self::over(inner, Some(Mutex::default()))
     }
 
     fn over(inner: Arc<dyn Device>, cache: Option<Mutex<VolatileCache>>) -> Arc<Self> {
-        let core = Core { plan: Mutex::default(), cache, now_us: watch::Sender::new(0) };
+        let now_us = watch::Sender::new(0);
+        let core = Core { plan: Mutex::default(), cache, now_us, actions: Mutex::default() };
         Arc::new(Self { inner, core: Arc::new(core) })
     }
 
-    /// Refuses everything from now on, and leaves of each write that no sync has covered nothing, all, or its first
-    /// sectors, as `seed` says. To be called when no operation is under way. Panics without a volatile cache.
+    /// Refuses everything from now on. Of each write that no sync has covered, it leaves nothing, all, or the first
+    /// sectors; each name that was given or taken away since its directory was synced is as before or as after. `seed`
+    /// decides. To be called when no operation is under way. Panics without a volatile cache.
     pub fn cut_power(&self, seed: u64) -> io::Result<()> {
         self.core.plan.lock().crash();
         self.core.cache.as_ref().expect("a device with a volatile cache").lock().cut_power(seed)
@@ -65,6 +76,11 @@ impl FaultDevice {
     /// Arms a fault, in addition to those that are armed. Panics on a fault that can never happen.
     pub fn inject(&self, fault: Fault) {
         self.core.plan.lock().inject(fault);
+    }
+
+    /// Does `action` once, before the next `operation`, whether or not that one fails.
+    pub fn before_next(&self, operation: IoOperation, action: impl FnOnce() + Send + 'static) {
+        self.core.actions.lock().push((operation, Box::new(action)));
     }
 
     /// Disarms every fault and ends a crash. Operations that already wait go on waiting.
@@ -87,19 +103,28 @@ impl FaultDevice {
         self.core.now_us.send_modify(|now_us| *now_us += delta_us);
     }
 
-    /// Judges an operation on a whole file.
-    fn judge_file(&self, operation: IoOperation, path: &Path) -> Result<(), IoError> {
-        let verdict = self.core.judge(operation, path, 0, 0);
+    /// Judges an operation on a whole file of `len` bytes.
+    fn judge_file(&self, operation: IoOperation, path: &Path, len: usize) -> Result<(), IoError> {
+        let verdict = self.core.judge(operation, path, 0, len);
         match verdict.outcome {
             Outcome::Proceed => Ok(()),
             Outcome::Fail(error) => Err(IoError::file(operation, path, error)),
             Outcome::Crashed => Err(crashed(operation, path)),
         }
     }
+
+    /// Notes in the volatile cache, if there is one, what has been done.
+    fn note(&self, note: impl FnOnce(&mut VolatileCache)) {
+        if let Some(cache) = &self.core.cache {
+            note(&mut cache.lock());
+        }
+    }
 }
 
 impl Core {
     fn judge(&self, operation: IoOperation, path: &Path, offset: u64, len: usize) -> Verdict {
+        let taken = self.actions.lock().extract_if(.., |(kind, _)| *kind == operation).collect::<Vec<_>>();
+        taken.into_iter().for_each(|(_, action)| action());
         let range = offset..offset.saturating_add(len as u64);
         self.plan.lock().judge(&Attempt { operation, path, range })
     }
@@ -118,8 +143,12 @@ impl Core {
 
 impl Device for FaultDevice {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<FileHandle, IoError> {
-        self.judge_file(IoOperation::Open, path)?;
-        self.inner.open(path, mode)
+        self.judge_file(IoOperation::Open, path, 0)?;
+        let handle = self.inner.open(path, mode)?;
+        if mode == OpenMode::Create {
+            self.note(|cache| cache.created(path));
+        }
+        Ok(handle)
     }
 
     fn read(&self, file: &FileHandle, offset: u64, len: usize, reason: IoReason) -> IoFuture<AlignedBuffer> {
@@ -195,9 +224,42 @@ impl Device for FaultDevice {
         self.inner.trace()
     }
 
-    fn replace_file(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), IoError> {
-        self.judge_file(IoOperation::Rename, &dir.join(name))?;
-        self.inner.replace_file(dir, name, bytes)
+    fn create_small(&self, path: &Path, bytes: &[u8]) -> Result<SmallFile, IoError> {
+        self.judge_file(IoOperation::Write, path, bytes.len())?;
+        let file = self.inner.create_small(path, bytes)?;
+        self.note(|cache| cache.created_small(path, bytes));
+        Ok(file)
+    }
+
+    fn sync_small(&self, file: &SmallFile) -> Result<(), IoError> {
+        self.judge_file(IoOperation::Sync, file.path(), 0)?;
+        self.inner.sync_small(file)?;
+        self.note(|cache| cache.synced_small(file.path()));
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
+        self.judge_file(IoOperation::Rename, to, 0)?;
+        // What the target was can be read only before it is replaced.
+        let former = self.core.cache.as_ref().and_then(|_| fs::read(to).ok());
+        self.inner.rename(from, to)?;
+        self.note(|cache| cache.renamed(from, to, former));
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), IoError> {
+        self.judge_file(IoOperation::Remove, path, 0)?;
+        let former = self.core.cache.as_ref().and_then(|_| fs::read(path).ok());
+        self.inner.remove(path)?;
+        self.note(|cache| cache.removed(path, former.unwrap_or_default()));
+        Ok(())
+    }
+
+    fn sync_directory(&self, dir: &Path) -> Result<(), IoError> {
+        self.judge_file(IoOperation::SyncDirectory, dir, 0)?;
+        self.inner.sync_directory(dir)?;
+        self.note(|cache| cache.synced_directory(dir));
+        Ok(())
     }
 }
 

@@ -11,18 +11,19 @@
 //! New data files are spared before the renaming: should the process end its life in an orderly way in between, they
 //! must not be deleted under a manifest that names them.
 //!
-//! If the disk fails between renaming and the last sync, nobody can say which manifest a crash would leave. The store
-//! then keeps the files of both, goes on answering queries from the old state, and refuses further commits.
+//! If the disk fails between renaming and the last sync, a crash may leave either manifest. The store then keeps the
+//! files of both, goes on answering queries from the old state, and refuses further commits.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::data_directory::SwitchError;
-use super::{DataFile, StoreShared};
+use super::StoreShared;
 use crate::StoreError;
 use crate::catalog::Catalog;
+use crate::data_directory::SwitchError;
+use crate::data_file::DataFile;
 
 /// What the commit lock guards.
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ pub(crate) struct CommitState {
     halted: Option<String>,
 }
 
-/// The right to commit: nobody else changes the catalog while it lives.
+/// The right to commit: the catalog changes only through it while it lives.
 pub(crate) struct CommitLock {
     shared: Arc<StoreShared>,
     state: OwnedMutexGuard<CommitState>,

@@ -4,6 +4,9 @@ use arrow::datatypes::DataType;
 
 use crate::{ColumnType, PhysicalType};
 
+/// Largest sum of the values' bytes in one segment: 1 GiB. A writer cuts chunks of long strings before they reach it.
+pub const SEGMENT_BYTES_MAX: u64 = 1 << 30;
+
 /// Why rows could not be encoded or bytes are no segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
@@ -30,7 +33,7 @@ pub enum SegmentError {
     TooLarge {
         /// Bytes of all values.
         bytes: u64,
-        /// [`crate::segment::SEGMENT_BYTES_MAX`].
+        /// [`SEGMENT_BYTES_MAX`].
         limit: u64,
     },
     /// A numeric that its column cannot hold.

@@ -1,0 +1,83 @@
+//! What a store and its appenders have in common: the directory, the newest catalog, the numbers given out next.
+
+mod commit;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use braid_base::TableId;
+use braid_io::Device;
+use parking_lot::RwLock;
+use tokio::sync::{Mutex, Semaphore};
+
+use crate::catalog::{Catalog, NewTable};
+use crate::data_directory::DataDirectory;
+use crate::data_file::DataFile;
+use crate::data_file_header::DataFileId;
+use crate::{StoreError, TableDef};
+
+pub(crate) use commit::{Commit, CommitLock};
+
+/// The numbers that are given out next.
+pub(crate) struct NextIds {
+    pub(crate) file: u64,
+    pub(crate) table: u32,
+}
+
+/// What a store and its appenders have in common.
+pub(crate) struct StoreShared {
+    pub(crate) directory: Arc<DataDirectory>,
+    pub(crate) device: Arc<dyn Device>,
+    /// The newest state. Written only under the commit lock, and only to swap the pointer.
+    catalog: RwLock<Arc<Catalog>>,
+    commits: Arc<Mutex<commit::CommitState>>,
+    next_file_id: AtomicU64,
+    next_table_id: AtomicU32,
+    pub(crate) encode_permits: Arc<Semaphore>,
+}
+
+impl StoreShared {
+    pub(crate) fn new(
+        directory: Arc<DataDirectory>,
+        device: Arc<dyn Device>,
+        catalog: Catalog,
+        next_ids: NextIds,
+        encode_threads: usize,
+    ) -> Self {
+        Self {
+            directory,
+            device,
+            catalog: RwLock::new(Arc::new(catalog)),
+            commits: Arc::default(),
+            next_file_id: AtomicU64::new(next_ids.file),
+            next_table_id: AtomicU32::new(next_ids.table),
+            encode_permits: Arc::new(Semaphore::new(encode_threads)),
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read())
+    }
+
+    /// A new data file of `table`, doomed until a commit spares it.
+    pub(crate) fn create_file(&self, table: TableId) -> Result<Arc<DataFile>, StoreError> {
+        let id = DataFileId(self.next_file_id.fetch_add(1, Ordering::Relaxed));
+        DataFile::create(&self.directory, id, table).map_err(|error| StoreError::io(self.directory.path(), error))
+    }
+
+    /// A definition with an id of its own.
+    pub(crate) fn define(&self, table: NewTable) -> Result<TableDef, StoreError> {
+        let NewTable { name, mut columns, primary_key } = table;
+        for key in &primary_key {
+            if let Some(column) = columns.get_mut(usize::from(key.0)) {
+                column.nullable = false;
+            }
+        }
+        let id = TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed));
+        let def = TableDef { id, name, columns, primary_key };
+        match def.validate() {
+            Ok(()) => Ok(def),
+            Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),
+        }
+    }
+}
