@@ -26,7 +26,7 @@ use crate::active_buffer_manager::{Actions, ActiveBufferManager};
 use crate::cooperative_scan::{Answer, CooperativeScanHandle, PinnedChunk, ScanRequest};
 use crate::error::BufferError;
 use crate::loads::LoadId;
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 use crate::segment_load::{LoadedSegments, SegmentLoad};
 use crate::statistics::BufferStats;
 use crate::stored_table::StoredTable;

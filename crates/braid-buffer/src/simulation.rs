@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use braid_base::{ChunkId, ColumnId, ScanId};
 
 use crate::active_buffer_manager::{Actions, ActiveBufferManager, ChunkTooLarge};
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 use crate::statistics::BufferStats;
 use crate::table_shape::ScanDemand;
 

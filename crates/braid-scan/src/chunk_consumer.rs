@@ -1,8 +1,8 @@
 //! One core's stream of chunks, for operators that decode themselves: which rows of each vector satisfy the scan's
 //! predicates, and the segments to read them from.
 //!
-//! A chunk stays pinned for as long as anybody holds it. Working through it is synchronous, so whoever does that sees to
-//! it that other tasks run meanwhile.
+//! A chunk stays pinned for as long as it is held. Working through it is synchronous: the caller yields between vectors,
+//! so that other tasks run.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct ChunkConsumer {
 
 /// What a consumer is handed.
 pub enum ScanChunk {
-    /// So many rows of which no column is needed.
+    /// A number of rows of which no column is needed.
     Counted(u64),
     /// A chunk to work through.
     Filtered(FilteredChunk),
@@ -38,8 +38,17 @@ pub struct FilteredChunk {
     cursor: ChunkCursor,
 }
 
+impl CooperativeScan {
+    /// A new consumer of chunks whose rows stay encoded; it may stand beside consumers of batches. The caller counts
+    /// rows itself, so the scan must have no limit: panics when it has one.
+    pub fn chunk_consumer(self: &Arc<Self>) -> ChunkConsumer {
+        assert!(self.spec().limit.is_none(), "a consumer of whole chunks cannot keep to a limit of rows");
+        ChunkConsumer::new(self.clone())
+    }
+}
+
 impl ChunkConsumer {
-    pub(crate) fn new(scan: Arc<CooperativeScan>) -> Self {
+    fn new(scan: Arc<CooperativeScan>) -> Self {
         let ranks = PredicateRanks::new(&scan);
         let (metrics, metrics_added) = Default::default();
         Self { scan, ranks, metrics, metrics_added, done: false }

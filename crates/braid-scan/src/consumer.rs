@@ -28,8 +28,15 @@ pub struct ScanConsumer {
     done: bool,
 }
 
+impl CooperativeScan {
+    /// A new consumer; any number may exist at a time, and each row goes to one of them.
+    pub fn consumer(self: &Arc<Self>) -> ScanConsumer {
+        ScanConsumer::new(self.clone())
+    }
+}
+
 impl ScanConsumer {
-    pub(crate) fn new(scan: Arc<CooperativeScan>) -> Self {
+    fn new(scan: Arc<CooperativeScan>) -> Self {
         let held_back = HeldBack { batches: Vec::new(), row_count: 0, batch_rows: scan.spec().batch_rows };
         let ranks = PredicateRanks::new(&scan);
         let (metrics, metrics_added) = Default::default();

@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 use crate::metrics::SharedMetrics;
 use crate::prune::{prune, refuted, satisfied, verdict};
 use crate::row_limit::RowLimit;
-use crate::{ChunkConsumer, LivePredicates, ScanConsumer, ScanError, ScanMetrics, ScanSpec};
+use crate::{LivePredicates, ScanError, ScanMetrics, ScanSpec};
 
 /// One scan of one table version. Cheap to share; see the module for its life.
 pub struct CooperativeScan {
@@ -118,19 +118,6 @@ impl CooperativeScan {
     /// The version that is scanned.
     pub fn version(&self) -> &Arc<TableVersion> {
         &self.version
-    }
-
-    /// A new consumer; any number may exist at a time, and each row goes to one of them.
-    pub fn consumer(self: &Arc<Self>) -> ScanConsumer {
-        ScanConsumer::new(self.clone())
-    }
-
-    /// A new consumer of chunks whose rows stay encoded; it may stand beside consumers of batches. It knows no limit.
-    ///
-    /// Panics when the scan has one.
-    pub fn chunk_consumer(self: &Arc<Self>) -> ChunkConsumer {
-        assert!(self.spec.limit.is_none(), "whoever takes whole chunks counts rows itself");
-        ChunkConsumer::new(self.clone())
     }
 
     /// What all consumers did so far.

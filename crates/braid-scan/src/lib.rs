@@ -8,25 +8,25 @@
 //! |---|---|
 //! | [`spec`] | what a scan is asked for: columns, predicates, limit, order |
 //! | [`prune`] | which chunks a scan needs at all, and which predicates still say something about them |
-//! | [`cooperative_scan`] | the registered scan that its consumers share |
-//! | [`consumer`] | one core's stream of batches |
-//! | [`chunk_consumer`] | one core's stream of chunks with the selected rows of their vectors, still encoded |
-//! | [`chunk_cursor`] | one chunk: predicates vector by vector, then late decoding |
-//! | [`live_predicates`] | predicates that get narrower while the scan runs |
-//! | [`row_limit`] | LIMIT across consumers |
-//! | [`metrics`] | what a scan did |
+//! | `cooperative_scan` | the registered scan that its consumers share |
+//! | `consumer` | one core's stream of batches |
+//! | `chunk_consumer` | one core's stream of chunks with the selected rows of their vectors, still encoded |
+//! | `chunk_cursor` | one chunk: predicates vector by vector, then late decoding |
+//! | `live_predicates` | predicates that get narrower while the scan runs |
+//! | `row_limit` | LIMIT across consumers |
+//! | `metrics` | what a scan did |
 //!
 //! This crate does not know SQL, expressions or DataFusion: predicates arrive as [`braid_storage::ColumnPredicate`].
 
-pub mod chunk_consumer;
-pub mod chunk_cursor;
-pub mod consumer;
-pub mod cooperative_scan;
-pub mod error;
-pub mod live_predicates;
-pub mod metrics;
+mod chunk_consumer;
+mod chunk_cursor;
+mod consumer;
+mod cooperative_scan;
+mod error;
+mod live_predicates;
+mod metrics;
 pub mod prune;
-pub mod row_limit;
+mod row_limit;
 pub mod spec;
 
 pub use chunk_consumer::{ChunkConsumer, FilteredChunk, ScanChunk};

@@ -15,15 +15,8 @@ pub const ROOMS: &[&str] = &[
 /// Room, importing module, imported module, and why this import may close a cycle.
 #[rustfmt::skip]
 pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
-    ("braid-buffer", "policy", "attach", "the enumeration of policies contains each policy"),
-    ("braid-buffer", "policy", "elevator", "the enumeration of policies contains each policy"),
-    ("braid-buffer", "policy", "normal", "the enumeration of policies contains each policy"),
-    ("braid-buffer", "policy", "relevance", "the enumeration of policies contains each policy"),
-    ("braid-buffer", "cooperative_scan", "buffer_manager", "a scan calls back the manager that registered it"),
-    ("braid-buffer", "segment_load", "buffer_manager", "a load calls back the manager that started it"),
-
-    ("braid-scan", "cooperative_scan", "chunk_consumer", "a scan makes its consumers, which share its state"),
-    ("braid-scan", "cooperative_scan", "consumer", "a scan makes its consumers, which share its state"),
+    ("braid-buffer", "cooperative_scan", "buffer_manager", "a scan's handle and its pins are given back to the manager that made them"),
+    ("braid-buffer", "segment_load", "buffer_manager", "a load reports to the manager that started it"),
 
     ("braid-engine", "catalog", "query", "system tables are planned with the same bounds as queries"),
     ("braid-engine", "output", "conversion", "what is written is cast by the rules of conversions"),

@@ -13,7 +13,7 @@ use braid_base::{ColumnId, Random, SeededRandom, TableId};
 use super::machine::DiskOptions;
 use super::table::SimulatedTable;
 use super::{SimulatedQuery, SimulationOptions, Stream, simulate};
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 
 /// Number of streams.
 pub const STREAM_COUNT: usize = 16;
@@ -132,12 +132,6 @@ impl Experiment {
         }
     }
 
-    /// The same with another buffer, as a part of the table (figure 6).
-    pub fn with_capacity_bytes(mut self, capacity_bytes: u64) -> Self {
-        self.capacity_bytes = capacity_bytes;
-        self
-    }
-
     /// A query over `percent` of the table, starting at `first` of the chunks.
     pub fn query(&self, speed: Speed, percent: usize, first: usize) -> SimulatedQuery {
         let kind = if speed == Speed::Fast { &self.fast } else { &self.slow };
@@ -151,24 +145,6 @@ impl Experiment {
             in_order: false,
             consumers: 1,
         }
-    }
-
-    /// Streams of random queries, each of a random speed of `speeds`, a random size of `percents`, at a random place.
-    pub fn streams(&self, seed: u64, speeds: &[Speed], percents: &[usize]) -> Vec<Stream> {
-        let mut random = SeededRandom::new(seed);
-        let mut query = || {
-            let speed = speeds[random.below(speeds.len() as u64) as usize];
-            let percent = percents[random.below(percents.len() as u64) as usize];
-            let count = (self.chunk_count * percent).div_ceil(100);
-            let first = random.below((self.chunk_count - count + 1) as u64) as usize;
-            self.query(speed, percent, first)
-        };
-        let mut streams = Vec::with_capacity(STREAM_COUNT);
-        for at in 0..STREAM_COUNT {
-            let queries = (0..STREAM_QUERIES).map(|_| query()).collect();
-            streams.push(Stream { start_us: at as u64 * STREAM_DELAY_US, queries });
-        }
-        streams
     }
 
     /// The 64 queries of table 2 in as many kinds as the paper had of each, dealt to the streams at random.

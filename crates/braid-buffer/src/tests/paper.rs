@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use braid_base::{ColumnId, Random, SeededRandom};
 
 use super::rig::{Rig, table};
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 use crate::simulation::paper::{Experiment, Speed};
 use crate::simulation::{SimulationReport, simulate};
 

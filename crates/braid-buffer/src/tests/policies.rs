@@ -4,7 +4,7 @@
 use braid_base::ColumnId;
 
 use super::rig::{MB, Rig, table};
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 
 const CHUNK: u32 = 2 * MB;
 

@@ -11,7 +11,7 @@ use braid_base::{ChunkId, ColumnId, Random, ScanId, SeededRandom, TableId};
 
 use crate::active_buffer_manager::{Actions, ActiveBufferManager};
 use crate::loads::LoadRequest;
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 use crate::scan_state::IDLE_US_MAX;
 use crate::simulation::table::SimulatedTable;
 use crate::table_shape::{ScanDemand, TableShape};

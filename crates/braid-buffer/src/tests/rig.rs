@@ -6,7 +6,7 @@ use braid_base::{ChunkId, ColumnId, ScanId, TableId};
 
 use crate::active_buffer_manager::{Actions, ActiveBufferManager};
 use crate::loads::LoadRequest;
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 use crate::simulation::table::SimulatedTable;
 use crate::statistics::BufferStats;
 use crate::table_shape::{ScanDemand, TableShape};

@@ -5,7 +5,7 @@ use braid_base::{ChunkId, ColumnId, TableId};
 
 use super::rig::{MB, Rig, table};
 use crate::active_buffer_manager::{ChunkTooLarge, PASSED_OVER_MAX};
-use crate::policy::ScanPolicy;
+use crate::scan_policy::ScanPolicy;
 use crate::scan_state::{HOLD_US_MAX, IDLE_US_MAX};
 use crate::simulation::table::SimulatedTable;
 use crate::table_shape::ScanDemand;
