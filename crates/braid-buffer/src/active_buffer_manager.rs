@@ -18,9 +18,9 @@
 //!    once. So a load under way never waits for room, and `pinned + cached + reserved <= capacity` always holds.
 //! 2. *What is in use stays.* Segments with pins, and all segments of a chunk with a load under way, are not evicted.
 //!    The second half also keeps what was in memory before of a chunk that is being completed.
-//! 3. *Reading ahead starves nobody.* A load that no consumer waits for evicts nothing that a scan which pulls has
+//! 3. *Reading ahead starves no scan.* A load that no consumer waits for evicts nothing that a scan which pulls has
 //!    ready next. An urgent load, one that a consumer waits for, may.
-//! 4. *Nobody is passed over for ever.* A scan that is refused room lets others go first
+//! 4. *No scan is passed over for ever.* A scan that is refused room lets others go first
 //!    [`PASSED_OVER_MAX`] times; then nothing is begun before it.
 //! 5. *A chunk that has come is handed over in the same step* to every consumer that waits for it, so that nothing can
 //!    evict it in between.
@@ -32,7 +32,7 @@
 //!
 //! # Why scans never deadlock each other
 //!
-//! The only thing scans wait for is room, and by rule 1 nobody holds some while waiting for more: what takes room is
+//! The only thing scans wait for is room, and by rule 1 no scan holds some while waiting for more: what takes room is
 //! pins, loads under way, and evictable segments. Loads under way end by themselves. Pins end when consumers go on, or
 //! rule 7 ends them. So whenever a consumer waits and nothing is under way, the first load chosen for it finds room
 //! (rule 6) unless pins of running consumers are in the way, which will end. By rule 5 an urgent load ends in a
@@ -44,7 +44,8 @@ use std::collections::HashMap;
 use braid_base::{ChunkId, ColumnId, ScanId, SegmentId};
 
 use crate::bit_set::BitSet;
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
+use crate::keys::{ChunkKey, ScanKey, Slot};
 use crate::loads::{LoadId, LoadRequest, Loads};
 use crate::policy::{LoadChoice, SpaceRequest};
 use crate::scan_policy::ScanPolicy;
@@ -251,7 +252,7 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         actions
     }
 
-    /// A delivered chunk was taken by nobody: the scan wants it again.
+    /// A delivered chunk was not taken: the scan wants it again.
     pub fn returned(&mut self, scan: ScanId, chunk: ChunkId, now_us: u64) -> Actions<V, C> {
         let mut actions = Actions::default();
         if let Some(key) = self.state.key(scan) {
@@ -274,19 +275,19 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         let mut actions = Actions::default();
         let Some((table_id, chunk, columns, done)) = self.loads.finish(load) else { return actions };
         assert_eq!(columns.len(), segments.len(), "a read answers for each of its segments");
-        let (table, position) = self.state.locate(table_id, chunk).expect("a chunk being loaded is not forgotten");
+        let key = self.state.locate(table_id, chunk).expect("a chunk being loaded is not forgotten");
         for (column, content) in columns.into_iter().zip(segments) {
             match content {
-                Some(content) => self.segment_arrived(table, position, column, content),
-                None => self.segment_failed(table, position, column, &mut actions),
+                Some(content) => self.segment_arrived(key, column, content),
+                None => self.segment_failed(key, column, &mut actions),
             }
         }
-        for slot in self.waiting_for(table, position) {
-            self.serve(ScanKey { table, slot }, now_us, &mut actions);
-            self.state.refresh_starvation(ScanKey { table, slot });
+        for scan in self.waiting_for(key) {
+            self.serve(scan, now_us, &mut actions);
+            self.state.refresh_starvation(scan);
         }
         if done {
-            self.state.hold(table, position, false);
+            self.state.end_load(key);
         }
         if !actions.failed.is_empty() {
             self.cancel_unwanted_reads();
@@ -341,7 +342,7 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         let (table, scan) = (&self.state.tables[key.table], self.state.scan(key));
         let chunk = table.chunks[position].id;
         let content = |column: &ColumnId| {
-            let segment = table.segment_id(position, usize::from(column.0));
+            let segment = table.segment_id(position, *column);
             self.contents.get(&segment).expect("a delivered chunk is in memory").clone()
         };
         Delivery {
@@ -352,12 +353,12 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         }
     }
 
-    /// Slots of the scans with a waiting consumer for which the chunk is ready.
-    fn waiting_for(&self, table: usize, position: usize) -> Vec<usize> {
-        let table = &self.state.tables[table];
-        let interested = table.chunks[position].interested.iter();
-        let waits = |slot: &usize| table.scan(*slot).waiting > 0 && table.scan(*slot).available.contains(position);
-        interested.filter(waits).collect()
+    /// The scans with a waiting consumer for which the chunk is ready.
+    fn waiting_for(&self, key: ChunkKey) -> Vec<ScanKey> {
+        let interested = self.state.tables[key].interested.iter();
+        let scans = interested.map(|slot| ScanKey { table: key.table, slot: Slot(slot) });
+        let waits = |scan: &ScanState| scan.waiting > 0 && scan.available.contains(key.position);
+        scans.filter(|scan| waits(self.state.scan(*scan))).collect()
     }
 
     fn release(&mut self, key: ScanKey, scan: ScanId, chunk: ChunkId, now_us: u64) {
@@ -383,42 +384,43 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
 
     // ---- Loads ----
 
-    fn segment_arrived(&mut self, table: usize, position: usize, column: ColumnId, content: C) {
+    fn segment_arrived(&mut self, key: ChunkKey, column: ColumnId, content: C) {
         let at = usize::from(column.0);
-        let segment = self.state.tables[table].segment_id(position, at);
+        let segment = self.state.tables[key.table].segment_id(key.position, column);
         self.counters.segments_loaded += 1;
-        self.counters.bytes_loaded += u64::from(self.state.tables[table].chunks[position].bytes[at]);
+        self.counters.bytes_loaded += u64::from(self.state.tables[key].bytes[at]);
         self.contents.insert(segment, content);
-        self.state.loaded(table, position, at);
+        self.state.loaded(key, at);
     }
 
-    fn segment_failed(&mut self, table: usize, position: usize, column: ColumnId, actions: &mut Actions<V, C>) {
+    fn segment_failed(&mut self, key: ChunkKey, column: ColumnId, actions: &mut Actions<V, C>) {
         let at = usize::from(column.0);
         self.counters.load_failures += 1;
-        self.state.cancelled(table, position, at);
-        let state = &self.state.tables[table];
-        let wanting: Vec<usize> = state.chunks[position].interested.iter_common(&state.column_users[at]).collect();
+        self.state.cancelled(key, at);
+        let state = &self.state.tables[key.table];
+        let interested = &self.state.tables[key].interested;
+        let wanting: Vec<Slot> = interested.iter_common(&state.column_users[at]).map(Slot).collect();
         for slot in wanting {
-            let key = ScanKey { table, slot };
-            actions.failed.push((self.state.scan(key).id, column));
-            self.close(key);
+            let scan = ScanKey { table: key.table, slot };
+            actions.failed.push((self.state.scan(scan).id, column));
+            self.close(scan);
         }
     }
 
-    /// Drops reads that have not been issued and that nobody wants any more.
+    /// Drops reads that have not been issued and that no scan wants any more.
     fn cancel_unwanted_reads(&mut self) {
         let state = &self.state;
         let cancelled = self.loads.cancel_planned(|table, chunk, column| {
-            let (table, position) = state.locate(table, chunk).expect("a chunk being loaded is not forgotten");
-            state.tables[table].is_wanted(position, usize::from(column.0))
+            let key = state.locate(table, chunk).expect("a chunk being loaded is not forgotten");
+            state.tables[key.table].is_wanted(key.position, column)
         });
         for (table, chunk, columns, done) in cancelled {
-            let (table, position) = self.state.locate(table, chunk).expect("a chunk being loaded is not forgotten");
+            let key = self.state.locate(table, chunk).expect("a chunk being loaded is not forgotten");
             for column in columns {
-                self.state.cancelled(table, position, usize::from(column.0));
+                self.state.cancelled(key, usize::from(column.0));
             }
             if done {
-                self.state.hold(table, position, false);
+                self.state.end_load(key);
             }
         }
     }
@@ -462,21 +464,21 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
 
     /// Makes room for the load and plans its reads; false, with nothing changed, if there is no room.
     fn begin_load(&mut self, load: &LoadChoice, now_us: u64, actions: &mut Actions<V, C>) -> bool {
-        let (table, position) = (load.scan.table, load.position);
+        let key = ChunkKey { table: load.scan.table, position: load.position };
         // Held, so that completing a chunk does not evict what is there of it.
-        self.state.hold(table, position, true);
-        let chunk = &self.state.tables[table].chunks[position];
+        self.state.begin_load(key);
+        let chunk = &self.state.tables[key];
         let mut attempts = vec![chunk.missing(&load.columns), chunk.missing(&load.least_columns)];
         attempts.dedup();
         let begun = attempts.into_iter().find(|missing| {
-            let bytes = self.state.tables[table].chunks[position].bytes_of(missing);
+            let bytes = self.state.tables[key].bytes_of(missing);
             !missing.is_empty() && self.make_room(load, bytes, now_us, actions)
         });
         let Some(missing) = begun else {
-            self.state.hold(table, position, false);
+            self.state.end_load(key);
             return false;
         };
-        self.state.reserve(table, position, &missing);
+        self.state.reserve(key, &missing);
         self.loads_begun += 1;
         let scan = self.state.scan_mut(load.scan);
         (scan.served, scan.passed_over) = (self.loads_begun, 0);

@@ -6,7 +6,8 @@
 
 use braid_base::{ChunkId, ScanId, SegmentId};
 
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
+use crate::keys::{ScanKey, Slot};
 use crate::policy::{LoadChoice, Policy, SpaceRequest};
 use crate::scan_state::ScanState;
 use crate::sequence::{self, Start};
@@ -50,7 +51,7 @@ fn current_chunk(scan: &ScanState) -> ChunkId {
 
 /// Bytes that the scans in two slots both still have to read: the chunks in common, times the average size of the
 /// columns in common.
-fn overlap_bytes(table: &TableState, slot: usize, other: usize) -> u64 {
+fn overlap_bytes(table: &TableState, slot: Slot, other: Slot) -> u64 {
     let chunks = table.scan(slot).remaining.count_common(&table.scan(other).remaining) as u64;
     let columns = table.columns_of(slot).iter_common(table.columns_of(other));
     chunks * columns.map(|column| table.column_bytes_mean(column)).sum::<u64>()

@@ -131,7 +131,7 @@ impl BufferManager {
         shared.next_waiter += 1;
         let waiters = shared.scans.get_mut(&scan).expect("a scan with a handle is registered");
         if let Some(error) = &waiters.error {
-            // Nobody else knows of this sender, and its receiver is the caller's.
+            // This sender is in no queue yet, and its receiver is the caller's: the answer arrives.
             let _ = sender.send(Some(Err(error.clone())));
             return waiter;
         }
@@ -154,7 +154,7 @@ impl BufferManager {
         }
     }
 
-    /// A delivered chunk is no longer held: it was consumed, or nobody took it.
+    /// A delivered chunk is no longer held: it was consumed, or its consumer had gone.
     pub(crate) fn released(self: &Arc<Self>, scan: ScanId, chunk: ChunkId, consumed: bool) {
         self.step(|machine, now_us| match consumed {
             true => machine.consumed(scan, chunk, now_us),

@@ -57,7 +57,7 @@ pub(crate) enum Readiness {
 }
 
 impl ChunkState {
-    /// A chunk of which nothing is in memory.
+    /// A chunk without segments in memory.
     pub fn new(id: ChunkId, bytes: Box<[u32]>) -> Self {
         Self {
             id,
@@ -108,7 +108,7 @@ impl ChunkState {
         self.resident.iter_mut().find(|segment| segment.column == column)
     }
 
-    /// Whether the buffer may forget the chunk: nobody wants it and nothing of it is in memory or on its way.
+    /// Whether the buffer may forget the chunk: no scan wants it and nothing of it is in memory or on its way.
     pub fn is_dead(&self) -> bool {
         self.resident.is_empty()
             && self.loads == 0

@@ -7,8 +7,9 @@
 use braid_base::{ChunkId, ScanId, SegmentId};
 
 use crate::bit_set::BitSet;
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
 use crate::eviction::least_recently_used;
+use crate::keys::{ScanKey, Slot, TableIndex};
 use crate::policy::{LoadChoice, Policy, SpaceRequest};
 use crate::scan_state::ScanState;
 use crate::sequence;
@@ -31,10 +32,10 @@ impl Policy for Elevator {
     fn choose_load(&self, state: &BufferState, now_us: u64, refused: &[ScanId]) -> Option<LoadChoice> {
         let pulling = |scan: &ScanState| scan.is_active() && !scan.is_dormant(now_us);
         let tables = state.tables.iter().enumerate().filter_map(|(index, table)| {
-            let starving = table.starved.iter().map(|slot| table.scan(slot)).filter(|scan| pulling(scan));
+            let starving = table.starved.iter().map(|slot| table.scan(Slot(slot))).filter(|scan| pulling(scan));
             let turn = starving.map(|scan| (!scan.is_uncovered(), scan.served)).min()?;
             let at_rest = table.scans().any(|(_, scan)| refused.contains(&scan.id));
-            (!at_rest).then_some((turn, index))
+            (!at_rest).then_some((turn, TableIndex(index)))
         });
         let mut turns: Vec<_> = tables.collect();
         turns.sort_unstable();
@@ -43,10 +44,10 @@ impl Policy for Elevator {
 
     /// What no scan counts on, least recently used first.
     fn choose_victims(&self, state: &BufferState, request: SpaceRequest<'_>) -> Option<Vec<SegmentId>> {
-        least_recently_used(state, &request, |table, position| {
-            let table = &state.tables[table];
-            let mut interested = table.chunks[position].interested.iter().map(|slot| table.scan(slot));
-            interested.any(|scan| !scan.is_dormant(request.now_us) && scan.counts_on(position))
+        least_recently_used(state, &request, |key| {
+            let table = &state.tables[key.table];
+            let mut interested = state.tables[key].interested.iter().map(|slot| table.scan(Slot(slot)));
+            interested.any(|scan| !scan.is_dormant(request.now_us) && scan.counts_on(key.position))
         })
     }
 
@@ -58,7 +59,7 @@ impl Policy for Elevator {
 
 /// The next chunk from the cursor on that a pulling scan needs read, with the columns of all scans interested in it, as
 /// far as they fit the buffer together.
-fn at_the_cursor(state: &BufferState, index: usize, now_us: u64) -> Option<LoadChoice> {
+fn at_the_cursor(state: &BufferState, index: TableIndex, now_us: u64) -> Option<LoadChoice> {
     let table = &state.tables[index];
     let cursor = table.position_from(table.cursor);
     let pulling = table.scans().filter(|(_, scan)| scan.is_active() && !scan.is_dormant(now_us));
@@ -69,7 +70,7 @@ fn at_the_cursor(state: &BufferState, index: usize, now_us: u64) -> Option<LoadC
     let ((_, position), covered, slot) = nearest.min()?;
     let chunk = &table.chunks[position];
     let mut columns = table.columns_of(slot).as_ref().clone();
-    for other in chunk.interested.iter().filter(|&other| table.scan(other).is_cold(position)) {
+    for other in chunk.interested.iter().map(Slot).filter(|&other| table.scan(other).is_cold(position)) {
         let mut union: BitSet = columns.clone();
         union.unite(table.columns_of(other));
         if chunk.bytes_of(&union) <= state.capacity_bytes {

@@ -3,6 +3,7 @@
 use braid_base::SegmentId;
 
 use crate::buffer_state::BufferState;
+use crate::keys::ChunkKey;
 use crate::policy::SpaceRequest;
 
 /// Victims taken one after the other until they make up the bytes asked for.
@@ -27,8 +28,8 @@ impl<'a> Victims<'a> {
 
     /// Adds a segment.
     pub fn add(&mut self, segment: SegmentId) {
-        let (table, position) = self.state.locate(segment.table, segment.chunk).expect("an evictable segment is known");
-        self.bytes += u64::from(self.state.tables[table].chunks[position].bytes[usize::from(segment.column.0)]);
+        let key = self.state.locate(segment.table, segment.chunk).expect("an evictable segment is known");
+        self.bytes += u64::from(self.state.tables[key].bytes[usize::from(segment.column.0)]);
         self.segments.push(segment);
     }
 
@@ -48,11 +49,11 @@ impl<'a> Victims<'a> {
     }
 }
 
-/// LRU on (chunk, column), passing over chunks that are protected. `is_protected` takes a table's index and a position.
+/// LRU on (chunk, column), passing over chunks that are protected.
 pub(crate) fn least_recently_used(
     state: &BufferState,
     request: &SpaceRequest<'_>,
-    is_protected: impl Fn(usize, usize) -> bool,
+    is_protected: impl Fn(ChunkKey) -> bool,
 ) -> Option<Vec<SegmentId>> {
     let mut victims = Victims::for_request(state, request);
     // Segments of a chunk were mostly used together, so they are neighbours here; one answer does for all.
@@ -64,8 +65,8 @@ pub(crate) fn least_recently_used(
         {
             return answer;
         }
-        let (table, position) = state.locate(chunk.0, chunk.1).expect("an evictable segment is known");
-        let may_go = !is_protected(table, position);
+        let key = state.locate(chunk.0, chunk.1).expect("an evictable segment is known");
+        let may_go = !is_protected(key);
         last = Some((chunk, may_go));
         may_go
     }));

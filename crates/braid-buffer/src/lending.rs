@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use braid_base::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
 
 use crate::active_buffer_manager::ActiveBufferManager;
-use crate::buffer_state::ScanKey;
+use crate::keys::ScanKey;
 use crate::table_shape::TableShape;
 
 impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
@@ -28,8 +28,7 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         let located = |table, chunk| self.state.locate(table, chunk).expect("a pinned chunk is not forgotten");
         let mut lendable: Vec<(TableId, ChunkId, usize, u64, Vec<ScanKey>)> = Vec::new();
         for ((table, chunk, column), keys) in holders {
-            let (index, position) = located(table, chunk);
-            let state = &self.state.tables[index].chunks[position];
+            let state = &self.state.tables[located(table, chunk)];
             let pins = state.resident.iter().find(|segment| segment.column == column).map_or(0, |s| s.pins as usize);
             if pins == keys.len() && state.loads == 0 {
                 lendable.push((table, chunk, column, u64::from(state.bytes[column]), keys));
@@ -45,8 +44,8 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
             if lent >= bytes {
                 break;
             }
-            let (index, position) = self.state.locate(table, chunk).expect("a pinned chunk is not forgotten");
-            self.state.lend(index, position, column);
+            let key = self.state.locate(table, chunk).expect("a pinned chunk is not forgotten");
+            self.state.lend(key, column);
             lent += segment_bytes;
             let segment = SegmentId { table, chunk, column: ColumnId(column as u16) };
             self.contents.remove(&segment);

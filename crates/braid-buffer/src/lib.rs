@@ -24,6 +24,7 @@
 //! | `sequence`, `eviction` | what policies share: fixed sequences of chunks, LRU |
 //! | `buffer_state` | the books that policies read: who wants, awaits and uses what |
 //! | `table_state`, `chunk_state`, `scan_state` | the parts of the books |
+//! | `keys` | where the books keep a table, a scan, a chunk |
 //! | `loads` | from a chosen chunk to reads: column order, joined reads |
 //! | `table_shape` | what it needs to know of a table |
 //! | `bit_set` | sets of chunks, scans and columns |
@@ -47,6 +48,7 @@ mod buffer_state;
 mod chunk_state;
 mod elevator;
 mod eviction;
+mod keys;
 mod lending;
 mod normal;
 mod policy;

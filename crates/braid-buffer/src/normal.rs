@@ -2,11 +2,12 @@
 //!
 //! What a database does that knows nothing of other scans: the yardstick. With C_q chunks of query q, a new query of
 //! C_new chunks waits for about C_new + sum over q of min(C_new, C_q) reads, since queries are served round robin and
-//! whatever another scan read is evicted before it is needed.
+//! a segment that another scan read is evicted before it is needed.
 
 use braid_base::{ScanId, SegmentId};
 
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
+use crate::keys::ScanKey;
 use crate::policy::{LoadChoice, Policy, SpaceRequest};
 use crate::sequence::{self, Start};
 

@@ -6,7 +6,8 @@
 use braid_base::{ScanId, SegmentId};
 
 use crate::bit_set::BitSet;
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
+use crate::keys::ScanKey;
 
 /// A chunk to load and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) struct LoadChoice {
     pub columns: BitSet,
     /// The columns to load if there is no room for all of `columns`.
     pub least_columns: BitSet,
-    /// Whether a consumer of `scan` waits for this very load; else it is for later and may starve nobody (rule 3).
+    /// Whether a consumer of `scan` waits for this very load; else it is for later and must not starve a scan (rule 3).
     pub urgent: bool,
 }
 

@@ -8,7 +8,7 @@
 //!   loaded counts as available (`scan_state.rs`), and it is neither loaded nor evicted again.
 //! - *Avoiding data waste* (section 6.2). Choosing a load marks what is already in memory of the chunk as used: see
 //!   rule 2 of `active_buffer_manager.rs`.
-//! - *Who may evict what.* Figure 3 protects the chunks of starved queries. A load that nobody waits for yet must not
+//! - *Who may evict what.* Figure 3 protects the chunks of starved queries. A load that no consumer waits for yet must not
 //!   starve another scan either, or two scans would read ahead at each other's cost for ever (rule 3).
 //!
 //! Cost of a decision, with S scans, K column classes, N chunks remaining to the query, M chunks in memory: choosing a
@@ -19,10 +19,11 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use braid_base::{ScanId, SegmentId};
+use braid_base::{ColumnId, ScanId, SegmentId};
 
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
 use crate::eviction::Victims;
+use crate::keys::{ChunkKey, ScanKey, Slot};
 use crate::policy::{LoadChoice, Policy, SpaceRequest};
 use crate::scan_state::ScanState;
 use crate::sequence::{self, Start};
@@ -80,25 +81,25 @@ impl Policy for Relevance {
             return victims.finish();
         }
         let mut seen = HashSet::new();
-        let mut chunks: Vec<(f64, usize, u64, usize, usize)> = Vec::new();
+        let mut chunks: Vec<(f64, usize, u64, ChunkKey)> = Vec::new();
         for (&stamp, segment) in state.evictable.iter().take(VICTIM_CANDIDATES_MAX) {
             let located = state.locate(segment.table, segment.chunk);
-            let (index, position) = located.expect("an evictable segment is known");
-            let table = &state.tables[index];
-            if seen.insert((index, position)) && may_evict(table, index, position, &request) {
-                let interested = table.chunks[position].interested.count();
-                chunks.push((keep_relevance(table, position), interested, stamp, index, position));
+            let key = located.expect("an evictable segment is known");
+            if seen.insert(key) && may_evict(state, key, &request) {
+                let interested = state.tables[key].interested.count();
+                let relevance = keep_relevance(&state.tables[key.table], key.position);
+                chunks.push((relevance, interested, stamp, key));
             }
         }
         chunks.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        for (_, _, _, index, position) in chunks {
+        for (_, _, _, key) in chunks {
             if victims.are_enough() {
                 break;
             }
-            let table = &state.tables[index];
-            for segment in table.chunks[position].resident.iter().filter(|segment| segment.evictable && !segment.unused)
-            {
-                victims.add(table.segment_id(position, segment.column));
+            let table = &state.tables[key.table];
+            let resident = state.tables[key].resident.iter();
+            for segment in resident.filter(|segment| segment.evictable && !segment.unused) {
+                victims.add(table.segment_id(key.position, ColumnId(segment.column as u16)));
             }
         }
         victims.finish()
@@ -136,7 +137,7 @@ pub(crate) fn query_relevance(
     running: usize,
     now_us: u64,
 ) -> Option<f64> {
-    if !state.tables[key.table].starved.contains(key.slot) {
+    if !state.tables[key.table].starved.contains(key.slot.0) {
         return None;
     }
     let chunks_needed = scan.remaining_count as f64;
@@ -146,7 +147,7 @@ pub(crate) fn query_relevance(
 }
 
 /// `useRelevance`: chunks that take much space for few queries are used first, so that they can be evicted.
-pub(crate) fn use_relevance(table: &TableState, chunk: usize, trigger: usize) -> Score {
+pub(crate) fn use_relevance(table: &TableState, chunk: usize, trigger: Slot) -> Score {
     let columns = table.columns_of(trigger);
     let interested = table.chunks[chunk].interested.count_common(table.overlapping(trigger));
     let cached = table.chunks[chunk].bytes_cached(columns);
@@ -154,7 +155,7 @@ pub(crate) fn use_relevance(table: &TableState, chunk: usize, trigger: usize) ->
 }
 
 /// `loadRelevance`: chunks that help many starved queries for little I/O.
-pub(crate) fn load_relevance(table: &TableState, chunk: usize, trigger: usize) -> Score {
+pub(crate) fn load_relevance(table: &TableState, chunk: usize, trigger: Slot) -> Score {
     let state = &table.chunks[chunk];
     let overlapping = table.overlapping(trigger);
     let queries = state.interested.count_common_of_three(&table.starved, overlapping);
@@ -177,15 +178,16 @@ pub(crate) fn keep_relevance(table: &TableState, chunk: usize) -> f64 {
 }
 
 /// The conditions of `findFreeSlot`: the chunk is not what the trigger is about to use, nor useful for a starved query;
-/// for a load that nobody waits for, nor for an almost starved one.
-fn may_evict(table: &TableState, index: usize, chunk: usize, request: &SpaceRequest<'_>) -> bool {
+/// for a load that no consumer waits for, nor for an almost starved one.
+fn may_evict(state: &BufferState, key: ChunkKey, request: &SpaceRequest<'_>) -> bool {
+    let table = &state.tables[key.table];
     let bound = if request.load.urgent { &table.starved } else { &table.almost_starved };
     let trigger = request.load.scan;
-    if trigger.table == index && table.scan(trigger.slot).counts_on(chunk) {
+    if trigger.table == key.table && table.scan(trigger.slot).counts_on(key.position) {
         return false;
     }
-    let mut useful_for = table.chunks[chunk].interested.iter_common(bound).map(|slot| table.scan(slot));
-    !useful_for.any(|scan| scan.counts_on(chunk) && !scan.is_dormant(request.now_us))
+    let mut useful_for = state.tables[key].interested.iter_common(bound).map(|slot| table.scan(Slot(slot)));
+    !useful_for.any(|scan| scan.counts_on(key.position) && !scan.is_dormant(request.now_us))
 }
 
 /// A score with a second one for ties.

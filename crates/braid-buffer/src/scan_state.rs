@@ -21,7 +21,7 @@ pub(crate) const AHEAD_BYTES: u64 = 2 << 20;
 /// Most chunks a scan has ahead, however small they are.
 pub(crate) const AHEAD_CHUNKS_MAX: usize = 32;
 
-/// A scan that neither waits nor processes a chunk for this long is dormant: it was announced but nobody pulls (the
+/// A scan that neither waits nor processes a chunk for this long is dormant: it was announced but no consumer pulls (the
 /// probe side of a join whose build side still runs). 20 ms is far above the time between two pulls of a running scan.
 pub(crate) const IDLE_US_MAX: u64 = 20_000;
 
@@ -83,7 +83,7 @@ pub(crate) struct ScanState {
 }
 
 impl ScanState {
-    /// A scan of `columns` over the chunks at `remaining`, in any order, that nobody has asked anything yet.
+    /// A scan of `columns` over the chunks at `remaining`, in any order, before its first consumer asks.
     pub fn new(id: ScanId, columns: Vec<ColumnId>, remaining: BitSet) -> Self {
         Self {
             id,
@@ -135,7 +135,7 @@ impl ScanState {
         self.waiting > 0 && self.supply(self.waiting) - self.pins.len() < self.waiting
     }
 
-    /// Whether anybody works on or waits for this scan's chunks.
+    /// Whether a consumer works on or waits for this scan's chunks.
     pub fn is_active(&self) -> bool {
         !self.closing && (self.waiting > 0 || !self.pins.is_empty())
     }

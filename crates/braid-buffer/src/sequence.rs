@@ -7,8 +7,9 @@ use std::collections::HashSet;
 
 use braid_base::{ScanId, SegmentId};
 
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
 use crate::eviction::least_recently_used;
+use crate::keys::{ChunkKey, ScanKey};
 use crate::policy::{LoadChoice, SpaceRequest};
 use crate::scan_state::ScanState;
 use crate::table_state::TableState;
@@ -74,14 +75,14 @@ pub(crate) fn choose_load(state: &BufferState, now_us: u64, refused: &[ScanId], 
 /// LRU. A load for later passes over what other scans have ready next (rule 3).
 pub(crate) fn choose_victims(state: &BufferState, request: SpaceRequest<'_>, start: Start) -> Option<Vec<SegmentId>> {
     if request.load.urgent {
-        return least_recently_used(state, &request, |_, _| false);
+        return least_recently_used(state, &request, |_| false);
     }
     let pulling = state.scans().filter(|(_, scan)| scan.is_active() && !scan.is_dormant(request.now_us));
-    let next: HashSet<(usize, usize)> = pulling
+    let next: HashSet<ChunkKey> = pulling
         .flat_map(|(key, scan)| {
             let ahead = sequence(&state.tables[key.table], scan, start).take(scan.ahead_chunks);
-            ahead.filter(|&at| scan.available.contains(at)).map(move |at| (key.table, at))
+            ahead.filter(|&at| scan.available.contains(at)).map(move |position| ChunkKey { table: key.table, position })
         })
         .collect();
-    least_recently_used(state, &request, |table, position| next.contains(&(table, position)))
+    least_recently_used(state, &request, |chunk| next.contains(&chunk))
 }

@@ -10,6 +10,7 @@ use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 
 use crate::bit_set::BitSet;
 use crate::chunk_state::ChunkState;
+use crate::keys::Slot;
 use crate::scan_state::ScanState;
 use crate::table_shape::TableShape;
 
@@ -52,7 +53,7 @@ pub(crate) struct TableState {
 }
 
 impl TableState {
-    /// A table of which nothing is known yet.
+    /// A table before its first version is learned.
     pub fn new(id: TableId) -> Self {
         Self {
             id,
@@ -92,33 +93,33 @@ impl TableState {
     }
 
     /// The registered scans.
-    pub fn scans(&self) -> impl Iterator<Item = (usize, &ScanState)> {
-        self.scans.iter().enumerate().filter_map(|(slot, scan)| Some((slot, scan.as_ref()?)))
+    pub fn scans(&self) -> impl Iterator<Item = (Slot, &ScanState)> {
+        self.scans.iter().enumerate().filter_map(|(slot, scan)| Some((Slot(slot), scan.as_ref()?)))
     }
 
     /// The scan in `slot`. Panics if there is none.
-    pub fn scan(&self, slot: usize) -> &ScanState {
-        self.scans[slot].as_ref().expect("a slot named in a set of scans is taken")
+    pub fn scan(&self, slot: Slot) -> &ScanState {
+        self.scans[slot.0].as_ref().expect("a slot named in a set of scans is taken")
     }
 
     /// The scan in `slot`, to change. Panics if there is none.
-    pub fn scan_mut(&mut self, slot: usize) -> &mut ScanState {
-        self.scans[slot].as_mut().expect("a slot named in a set of scans is taken")
+    pub fn scan_mut(&mut self, slot: Slot) -> &mut ScanState {
+        self.scans[slot.0].as_mut().expect("a slot named in a set of scans is taken")
     }
 
     /// The columns of the scan in `slot`.
-    pub fn columns_of(&self, slot: usize) -> &Arc<BitSet> {
+    pub fn columns_of(&self, slot: Slot) -> &Arc<BitSet> {
         &self.classes[self.scan(slot).class].columns
     }
 
     /// The slots of the scans that share a column with the scan in `slot`, its own included.
-    pub fn overlapping(&self, slot: usize) -> &BitSet {
+    pub fn overlapping(&self, slot: Slot) -> &BitSet {
         &self.classes[self.scan(slot).class].overlapping
     }
 
     /// The identity of a segment.
-    pub fn segment_id(&self, position: usize, column: usize) -> SegmentId {
-        SegmentId { table: self.id, chunk: self.chunks[position].id, column: ColumnId(column as u16) }
+    pub fn segment_id(&self, position: usize, column: ColumnId) -> SegmentId {
+        SegmentId { table: self.id, chunk: self.chunks[position].id, column }
     }
 
     /// Average bytes of a segment of `column`.
@@ -127,8 +128,9 @@ impl TableState {
     }
 
     /// Whether a registered scan still needs this segment.
-    pub fn is_wanted(&self, position: usize, column: usize) -> bool {
-        self.column_users.get(column).is_some_and(|users| users.intersects(&self.chunks[position].interested))
+    pub fn is_wanted(&self, position: usize, column: ColumnId) -> bool {
+        let users = self.column_users.get(usize::from(column.0));
+        users.is_some_and(|users| users.intersects(&self.chunks[position].interested))
     }
 
     /// The union of the columns of those of `scans` that want the chunk at `position`: `columnsUsedInQueries`.
@@ -218,13 +220,13 @@ impl TableState {
     }
 
     /// The class of `columns`, with `slot` as a new member.
-    pub fn join_class(&mut self, slot: usize, columns: &BitSet) -> usize {
+    pub fn join_class(&mut self, slot: Slot, columns: &BitSet) -> usize {
         let found = self.classes.iter().position(|class| !class.members.is_empty() && *class.columns == *columns);
         let class = found.unwrap_or_else(|| self.new_class(columns));
-        self.classes[class].members.insert(slot);
+        self.classes[class].members.insert(slot.0);
         for other in &mut self.classes {
             if !other.members.is_empty() && other.columns.intersects(columns) {
-                other.overlapping.insert(slot);
+                other.overlapping.insert(slot.0);
             }
         }
         class
@@ -251,17 +253,17 @@ impl TableState {
     }
 
     /// Takes the scan in `slot` out of its class and of all sets of scans; its interest must be gone already.
-    pub fn leave_class(&mut self, slot: usize) {
+    pub fn leave_class(&mut self, slot: Slot) {
         let class = self.scan(slot).class;
-        self.classes[class].members.remove(slot);
+        self.classes[class].members.remove(slot.0);
         for class in &mut self.classes {
-            class.overlapping.remove(slot);
+            class.overlapping.remove(slot.0);
         }
         for users in &mut self.column_users {
-            users.remove(slot);
+            users.remove(slot.0);
         }
-        self.starved.remove(slot);
-        self.almost_starved.remove(slot);
+        self.starved.remove(slot.0);
+        self.almost_starved.remove(slot.0);
     }
 
     /// Whether the table has neither scans nor segments in memory, so that it may be forgotten.

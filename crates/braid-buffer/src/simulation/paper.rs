@@ -98,7 +98,7 @@ impl Experiment {
         }
     }
 
-    /// Streams of FAST queries over 40 % of the table, the same ranges whatever the `types`: the columns of the queries,
+    /// Streams of FAST queries over 40 % of the table, the same ranges for all `types`: the columns of the queries,
     /// as many of each.
     pub fn overlap_streams(&self, seed: u64, types: &[[u16; 3]]) -> Vec<Stream> {
         let mut random = SeededRandom::new(seed);

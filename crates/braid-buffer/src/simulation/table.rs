@@ -1,4 +1,4 @@
-//! Made-up tables: so many chunks, so many bytes per column, laid out chunk after chunk in one file.
+//! Made-up tables of given numbers of chunks and bytes per column, laid out chunk after chunk in one file.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use braid_base::SegmentId;
+use braid_base::{ColumnId, SegmentId};
 
 use crate::bit_set::BitSet;
 use crate::buffer_state::BufferState;
@@ -24,10 +24,10 @@ impl BufferState {
                 assert!(chunk.loading.is_empty() || chunk.loads > 0, "what is reserved belongs to a load");
                 used += chunk.bytes_of(&chunk.cached) + chunk.bytes_of(&chunk.loading);
                 for segment in &chunk.resident {
-                    let id = table.segment_id(position, segment.column);
+                    let id = table.segment_id(position, ColumnId(segment.column as u16));
                     assert_eq!(segment.pins, pins.get(&id).copied().unwrap_or(0), "pins of {id}");
                     let is_evictable = segment.pins == 0 && chunk.loads == 0;
-                    let is_unused = is_evictable && !table.is_wanted(position, segment.column);
+                    let is_unused = is_evictable && !table.is_wanted(position, ColumnId(segment.column as u16));
                     assert_eq!((segment.evictable, segment.unused), (is_evictable, is_unused), "{id}");
                     pinned += if segment.pins > 0 { u64::from(chunk.bytes[segment.column]) } else { 0 };
                     if is_evictable {
@@ -44,8 +44,8 @@ impl BufferState {
         assert!(used <= self.capacity_bytes, "{used} of {} bytes", self.capacity_bytes);
         assert_eq!((&self.evictable, &self.unused), (&evictable, &unused));
         let bytes = |id: &SegmentId| {
-            let (table, position) = self.locate(id.table, id.chunk).unwrap();
-            u64::from(self.tables[table].chunks[position].bytes[usize::from(id.column.0)])
+            let key = self.locate(id.table, id.chunk).unwrap();
+            u64::from(self.tables[key].bytes[usize::from(id.column.0)])
         };
         assert_eq!(self.evictable_bytes, evictable.values().map(bytes).sum::<u64>());
     }
@@ -58,20 +58,20 @@ impl BufferState {
             assert_eq!(scan.remaining_count, scan.remaining.count());
             assert_eq!(scan.available_count, scan.available.count());
             assert_eq!(scan.coming_count, scan.coming.count());
-            assert!(table.classes[scan.class].members.contains(slot));
+            assert!(table.classes[scan.class].members.contains(slot.0));
             for (position, chunk) in table.chunks.iter().enumerate() {
                 let remains = scan.remaining.contains(position);
-                assert_eq!(chunk.interested.contains(slot), remains, "{}: {}", scan.id, chunk.id);
+                assert_eq!(chunk.interested.contains(slot.0), remains, "{}: {}", scan.id, chunk.id);
                 let readiness = remains.then(|| chunk.readiness(columns));
                 assert_eq!(scan.available.contains(position), readiness == Some(Readiness::Available));
                 assert_eq!(scan.coming.contains(position), readiness == Some(Readiness::Coming));
             }
-            assert_eq!(table.starved.contains(slot), !scan.closing && scan.is_starved(0), "{}", scan.id);
-            assert_eq!(table.almost_starved.contains(slot), !scan.closing && scan.is_starved(1), "{}", scan.id);
+            assert_eq!(table.starved.contains(slot.0), !scan.closing && scan.is_starved(0), "{}", scan.id);
+            assert_eq!(table.almost_starved.contains(slot.0), !scan.closing && scan.is_starved(1), "{}", scan.id);
             assert!(!scan.closing || !scan.pins.is_empty(), "a closing scan waits for its last pin");
             for (other_slot, other) in table.scans() {
                 let overlap = table.classes[other.class].columns.intersects(columns);
-                assert_eq!(table.overlapping(slot).contains(other_slot), overlap);
+                assert_eq!(table.overlapping(slot).contains(other_slot.0), overlap);
             }
         }
     }
@@ -85,7 +85,7 @@ fn pins_by_segment(table: &TableState) -> HashMap<SegmentId, u32> {
             let position = table.position(pin.chunk).expect("a pinned chunk is known");
             *chunk_pins.entry(position).or_default() += 1;
             for column in table.columns_of(slot).iter().filter(|&column| !pin.lent.contains(column)) {
-                *pins.entry(table.segment_id(position, column)).or_default() += 1;
+                *pins.entry(table.segment_id(position, ColumnId(column as u16))).or_default() += 1;
             }
         }
     }

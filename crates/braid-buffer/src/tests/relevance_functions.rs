@@ -4,9 +4,13 @@ use braid_base::{ColumnId, ScanId};
 
 use super::rig::{MB, table};
 use crate::bit_set::BitSet;
-use crate::buffer_state::{BufferState, ScanKey};
+use crate::buffer_state::BufferState;
+use crate::keys::{ChunkKey, ScanKey, TableIndex};
 use crate::relevance::{Score, keep_relevance, load_relevance, query_relevance, use_relevance};
 use crate::scan_state::ScanState;
+
+/// The only table of the books.
+const TABLE: TableIndex = TableIndex(0);
 
 /// Books of one table of ten chunks with columns of 10, 20 and 40 MB.
 struct Books {
@@ -25,15 +29,16 @@ impl Books {
         let columns = columns.iter().copied().map(ColumnId).collect();
         let id = ScanId(self.next_scan);
         self.next_scan += 1;
-        self.state.enter(0, ScanState::new(id, columns, chunks.collect()))
+        self.state.enter(TABLE, ScanState::new(id, columns, chunks.collect()))
     }
 
     fn cache(&mut self, chunk: usize, columns: &[usize]) {
         let columns: BitSet = columns.iter().copied().collect();
-        self.state.hold(0, chunk, true);
-        self.state.reserve(0, chunk, &columns);
-        columns.iter().for_each(|column| self.state.loaded(0, chunk, column));
-        self.state.hold(0, chunk, false);
+        let key = ChunkKey { table: TABLE, position: chunk };
+        self.state.begin_load(key);
+        self.state.reserve(key, &columns);
+        columns.iter().for_each(|column| self.state.loaded(key, column));
+        self.state.end_load(key);
         self.state.check();
     }
 
@@ -46,11 +51,11 @@ impl Books {
     }
 
     fn is_starved(&self, scan: ScanKey) -> bool {
-        self.state.tables[0].starved.contains(scan.slot)
+        self.state.tables[0].starved.contains(scan.slot.0)
     }
 
     fn is_almost_starved(&self, scan: ScanKey) -> bool {
-        self.state.tables[0].almost_starved.contains(scan.slot)
+        self.state.tables[0].almost_starved.contains(scan.slot.0)
     }
 }
 
@@ -88,10 +93,11 @@ fn a_chunk_is_available_only_with_all_columns_and_one_on_its_way_counts() {
     assert!(books.is_starved(scan), "four halves are no chunk");
     books.cache(0, &[1]);
     assert!(books.is_starved(scan));
-    books.state.hold(0, 1, true);
-    books.state.reserve(0, 1, &BitSet::from_iter([1]));
+    let key = ChunkKey { table: TABLE, position: 1 };
+    books.state.begin_load(key);
+    books.state.reserve(key, &BitSet::from_iter([1]));
     assert!(!books.is_starved(scan), "the second one is on its way");
-    books.state.cancelled(0, 1, 1);
+    books.state.cancelled(key, 1);
     assert!(books.is_starved(scan), "it does not come");
 }
 
@@ -161,7 +167,7 @@ fn keep_relevance_is_almost_starved_queries_per_cached_byte() {
     assert_eq!(books.keep(0), per_mb(2.0, 30));
     // Chunk 1: one query, whose column takes 10 MB.
     assert_eq!(books.keep(1), per_mb(1.0, 10));
-    // With two more chunks the first query is safe: nobody would be starved by losing chunk 1.
+    // With two more chunks the first query is safe: losing chunk 1 would starve no query.
     books.cache(2, &[0]);
     books.cache(3, &[0]);
     assert_eq!(books.keep(1), 0.0);

@@ -242,7 +242,7 @@ fn a_cancelled_scan_leaves_nothing_behind() {
         let scan = rig.scan(&table, 0..8, &[0, 1]);
         rig.ask(scan);
         rig.finish();
-        // The read of k0/1 is under way, k0/0 is there; nobody wants either any more.
+        // The read of k0/1 is under way, k0/0 is there; no scan wants either any more.
         rig.unregister(scan);
         assert_eq!(rig.log(), "+k0[0] +k0[1]", "{policy}");
         rig.finish();
@@ -266,7 +266,7 @@ fn reads_that_have_not_been_issued_are_dropped_with_their_scan() {
     rig.ask(narrow);
     rig.unregister(wide);
     rig.finish_all();
-    // Column 0 was on its way, column 1 is wanted by the other scan, column 2 by nobody.
+    // Column 0 was on its way, column 1 is wanted by the other scan, column 2 by no scan.
     assert_eq!(rig.log(), "+k0[0] +k0[1] s1<k0");
     assert_eq!(rig.stats().used_bytes, 3 * u64::from(CHUNK));
 }

@@ -36,7 +36,7 @@ async fn run(scan: CooperativeScanHandle, columns: &[u16], consumers: usize) -> 
     chunks
 }
 
-/// Waits until the buffer is at rest: nothing under way, nothing pinned, nobody registered.
+/// Waits until the buffer is at rest: nothing under way, nothing pinned, no scan registered.
 async fn rest(buffer: &Arc<BufferManager>) {
     for _ in 0..10_000 {
         let stats = buffer.stats();
@@ -235,7 +235,7 @@ async fn a_dropped_scan_gives_everything_back_and_its_pinned_chunks_stay_good() 
     assert!(pinned > 0);
     drop(chunk);
     rest(&buffer).await;
-    // Reads under way for nobody end without harm.
+    // Reads under way whose scans have gone end without harm.
     fixture.device.inject(Fault::DelayReads { file: None, latency: ReadLatency::Virtual { us: 1 } });
     let cancelled = fixture.buffer(1 << 30, ScanPolicy::Relevance);
     let scan = cancelled.register(fixture.all(&[0, 1, 2]));
