@@ -1,6 +1,6 @@
 //! The one allocation behind every buffer: memory at a multiple of [`SEGMENT_ALIGN_BYTES`], possibly not yet written.
 //!
-//! Reads want memory that nobody has zeroed first: that would touch every byte once more than the disk does. So memory
+//! Reads take memory that is not zeroed first: zeroing would touch every byte once more than the disk does. So memory
 //! has two states in two types: [`AlignedMemory`] may be uninitialised and gives out only raw addresses;
 //! [`crate::AlignedBuffer`] is memory whose first `len` bytes are initialised and gives out slices.
 //!

@@ -1,6 +1,6 @@
 //! One request on its way: the file, the memory, the place in the queue, and whom to tell.
 //!
-//! Whoever executes requests (the ring, the thread pool) asks [`Request::ask`] what to do next and reports the kernel's
+//! The executor of requests (the ring, the thread pool) asks [`Request::ask`] what to do next and reports the kernel's
 //! answer to [`Request::advance`]. The request owns its memory throughout, so a caller who gives up (drops the
 //! receiving side) frees nothing that the kernel still uses.
 
@@ -80,7 +80,7 @@ impl Request {
         &self.file
     }
 
-    /// Whether the caller has given up: nobody would learn the result.
+    /// Whether the caller has dropped its future, so that no result is needed.
     pub(crate) fn is_abandoned(&self) -> bool {
         match &self.payload {
             Payload::Read { reply, .. } => reply.is_closed(),
@@ -117,7 +117,7 @@ impl Request {
         None
     }
 
-    /// Ends the request without freeing the memory, for when the kernel may still be using it and nobody can wait.
+    /// Ends the request without freeing the memory, for when the kernel may still be using it and waiting is impossible.
     pub(crate) fn leak(self) {
         match self.payload {
             Payload::Read { memory, .. } => mem::forget(memory),
@@ -130,7 +130,7 @@ impl Request {
         let Self { transfer, payload, in_flight, file } = self;
         let len = transfer.len();
         // Everything that a caller could observe (counters, gauge, descriptor) is settled before it is woken. A reply
-        // that nobody waits for is dropped with its memory.
+        // whose caller has gone is dropped with its memory.
         drop(file);
         match payload {
             Payload::Read { memory, reason, reply } => {

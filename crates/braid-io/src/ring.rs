@@ -146,7 +146,7 @@ impl RingCycle {
         self.waiting.extend(unfinished);
     }
 
-    /// Puts what waits into the ring, as far as it has room; what nobody waits for any more is withdrawn.
+    /// Puts waiting requests into the ring, as far as it has room, and withdraws those whose callers have gone.
     fn submit(&mut self) {
         while let Some(request) = self.waiting.pop_front() {
             if request.is_abandoned() {

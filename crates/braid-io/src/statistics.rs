@@ -1,6 +1,6 @@
 //! Counters by reason and the queue-depth gauge.
 //!
-//! A transfer is counted when it has succeeded, before its future resolves: whoever has awaited a read sees it counted.
+//! A transfer is counted when it has succeeded, before its future resolves: after awaiting a read, a caller sees it counted.
 //! The counters are relaxed atomics, so a snapshot taken under load is not one instant of all of them.
 
 use std::sync::Arc;

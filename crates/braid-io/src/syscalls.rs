@@ -57,7 +57,7 @@ pub(crate) fn eventfd() -> io::Result<File> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and owned by nobody else.
+    // SAFETY: just opened, and this is its only owner.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
 

@@ -27,7 +27,7 @@ pub struct ChunkConsumer {
 
 /// What a consumer is handed.
 pub enum ScanChunk {
-    /// A number of rows of which no column is needed.
+    /// A number of rows without a needed column.
     Counted(u64),
     /// A chunk to work through.
     Filtered(FilteredChunk),

@@ -101,7 +101,7 @@ impl ScanConsumer {
         }
     }
 
-    /// Takes rows of which nothing but their number is wanted.
+    /// Takes rows that only need to be counted.
     fn count(&mut self, rows: u64) {
         self.metrics.chunks_counted += 1;
         let rows = self.scan.limit.claim(rows) as usize;

@@ -6,7 +6,7 @@
 //! whichever comes first: the last chunk was handed out, the limit is used up, or the last reference to the scan goes.
 //! Consumers hold the scan and nothing else, so dropping them is cancelling it.
 //!
-//! Chunks of which no column is needed (`count(*)` where the zone maps answer the predicates) are not registered: they
+//! Chunks without a needed column (`count(*)` where the zone maps answer the predicates) are not registered: they
 //! are counted from the catalog.
 //!
 //! The scan deliberately does not know how a chunk is decoded (that is the [`crate::chunk_cursor`]), and it has no task
@@ -49,7 +49,7 @@ pub struct CooperativeScan {
 
 /// What a consumer is given to work on.
 pub(crate) enum TakenChunk {
-    /// Rows, known from the catalog, of which no column is needed.
+    /// Rows without a needed column, counted from the catalog.
     Counted(u64),
     /// A chunk in memory.
     Pinned(PinnedChunk),

@@ -24,7 +24,7 @@ pub struct ScanMetrics {
     pub rows_out: u64,
     /// Vectors of the chunks taken.
     pub vectors: u64,
-    /// Vectors of which no row was selected, so that no projected column of them was decoded.
+    /// Vectors without a selected row, so that none of their projected columns was decoded.
     pub vectors_skipped: u64,
     /// Encoded bytes of the segments taken from the buffer.
     pub encoded_bytes: u64,

@@ -1,7 +1,7 @@
 //! The catalog: all tables of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
-//! swaps it in; whoever holds the old one goes on seeing the old tables.
+//! swaps it in; holders of the old one go on seeing the old tables.
 //!
 //! Beside each version lies its section of the manifest, encoded once, when the version was made.
 

@@ -1,7 +1,7 @@
 //! The checksum of everything Braid writes: XXH3, 64 bits.
 //!
 //! XXH3 runs near memory bandwidth, so that every segment is checked at every read. It guards against bad disks and
-//! bugs, not against attackers: whoever can write the files can write matching checksums, which is why the readers
+//! bugs, not against attackers: an attacker who can write the files can write matching checksums, which is why the readers
 //! of segments and manifests are total on arbitrary bytes all the same.
 
 /// XXH3-64 (seed 0) of `bytes`.

@@ -93,7 +93,7 @@ impl DataDirectory {
         }
     }
 
-    /// All data files in the directory, whoever named them.
+    /// All data files in the directory, named by a manifest or not.
     pub(crate) fn list_data_files(&self) -> Result<Vec<DataFileId>, StoreError> {
         let data = self.path.join(DATA);
         let error = |source| StoreError::directory(&self.path, "list", &data, source);

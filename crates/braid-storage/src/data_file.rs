@@ -1,6 +1,6 @@
 //! A data file: an immutable file of column segments. Its bytes are described in [`crate::data_file_header`].
 //!
-//! Life of a file: it is born doomed, so that whatever ends its writer also ends the file; the commit that names it in
+//! Life of a file: it is created doomed, so that it is deleted when its writer ends without a commit; the commit that names it in
 //! a manifest spares it; the commit that no longer names it dooms it again. A doomed file is deleted with the last
 //! reference, that is, when the last scan of the last table version that has it is over. If the process dies first,
 //! the next open deletes it, because no manifest names it.
@@ -26,12 +26,23 @@ pub struct DataFile {
     missing: bool,
 }
 
+/// Where a data file's handle comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It was created just now.
+    Created,
+    /// The manifest names it.
+    Named,
+    /// The manifest names it and the directory lacks it: the handle is of an empty file without a name.
+    Missing,
+}
+
 impl DataFile {
     /// Creates the file; it is doomed until [`Self::spare`]. Blocks for as long as the file system takes.
     pub(crate) fn create(directory: &Arc<DataDirectory>, id: DataFileId, table: TableId) -> Result<Arc<Self>, IoError> {
         directory.files_alive().insert(id);
         match directory.open_data_file(id, OpenMode::Create) {
-            Ok(handle) => Ok(Self::with_handle(directory, id, table, handle, true, false)),
+            Ok(handle) => Ok(Self::with_handle(directory, id, table, handle, Origin::Created)),
             Err(error) => {
                 directory.files_alive().remove(&id);
                 Err(error)
@@ -45,12 +56,12 @@ impl DataFile {
         let path = directory.data_file(id);
         if path.exists() {
             let handle = directory.open_data_file(id, OpenMode::Read)?;
-            return Ok(Self::with_handle(directory, id, table, handle, false, false));
+            return Ok(Self::with_handle(directory, id, table, handle, Origin::Named));
         }
         tracing::error!(file = %path.display(), table = %table, "a data file is missing; reads of it will fail");
         let handle = directory.open_data_file(id, OpenMode::Create)?;
         directory.remove(&path);
-        Ok(Self::with_handle(directory, id, table, handle, false, true))
+        Ok(Self::with_handle(directory, id, table, handle, Origin::Missing))
     }
 
     fn with_handle(
@@ -58,12 +69,12 @@ impl DataFile {
         id: DataFileId,
         table: TableId,
         handle: FileHandle,
-        doomed: bool,
-        missing: bool,
+        origin: Origin,
     ) -> Arc<Self> {
         directory.files_alive().insert(id);
         let directory = Arc::clone(directory);
-        Arc::new(Self { id, table, handle, directory, doomed: AtomicBool::new(doomed), missing })
+        let doomed = AtomicBool::new(origin == Origin::Created);
+        Arc::new(Self { id, table, handle, directory, doomed, missing: origin == Origin::Missing })
     }
 
     /// The open file.

@@ -80,7 +80,7 @@ pub struct ManifestTable {
     pub sequence: u64,
     /// Chunks in row order; their ids ascend.
     pub chunks: Vec<ManifestChunk>,
-    /// For each column the different values in all chunks; `None` where nobody looked at them.
+    /// For each column the different values in all chunks; `None` where they were not counted.
     pub sketches: Vec<Option<DistinctSketch>>,
 }
 

@@ -129,7 +129,7 @@ pub struct TableVersion {
     pub chunks: Arc<[Arc<ChunkMeta>]>,
     /// The manifest sequence number that made this version.
     pub sequence: u64,
-    /// For each column how many different values its chunks have; `None` where nobody counted: rows were there before
+    /// For each column how many different values its chunks have; `None` where they were not counted: rows were there before
     /// manifests had sketches. Too high after values are gone, never too low but for the sketch's error.
     pub distinct: Arc<[Option<DistinctCount>]>,
 }

@@ -4,12 +4,12 @@
 //! chunk, in a file of its own, merged with small chunks that were there before (see [`tail_merge`]).
 //!
 //! An append has no place in the table until it is committed, so that any number of them can go on beside each other;
-//! the first to commit comes first. The last chunk is merged and written on the assumption that nobody else commits to
-//! the table meanwhile; if somebody does, it is written again under the commit lock, where nobody can.
+//! the first to commit comes first. The last chunk is merged and written on the assumption that no other commit to the
+//! table comes first; if one does, the chunk is written again under the commit lock, which excludes others.
 //!
 //! Sketches of different values: those of the rows written are united with the table's. A chunk that was merged is
 //! among the rows written as well, which changes no union; where all of the table's chunks were merged, its old sketches
-//! are forgotten. Columns whose older rows nobody looked at stay without a sketch.
+//! are forgotten. Columns whose older rows were not counted stay without a sketch.
 //!
 //! Memory: the rows of at most four chunks (one being filled, two being encoded, one being written).
 //!

@@ -72,7 +72,7 @@ pub enum ColumnType {
     Uuid,
 }
 
-/// How values lie in a segment, whatever their SQL type. Codecs, zone maps and predicates know only this.
+/// How values lie in a segment, independently of their SQL type. Codecs, zone maps and predicates know only this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PhysicalType {
     /// one bit

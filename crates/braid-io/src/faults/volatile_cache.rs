@@ -1,7 +1,7 @@
 //! The part of a disk that forgets: what was written and not yet synced, and what a power cut makes of it.
 //!
 //! A disk with a volatile write cache promises one thing: what a sync covered stays. Of any other write a power cut
-//! leaves nothing, all of it, or its first sectors (a torn write), whatever became of the writes before and after it.
+//! leaves nothing, all of it, or its first sectors (a torn write), independently of the writes before and after it.
 //! The file's length is forgotten with the writes that made it. All that is decided by a seed.
 //!
 //! The real file has every write at once, so that reads need no detour; beside each unsynced write lie the bytes it

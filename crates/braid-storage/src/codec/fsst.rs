@@ -127,7 +127,7 @@ impl FsstStrings {
     pub(crate) fn parse(reader: &mut SectionReader, count: usize, text: bool) -> Result<Self, SegmentError> {
         let table = Box::new(SymbolTable::parse(reader)?);
         let strings = Self { table, codes: Strings::parse(reader, count)? };
-        // Nobody shall be made to allocate what no encoder wrote.
+        // Damaged bytes must not make a reader allocate more than an encoder can have written.
         if (strings.codes.data().len() * SYMBOL_BYTES) as u64 > SEGMENT_BYTES_MAX {
             let bytes: usize = strings.codes.iter().map(|codes| strings.table.decompressed_bytes(codes)).sum();
             check_limit("the size of the decompressed strings", bytes as u64, SEGMENT_BYTES_MAX)?;

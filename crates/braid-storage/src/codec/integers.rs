@@ -25,7 +25,7 @@ pub(crate) enum Integers {
 }
 
 impl Integers {
-    /// Reads `count` integers; `None` when the codec is none of integers.
+    /// Reads `count` integers; `None` when the codec does not hold integers.
     pub(crate) fn parse(codec: Codec, reader: &mut SectionReader, count: usize) -> Option<Result<Self, SegmentError>> {
         Some(match codec {
             Codec::FrameOfReference => PackedIntegers::parse(reader, count).map(Self::FrameOfReference),

@@ -33,7 +33,7 @@ pub(crate) enum SixteenBytes {
 }
 
 impl SixteenBytes {
-    /// Reads `count` values; `None` when the codec is none of theirs.
+    /// Reads `count` values; `None` when the codec does not hold such values.
     pub(crate) fn parse(codec: Codec, reader: &mut SectionReader, count: usize) -> Option<Result<Self, SegmentError>> {
         match codec {
             Codec::Plain => Some(take_values(reader, count).map(Self::Plain)),

@@ -70,7 +70,7 @@ fn string_zone_map(strings: &[&[u8]], null_count: usize) -> ZoneMap {
 }
 
 /// A string of at most [`ZONE_BYTES_MAX`] bytes that is not below `string` nor any string with the same beginning;
-/// `None` when there is none. Not always UTF-8.
+/// `None` when no such string exists. Not always UTF-8.
 fn upper_bound(string: &[u8]) -> Option<Vec<u8>> {
     if string.len() <= ZONE_BYTES_MAX {
         return Some(string.to_vec());

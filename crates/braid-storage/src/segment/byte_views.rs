@@ -99,7 +99,7 @@ impl SharedViews {
         }
     }
 
-    /// The array of these strings; text only if they are UTF-8, which whoever opened their segment has checked.
+    /// The array of these strings; text only if they are UTF-8, which opening their segment has checked.
     pub(crate) fn into_array(self, text: bool, nulls: Option<NullBuffer>) -> ArrayRef {
         let views = ScalarBuffer::from(self.views);
         assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == views.len()), "one validity bit for each string");

@@ -73,7 +73,7 @@ impl<'a> ColumnValues<'a> {
         Self::Integers(filled(values, nulls))
     }
 
-    /// Decimals as 64-bit integers if all of them fit, whatever the precision.
+    /// Decimals as 64-bit integers if all of them fit, at any precision.
     fn decimals(values: Vec<i128>, column_type: ColumnType) -> Result<Self, SegmentError> {
         match values.iter().position(|&value| i64::try_from(value).is_err()) {
             None => Ok(Self::Integers(values.iter().map(|&value| value as i64).collect())),

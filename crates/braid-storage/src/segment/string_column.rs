@@ -64,7 +64,7 @@ pub(crate) enum StringTest {
 }
 
 impl StringColumn {
-    /// Reads `count` strings; `None` when the codec is none of strings.
+    /// Reads `count` strings; `None` when the codec does not hold strings.
     pub(crate) fn parse(
         codec: Codec,
         reader: &mut SectionReader,
@@ -88,7 +88,7 @@ impl StringColumn {
         }
     }
 
-    /// Translates a predicate; `None` when it is none that strings can satisfy or fail by value.
+    /// Translates a predicate; `None` when strings do not satisfy or fail it by their value.
     pub(crate) fn prepare(&self, predicate: &ColumnPredicate) -> Option<StringTest> {
         if let Self::Dictionary(dictionary) = self {
             return Some(StringTest::Codes(dictionary.translate(predicate)));

@@ -97,7 +97,7 @@ impl ChunkWriter {
         Ok(Some(WrittenFile { file, chunks: self.chunks, distinct: self.distinct }))
     }
 
-    /// Makes progress until at most so many chunks are being encoded and so many segments being written.
+    /// Waits until at most these numbers of chunks are being encoded and of segments being written.
     async fn drive(&mut self, encoding_max: usize, writing_max: usize) -> Result<(), StoreError> {
         while self.encoding.len() > encoding_max || self.writing.len() > writing_max {
             tokio::select! {

@@ -111,7 +111,7 @@ fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
 mod tests {
     use super::*;
 
-    /// Inserts so many rows at a time; returns the chunks and how many rows were written in all.
+    /// Inserts the given numbers of rows, one insert each; returns the chunks and how many rows were written in all.
     fn insert(inserts: impl Iterator<Item = usize>, bytes_per_row: usize) -> (Vec<usize>, usize) {
         let (mut chunks, mut rows_written) = (Vec::new(), 0);
         let size = |rows: usize| ChunkSize { rows, bytes: rows * bytes_per_row };

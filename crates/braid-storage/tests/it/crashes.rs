@@ -9,7 +9,7 @@ use braid_io::{Fault, FaultDevice};
 use braid_storage::{Store, StoreError};
 
 use crate::test_table::{
-    data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open, open_on, read_ids, rows,
+    data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open_again, open_on, read_ids, rows,
     test_device,
 };
 
@@ -92,7 +92,7 @@ async fn crash_at(n: u64, actions: &[Action]) -> bool {
 /// What a sound disk finds in the directory; it must be whole and without remains.
 pub async fn read_state(dir: &Path, crash: &str) -> State {
     let device = test_device(dir);
-    let store = open(dir).unwrap_or_else(|error| panic!("{crash}: {error}"));
+    let store = open_again(dir).await.unwrap_or_else(|error| panic!("{crash}: {error}"));
     let mut state = State::new();
     for version in store.snapshot().tables() {
         state.insert(version.def.name.clone(), read_ids(device.as_ref(), version).await);
@@ -145,7 +145,7 @@ enum AfterFailure {
 }
 
 /// One operation fails and the process lives on: the commit fails, everything else goes on, unless the operation was
-/// the one after which nobody can know. Returns whether there was such an operation, and whether it left a doubt.
+/// the one that leaves a doubt. Returns whether the operation was reached, and whether it left a doubt.
 async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
     let temp = directory_in_memory();
     let device = test_device(temp.path());
@@ -154,7 +154,7 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
     let has_failed = || disk.counts().total() >= n;
     let Ok(store) = open_on(temp.path(), &disk) else {
         assert!(has_failed());
-        open(temp.path()).unwrap();
+        open_again(temp.path()).await.unwrap();
         return (true, false);
     };
     let (mut before, mut after, mut in_doubt) = (State::new(), State::new(), false);

@@ -47,7 +47,7 @@ async fn what_no_manifest_names_is_deleted_and_what_is_not_braids_is_left_alone(
     let store = open(temp.path()).unwrap();
     assert!(!temp.path().join("manifest.new").exists());
     assert_eq!(data_files(temp.path()), [named.clone(), vec!["notes.txt".to_owned()]].concat());
-    // An id once seen in the directory is not given out, whoever made the file.
+    // An id that a file in the directory has is not given out, even if the store did not make the file.
     insert(&store, "t", 10..200).await.unwrap();
     assert!(data_files(temp.path()).contains(&"00000000000000ab.seg".to_owned()));
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
@@ -35,6 +36,20 @@ pub fn directory_in_memory() -> TempDir {
 
 pub fn open(dir: &Path) -> Result<Arc<Store>, StoreError> {
     Store::open(dir, StoreOptions { device: test_device(dir), encode_threads: 2 })
+}
+
+/// As [`open`], after a store of this process on the same directory: encoders and reads of an append that failed may
+/// still be ending on other threads, and hold the directory until then.
+pub async fn open_again(dir: &Path) -> Result<Arc<Store>, StoreError> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        match open(dir) {
+            Err(StoreError::InUse { .. }) if Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 /// id bigint, name text with nulls, amount numeric(10, 2), day date with nulls.
