@@ -3,6 +3,8 @@
 //! Filters AND into a selection, word by word; gathers read it back as an index list. Invariant: bits at and above
 //! `len` are zero, so that counting and iteration need not mask.
 
+use std::ops::Range;
+
 use braid_base::VECTOR_ROWS;
 
 /// Words of a selection: 1024 / 64.
@@ -227,11 +229,12 @@ fn lowest_ones(word: u64, count: usize) -> u64 {
     word & !rest
 }
 
-/// Sets the bits `start..end` of a bitmap.
-pub(crate) fn set_range(words: &mut [u64; SELECTION_WORDS], start: usize, end: usize) {
-    if start >= end {
+/// Sets the bits of `range` in a bitmap.
+pub(crate) fn set_range(words: &mut [u64; SELECTION_WORDS], range: Range<usize>) {
+    if range.is_empty() {
         return;
     }
+    let Range { start, end } = range;
     let (first, last) = (start / 64, (end - 1) / 64);
     let from = u64::MAX << (start % 64);
     let to = u64::MAX >> (63 - (end - 1) % 64);
@@ -300,7 +303,7 @@ mod tests {
     fn ranges_set_exactly_their_bits() {
         for (start, end) in [(0, 0), (0, 1), (5, 64), (63, 65), (64, 128), (10, 1024), (1023, 1024), (7, 7)] {
             let mut words = [0; SELECTION_WORDS];
-            set_range(&mut words, start, end);
+            set_range(&mut words, start..end);
             let mut selection = Selection::all(1024);
             selection.and_words(&words);
             assert!(selection.iter().eq(start..end), "{start}..{end}");

@@ -6,12 +6,12 @@
 //! | [`closed_loop`] | N clients without think time, and what they measure |
 //! | [`stored_answers`] | a client's answers to the 22 queries of TPC-H, checked against stored ones |
 //! | [`lent_servers`] | how a caller lends running servers to what must be measured over the wire |
-//! | [`parquet_client`] | DataFusion over Parquet files |
+//! | `parquet_client` | DataFusion over Parquet files |
 //! | `duckdb` | DuckDB in a process of its own, where it is installed |
 
 pub mod client;
 pub mod closed_loop;
 pub(crate) mod duckdb;
 pub mod lent_servers;
-pub mod parquet_client;
+pub(crate) mod parquet_client;
 pub mod stored_answers;

@@ -120,7 +120,7 @@ impl RunLengthIntegers {
         for (&value, &length) in self.load(vector, &mut buffers) {
             let end = at + length as usize;
             if test.holds(value) {
-                set_range(&mut words, at, end);
+                set_range(&mut words, at..end);
             }
             at = end;
         }

@@ -7,17 +7,17 @@
 //! | [`load`](mod@load) | from the generator into a database |
 //! | [`queries`] | the 22 queries with validation parameters |
 //! | [`mix`] | the eight-query mix with random parameters |
-//! | [`shared_templates`] | its types as plans with parameters, which many queries share |
+//! | `shared_templates` | its types as plans with parameters, which many queries share |
 
 pub mod generator;
 pub mod load;
 pub mod mix;
 pub mod queries;
-pub mod shared_templates;
+pub(crate) mod shared_templates;
 pub mod tables;
 
 pub use load::{LoadReport, Progress, check_scale, ensure, load};
 pub use mix::{MIX_NUMBERS, MixParameters, MixQuery, QueryMix};
 pub use queries::{QUERIES, query};
-pub use shared_templates::{SharedQueries, TpchSources};
+pub(crate) use shared_templates::{SharedQueries, TpchSources};
 pub use tables::TpchTable;

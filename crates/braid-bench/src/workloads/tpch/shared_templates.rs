@@ -51,26 +51,11 @@ pub struct SharedQueries {
 }
 
 impl SharedQueries {
-    /// So many queries of a type with random parameters, determined by the seed. Panics when `number` is none of
+    /// `count` queries of a type with random parameters, determined by the seed. Panics unless `number` is one of
     /// [`MIX_NUMBERS`](crate::workloads::tpch::mix::MIX_NUMBERS).
     pub fn random(number: u8, count: usize, seed: u64) -> Self {
         let mut random = SeededRandom::new(seed);
         Self { number, queries: (0..count).map(|_| MixParameters::random(number, &mut random)).collect() }
-    }
-
-    /// TPC-H number of the type.
-    pub fn number(&self) -> u8 {
-        self.number
-    }
-
-    /// Number of queries.
-    pub fn len(&self) -> usize {
-        self.queries.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.queries.is_empty()
     }
 
     /// The text of each query.

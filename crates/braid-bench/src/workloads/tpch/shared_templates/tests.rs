@@ -71,7 +71,7 @@ fn late_conditions(plan: &Plan) -> usize {
 async fn a_bound_template_answers_as_its_text() {
     let directory = tempfile::tempdir().unwrap();
     let database = tiny_database(directory.path()).await;
-    let tables = TpchSources::new(&database);
+    let tables = TpchSources::hot(&database);
     let mut client = SessionClient::new(&database);
     for number in MIX_NUMBERS {
         let queries = SharedQueries::random(number, QUERIES, SEED);
@@ -98,7 +98,7 @@ async fn a_bound_template_answers_as_its_text() {
 fn parameters_and_texts_are_those_of_a_seed() {
     for number in MIX_NUMBERS {
         let queries = SharedQueries::random(number, QUERIES, SEED);
-        assert_eq!((queries.number(), queries.len()), (number, QUERIES));
+        assert_eq!((queries.number, queries.queries.len()), (number, QUERIES));
         let parameters = queries.parameters();
         assert!(parameters.iter().all(|row| row.len() == parameters[0].len()), "Q{number}");
         assert_eq!(queries.sql(), SharedQueries::random(number, QUERIES, SEED).sql());

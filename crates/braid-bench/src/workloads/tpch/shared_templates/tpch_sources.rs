@@ -23,12 +23,8 @@ pub struct TpchSources {
 }
 
 impl TpchSources {
-    /// Sources of a database's present tables, read through its buffer. Panics unless it has those of TPC-H.
-    pub fn new(database: &Database) -> Self {
-        Self::with_buffer(database, database.buffer().clone())
-    }
-
-    /// The same, read through a buffer of their own that holds all of them. Panics unless it has those of TPC-H.
+    /// Sources of a database's present tables, read through a buffer of their own that holds all of them. Panics unless
+    /// the database has the tables of TPC-H.
     pub fn hot(database: &Database) -> Self {
         let catalog = database.store().snapshot();
         let versions = TpchTable::ALL.into_iter().filter_map(|table| catalog.table(table.name()));
