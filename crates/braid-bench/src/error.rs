@@ -1,22 +1,22 @@
-//! Why a benchmark, a load or the demo could not be run. A missed goal is not an error: it is a figure.
+//! The errors of benchmarks, loads and the demo. A missed goal is a figure, not an error.
 
 use std::path::PathBuf;
 
 use braid_engine::EngineError;
 
-/// Any error of another crate that only needs to be shown.
+/// An error of another crate that is only shown.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What stopped a benchmark.
+/// The error that stopped a benchmark.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
     /// No benchmark has this name.
-    #[error("there is no benchmark \"{name}\" (there are: {known})")]
+    #[error("benchmark \"{name}\" does not exist; the benchmarks are: {known}")]
     UnknownBenchmark {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
     /// An option is out of its range.
@@ -26,34 +26,34 @@ pub enum BenchError {
         option: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed range.
         reason: String,
     },
     /// A table to be loaded is already there.
-    #[error("table \"{table}\" already exists (drop it first, or use another data directory)")]
+    #[error("table \"{table}\" already exists; drop it, or use another data directory")]
     TableExists {
-        /// Which.
+        /// The table.
         table: &'static str,
     },
     /// The data directory holds the data of another scale.
     #[error(
-        "table \"{table}\" has {found} rows where scale {scale} has {expected}: the directory holds other data (use \
-         another data directory, or the scale it was made with)"
+        "table \"{table}\" has {found} rows, but scale {scale} has {expected}: the directory holds data of another scale; \
+         use another data directory or that scale"
     )]
     OtherScale {
-        /// Which table.
+        /// The table.
         table: &'static str,
-        /// Rows it has.
+        /// Its number of rows.
         found: u64,
-        /// Rows it should have.
+        /// The number of rows at the requested scale.
         expected: u64,
-        /// The scale asked for.
+        /// The requested scale.
         scale: f64,
     },
-    /// The database said no.
+    /// The database returned an error.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A query through the wire failed.
+    /// A query over the wire failed.
     #[error("{what}: {}", server_message(source))]
     Wire {
         /// What was being done.
@@ -64,25 +64,25 @@ pub enum BenchError {
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Something below failed in a way only worth showing.
+    /// An error of another crate that is only shown.
     #[error("{what}: {source}")]
     Other {
         /// What was being done.
         what: String,
-        /// Why it failed.
+        /// The cause.
         source: BoxError,
     },
-    /// An answer was wrong: the figures of such a run would mean nothing.
+    /// An answer was wrong, which makes the figures of the run meaningless.
     #[error("wrong answer to {query}: {difference}")]
     WrongAnswer {
-        /// Which query.
+        /// The query.
         query: String,
-        /// Where it differs.
+        /// The difference.
         difference: String,
     },
 }
@@ -94,7 +94,7 @@ impl BenchError {
     }
 }
 
-/// What the server said, with its SQLSTATE; what the library says where no server spoke.
+/// The server's message with its SQLSTATE, or the client library's message if the server sent none.
 fn server_message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => format!("{} (SQLSTATE {})", said.message(), said.code().code()),

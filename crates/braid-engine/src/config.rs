@@ -1,4 +1,4 @@
-//! What a database is opened with.
+//! The configuration of a database.
 
 use std::path::PathBuf;
 
@@ -6,33 +6,33 @@ use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
 use braid_io::DeviceOptions;
 
-/// Everything a [`crate::Database`] needs to know before it opens its data directory. Only the directory is
-/// required; [`Config::new`] chooses the rest from the machine.
+/// The configuration that a [`crate::Database`] is opened with. Only the data directory is required; [`Config::new`]
+/// derives the other values from the machine.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The data directory; created if missing.
     pub data_dir: PathBuf,
-    /// Memory for encoded segments.
+    /// Buffer capacity: the memory for encoded segments.
     pub buffer: ByteSize,
-    /// How to reach the disk.
+    /// How the device accesses the disk.
     pub device: DeviceOptions,
-    /// Most memory that the operators of one query may hold; a session may lower or raise it
-    /// (`SET braid.query_memory`) up to `total_memory`.
+    /// Query budget: the memory that the operators of one query may hold. A session can set it
+    /// (`SET braid.query_memory`) to at most `total_memory`.
     pub query_memory: ByteSize,
-    /// Most memory that the operators of all queries may hold together.
+    /// Total budget: the memory that the operators of all queries may hold together.
     pub total_memory: ByteSize,
-    /// Most disk space that the temporary files of all queries may take together; without it half of what is free when the
-    /// database is opened, so that a query does not take it from those who write.
+    /// Temporary file limit: the disk space that the temporary files of all queries may take together. The default is half
+    /// of the free space when the database is opened, so that queries leave space for writers.
     pub temporary_files: Option<ByteSize>,
-    /// Partitions of a plan: how many cores one query may use.
+    /// Partitions of a plan: the number of cores that one query may use.
     pub target_partitions: usize,
-    /// Which scan policy the buffer starts with (`SET braid.scan_policy` changes it while it runs).
+    /// The initial scan policy (`SET braid.scan_policy` changes it at run time).
     pub policy: ScanPolicy,
-    /// Most reads that the Active Buffer Manager keeps under way.
+    /// The largest number of reads that the Active Buffer Manager has in flight.
     pub loads_in_flight_max: usize,
 }
 
-/// Share of the memory for segments that a default configuration takes: a quarter, as PostgreSQL's manual advises
+/// Divisor of the machine's memory for the default buffer capacity: a quarter, as PostgreSQL's manual advises
 /// for `shared_buffers`.
 const BUFFER_SHARE: u64 = 4;
 
@@ -56,7 +56,7 @@ impl Config {
     }
 }
 
-/// Memory that the operating system reports, or 1 GB where it does not.
+/// The machine's memory as reported by the operating system, or 1 GB if it reports none.
 fn machine_memory() -> ByteSize {
     let total_kib = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;

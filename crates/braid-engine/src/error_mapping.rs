@@ -1,8 +1,8 @@
-//! What the errors of the crates below become: a SQLSTATE and PostgreSQL's words.
+//! The mapping of lower crates' errors to SQLSTATEs and PostgreSQL's messages.
 //!
-//! DataFusion's variants are taken apart as far as they are structured (schema errors, diagnostics with their place in
-//! the text, Arrow's arithmetic errors, wrapped errors of ours). Names of tables, functions and types are resolved
-//! before DataFusion sees them (`name_check`), so that the texts matched below are the last resort, not the rule.
+//! DataFusion's structured errors are mapped by their variants (schema errors, diagnostics with their position in the
+//! text, Arrow's arithmetic errors, wrapped errors of ours). `name_check` resolves the names of tables, functions and
+//! types before DataFusion sees them. The texts matched below are therefore the last resort.
 
 mod store_errors;
 
@@ -45,7 +45,7 @@ impl EngineError {
                 }
             },
             DataFusionError::NotImplemented(text) if text.contains("the minimum supported scale") => {
-                Self::new(SqlState::NumericOutOfRange, "a number is out of the range of numeric")
+                Self::new(SqlState::NumericOutOfRange, "a number is out of range for type numeric")
                     .with_detail(text.clone())
             }
             DataFusionError::NotImplemented(text) if text.contains("Unsupported CAST") => {
@@ -55,13 +55,13 @@ impl EngineError {
                 if text.starts_with("Physical") && text.contains("WindowFunction") =>
             {
                 Self::new(SqlState::WindowingError, "window functions are not allowed here")
-                    .with_hint("Compute them in a subquery, and use their columns outside of it.")
+                    .with_hint("Compute them in a subquery and use its columns.")
             }
             DataFusionError::NotImplemented(text)
                 if text.starts_with("Physical plan does not support logical expression") =>
             {
                 Self::unsupported("a subquery of this form is not supported in this place").with_hint(
-                    "Rewrite it as a join, or move it to WHERE; it may refer to outer columns in equalities.",
+                    "Rewrite it as a join, or move it to WHERE and use outer columns only in equality conditions.",
                 )
             }
             DataFusionError::NotImplemented(text) => Self::unsupported(first_line(text)),
@@ -111,7 +111,7 @@ impl From<IoError> for EngineError {
     }
 }
 
-/// An error somebody boxed: ours, or one of the crates below, or DataFusion's again.
+/// The mapping of a boxed error: ours, a lower crate's, or DataFusion's.
 fn from_external(error: &(dyn Error + 'static)) -> EngineError {
     if let Some(error) = error.downcast_ref::<EngineError>() {
         error.clone()
@@ -156,10 +156,15 @@ fn from_operators(error: &ExecError) -> EngineError {
         ExecError::SeveralRows => SqlState::CardinalityViolation,
         ExecError::Cancelled => SqlState::QueryCanceled,
     };
-    EngineError::new(state, error.to_string())
+    let mapped = EngineError::new(state, error.to_string());
+    match error {
+        ExecError::Memory(_) => mapped.with_hint(MORE_MEMORY),
+        ExecError::SpillSpace { .. } => mapped.with_hint("Restart the server with larger --temporary-files."),
+        _ => mapped,
+    }
 }
 
-/// Errors of libraries below the engine's: only those that a statement can cause are told apart.
+/// The mapping of other libraries' errors. Only errors that a statement can cause get a SQLSTATE of their own.
 fn from_unknown(text: &str) -> EngineError {
     if text.starts_with("regex parse error") {
         let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
@@ -173,14 +178,14 @@ fn from_buffer(error: &BufferError) -> EngineError {
         BufferError::Corrupt { .. } | BufferError::Segment { .. } => corrupt(error),
         BufferError::Io(error) => from_device(error),
         BufferError::TooLarge { .. } => EngineError::new(SqlState::OutOfMemory, error.to_string())
-            .with_hint("Restart the server with a larger buffer."),
+            .with_hint("Restart the server with a larger --buffer."),
         other => EngineError::internal(other.to_string()),
     }
 }
 
 fn corrupt(error: &dyn Error) -> EngineError {
     EngineError::new(SqlState::DataCorrupted, error.to_string())
-        .with_hint("Run \"braid check\" on the data directory: it lists every damaged segment.")
+        .with_hint("Run \"braid check\" on the data directory to list every damaged segment.")
 }
 
 fn from_device(error: &IoError) -> EngineError {
@@ -197,10 +202,13 @@ fn from_io(kind: ErrorKind, text: &str) -> EngineError {
     EngineError::new(state, text.to_owned())
 }
 
+/// What a user can do about a query that is out of memory.
+const MORE_MEMORY: &str = "Raise the budget with SET braid.query_memory, or make the query process fewer rows at once.";
+
 fn out_of_memory(text: &str) -> EngineError {
-    EngineError::new(SqlState::OutOfMemory, "the query went over its memory budget")
+    EngineError::new(SqlState::OutOfMemory, "the query exceeded its memory budget")
         .with_detail(first_line(text))
-        .with_hint("Raise it with SET braid.query_memory, or ask for less at once.")
+        .with_hint(MORE_MEMORY)
 }
 
 fn from_arrow(error: &ArrowError) -> EngineError {
@@ -232,7 +240,7 @@ pub(crate) fn division_by_zero() -> EngineError {
     EngineError::new(SqlState::DivisionByZero, "division by zero")
 }
 
-/// Arrow tells a number that does not fit from a text that is none only in words.
+/// Whether an Arrow error text means that a number is out of range. Arrow has no variant for it.
 fn is_range_text(text: &str) -> bool {
     text.contains("overflow")
         || text.contains("too large to store")
@@ -241,7 +249,7 @@ fn is_range_text(text: &str) -> bool {
         || text.contains("out of range")
 }
 
-/// Whether a qualified column names a table that none of the columns at hand belongs to.
+/// Whether a qualified column names a table that is not in scope.
 fn is_of_no_table(field: &Column, valid_fields: &[Column]) -> bool {
     let table_of = |column: &Column| column.relation.as_ref().map(|relation| relation.table().to_owned());
     let table = table_of(field);
@@ -269,7 +277,7 @@ fn from_schema_error(error: &SchemaError) -> EngineError {
         SchemaError::DuplicateQualifiedField { qualifier, name } => {
             let message = format!("table name \"{}\" specified more than once", qualifier.table());
             EngineError::new(SqlState::DuplicateAlias, message)
-                .with_detail(format!("Both have a column \"{name}\"."))
+                .with_detail(format!("Both tables have a column \"{name}\"."))
                 .with_hint("Give the tables different aliases (AS), or the columns different names.")
         }
         SchemaError::DuplicateUnqualifiedField { name } => {
@@ -279,7 +287,7 @@ fn from_schema_error(error: &SchemaError) -> EngineError {
     }
 }
 
-/// Planning errors come as plain text; the ones a client may want to tell apart are told apart by their fixed words.
+/// The mapping of planning errors, which DataFusion reports as plain text. Fixed words in the text select the SQLSTATE.
 fn from_plan_text(text: &str) -> EngineError {
     const STATES: [(&str, SqlState); 22] = [
         ("No function matches", SqlState::UndefinedFunction),
@@ -333,7 +341,7 @@ fn from_execution_text(text: &str) -> EngineError {
     }
 }
 
-/// DataFusion's texts carry candidates, advice and backtraces on further lines, and prefixes of its own making.
+/// The first line of a DataFusion error, without its prefixes. Further lines hold candidates, advice and backtraces.
 fn first_line(text: &str) -> String {
     const PREFIXES: [&str; 4] =
         ["Error during planning: ", "Execution error: ", "Internal error: ", "This feature is not implemented: "];

@@ -66,7 +66,8 @@ async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, 
     let schema = {
         let path = path.to_owned();
         let inferred = tokio::task::spawn_blocking(move || infer_csv(&path)).await;
-        inferred.map_err(|error| EngineError::internal(format!("the file could not be looked at: {error}")))??
+        inferred
+            .map_err(|error| EngineError::internal(format!("reading the columns of the file failed: {error}")))??
     };
     let appender = database.store().create_and_append(table_of(table, &schema)?)?;
     let assignment = Assignment::new(appender.def(), &SettingValues::default());
@@ -78,10 +79,7 @@ async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, 
 /// Names from the first line, types from all the others.
 fn infer_csv(path: &Path) -> Result<Schema, EngineError> {
     let unreadable = |error: &dyn std::fmt::Display| {
-        EngineError::new(
-            SqlState::BadCopyFileFormat,
-            format!("file \"{}\" does not read as CSV: {error}", path.display()),
-        )
+        EngineError::new(SqlState::BadCopyFileFormat, format!("file \"{}\" is not valid CSV: {error}", path.display()))
     };
     let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
     let format = Format::default().with_header(true);
@@ -104,7 +102,7 @@ fn csv_options() -> CopyOptions {
 /// A table with a file's columns. Names are folded to lower case, as they would be in CREATE TABLE.
 fn table_of(name: &str, schema: &Schema) -> Result<NewTable, EngineError> {
     if name.is_empty() || name.len() > NAME_BYTES_MAX {
-        let message = format!("\"{name}\" is no table name: it must have 1 to {NAME_BYTES_MAX} bytes");
+        let message = format!("\"{name}\" is not a table name: a name has 1 to {NAME_BYTES_MAX} bytes");
         return Err(EngineError::new(SqlState::InvalidParameterValue, message));
     }
     let columns = schema.fields().iter().map(|field| {

@@ -1,11 +1,11 @@
-//! Memory for queries: a budget for each, a total for all.
+//! The memory of queries: the query budget of each query, and the total budget of all queries.
 //!
-//! Operators ask a pool before they grow. A query's pool is a [`FairSpillPool`] of its own budget, so that
-//! operators that can spill share it fairly and spill before they fail; whatever it grants is also charged to the
-//! database's total, which is simply first come, first served. So a query over its budget fails (SQLSTATE 53200), and
-//! the others do not notice; only when the total is spent does a query fail below its own budget.
+//! Operators reserve memory from a pool before they grow. Each query has a [`FairSpillPool`] of the size of its query
+//! budget: operators that can spill share it fairly, and spill before they fail. Every grant is also charged to the
+//! total budget, first come, first served. A query that exceeds its query budget fails alone (SQLSTATE 53200). A query
+//! fails within its query budget only when the total budget is used up.
 //!
-//! Not counted: the buffer (it has its own bound), batches on their way between operators, plans.
+//! Neither budget counts the buffer (which has its own capacity), batches between operators, or plans.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use braid_base::ByteSize;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
-/// What all queries of a database may hold together.
+/// The total budget: the memory that the operators of all queries of a database may hold together.
 #[derive(Debug)]
 pub struct TotalMemory {
     limit: ByteSize,
@@ -24,7 +24,7 @@ pub struct TotalMemory {
 }
 
 impl TotalMemory {
-    /// An unused total of `limit`.
+    /// A total budget of `limit`, all of it free.
     pub fn new(limit: ByteSize) -> Arc<Self> {
         Arc::new(Self { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0) })
     }
@@ -34,12 +34,12 @@ impl TotalMemory {
         ByteSize(self.used.load(Ordering::Relaxed))
     }
 
-    /// Most bytes that they held at a time, since [`Self::forget_peak`].
+    /// The largest number of bytes held at one time since [`Self::forget_peak`].
     pub fn peak(&self) -> ByteSize {
         ByteSize(self.peak.load(Ordering::Relaxed))
     }
 
-    /// Begins to look for the peak anew.
+    /// Starts a new measurement of the peak.
     pub fn forget_peak(&self) {
         self.peak.store(self.used().0, Ordering::Relaxed);
     }
@@ -54,7 +54,7 @@ impl TotalMemory {
         self.note_peak();
     }
 
-    /// After bytes were granted: what is asked for and refused is none that anybody holds.
+    /// Updates the peak. Callers do this after a grant, so that refused bytes do not count.
     fn note_peak(&self) {
         self.peak.fetch_max(self.used.load(Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -113,11 +113,11 @@ impl MemoryPool for QueryMemory {
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         self.total.try_charge(additional as u64).map_err(|left| {
             DataFusionError::ResourcesExhausted(format!(
-                "{} asks for {}; {} are left of the {} for all queries",
+                "{} needs {} more memory; {} of the total budget of {} are free",
                 reservation.consumer().name(),
                 ByteSize(additional as u64).rounded(),
                 ByteSize(left).rounded(),
-                self.total.limit
+                self.total.limit.rounded()
             ))
         })?;
         let granted = self.budget.try_grow(reservation, additional);
@@ -132,7 +132,7 @@ impl MemoryPool for QueryMemory {
         self.budget.reserved()
     }
 
-    /// The budget, or less when other queries have left less of the total.
+    /// The query budget, or less if less of the total budget is free.
     fn memory_limit(&self) -> MemoryLimit {
         let left = self.total.limit.0.saturating_sub(self.total.used().0);
         let within_total = self.reserved().saturating_add(usize::try_from(left).unwrap_or(usize::MAX));
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(crate::EngineError::from(error).sqlstate(), "53200");
         b.try_grow(6144).unwrap();
         assert_eq!(total.used(), ByteSize::kib(10));
-        // Below its own budget, but the total is spent.
+        // Within its own budget, but the total budget is used up.
         assert!(b.try_grow(1).is_err());
         drop(a);
         b.try_grow(2048).unwrap();

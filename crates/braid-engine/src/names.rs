@@ -28,7 +28,7 @@ pub(crate) fn fold_parts(name: &ObjectName) -> Result<Vec<String>, EngineError> 
     let parts = name.0.iter().map(|part| match part {
         ObjectNamePart::Identifier(ident) => Ok(fold(ident)),
         ObjectNamePart::Function(_) => {
-            Err(EngineError::new(SqlState::SyntaxError, format!("\"{name}\" is no name of a table")))
+            Err(EngineError::new(SqlState::SyntaxError, format!("\"{name}\" is not a table name")))
         }
     });
     parts.collect()
@@ -42,7 +42,7 @@ pub(crate) fn table_name(name: &ObjectName) -> Result<String, EngineError> {
         [table] | [SCHEMA_NAME, table] | [DATABASE_NAME, SCHEMA_NAME, table] => Ok(table.to_owned()),
         ["pg_catalog" | "information_schema", table] => Err(EngineError::new(
             SqlState::WrongObjectType,
-            format!("\"{table}\" is a system catalog, it cannot be changed"),
+            format!("\"{table}\" is a system catalog and cannot be changed"),
         )),
         [schema, _] | [DATABASE_NAME, schema, _] => {
             Err(EngineError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist")))

@@ -310,7 +310,7 @@ impl SessionFacts for Session {
     }
 }
 
-/// A statement that answers its tag and no more.
+/// The outcome of a statement that returns only its tag.
 pub(crate) fn done(tag: &str) -> Result<Outcome, EngineError> {
     Ok(Outcome::Done { tag: tag.to_owned() })
 }
@@ -332,12 +332,12 @@ fn check_implicit_block(statements: &[Statement]) -> Result<(), EngineError> {
         Some(write) => Err(EngineError::new(
             SqlState::FeatureNotSupported,
             format!(
-                "{} followed by another statement in one message is not supported: together they would be one \
+                "{} followed by another statement in one message is not supported: the statements would be one \
                  transaction",
                 write_name(write.kind())
             ),
         )
-        .with_hint("Send the statements one by one.")),
+        .with_hint("Send each statement in a message of its own.")),
     }
 }
 
@@ -355,8 +355,8 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
                 .with_hint("Prepare statements through the protocol, as drivers do.");
         }
         S::Declare { .. } | S::Fetch { .. } | S::Open(_) => {
-            return EngineError::unsupported("DECLARE and FETCH are not supported")
-                .with_hint("Fetch in pieces through the protocol (a portal with a row limit), as drivers do.");
+            return EngineError::unsupported("cursors are not supported inside the engine")
+                .with_hint("Use DECLARE and FETCH over the wire protocol, alone in a message.");
         }
         S::LISTEN { .. } => "LISTEN",
         S::NOTIFY { .. } => "NOTIFY",

@@ -71,7 +71,7 @@ fn named(name: &[String], parameters: &[String]) -> Result<ColumnType, EngineErr
         "uuid" => ColumnType::Uuid,
         "serial" | "serial4" | "bigserial" | "serial8" | "smallserial" | "serial2" => {
             return Err(EngineError::unsupported(format!(
-                "type {last} is not supported: Braid has no sequences, columns get their values from INSERT or COPY"
+                "type {last} is not supported: Braid has no sequences; INSERT or COPY must provide the values"
             )));
         }
         _ => return Err(not_here(last)),

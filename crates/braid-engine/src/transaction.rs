@@ -126,9 +126,9 @@ impl Transaction {
         }
         if self.block.is_some() {
             return Err(EngineError::unsupported(format!(
-                "{what} within a transaction block is not supported: a statement that writes is its own transaction"
+                "{what} inside a transaction block is not supported: each statement that writes is a transaction of its own"
             ))
-            .with_hint("Turn autocommit on, or send the statement without BEGIN."));
+            .with_hint("Use autocommit, or send the statement without BEGIN."));
         }
         Ok(())
     }

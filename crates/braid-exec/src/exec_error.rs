@@ -1,51 +1,51 @@
-//! Why a query's operators failed.
+//! The errors of a query's operators.
 
 use std::fmt;
 
 use braid_base::ByteSize;
 use braid_io::IoError;
 
-/// What went wrong, for one query.
+/// The error of one query.
 #[derive(Debug)]
 pub enum ExecError {
-    /// A value beyond what its type holds: PostgreSQL's "… out of range" (22003).
+    /// A value exceeds the range of its type: PostgreSQL's "… out of range" (22003).
     OutOfRange {
         /// The type, as PostgreSQL names it.
         type_name: &'static str,
     },
     /// Division by zero (22012).
     DivisionByZero,
-    /// More memory than the query may have.
+    /// The query exceeds its memory budget.
     Memory(MemoryExceeded),
-    /// A temporary file could not be written or read.
+    /// Writing or reading a temporary file failed.
     Spill(IoError),
-    /// A temporary file did not give back what was written.
+    /// A temporary file holds other bytes than were written.
     BrokenBlock(BrokenBlock),
-    /// Temporary files may not grow any more.
+    /// The temporary files of all queries exceed their limit.
     SpillSpace {
-        /// How much more was asked for.
+        /// Bytes that were refused.
         asked: ByteSize,
-        /// In the temporary files of all queries.
+        /// Bytes in the temporary files of all queries.
         used: ByteSize,
-        /// What they may take.
+        /// Bytes that these files may take together.
         limit: ByteSize,
     },
-    /// A subquery that stands for one value had several rows (21000).
+    /// A scalar subquery returned more than one row (21000).
     SeveralRows,
     /// The query was cancelled.
     Cancelled,
-    /// What an expression or a source of rows from elsewhere reports.
+    /// An error of an expression or of a source that another crate implements.
     Foreign(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// A request for memory that was refused.
+/// A refused request for memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryExceeded {
-    /// Who asked.
+    /// The operator that needs the memory.
     pub operator: &'static str,
-    /// How much more it asked for.
+    /// Bytes that it needs beyond those that it holds; 0 if a limit on rows or groups is reached.
     pub asked: ByteSize,
-    /// What the budget says.
+    /// The reason of the refusal, with the limit.
     pub reason: String,
 }
 
@@ -67,19 +67,21 @@ impl fmt::Display for ExecError {
         match self {
             Self::OutOfRange { type_name } => write!(f, "{type_name} out of range"),
             Self::DivisionByZero => f.write_str("division by zero"),
+            Self::Memory(MemoryExceeded { operator, asked: ByteSize(0), reason }) => write!(f, "{operator}: {reason}"),
             Self::Memory(MemoryExceeded { operator, asked, reason }) => {
-                write!(f, "{operator} asks for {asked} more of memory: {reason}")
+                write!(f, "{operator} needs {} more memory: {reason}", asked.rounded())
             }
             Self::Spill(error) => write!(f, "temporary file: {error}"),
-            Self::BrokenBlock(error) => write!(f, "temporary file is broken: {error}"),
+            Self::BrokenBlock(error) => write!(f, "temporary file is corrupt: {error}"),
             Self::SpillSpace { asked, used, limit } => write!(
                 f,
-                "temporary files ask for {} more of disk space: {} of {limit} are used",
+                "temporary files need {} more disk space: {} of {} are used",
                 asked.rounded(),
-                used.rounded()
+                used.rounded(),
+                limit.rounded()
             ),
             Self::SeveralRows => f.write_str("more than one row returned by a subquery used as an expression"),
-            Self::Cancelled => f.write_str("the query was cancelled"),
+            Self::Cancelled => f.write_str("canceling statement due to user request"),
             Self::Foreign(error) => error.fmt(f),
         }
     }

@@ -1,4 +1,4 @@
-//! The memory that operators hold, asked for before it is used.
+//! The memory that operators hold. An operator reserves memory before it uses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use braid_base::ByteSize;
 
 use crate::exec_error::{ExecError, MemoryExceeded};
 
-/// What one query may hold. Whoever runs the query has the figures.
+/// The memory budget of one query. The caller that runs the query provides it.
 pub trait MemoryBudget: Send + Sync + fmt::Debug {
-    /// Takes so many bytes more, or says why not.
+    /// Reserves `bytes` more bytes.
     ///
     /// # Errors
-    /// A sentence with the limit.
+    /// Returns the reason of the refusal, with the limit.
     fn try_grow(&self, bytes: usize) -> Result<(), String>;
 
-    /// Gives so many bytes back.
+    /// Returns `bytes` bytes to the budget.
     fn shrink(&self, bytes: usize);
 
-    /// Bytes that could be asked for now; others may be faster.
+    /// Bytes that are free now. Another operator may reserve them first.
     fn free(&self) -> usize;
 }
 
-/// What one operator holds of a query's budget; given back when it is dropped.
+/// One operator's part of a query's budget, returned on drop.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<dyn MemoryBudget>,
@@ -31,15 +31,15 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Nothing yet.
+    /// A reservation of 0 bytes.
     pub fn new(budget: Arc<dyn MemoryBudget>, operator: &'static str) -> Self {
         Self { budget, operator, held: 0 }
     }
 
-    /// Holds so many bytes from now on.
+    /// Changes the reservation to `bytes` bytes.
     ///
     /// # Errors
-    /// When the budget does not allow it; what was held before is still held.
+    /// When the budget refuses the increase. The reservation then stays as it was.
     pub fn resize(&mut self, bytes: usize) -> Result<(), ExecError> {
         if bytes > self.held {
             let asked = bytes - self.held;
@@ -90,7 +90,7 @@ impl MemoryBudget for FixedBudget {
         let grow = |used: usize| used.checked_add(bytes).filter(|used| *used as u64 <= self.limit.0);
         match self.used.fetch_update(Relaxed, Relaxed, grow) {
             Ok(_) => Ok(()),
-            Err(used) => Err(format!("{} of {} are used", ByteSize(used as u64), self.limit)),
+            Err(used) => Err(format!("{} of {} are used", ByteSize(used as u64).rounded(), self.limit.rounded())),
         }
     }
 
@@ -114,7 +114,7 @@ mod tests {
         reservation.resize(80).unwrap();
         reservation.resize(30).unwrap();
         let error = reservation.resize(101).unwrap_err();
-        assert_eq!(error.to_string(), "sort asks for 71B more of memory: 30B of 100B are used");
+        assert_eq!(error.to_string(), "sort needs 71 B more memory: 30 B of 100 B are used");
         assert_eq!((budget.used(), reservation.held()), (30, 30));
         drop(reservation);
         assert_eq!(budget.used(), 0);

@@ -151,8 +151,8 @@ impl SortRows {
         if u32::try_from(self.row_count).is_err() {
             return Err(ExecError::Memory(MemoryExceeded {
                 operator: "sort",
-                asked: ByteSize(row_count as u64),
-                reason: format!("rows are numbered in 32 bits, and there are {}", self.row_count),
+                asked: ByteSize(0),
+                reason: format!("it has {} rows; a sort has at most 2^32 rows in memory", self.row_count),
             }));
         }
         self.reserve()

@@ -75,7 +75,7 @@ pub enum IoError {
         source: Arc<io::Error>,
     },
     /// The file ends inside the range that was asked for.
-    #[error("\"{}\" ends {got} bytes into a read of {wanted} bytes at offset {offset}", path.display())]
+    #[error("cannot read {wanted} bytes at offset {offset} of \"{}\": the file ends after {got} of them", path.display())]
     ShortRead {
         /// The file.
         path: PathBuf,
@@ -180,7 +180,10 @@ mod tests {
     #[test]
     fn a_short_read_is_not_a_full_disk() {
         let error = IoError::ShortRead { path: "/data/x".into(), offset: 0, wanted: 4096, got: 12 };
-        assert_eq!(error.to_string(), "\"/data/x\" ends 12 bytes into a read of 4096 bytes at offset 0");
+        assert_eq!(
+            error.to_string(),
+            "cannot read 4096 bytes at offset 0 of \"/data/x\": the file ends after 12 of them"
+        );
         assert!(!error.is_disk_full());
     }
 }

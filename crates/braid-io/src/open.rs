@@ -166,9 +166,9 @@ fn probe_direct(dir: &Path) -> Result<(), ProbeError> {
 /// Why direct I/O is not used.
 #[derive(Debug, thiserror::Error)]
 enum ProbeError {
-    #[error("cannot tell: {0}")]
+    #[error("the probe failed: {0}")]
     Create(#[from] IoError),
-    #[error("the filesystem refuses it")]
+    #[error("the file system does not support O_DIRECT")]
     Refused,
     #[error("a direct transfer fails: {0}")]
     Transfer(io::Error),

@@ -116,7 +116,7 @@ impl Transfer {
             Direction::Read => Step::EndOfFile { got: reached },
             _ => Step::Failed(io::Error::new(
                 io::ErrorKind::StorageFull,
-                format!("the disk takes no more than {reached} of {} bytes", self.len),
+                format!("the disk accepted only {reached} of {} bytes", self.len),
             )),
         }
     }

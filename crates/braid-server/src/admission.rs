@@ -1,4 +1,4 @@
-//! Who is let in: from an accepted socket to a [`Connection`] that runs, or to a refusal.
+//! Admission: from an accepted socket to a running [`Connection`], or to a refusal.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::startup::{Opened, Startup, authenticate, open, open_tcp};
 use crate::tls::Tls;
 use crate::wire::Wire;
 
-/// How long a client may take to log in.
+/// Time limit of a login.
 const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// What all connections share.
@@ -29,24 +29,24 @@ pub(crate) struct Admission {
     pub shutdown: Shutdown,
 }
 
-/// Whether a connection is one of those that are served. Held until it ends.
+/// The permit of a connection, held until the connection ends.
 pub(crate) enum Place {
-    /// It is.
+    /// A permit to be served.
     Seat(#[expect(dead_code, reason = "a permit is there to be held")] OwnedSemaphorePermit),
-    /// It is only told that there is no seat, but may cancel.
+    /// A permit to get the error "too many clients", or to send a CancelRequest.
     Refusal(#[expect(dead_code, reason = "a permit is there to be held")] OwnedSemaphorePermit),
 }
 
 impl Admission {
     /// One connection from its first byte to its last.
     pub async fn connect(self: Arc<Self>, socket: TcpStream, peer: SocketAddr, place: Place) {
-        // Answers are collected before they are sent; waiting for more would only add latency.
+        // Responses are collected before they are sent, so that the delay of Nagle's algorithm has no use.
         let _ = socket.set_nodelay(true);
         let seated = matches!(place, Place::Seat(_));
         let log_in =
             async { self.log_in(open_tcp(socket, peer, self.tls.as_ref(), &self.cancels).await, seated).await };
         let connection = tokio::select! {
-            // Boxed: the state of a login is not kept for the connection's life.
+            // Boxed, so that the state of the login is freed after it.
             connection = tokio::time::timeout(STARTUP_TIME_MAX, Box::pin(log_in)) => connection,
             () = self.shutdown.draining.cancelled() => return,
         };
@@ -57,7 +57,7 @@ impl Admission {
         }
     }
 
-    /// A connection of this process to itself.
+    /// A connection within this process.
     pub async fn connect_local(self: Arc<Self>, socket: UnixStream) {
         let peer = SocketAddr::from(([127, 0, 0, 1], 0));
         let opened = open(Wire::new(MaybeTls::Unix(socket)), peer, None, &self.cancels).await;

@@ -1,8 +1,8 @@
 //! Passwords: SCRAM-SHA-256 (RFC 5802, RFC 7677), with channel binding (SCRAM-SHA-256-PLUS) over TLS.
 //!
-//! One password for all users: Braid has no roles yet, a user is a name that sessions are told. The password itself is
-//! not kept: what is kept is the verifier derived from it at start (salt, stored key, server key), and with that
-//! nobody can log in. The exchange is pgwire's state machine.
+//! All users share one password. Braid has no roles yet; a user is only a name that sessions show. The server does not
+//! store the password. It stores the verifier that it derives at start (salt, stored key, server key), which cannot be
+//! used to log in. The SCRAM exchange is pgwire's state machine.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use pgwire::error::PgWireError;
 
 use crate::error_report::ErrorReport;
 
-/// What clients have to prove that they know.
+/// The verifier of the password that clients must know.
 pub(crate) struct PasswordVerifier {
     salt: Vec<u8>,
     stored_key: Vec<u8>,
     server_key: Vec<u8>,
     plain: ScramServerAuth,
-    /// With the certificate's hash, for connections over TLS.
+    /// The verifier with the certificate's hash, for connections over TLS.
     bound: Option<ScramServerAuth>,
 }
 
@@ -68,7 +68,7 @@ impl PasswordVerifier {
         if !self.mechanisms(tls).iter().any(|m| m == mechanism) {
             return Err(ErrorReport::fatal("08P01", "client selected an invalid SASL authentication mechanism"));
         }
-        // The mechanism's name and the client's binding flag have to agree.
+        // The mechanism's name and the client's binding flag must agree.
         if (mechanism == SCRAM_SHA_256_PLUS_METHOD) != client_first.starts_with(b"p=") {
             return Err(ErrorReport::fatal(
                 "08P01",
@@ -86,7 +86,7 @@ impl PasswordVerifier {
 pub(crate) struct Exchange(ScramServerAuthWaitingForClientFinal);
 
 impl Exchange {
-    /// Checks the client's proof; answers the server's.
+    /// Checks the client's proof, and returns the server's.
     pub fn finish(self, client_final: &[u8], user: &str) -> Result<String, ErrorReport> {
         self.0.on_client_final_message(client_final).map_err(|error| match error {
             PgWireError::InvalidPassword(_) => wrong_password(user),
@@ -95,7 +95,7 @@ impl Exchange {
     }
 }
 
-/// PostgreSQL's words and code.
+/// PostgreSQL's error for a wrong password.
 fn wrong_password(user: &str) -> ErrorReport {
     ErrorReport::fatal("28P01", format!("password authentication failed for user \"{user}\""))
 }

@@ -1,8 +1,8 @@
-//! Who may cancel what: the (process id, secret key) pairs of all connections, and the statement each one runs.
+//! The registry for CancelRequests: the (process id, secret key) pair of each connection, and the statement it runs.
 //!
-//! A CancelRequest comes on a connection of its own and names a pair. It stops the statement that runs at that moment,
-//! planning and streaming alike, by its cancellation token; between statements there is nothing to stop, and the next
-//! statement is never hit. An unknown pair is ignored without an answer, as PostgreSQL does.
+//! A CancelRequest arrives on a connection of its own and names a pair. It cancels the token of the statement that runs
+//! at that moment, during planning and streaming alike. Between statements it has no effect, also not on the next
+//! statement. An unknown pair is ignored without a response, as in PostgreSQL.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl CancelRegistry {
         Registration { registry: Arc::clone(self), pid, secret, running }
     }
 
-    /// Cancels what the connection runs; answers whether there was something.
+    /// Cancels the connection's running statement. True if one was running.
     pub fn cancel(&self, pid: i32, secret: &SecretKey) -> bool {
         let connections = self.connections.lock();
         let Some(connection) = connections.get(&pid).filter(|c| c.secret.eq_value(secret)) else {
@@ -56,9 +56,9 @@ impl CancelRegistry {
 pub(crate) struct Registration {
     registry: Arc<CancelRegistry>,
     running: RunningSlot,
-    /// What the client calls the connection.
+    /// The process id that the client sends.
     pub pid: i32,
-    /// What the client has to know.
+    /// The secret key that the client sends.
     pub secret: SecretKey,
 }
 

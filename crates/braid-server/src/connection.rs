@@ -1,4 +1,4 @@
-//! One client's connection after startup: its loop over messages, and what every answer has in common.
+//! One client's connection after startup: the message loop and the common parts of all responses.
 //!
 //! Rules (PostgreSQL's "Message Flow"):
 //! 1. After an error in an extended-protocol message everything up to the next Sync is skipped.
@@ -22,16 +22,16 @@ use crate::portal::Names;
 use crate::running::Running;
 use crate::wire::{Received, Wire};
 
-/// When the server stops: first gently, then not.
+/// The two steps of a shutdown.
 #[derive(Clone, Default)]
 pub(crate) struct Shutdown {
-    /// No further statement is begun.
+    /// Connections start no further statement.
     pub draining: CancellationToken,
-    /// What runs is cancelled.
+    /// Running statements are cancelled.
     pub forced: CancellationToken,
 }
 
-/// A client and all that is kept for it.
+/// A client and its state.
 pub(crate) struct Connection {
     pub wire: Wire,
     pub session: Session,
@@ -43,17 +43,17 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// For a client that has been let in.
+    /// The connection of an authenticated client.
     pub fn new(wire: Wire, session: Session, registration: Registration, shutdown: Shutdown) -> Self {
         let names = Names::default();
         Self { wire, session, registration, shutdown, names, skipping_to_sync: false, reported_settings: Vec::new() }
     }
 
-    /// Tells the client all it has to know before its first statement.
+    /// Sends the messages that precede the first statement.
     pub fn greet(&mut self, settings: &[(String, String)]) {
         for (name, value) in settings {
             if let Err(error) = self.session.set_setting(name, value) {
-                // The client can do without, and is told; PostgreSQL would refuse the connection.
+                // An unsupported setting is a warning here; PostgreSQL would refuse the connection.
                 self.wire.put(&ErrorReport::from(error).with_severity(Severity::Warning).message());
             }
         }
@@ -69,7 +69,7 @@ impl Connection {
         self.put_ready();
     }
 
-    /// Answers messages until the client leaves, or has to.
+    /// Answers messages until the client disconnects or is disconnected.
     pub async fn run(mut self) {
         if self.wire.flush().await.is_err() {
             return;
@@ -85,7 +85,7 @@ impl Connection {
             };
             let answered = match received {
                 Ok(Received::End) => return,
-                // Boxed: an idle connection does not pay for the state of the largest statement.
+                // Boxed, so that an idle connection does not hold the state of the largest statement.
                 Ok(Received::Frame(kind, body)) => match decode(kind, body) {
                     Ok(FrontendMessage::Terminate) => return,
                     Ok(message) => Box::pin(self.answer(message)).await,
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Tells the client what failed, and brings both sides to the same place again.
+    /// Sends the error, and resynchronises the protocol.
     async fn fail(&mut self, failure: Failure, extended: bool) -> Result<(), End> {
         let mut report = match failure {
             Failure::Gone => return Err(End::Gone),
@@ -160,7 +160,7 @@ impl Connection {
         tokio::select! {
             biased;
             sent = self.wire.flush() => sent.map_err(|_| End::Gone),
-            // A client that does not read cannot hold up the server's end.
+            // A client that does not read must not delay the shutdown.
             () = forced.cancelled() => Err(End::Gone),
         }
     }
@@ -171,7 +171,7 @@ impl Connection {
         Ok(Reply::Now)
     }
 
-    /// ReadyForQuery, and what goes with the end of a transaction.
+    /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
@@ -184,7 +184,7 @@ impl Connection {
         self.wire.put(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)));
     }
 
-    /// A token for a new statement: cancelled by hand, or by the server's end.
+    /// A token for a new statement. A CancelRequest or the shutdown cancels it.
     pub fn new_token(&self) -> CancellationToken {
         self.shutdown.forced.child_token()
     }
@@ -194,7 +194,7 @@ impl Connection {
         (Running::new(&mut self.wire, &self.registration, token), &self.session, &mut self.names)
     }
 
-    /// CommandComplete, and what a statement of that kind changes on this side of the engine.
+    /// Sends CommandComplete, and applies the statement's effects on the connection.
     pub fn put_complete(&mut self, statement: &Statement, tag: String, before: TransactionStatus) {
         match statement.kind() {
             StatementKind::Commit | StatementKind::Rollback => {
@@ -221,7 +221,7 @@ impl Connection {
         self.wire.put(&ErrorReport::error(code, message).with_severity(Severity::Warning).message());
     }
 
-    /// Reports the settings that clients are told of and that have changed.
+    /// Reports the changed settings that clients are informed of.
     fn report_settings(&mut self) {
         let settings = self.session.reported_settings();
         for (name, value) in &settings {
@@ -238,7 +238,7 @@ impl Connection {
     }
 }
 
-/// Ends when a client has idled for too long; never without a limit.
+/// Resolves when the client exceeds the idle limit; never without a limit.
 async fn idle_for(ms_max: Option<u64>) {
     match ms_max {
         Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
@@ -246,18 +246,18 @@ async fn idle_for(ms_max: Option<u64>) {
     }
 }
 
-/// When the answer to a message leaves.
+/// When the response to a message is sent.
 pub(crate) enum Reply {
-    /// At once: the client waits for it.
+    /// At once, because the client waits for it.
     Now,
-    /// With what follows.
+    /// Together with later responses.
     WhenAsked,
 }
 
 /// Why a connection ends.
 enum End {
-    /// There is nobody to tell.
+    /// The client is gone.
     Gone,
-    /// The client was told.
+    /// The client has got an error.
     Told,
 }

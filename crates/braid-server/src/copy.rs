@@ -14,8 +14,8 @@ fn formats(columns: usize, binary: bool) -> Result<(i8, i16, Vec<i16>), ErrorRep
     Ok((i8::from(binary), count, vec![i16::from(binary); columns]))
 }
 
-/// Takes the client's data until it says that this was all; answers the command tag. On any failure nothing of it is
-/// kept, because the load is dropped uncommitted.
+/// Reads the client's data until CopyDone, and returns the command tag. After a failure the table is unchanged, because
+/// the load is dropped without a commit.
 pub(crate) async fn copy_in(running: &mut Running<'_>, mut copy: CopyIn) -> Result<String, Failure> {
     let (format, count, column_formats) = formats(copy.column_count(), copy.is_binary())?;
     let response = CopyInResponse::new(format, count, column_formats);
@@ -31,7 +31,7 @@ pub(crate) async fn copy_in(running: &mut Running<'_>, mut copy: CopyIn) -> Resu
             FrontendMessage::CopyFail(message) => {
                 return Err(ErrorReport::error("57014", format!("COPY from stdin failed: {message}")).into());
             }
-            // Clients that pipeline send these behind the Execute that started the COPY.
+            // Pipelining clients send these after the Execute that started the COPY.
             FrontendMessage::Flush | FrontendMessage::Sync => {}
             FrontendMessage::Terminate => return Err(Failure::Gone),
             _ => return Err(ErrorReport::protocol_violation("unexpected message type during COPY from stdin").into()),

@@ -1,8 +1,8 @@
 //! SQL cursors: DECLARE, FETCH, MOVE and CLOSE, which drivers use to read a large result in pieces.
 //!
-//! A cursor is a portal with a name, as in PostgreSQL, so it is the server's and not the engine's: its query runs once
-//! and every FETCH takes the next rows of its stream. Cursors move forward only. Without HOLD they need a transaction
-//! block and end with it; with HOLD they go on reading the snapshot their query started on.
+//! A cursor is a named portal, as in PostgreSQL, and belongs to the server, not to the engine. Its query runs once, and
+//! every FETCH takes the next rows of its stream. Cursors move forward only. A cursor without HOLD needs a transaction
+//! block and ends with it. A cursor WITH HOLD keeps reading the snapshot of its query.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::connection::Connection;
 use crate::error_report::{ErrorReport, Failure};
 use crate::portal::{Portal, PortalState, PreparedStatement};
 
-/// A statement, by whose it is.
+/// A statement, either for the engine or about a cursor.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
-    /// The engine's.
+    /// A statement for the engine.
     Engine(Statement),
-    /// The server's: about cursors.
+    /// A statement about a cursor, which the server runs.
     Cursor(CursorCommand),
 }
 
@@ -66,7 +66,7 @@ pub(crate) enum Call {
 impl Connection {
     /// Reads a text into statements.
     pub(crate) fn parse(&self, sql: &str) -> Result<Vec<Command>, ErrorReport> {
-        // Alone, a statement about cursors need not please the engine's parser, which knows less of them.
+        // A single statement about a cursor is parsed here, because the engine's parser rejects some forms of it.
         let single = sql.trim().trim_end_matches(';');
         if !single.contains(';')
             && let Some(command) = self.read_cursor_command(single)?
@@ -115,7 +115,7 @@ impl Connection {
                     continue;
                 }
                 Some("scroll" | "insensitive" | "asensitive" | "cursor" | "with") => {}
-                _ => return Err(syntax("DECLARE … CURSOR … FOR was expected")),
+                _ => return Err(syntax("expected DECLARE … CURSOR … FOR")),
             }
             negated = false;
         }
@@ -126,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// What Parse finds out about a cursor command: its parameters, and the rows that a FETCH will answer.
+    /// The parameters of a cursor command, and the columns that a FETCH returns.
     pub(crate) async fn prepare_cursor_command(
         &mut self,
         command: CursorCommand,
@@ -152,7 +152,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs a cursor command and tells the client.
+    /// Runs a cursor command and sends its response.
     pub(crate) async fn run_cursor_command(
         &mut self,
         command: CursorCommand,
@@ -200,7 +200,7 @@ impl Connection {
         Ok(self.names.put_portal(name, portal)?)
     }
 
-    /// Moves a cursor on, sending its rows if the call wants them; answers how many there were.
+    /// Advances a cursor, and sends the rows if `call` is given. Returns the number of rows.
     async fn step(&mut self, step: &Step, call: Option<Call>) -> Result<usize, Failure> {
         let name = &step.name;
         let portal = self.names.portal(name).map_err(no_cursor)?;
@@ -253,7 +253,7 @@ fn read_step(mut words: Words<'_>) -> Result<Step, ErrorReport> {
                 return Err(ErrorReport::error("55000", "cursor can only scan forward"));
             }
             number if number.starts_with(|c: char| c == '-' || c == '+' || c.is_ascii_digit()) => {
-                let count: i64 = number.parse().map_err(|_| syntax("a row count was expected"))?;
+                let count: i64 = number.parse().map_err(|_| syntax("expected a row count"))?;
                 rows_max = usize::try_from(count)
                     .ok()
                     .filter(|count| *count > 0)
@@ -265,7 +265,7 @@ fn read_step(mut words: Words<'_>) -> Result<Step, ErrorReport> {
     }
     match next {
         Some(name) if words.0.trim().is_empty() => Ok(Step { name, rows_max }),
-        Some(_) => Err(syntax("nothing was expected behind the cursor's name")),
+        Some(_) => Err(syntax("unexpected text after the cursor's name")),
         None => Err(syntax("a cursor name is missing")),
     }
 }

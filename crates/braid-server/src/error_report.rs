@@ -1,7 +1,7 @@
-//! What a client is told when something fails: severity, SQLSTATE, message and particulars of an ErrorResponse.
+//! The contents of an ErrorResponse: severity, SQLSTATE, message, detail, hint and context.
 //!
-//! Errors of the engine and of values become reports here; faults of the protocol itself are made here. A report with
-//! severity FATAL ends the connection after it was sent.
+//! This module converts errors of the engine and of values to reports, and creates the reports of protocol errors. A
+//! report with severity FATAL ends the connection after it is sent.
 
 use std::borrow::Cow;
 use std::io;
@@ -13,7 +13,7 @@ use pgwire::messages::response::{ErrorResponse, NoticeResponse};
 
 use crate::value::ValueError;
 
-/// How bad it is.
+/// The severity of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
     /// The connection goes on.
@@ -34,11 +34,11 @@ impl Severity {
     }
 }
 
-/// One report; boxed, because it travels in the `Err` of everything.
+/// One report. It is boxed, to keep the `Result`s that carry it small.
 #[derive(Debug, Clone)]
 pub(crate) struct ErrorReport(Box<Report>);
 
-/// What a report says.
+/// The contents of a report.
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
     pub severity: Severity,
@@ -69,7 +69,7 @@ impl ErrorReport {
         Self::error("08P01", message)
     }
 
-    /// A statement stopped on its client's wish.
+    /// A statement that its client cancelled.
     pub fn cancelled() -> Self {
         Self::error("57014", "canceling statement due to user request")
     }
@@ -79,30 +79,30 @@ impl ErrorReport {
         Self::fatal("57P01", "terminating connection due to administrator command")
     }
 
-    /// The client left a transaction block alone for too long.
+    /// The client exceeded the idle limit in a transaction block.
     pub fn idle_in_transaction() -> Self {
         Self::fatal("25P03", "terminating connection due to idle-in-transaction timeout")
     }
 
-    /// The same, better or worse.
+    /// The same report with another severity.
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.0.severity = severity;
         self
     }
 
-    /// The same in other words.
+    /// The same report with another message.
     pub fn with_message(mut self, message: String) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// Adds where it happened.
+    /// Adds the context.
     pub fn with_context(mut self, context: impl Into<String>) -> Self {
         self.0.context = Some(context.into());
         self
     }
 
-    /// Adds advice.
+    /// Adds a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
@@ -153,12 +153,12 @@ impl From<ValueError> for ErrorReport {
     }
 }
 
-/// Why a message could not be answered as wished.
+/// The failure of a message.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The client is to be told.
+    /// The client gets this report.
     Report(ErrorReport),
-    /// The client is not there any more.
+    /// The client is gone.
     Gone,
 }
 
@@ -169,7 +169,7 @@ impl<T: Into<ErrorReport>> From<T> for Failure {
 }
 
 impl Failure {
-    /// A broken socket: whoever was there cannot be told.
+    /// A broken socket, over which no report can be sent.
     pub fn from_io(_: io::Error) -> Self {
         Self::Gone
     }

@@ -1,7 +1,7 @@
 //! The extended query protocol: Parse, Bind, Describe, Execute, Close.
 //!
-//! A statement is planned once at Parse to learn its parameters and columns; what the client is told then binds the
-//! types of the rows it gets later. Execute runs a portal up to a number of rows and can go on from there.
+//! Parse plans a statement to find its parameters and columns. The description that the client gets then fixes the types of
+//! the later rows. Execute runs a portal up to a number of rows, and can resume it.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Connection {
         Ok(Reply::WhenAsked)
     }
 
-    /// Execute; no row limit is 0.
+    /// Execute. A row limit of 0 means no limit.
     pub(crate) async fn on_execute(&mut self, name: &str, max_rows: usize) -> Result<Reply, Failure> {
         let portal = self.names.portal(name)?;
         let prepared = Arc::clone(&portal.prepared);
@@ -122,7 +122,7 @@ impl Connection {
         Ok(Reply::WhenAsked)
     }
 
-    /// Starts the portal's statement; answers whether it yields rows. If not, it is done and the client was told.
+    /// Starts the portal's statement. True if it returns rows; otherwise it is complete, and the response is sent.
     pub(crate) async fn begin_portal(&mut self, name: &str, statement: &Statement) -> Result<bool, Failure> {
         let before = self.session.transaction_status();
         let token = self.new_token();
@@ -169,7 +169,7 @@ impl Connection {
 
     /// Close.
     pub(crate) fn on_close(&mut self, target: &Target) -> Result<Reply, Failure> {
-        // Closing what is not there is no error.
+        // Closing an unknown name is no error.
         match target {
             Target::Statement(name) => self.names.close_statement(name),
             Target::Portal(name) => self.names.close_portal(name),
@@ -195,7 +195,7 @@ impl Connection {
     }
 }
 
-/// Decodes what Bind brought.
+/// Decodes the parameters of Bind.
 fn bound_parameters(prepared: &PreparedStatement, bind: &Bind) -> Result<Vec<ScalarValue>, ErrorReport> {
     let expected = prepared.parameter_oids.len();
     let (formats, values) = (&bind.parameter_formats, &bind.parameters);

@@ -1,11 +1,11 @@
 //! Messages from clients: framing and decoding, with every length checked.
 //!
 //! A frame is a type byte, a length that counts itself (4 bytes, big-endian), and a body. The decoder is Braid's own
-//! because what arrives here is not trusted: a length that lies must end in an error of this connection, never in a
-//! panic, an allocation of its size or a read beyond its frame.
+//! because clients are not trusted: a wrong length must give an error of this connection, and never a panic, an
+//! allocation of that size or a read beyond the frame.
 //!
-//! A frame that cannot be told (unknown type, impossible length) is fatal: the place where the next one starts is lost.
-//! A body that does not decode is an error like any other: the framing still stands.
+//! An unknown type or an impossible length is fatal, because the start of the next frame is unknown. A body that does not
+//! decode is an ordinary error, because the framing is intact.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -18,7 +18,7 @@ pub(crate) const LARGE_MESSAGE_BYTES_MAX: usize = 256 << 20;
 /// Bytes in the largest of all other messages, as in PostgreSQL (`PQ_SMALL_MESSAGE_LIMIT`).
 pub(crate) const SMALL_MESSAGE_BYTES_MAX: usize = 10_000;
 
-/// What Describe and Close are about.
+/// The target of Describe and Close.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A prepared statement; the empty name is the unnamed one.
@@ -53,7 +53,7 @@ pub(crate) enum FrontendMessage {
     Parse(Parse),
     Bind(Bind),
     Describe(Target),
-    /// `max_rows` 0 asks for all.
+    /// `max_rows` 0 means all rows.
     Execute {
         portal: String,
         max_rows: usize,
@@ -64,7 +64,7 @@ pub(crate) enum FrontendMessage {
     CopyData(Bytes),
     CopyDone,
     CopyFail(String),
-    /// Password, SASLInitialResponse or SASLResponse: the state tells.
+    /// Password, SASLInitialResponse or SASLResponse, depending on the state of the login.
     Password(Bytes),
     FunctionCall,
     Terminate,
@@ -95,7 +95,7 @@ pub(crate) fn take_frame(input: &mut BytesMut) -> Result<Option<(u8, Bytes)>, Er
     Ok(Some((kind, frame)))
 }
 
-/// How many bytes the frame at the start of `input` still lacks, as far as that can be told.
+/// The number of bytes that the frame at the start of `input` still lacks, as far as it is known.
 pub(crate) fn missing_bytes(input: &BytesMut) -> usize {
     match input.first_chunk::<5>() {
         Some(header) => frame_bytes(header).map_or(0, |end| end.saturating_sub(input.len())),
@@ -141,7 +141,7 @@ pub(crate) fn decode(kind: u8, body: Bytes) -> Result<FrontendMessage, ErrorRepo
         b'F' => return Ok(FrontendMessage::FunctionCall),
         _ => FrontendMessage::Terminate,
     };
-    if body.0.is_empty() { Ok(message) } else { Err(malformed("it is longer than its contents")) }
+    if body.0.is_empty() { Ok(message) } else { Err(malformed("it has bytes after its contents")) }
 }
 
 fn decode_parse(body: &mut Body) -> Result<Parse, ErrorReport> {
@@ -177,7 +177,7 @@ pub(crate) struct Body(pub Bytes);
 impl Body {
     /// A string up to its zero byte.
     pub fn string(&mut self) -> Result<String, ErrorReport> {
-        let end = self.0.iter().position(|b| *b == 0).ok_or_else(|| malformed("a string has no end"))?;
+        let end = self.0.iter().position(|b| *b == 0).ok_or_else(|| malformed("a string is not terminated"))?;
         let text = self.0.split_to(end);
         self.0.advance(1);
         match std::str::from_utf8(&text) {
@@ -187,11 +187,11 @@ impl Body {
     }
 
     fn int2(&mut self) -> Result<i16, ErrorReport> {
-        if self.0.len() < 2 { Err(malformed("it ends within a number")) } else { Ok(self.0.get_i16()) }
+        if self.0.len() < 2 { Err(malformed("it ends inside a number")) } else { Ok(self.0.get_i16()) }
     }
 
     fn int4(&mut self) -> Result<i32, ErrorReport> {
-        if self.0.len() < 4 { Err(malformed("it ends within a number")) } else { Ok(self.0.get_i32()) }
+        if self.0.len() < 4 { Err(malformed("it ends inside a number")) } else { Ok(self.0.get_i32()) }
     }
 
     /// A number of elements; PostgreSQL allows 65535.
@@ -208,7 +208,7 @@ impl Body {
         (0..count).map(|_| self.int2().and_then(format)).collect()
     }
 
-    /// A length and so many bytes; -1 is null.
+    /// A length and that number of bytes; -1 is null.
     fn sized(&mut self) -> Result<Option<Bytes>, ErrorReport> {
         match self.int4()? {
             -1 => Ok(None),
@@ -221,12 +221,12 @@ impl Body {
 
     fn target(&mut self) -> Result<Target, ErrorReport> {
         if self.0.is_empty() {
-            return Err(malformed("it has no target"));
+            return Err(malformed("the target is missing"));
         }
         match self.0.get_u8() {
             b'S' => self.string().map(Target::Statement),
             b'P' => self.string().map(Target::Portal),
-            _ => Err(malformed("its target is neither a statement nor a portal")),
+            _ => Err(malformed("the target is neither a statement nor a portal")),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Memory that statements have freed goes back to the operating system once nobody asks anything.
+//! Returns freed memory to the operating system when no statement runs.
 //!
-//! The allocator keeps what is freed in small pieces for the next statement. That is right under load and wrong for a
-//! server that idles with gigabytes after one large query. So: when no statement is under way, and the process has grown
-//! since the last time, the allocator is asked to give back what it does not need. While statements run nothing is done.
+//! The allocator keeps freed memory for the next statement. This helps under load, but an idle server would keep
+//! gigabytes after one large query. When no statement runs and the process has grown since the last time, this task
+//! asks the allocator to return its free memory. While statements run, it does nothing.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use braid_engine::Database;
 use braid_io::{ResidentMemory, give_back_free_memory};
 use tokio_util::sync::CancellationToken;
 
-/// How often the server looks whether it idles.
+/// Interval at which the task checks whether the server is idle.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Growth that is worth asking the allocator for: what a few plans leave behind stays.
+/// Least growth that makes the task call the allocator. A few plans leave less than this.
 const GROWTH_BYTES_MIN: u64 = 16 << 20;
 
-/// Watches until `stop` is cancelled or the database is gone, which it does not hold up.
+/// Runs until `stop` is cancelled or the database is dropped. It does not keep the database alive.
 pub(crate) async fn give_back_when_idle(database: Weak<Database>, stop: CancellationToken) {
     let mut kept_bytes = 0;
     let mut looks = tokio::time::interval(LOOK_INTERVAL);
@@ -30,14 +30,14 @@ pub(crate) async fn give_back_when_idle(database: Weak<Database>, stop: Cancella
         if running > 0 || resident_bytes() < kept_bytes + GROWTH_BYTES_MIN {
             continue;
         }
-        // It may take milliseconds for gigabytes: not on a thread that serves connections.
+        // Returning gigabytes takes milliseconds, so that it must not run on a thread that serves connections.
         let given_back = tokio::task::spawn_blocking(give_back_free_memory).await;
         kept_bytes = resident_bytes();
         tracing::debug!(resident_bytes = kept_bytes, given_back = given_back.unwrap_or(false), "idle");
     }
 }
 
-/// Resident memory of this process; 0, which is no growth, where the system does not tell.
+/// Resident memory of this process, or 0 if the system does not report it.
 fn resident_bytes() -> u64 {
     ResidentMemory::of(std::process::id()).map_or(0, |memory| memory.now_bytes)
 }

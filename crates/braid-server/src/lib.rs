@@ -6,7 +6,7 @@
 //! socket <- wire <----------------- value::row_encoder <- row_stream <- running <---- Arrow batches -+
 //! ```
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`server`] | options, listener, limits, shutdown |
 //! | [`tls`], [`authentication`] | certificate and key; SCRAM-SHA-256 |
@@ -14,16 +14,16 @@
 //! | [`connection`] | a client's loop over messages; errors, ReadyForQuery, reported settings |
 //! | [`simple_query`], [`extended_query`], [`cursor`], [`copy`] | the sub-protocols |
 //! | [`portal`] | prepared statements and portals by name |
-//! | [`running`] | a statement at work: cancelled, abandoned by its client, or panicking |
-//! | [`row_stream`] | a query's rows on their way out, suspended and resumed |
-//! | [`idle_memory`] | what statements have freed goes back to the system |
-//! | [`cancel_registry`] | who may cancel what |
+//! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
+//! | [`row_stream`] | the rows that a query sends, suspended and resumed |
+//! | [`idle_memory`] | returns freed memory to the operating system |
+//! | [`cancel_registry`] | the secret keys of connections and the statements that they cancel |
 //! | [`wire`], [`frontend_message`] | buffers and frames; decoding with every length checked |
-//! | [`error_report`] | what a client is told when something fails |
+//! | [`error_report`] | the errors and notices that a client gets |
 //! | [`value`] | values in text and binary form, both ways |
 //!
-//! Messages to clients, SCRAM and the TLS stream are pgwire's. Its own connection loop and handlers are not used: they
-//! buffer whole results, cancel only the planning, and cannot watch the socket while a statement runs.
+//! pgwire provides the messages to clients, SCRAM and the TLS stream. Braid has its own connection loop and handlers,
+//! because pgwire's buffer whole results, cancel only the planning, and cannot watch the socket while a statement runs.
 
 pub(crate) mod admission;
 pub(crate) mod authentication;

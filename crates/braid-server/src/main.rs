@@ -1,6 +1,7 @@
-//! The `braid` command: serve a database, ask it, load it, check it, measure it.
+//! The `braid` command: serves, queries, loads, checks and measures a database.
 //!
-//! Every command answers with exit status 0, or with one line on standard error and 1; wrong usage is 2 (clap's).
+//! Every command ends with exit status 0, or with one line on standard error and status 1. Wrong usage gives status 2
+//! (from clap).
 //! Commands are in `command/`, one file each; this file parses the command line, checks the processor and starts the
 //! runtime.
 
@@ -34,12 +35,12 @@ enum Command {
     Check(check::Options),
     /// Run a benchmark; without a name, list them.
     Bench(bench::Options),
-    /// Show what sharing scans does: loads TPC-H, serves it, measures it with many clients.
+    /// Demonstrate scan sharing: load TPC-H, serve it, and measure it with many clients.
     Demo(demo::Options),
 }
 
 impl Command {
-    /// What is logged unless RUST_LOG says otherwise: a server tells what it does, a command only what is wrong.
+    /// The default log level: `info` for a server, `warn` for other commands. RUST_LOG overrides it.
     fn log_level(&self) -> &'static str {
         if matches!(self, Self::Serve(_)) { "info" } else { "warn" }
     }

@@ -1,6 +1,6 @@
 //! Prepared statements and portals of one connection, by name; the empty name is the unnamed one.
 //!
-//! A portal is a statement with its parameters, run by Execute, perhaps in several steps. As in PostgreSQL it lives
+//! A portal is a statement with its parameters. Execute runs it, in one or several steps. As in PostgreSQL it lives
 //! until the end of its transaction: outside a transaction block until the next Sync.
 
 use std::collections::HashMap;
@@ -18,26 +18,26 @@ use crate::row_stream::{RowStream, encoder};
 /// any, far above what a driver's cache holds.
 const NAMES_MAX: usize = 10_000;
 
-/// A parsed statement with what is known of it.
+/// A parsed statement with its parameters and columns.
 #[derive(Debug)]
 pub(crate) struct PreparedStatement {
     /// `None` for an empty query.
     pub command: Option<Command>,
-    /// What ParameterDescription says.
+    /// The types in the ParameterDescription.
     pub parameter_oids: Vec<u32>,
-    /// What the engine inferred or was told.
+    /// The types that the engine inferred, or that the client declared.
     pub parameter_types: Vec<DataType>,
-    /// The rows it will answer.
+    /// The schema of the rows that it returns.
     pub schema: Option<SchemaRef>,
 }
 
 impl PreparedStatement {
-    /// Of a statement without parameters.
+    /// A prepared statement without parameters.
     pub fn without_parameters(command: Option<Command>, schema: Option<SchemaRef>) -> Self {
         Self { command, parameter_oids: Vec::new(), parameter_types: Vec::new(), schema }
     }
 
-    /// Describes the rows, in these formats; `None` if it answers none.
+    /// Describes the rows in these formats; `None` if the statement returns no rows.
     pub fn description(&self, formats: &[i16]) -> Result<Option<RowDescription>, ErrorReport> {
         self.schema.as_ref().map(|schema| Ok(encoder(schema, formats)?.description())).transpose()
     }
@@ -54,23 +54,23 @@ pub(crate) struct Portal {
 }
 
 impl Portal {
-    /// Describes the rows; `None` if it answers none.
+    /// Describes the rows; `None` if the portal returns no rows.
     pub fn description(&self) -> Result<Option<RowDescription>, ErrorReport> {
         self.prepared.description(&self.result_formats)
     }
 }
 
-/// How far it is.
+/// The state of a portal.
 pub(crate) enum PortalState {
-    /// Not begun.
+    /// Not started.
     Bound,
     /// Suspended between rows.
     Rows(Box<RowStream>),
-    /// At its end; the tag without count when it answered rows.
+    /// Ended; with the tag without count if it returned rows.
     Done(Option<&'static str>),
 }
 
-/// What a connection has named.
+/// The named statements and portals of a connection.
 #[derive(Default)]
 pub(crate) struct Names {
     statements: HashMap<String, Arc<PreparedStatement>>,
@@ -96,12 +96,12 @@ impl Names {
         })
     }
 
-    /// Forgets a statement; answers whether there was one. Its portals go on.
+    /// Removes a statement. True if it existed. Its portals stay usable.
     pub fn close_statement(&mut self, name: &str) -> bool {
         self.statements.remove(name).is_some()
     }
 
-    /// Forgets all statements.
+    /// Removes all statements.
     pub fn close_all_statements(&mut self) {
         self.statements.clear();
     }
@@ -121,17 +121,17 @@ impl Names {
         self.portals.get_mut(name).ok_or_else(|| no_portal(name))
     }
 
-    /// Forgets a portal, which stops its query; answers whether there was one.
+    /// Removes a portal, which stops its query. True if it existed.
     pub fn close_portal(&mut self, name: &str) -> bool {
         self.portals.remove(name).is_some()
     }
 
-    /// Forgets all portals that end with their transaction.
+    /// Removes all portals that end with their transaction.
     pub fn end_transaction(&mut self) {
         self.portals.retain(|_, portal| portal.hold);
     }
 
-    /// Forgets all portals.
+    /// Removes all portals.
     pub fn close_all_portals(&mut self) {
         self.portals.clear();
     }

@@ -1,7 +1,7 @@
-//! The rows of a running query on their way to the client: batch by batch, never more than one of them in hand.
+//! The rows that a running query sends to the client, one batch at a time.
 //!
-//! A stream can stop after any row and go on later (portals with a row limit). Between batches the client's speed
-//! decides: the next batch is asked for only after the output before it has gone to the socket.
+//! A stream can stop after any row and resume later (portals with a row limit). The client's speed limits the query: the
+//! stream requests the next batch only after the output has gone to the socket.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct RowStream {
     encoder: RowEncoder,
     stream: SendableRecordBatchStream,
     cursor: Option<RowCursor>,
-    /// Stops the query, in this Execute or a later one.
+    /// The token that stops the query, in this Execute or a later one.
     pub token: CancellationToken,
     /// The command tag without the count.
     pub tag: &'static str,
@@ -32,12 +32,12 @@ pub(crate) struct RowStream {
 pub(crate) struct Sent {
     /// Rows sent by this call.
     pub rows: usize,
-    /// Whether that were all there are; with a row limit that is only known when fewer rows came.
+    /// Whether the rows have ended; with a row limit this is known only when fewer rows came.
     pub at_end: bool,
 }
 
 impl RowStream {
-    /// Over `stream`, whose rows are sent as described by `described` where the client was told of it before.
+    /// A stream over `stream`. `described` is the description that the client has already got, if any.
     pub fn new(
         schema: &SchemaRef,
         stream: SendableRecordBatchStream,
@@ -98,12 +98,12 @@ impl RowStream {
 
     /// The place in a batch with rows left; `None` at the end of the result.
     async fn batch(&mut self, running: &mut Running<'_>) -> Result<Option<&mut RowCursor>, Failure> {
-        // A source and a socket that are always ready would never come to the waits that watch the token.
+        // With a source and a socket that are always ready, the loop would never reach an await that checks the token.
         if self.token.is_cancelled() {
             return Err(ErrorReport::cancelled().into());
         }
         while self.cursor.as_ref().is_none_or(|cursor| cursor.remaining() == 0) {
-            // The batch is let go before the next one is awaited.
+            // The batch is dropped before the next one is awaited.
             self.cursor = None;
             match running.wait_for_rows(self.stream.next()).await? {
                 Some(Ok(batch)) => self.cursor = Some(self.encoder.start(&batch)?),
@@ -114,7 +114,7 @@ impl RowStream {
         Ok(self.cursor.as_mut())
     }
 
-    /// The CommandComplete tag after so many rows.
+    /// The CommandComplete tag for `rows` rows.
     pub fn complete_tag(&self, rows: usize) -> String {
         match self.tag {
             "EXPLAIN" | "SHOW" => self.tag.to_owned(),

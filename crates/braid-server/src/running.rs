@@ -101,5 +101,5 @@ fn bug(panic: &(dyn Any + Send)) -> ErrorReport {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!("a statement panicked: {}", text.unwrap_or("no message"));
     ErrorReport::error("XX000", format!("internal error: {}", text.unwrap_or("no message")))
-        .with_hint("This is a bug in Braid. The statement was stopped; the connection can be used.")
+        .with_hint("This is a bug in Braid. The statement was stopped; the connection can still be used.")
 }

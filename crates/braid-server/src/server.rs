@@ -1,8 +1,8 @@
-//! The server: its options, its listener, its connections, its end.
+//! The server: options, listener, connections and shutdown.
 //!
-//! Ending has three steps. When the shutdown token is cancelled nothing new is accepted and idle connections are
-//! closed (57P01); statements that run may finish, up to [`ServerOptions::grace`]; then they are cancelled, and a
-//! moment later what still has not ended is abandoned. [`RunningServer::force`] skips the waiting.
+//! A shutdown has three steps. Cancelling the shutdown token stops accepting connections and closes idle ones (57P01).
+//! Running statements may finish within [`ServerOptions::grace`], and are then cancelled. Statements that have not
+//! ended shortly after that are abandoned. [`RunningServer::force`] skips the wait.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,27 +22,27 @@ use crate::connection::Shutdown;
 use crate::idle_memory::give_back_when_idle;
 use crate::tls::{Tls, TlsError, TlsFiles};
 
-/// Connections beyond the limit that are told so at a time (and may send a CancelRequest); further ones are dropped.
+/// Connections beyond the limit that get an error at the same time (and may send a CancelRequest); others are dropped.
 const REFUSALS_MAX: usize = 64;
 
 /// Connections that the kernel completes before they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// How long cancelled statements may take to notice.
+/// Time that cancelled statements have to end.
 const FORCED_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// How a server listens and whom it lets in.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// Address to listen on; port 0 selects a free port.
     pub listen: SocketAddr,
-    /// What clients must know; without it only a loopback address is allowed.
+    /// The password of clients; without one only a loopback address is allowed.
     pub password: Option<String>,
     /// Certificate and key; without them connections are not encrypted.
     pub tls: Option<TlsFiles>,
-    /// Clients connected at a time.
+    /// Maximum number of connected clients.
     pub connections_max: usize,
-    /// How long running statements may go on when the server is to stop.
+    /// Time that running statements have to finish during a shutdown.
     pub grace: Duration,
 }
 
@@ -59,23 +59,23 @@ impl Default for ServerOptions {
     }
 }
 
-/// Why a server does not start.
+/// The error of a server that cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// Anybody on the network could do anything.
+    /// The address is reachable from the network, and there is no password.
     #[error(
-        "refusing to listen on {address} without a password: only loopback addresses may go without \
-         (set one with --password-file FILE or the environment variable BRAID_PASSWORD)"
+        "cannot listen on {address} without a password: only loopback addresses are allowed without one (set a password \
+         with --password-file FILE or the environment variable BRAID_PASSWORD)"
     )]
     PasswordNeeded {
-        /// What was asked for.
+        /// The requested address.
         address: SocketAddr,
     },
-    /// A password that anybody would guess.
+    /// The password is empty.
     #[error("the password is empty")]
     EmptyPassword,
-    /// The address cannot be had.
+    /// The operating system refuses the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// What was asked for.
@@ -88,28 +88,29 @@ pub enum ServerError {
     Tls(#[from] TlsError),
 }
 
-/// A server at work. Dropping it does not stop it: the token does.
+/// A running server. It stops when the shutdown token is cancelled, not when this is dropped.
 pub struct RunningServer {
-    /// Where it listens, with the port it got.
+    /// The address that it listens on, with the actual port.
     pub address: SocketAddr,
     shutdown: Shutdown,
     accepting: JoinHandle<()>,
 }
 
 impl RunningServer {
-    /// Waits until the server has stopped, which the shutdown token begins.
+    /// Waits until the server has stopped. The shutdown token starts the shutdown.
     pub async fn stopped(self) {
         // A panic of the accept loop is a stop as well; it was logged by the runtime's hook.
         let _ = self.accepting.await;
     }
 
-    /// What cuts the stop short when cancelled: running statements are cancelled at once.
+    /// Cancelling this token during a shutdown cancels running statements at once.
     pub fn force(&self) -> CancellationToken {
         self.shutdown.forced.clone()
     }
 }
 
-/// Starts a server on `database`. It accepts connections when this returns, until `shutdown` is cancelled.
+/// Starts a server on `database`. The server accepts connections from the return of this function until `shutdown` is
+/// cancelled.
 pub async fn serve(
     database: Arc<Database>,
     options: ServerOptions,
@@ -136,8 +137,8 @@ pub async fn serve(
     Ok(RunningServer { address, shutdown, accepting })
 }
 
-/// Serves one client within this process, over a pair of sockets that nobody else can reach: no port, no login. The
-/// client speaks the protocol on the answered end; dropping that ends the connection.
+/// Serves one client within this process, over a private pair of sockets without a port or a login. The client uses
+/// the returned socket; dropping it closes the connection.
 pub fn serve_local(database: Arc<Database>) -> std::io::Result<UnixStream> {
     let (client, server) = UnixStream::pair()?;
     let (cancels, shutdown) = (Arc::new(CancelRegistry::default()), Shutdown::default());
@@ -149,13 +150,13 @@ pub fn serve_local(database: Arc<Database>) -> std::io::Result<UnixStream> {
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
-    // Inherited by accepted sockets: a client whose machine died is noticed in the end.
+    // Accepted sockets inherit keep-alive, which detects a client whose machine has failed.
     socket.set_keepalive(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// The accept loop, and the server's end.
+/// The accept loop and the shutdown.
 async fn accept(listener: TcpListener, admission: Arc<Admission>, connections_max: usize, grace: Duration) {
     let places = Arc::new(Semaphore::new(connections_max));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
@@ -169,7 +170,7 @@ async fn accept(listener: TcpListener, admission: Arc<Admission>, connections_ma
         let (socket, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, mostly: others must close before anything can be accepted.
+                // Usually the process is out of file descriptors. A connection must close before another is accepted.
                 tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -191,7 +192,7 @@ async fn accept(listener: TcpListener, admission: Arc<Admission>, connections_ma
     if !finished {
         admission.shutdown.forced.cancel();
         if tokio::time::timeout(FORCED_TIME_MAX, connections.wait()).await.is_err() {
-            tracing::warn!("{} connections did not end in time", connections.len());
+            tracing::warn!("{} connections did not close within the grace period", connections.len());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From an accepted socket to a client that may send statements: TLS, startup packet, authentication, parameters.
 //!
-//! Before a startup packet the first eight bytes tell what comes, without a type byte:
+//! The first eight bytes determine the packet, which has no type byte:
 //!
 //! | second word | meaning |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | 80877102 | CancelRequest: process id, secret key; no answer |
 //! | 3 << 16 and minor | StartupMessage: pairs of strings, ended by an empty one |
 //!
-//! A first byte 0x16 is a TLS handshake without request (PostgreSQL 17's direct negotiation), which must name the
-//! protocol by ALPN. Requests are read to the byte: what somebody slipped in behind an SSLRequest in plain text would
-//! become part of the handshake and fail it, never a statement of the encrypted session (CVE-2021-23214).
+//! A first byte 0x16 starts a TLS handshake without a request (PostgreSQL 17's direct negotiation), which must name the
+//! protocol by ALPN. Requests are read to the exact byte. Plain text injected after an SSLRequest therefore becomes part of
+//! the handshake and makes it fail; it never becomes a statement of the encrypted session (CVE-2021-23214).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -34,10 +34,10 @@ const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// The newest minor version of protocol 3 that is spoken: long secret keys.
+/// The newest supported minor version of protocol 3, which has long secret keys.
 const MINOR_VERSION_MAX: u16 = 2;
 
-/// What a client said in its startup packet.
+/// The contents of a startup packet.
 pub(crate) struct Startup {
     pub user: String,
     /// Everything else that is a setting: `application_name`, `TimeZone`, …
@@ -46,13 +46,13 @@ pub(crate) struct Startup {
     pub client: DefaultClient<()>,
 }
 
-/// What a new connection turned out to be.
+/// The kind of a new connection.
 pub(crate) enum Opened {
-    /// A client; nothing has been answered to its startup packet.
+    /// A client whose startup packet has not been answered yet.
     Client(Wire, Box<Startup>),
-    /// A CancelRequest, done; or a peer that left or cannot be talked to.
+    /// A finished CancelRequest, or a peer that disconnected or cannot be reached.
     Nobody,
-    /// A client that has to be told why not.
+    /// A client that gets an error.
     Refused(Wire, ErrorReport),
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn open_tcp(
 
 /// Reads what comes before and with the startup packet.
 pub(crate) async fn open(mut wire: Wire, peer: SocketAddr, tls: Option<&Tls>, cancels: &CancelRegistry) -> Opened {
-    // Each request at most once: a client that keeps asking is none.
+    // Each request is allowed once; a client that repeats it is disconnected.
     for _ in 0..4 {
         let Some(mut head) = wire.receive_exact(8).await else {
             return Opened::Nobody;
@@ -221,8 +221,7 @@ fn command_line_settings(options: &str) -> Vec<(String, String)> {
     settings
 }
 
-/// Lets the client prove that it knows the password, where there is one. The answer to a correct proof is only put
-/// into the output.
+/// Authenticates the client if the server has a password. The response to a correct proof is only added to the output.
 pub(crate) async fn authenticate(
     wire: &mut Wire,
     verifier: Option<&PasswordVerifier>,
@@ -241,10 +240,10 @@ pub(crate) async fn authenticate(
     Ok(())
 }
 
-/// Sends the output and waits for the next message of the password family; `Err(None)` when the client left.
+/// Sends the output and waits for the next password message; `Err(None)` if the client disconnected.
 async fn password_message(wire: &mut Wire) -> Result<Bytes, Option<ErrorReport>> {
     wire.flush().await.map_err(|_| None)?;
-    // A message of any other type, or longer than a proof can be, ends the exchange.
+    // A message of another type, or one longer than a proof, ends the authentication.
     match wire.receive_bounded(SMALL_MESSAGE_BYTES_MAX).await.map_err(Some)? {
         Received::End => Err(None),
         Received::Frame(kind, body) => match decode(kind, body).map_err(Some)? {

@@ -33,7 +33,7 @@ pub enum TlsError {
         source: std::io::Error,
     },
     /// A file without what it should hold.
-    #[error("{path} holds no {what} in PEM form")]
+    #[error("{path} contains no {what} in PEM format")]
     NoPem {
         /// Which.
         path: PathBuf,

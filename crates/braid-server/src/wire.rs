@@ -1,12 +1,12 @@
 //! One client's socket with its two buffers.
 //!
-//! Answers are collected in `output` and sent when it is full or when the protocol asks for it; rows are encoded
-//! straight into it. `input` holds what was received and not yet decoded. An idle connection keeps neither: a thousand
-//! of them cost no more than their tasks and sessions.
+//! `output` collects responses; it is sent when it is full or when the protocol requires it. Rows are encoded directly
+//! into it. `input` holds received bytes that are not decoded yet. An idle connection has neither buffer, so that it costs
+//! only its task and its session.
 //!
-//! While a statement runs, [`Wire::client_gone`] keeps reading, so that a client that closes its socket is noticed and
-//! its work stopped. What it sends meanwhile stays in `input`, up to [`READ_AHEAD_BYTES_MAX`]; beyond that nothing is
-//! read until the statement is done (back-pressure), and a vanished client is noticed when a write fails.
+//! While a statement runs, [`Wire::client_gone`] keeps reading. It notices when the client closes its socket, and the
+//! statement stops. Bytes that the client sends meanwhile stay in `input`, up to [`READ_AHEAD_BYTES_MAX`]. Beyond that
+//! limit the server reads nothing until the statement ends (back-pressure), and notices a lost client when a write fails.
 
 use std::future::poll_fn;
 use std::io;
@@ -32,15 +32,15 @@ const READ_AHEAD_BYTES_MAX: usize = 64 << 10;
 const READ_BYTES: usize = 8 << 10;
 const READ_STEP_BYTES_MAX: usize = 1 << 20;
 
-/// A buffer above this is given back as soon as the client is idle.
+/// A buffer above this size is freed when the client is idle.
 const IDLE_BUFFER_BYTES_MAX: usize = 8 << 10;
 
-/// What came from the client.
+/// Input from the client.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// A frame: type and body.
     Frame(u8, Bytes),
-    /// The end of the stream, or of the socket's life.
+    /// The end of the stream, or a broken socket.
     End,
 }
 
@@ -132,9 +132,9 @@ impl Wire {
         let mut encoded = BytesMut::new();
         match message.encode(&mut encoded) {
             Ok(()) => self.output.extend_from_slice(&encoded),
-            // Only a message beyond its length limit: a name of 30 kB, say. It must not bring down the connection.
+            // Only a message beyond its length limit fails, such as a name of 30 kB. The connection must survive it.
             Err(error) => {
-                let report = ErrorReport::error("54000", format!("an answer could not be encoded: {error}"));
+                let report = ErrorReport::error("54000", format!("a response cannot be encoded: {error}"));
                 encoded.clear();
                 if report.message().encode(&mut encoded).is_ok() {
                     self.output.extend_from_slice(&encoded);
@@ -153,7 +153,7 @@ impl Wire {
         self.output.len() >= OUTPUT_FULL_BYTES
     }
 
-    /// Sends the output. Cancelled, it goes on where it was when called again.
+    /// Sends the output. After a cancellation, the next call continues at the same byte.
     pub async fn flush(&mut self) -> io::Result<()> {
         let Self { socket, output, sent, .. } = self;
         poll_fn(|context| {
@@ -173,12 +173,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Whether nothing waits to be sent.
+    /// Whether the output is empty.
     pub fn is_flushed(&self) -> bool {
         self.output.is_empty()
     }
 
-    /// Gives memory back before a wait that may be long.
+    /// Frees memory before a wait that may be long.
     pub fn relax(&mut self) {
         if self.output.is_empty() && self.output.capacity() > IDLE_BUFFER_BYTES_MAX {
             self.output = Vec::new();
@@ -191,7 +191,7 @@ impl Wire {
     /// Sends what is left and closes the socket.
     pub async fn close(mut self) {
         if self.flush().await.is_ok() {
-            // A peer that is gone already is as good as a peer that was told.
+            // An error means that the peer is gone already.
             let _ = self.socket.shutdown().await;
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn encode_header(id: DataFileId, table: TableId) -> AlignedBuffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderFault {
     /// Another kind of file, or zeros.
-    #[error("it is not a data file's header")]
+    #[error("the file does not start with a data file's header")]
     Magic,
     /// Written by another version of Braid.
     #[error("its format version is {found}, this program reads version {known}")]
@@ -67,7 +67,7 @@ pub enum HeaderFault {
         known: u32,
     },
     /// Some bit is wrong.
-    #[error("its checksum is {found:#018x}, it says {expected:#018x}")]
+    #[error("its checksum is {found:#018x} instead of {expected:#018x}")]
     Checksum {
         /// Checksum in the header.
         expected: u64,
@@ -75,10 +75,10 @@ pub enum HeaderFault {
         found: u64,
     },
     /// The rest of its block is not zero.
-    #[error("the block is not zero behind it")]
+    #[error("the bytes after the header are not zero")]
     Padding,
     /// A sound header, but of another file.
-    #[error("it belongs to file {file} of table {table}")]
+    #[error("it is the header of file {file} of table {table}")]
     Stray {
         /// File id in the header.
         file: DataFileId,

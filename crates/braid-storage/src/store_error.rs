@@ -22,7 +22,10 @@ pub enum StoreError {
         pid: Option<u32>,
     },
     /// There are data files and no manifest: somebody deleted it, or this is no data directory.
-    #[error("data directory \"{}\" has {data_files} data files and no manifest", dir.display())]
+    #[error(
+        "data directory \"{}\" has {data_files} data files but no manifest; restore the manifest or use another directory",
+        dir.display()
+    )]
     ManifestMissing {
         /// The data directory.
         dir: PathBuf,
@@ -58,7 +61,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A batch whose columns are not the table's.
-    #[error("rows for table \"{table}\" have columns ({found}), the table has ({expected})")]
+    #[error("rows for table \"{table}\" have columns ({found}), but the table has ({expected})")]
     SchemaMismatch {
         /// The table.
         table: String,
@@ -104,7 +107,7 @@ pub enum StoreError {
         value: i128,
     },
     /// `commit` after an `append` that failed or was abandoned half-way.
-    #[error("an earlier batch for table \"{table}\" was not taken in completely")]
+    #[error("an earlier batch for table \"{table}\" was appended only in part")]
     IncompleteAppend {
         /// The table.
         table: String,
@@ -181,7 +184,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A commit after one that was [uncertain](Self::Uncertain). This one is not made.
-    #[error("no more commits are taken until a restart, because one is in doubt: {reason}")]
+    #[error("commits are refused until a restart, because an earlier commit is in doubt: {reason}")]
     Halted {
         /// What failed then.
         reason: String,

@@ -58,12 +58,12 @@ impl TableDef {
     /// Whether the definition makes sense; if not, a sentence that says what does not, with the limit.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if !(1..=COLUMNS_MAX).contains(&self.columns.len()) {
-            return Err(format!("it has {} columns; 1 to {COLUMNS_MAX} are possible", self.columns.len()));
+            return Err(format!("it has {} columns; a table has 1 to {COLUMNS_MAX} columns", self.columns.len()));
         }
         let mut names = HashSet::new();
         for name in self.columns.iter().map(|c| &c.name).chain([&self.name]) {
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
-                return Err(format!("a name has {} bytes; 1 to {NAME_BYTES_MAX} are possible", name.len()));
+                return Err(format!("a name has {} bytes; names have 1 to {NAME_BYTES_MAX} bytes", name.len()));
             }
         }
         for (at, column) in self.columns.iter().enumerate() {
@@ -72,7 +72,9 @@ impl TableDef {
             }
             let default_bytes = column.default.as_ref().map_or(0, String::len);
             if default_bytes > DEFAULT_BYTES_MAX {
-                return Err(format!("a default has {default_bytes} bytes; at most {DEFAULT_BYTES_MAX} are possible"));
+                return Err(format!(
+                    "a default has {default_bytes} bytes; defaults have at most {DEFAULT_BYTES_MAX} bytes"
+                ));
             }
             let key = self.primary_key.iter().filter(|key| usize::from(key.0) == at).count();
             if key > 1 || (key == 1 && column.nullable) {

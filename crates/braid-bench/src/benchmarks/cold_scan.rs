@@ -73,7 +73,9 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
 
     println!("lineitem.{COLUMN}, {} rows, {}", version.row_count(), database.device().name());
     if !database.device().name().contains("O_DIRECT") {
-        println!("no direct I/O here: the operating system's cache answers, and the bandwidths are not the disk's");
+        println!(
+            "direct I/O is not available: reads may come from the operating system's cache, so the bandwidths are not the disk's"
+        );
     }
     let excess = Figure::new("bytes read beyond the column's segments", (bytes_read - column_bytes) as f64, "B");
     let share = Figure::new("bandwidth of the scan / of the disk", bandwidth / disk, "");

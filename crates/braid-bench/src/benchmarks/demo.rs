@@ -142,12 +142,12 @@ fn print_setting(options: &DemoOptions, database: &Database, server: &RunningSer
         100.0 * buffer.0 as f64 / tables.0 as f64
     );
     if buffer >= tables {
-        println!("At this scale everything fits in memory: the disk is idle, and sharing has nothing to save.");
+        println!("At this scale all data fits in memory: the disk is idle, and sharing saves no reads.");
     }
     println!("{}; disk through {}.", machine(), database.device().name());
     println!(
-        "{} clients ask {} for the eight query types of QPipe's figure 12 with random parameters, without a pause, \
-         {} s each.\n",
+        "{} clients send {} the eight query types of QPipe's figure 12 with random parameters, without a pause; each \
+         measurement takes {} s.\n",
         options.clients.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
         server.address,
         options.seconds
@@ -156,7 +156,7 @@ fn print_setting(options: &DemoOptions, database: &Database, server: &RunningSer
 
 fn print_measurements(measurements: &[Measurement], elapsed: Duration) {
     let header =
-        ["clients", "scan sharing", "queries/s", "p50 ms", "p95 ms", "read from disk", "a query", "reads saved"];
+        ["clients", "scan sharing", "queries/s", "p50 ms", "p95 ms", "read from disk", "per query", "reads saved"];
     let mut table = plain_table(&header);
     for m in measurements {
         let (_, sharing) = POLICIES.iter().find(|(policy, _)| *policy == m.policy).expect("measured under one of them");
@@ -178,13 +178,14 @@ fn print_measurements(measurements: &[Measurement], elapsed: Duration) {
         ]);
     }
     println!("{table}");
+    println!("Off: each scan reads for itself (policy normal, LRU). On: scans share reads (policy relevance).");
     println!(
-        "Off: every scan for itself, the buffer keeps what was used last. On: scans cooperate (policy relevance)."
+        "Reads saved: bytes delivered to a scan that were read for another scan. Done in {:.0} s.",
+        elapsed.as_secs_f64()
     );
-    println!("Reads saved: bytes given to a scan without a read of its own. Done in {:.0} s.", elapsed.as_secs_f64());
     for m in measurements {
         if let (failed, Some(error)) = &m.figures.errors {
-            println!("{failed} queries of {} clients failed, the first with: {error}", m.figures.clients);
+            println!("{failed} queries of {} clients failed; the first error: {error}", m.figures.clients);
         }
     }
 }
@@ -194,7 +195,7 @@ fn print_how_to_connect(options: &DemoOptions, directory: &std::path::Path, serv
     if options.keep {
         println!("\nThe server keeps running until Ctrl-C. Connect with\n    {}", psql(server.address.port()));
     } else {
-        println!("\nTo ask it yourself:\n    braid serve --data {}\n    {}", directory.display(), psql(5432));
+        println!("\nTo query the data yourself:\n    braid serve --data {}\n    {}", directory.display(), psql(5432));
     }
 }
 

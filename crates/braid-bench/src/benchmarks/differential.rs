@@ -42,7 +42,7 @@ async fn hunt(options: &BenchOptions, scratch: &Path) -> BenchResult {
     config.target_partitions = WORKERS;
     let database = Database::open(config).await?;
     let (peer, name) = peer(options, &database).await?;
-    println!("{} cases beside {name}, seed {}", options.cases, options.seed);
+    println!("{} cases compared with {name}, seed {}", options.cases, options.seed);
     let mut hunt = Hunt::new(&database, peer).await?;
     let (mut tally, start) = (Tally::default(), Instant::now());
     while tally.cases < options.cases {
@@ -61,10 +61,10 @@ fn figures(tally: Tally, seconds: f64) -> Vec<Figure> {
     vec![
         count("cases", tally.cases),
         count("answers that agree", tally.agreed),
-        count("rows in them", tally.rows),
+        count("rows of these answers", tally.rows),
         count("refused by Braid", tally.refused),
         count("failed in both", tally.both_failed),
-        count("failed in the peer alone", tally.peer_failed),
+        count("failed only in the other engine", tally.peer_failed),
         count("differences", tally.differed).with_goal(Goal::AtMost(0.0)),
         Figure::new("time", seconds, "s"),
         Figure::new("cases", tally.cases as f64 / seconds, "1/s"),
@@ -79,7 +79,7 @@ async fn peer(options: &BenchOptions, database: &Arc<Database>) -> Result<(PeerE
         reason: reason.to_owned(),
     };
     if options.peer == Some(Peer::Datafusion) {
-        return Err(bad("random queries are compared with operators or duckdb"));
+        return Err(bad("differential compares with operators or duckdb"));
     }
     if options.peer != Some(Peer::Operators) {
         let started = tokio::task::spawn_blocking(DuckDbSession::without_tables).await;

@@ -145,7 +145,7 @@ impl Footprint<'_> {
         Ok(vec![
             Figure::new("buffer", mb(self.buffer.0), "MB"),
             Figure::new("resident after the 22 queries", mb(memory.now_bytes), "MB").with_goal(Goal::AtMost(limit)),
-            Figure::new("resident at most during the 22 queries", mb(memory.peak_bytes), "MB"),
+            Figure::new("peak resident during the 22 queries", mb(memory.peak_bytes), "MB"),
             Figure::new("queries over their memory budget", f64::from(over_budget), "").with_goal(Goal::AtMost(0.0)),
         ])
     }
@@ -170,9 +170,9 @@ impl Footprint<'_> {
         let grown = started.memory()?.peak_bytes.saturating_sub(before);
         let goal = Goal::AtMost(RESULT_MB_MAX);
         Ok(vec![
-            Figure::new("rows of a result not read at first", rows as f64, ""),
-            Figure::new("resident growth at most while it streams", mb(grown), "MB").with_goal(goal),
-            Figure::new("rows a second once it is read", rows as f64 / streamed.as_secs_f64(), "1/s"),
+            Figure::new("rows of a result that the client reads late", rows as f64, ""),
+            Figure::new("peak resident growth while it streams", mb(grown), "MB").with_goal(goal),
+            Figure::new("rows per second once the client reads", rows as f64 / streamed.as_secs_f64(), "1/s"),
         ])
     }
 }

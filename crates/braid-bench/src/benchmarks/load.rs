@@ -56,7 +56,7 @@ async fn measure(options: &BenchOptions, parquet: &Path, scratch: &Path) -> Benc
     let time = Figure::new("time to load", seconds, "s");
     let size = Figure::new("bytes on disk", bytes / 1e6, "MB");
     let Some(duckdb) = duckdb(parquet, &scratch.join("duckdb")).await? else {
-        println!("no DuckDB to compare with: run bench/peers/run.sh once, or set {PEERS_PYTHON}");
+        println!("DuckDB is not installed: run bench/peers/run.sh once, or set {PEERS_PYTHON}");
         return Ok(vec![time, size]);
     };
     let version = duckdb.version;

@@ -93,7 +93,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     }
     let memory =
         ResidentMemory::of(std::process::id()).map_err(|e| BenchError::other("reading this process's memory", e))?;
-    let figure = Figure::new("resident at most, with the tables in memory", memory.peak_bytes as f64 / 1e6, "MB");
+    let figure = Figure::new("peak resident memory, with the tables in memory", memory.peak_bytes as f64 / 1e6, "MB");
     // The goal is for scale 1, whose tables take 0.2 GB of it.
     figures.push(if options.scale <= 1.0 { figure.with_goal(Goal::AtMost(RESIDENT_GOAL_MB)) } else { figure });
     Ok(figures)
@@ -127,7 +127,8 @@ async fn compare(
     name: &str,
     alone: Alone,
 ) -> Result<Compared, BenchError> {
-    let header = ["queries", "different", "sets", "one pass s", "queries/s", "alone s", "DuckDB s", "DuckDB / pass"];
+    let header =
+        ["queries", "distinct", "sets", "passes s", "queries/s", "one at a time s", "DuckDB s", "DuckDB / passes"];
     let mut table = plain_table(&header);
     let (mut figures, mut passes_s, mut alone_s) = (Vec::new(), Vec::new(), Vec::new());
     // Fewer queries than types would not be the workload that the others are asked.
@@ -156,14 +157,14 @@ async fn compare(
             figures.push(goal.map_or(figure.clone(), |(_, times)| figure.with_goal(Goal::AtLeast(*times))));
         }
     }
-    println!("{name}, hot; alone and on DuckDB: one after the other, in proportion to {ALONE_MAX} queries of a type");
+    println!("{name}, hot; one at a time on Braid and DuckDB: extrapolated from {ALONE_MAX} queries of each type");
     println!("{table}");
     Ok(Compared { figures, passes_s, duckdb_s: alone_s })
 }
 
 /// What a pass of one query costs beside the query alone.
 fn one_query(alone: &[Alone]) -> Vec<Figure> {
-    let mut table = plain_table(&["query", "text ms", "bound plan ms", "pass of one ms", "ratio to the faster"]);
+    let mut table = plain_table(&["query", "SQL ms", "bound plan ms", "pass of one ms", "ratio"]);
     let mut ratios = Vec::new();
     for (query, times) in MIX_NUMBERS.iter().zip(alone) {
         let ratio = times.pass_of_one_s / times.text_s.min(times.bound_s);
@@ -176,10 +177,9 @@ fn one_query(alone: &[Alone]) -> Vec<Figure> {
             right(number(ratio)),
         ]);
     }
-    println!("one query, alone and as a pass, in turn\n{table}");
+    println!("one query, alone and as a pass, measured alternately\n{table}");
     let mean = geometric_mean(&ratios);
-    let figure =
-        Figure::new("a pass of one query / the query alone, in whichever form is faster, geometric mean", mean, "");
+    let figure = Figure::new("a pass of one query / the faster form of the query alone, geometric mean", mean, "");
     vec![figure.with_goal(Goal::AtMost(ONE_QUERY_GOAL))]
 }
 

@@ -16,64 +16,63 @@ use crate::{BenchError, Servers};
 /// Options of all benchmarks; `clap` derives the command line from them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BenchOptions {
-    /// Where the benchmark keeps its data, one directory per scale; reused when present.
+    /// Directory of the benchmarks' data, with one subdirectory per scale; existing data is reused.
     #[arg(long, value_name = "DIR", default_value = "braid-data")]
     pub data: PathBuf,
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub scale: f64,
-    /// Numbers of clients, one measurement for each.
+    /// Client counts; each is one measurement.
     #[arg(long, value_delimiter = ',', default_value = "1,12,64")]
     pub clients: Vec<usize>,
-    /// Seconds for each measurement of throughput.
+    /// Seconds per measurement.
     #[arg(long, default_value_t = 15.0)]
     pub seconds: f64,
-    /// Buffer capacity [default: what the benchmark is about].
+    /// Buffer capacity, such as 512MB [default: chosen by the benchmark].
     #[arg(long)]
     pub buffer: Option<ByteSize>,
-    /// Idle connections that `footprint` opens.
+    /// Number of idle connections that `footprint` opens.
     #[arg(long, default_value_t = 1000)]
     pub connections: usize,
-    /// Rows of the result that `footprint` streams.
+    /// Number of rows that `footprint` streams.
     #[arg(long, default_value_t = 100_000_000)]
     pub rows: u64,
-    /// Random queries that `differential` asks.
+    /// Number of random queries that `differential` runs.
     #[arg(long, default_value_t = 20_000)]
     pub cases: u64,
-    /// What determines them.
+    /// Seed of the random queries.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// The engine that `tpch-power`, `tpch-memory` and `differential` run beside Braid [default: all that are there; one of
-    /// them].
+    /// Engine to compare Braid with [default: all installed engines, or DataFusion's operators for `differential`].
     #[arg(long)]
     pub peer: Option<Peer>,
-    /// Draw the growth that `one-pass` measures to this file, as SVG.
+    /// SVG file for the plot of `one-pass`.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write the figures to this file as JSON.
+    /// JSON file for the figures.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
-/// An engine beside Braid.
+/// An engine to compare Braid with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Peer {
     /// DataFusion's operators on Braid's own tables and scans.
     Operators,
     /// DataFusion on Parquet files.
     Datafusion,
-    /// DuckDB: tables in memory, for `tpch-memory` and `spilling` in a file.
+    /// DuckDB, with tables in memory; for `tpch-memory` and `spilling` in a file.
     Duckdb,
 }
 
-/// What a benchmark gives back.
+/// The figures of a benchmark, or its error.
 pub type BenchResult = Result<Vec<Figure>, BenchError>;
 
 /// One benchmark.
 pub struct Benchmark {
     /// Its name on the command line.
     pub name: &'static str,
-    /// One sentence: what it compares.
+    /// One sentence on what it measures.
     pub about: &'static str,
     /// Runs it, printing tables as it goes; returns its figures.
     pub run: for<'a> fn(&'a BenchOptions, &'a Servers) -> BoxFuture<'a, BenchResult>,
@@ -84,73 +83,73 @@ pub fn benchmarks() -> &'static [Benchmark] {
     &[
         Benchmark {
             name: "load",
-            about: "loads TPC-H from Parquet: time and size on disk, beside DuckDB where it is installed",
+            about: "loads TPC-H from Parquet into Braid and DuckDB: time and size on disk",
             run: |options, _| Box::pin(load::run(options)),
         },
         Benchmark {
             name: "cold-scan",
-            about: "scans one column with an empty buffer: bytes read, beside the disk's sequential bandwidth",
+            about: "scans one column with an empty buffer: bytes read, and bandwidth compared with the disk's",
             run: |options, _| Box::pin(cold_scan::run(options)),
         },
         Benchmark {
             name: "scan-sharing",
-            about: "staggered scans of different speed and range under the four scan policies: bytes read, latency",
+            about: "runs staggered scans of different speeds and ranges under the four scan policies: bytes read, latency",
             run: |options, _| Box::pin(scan_sharing::run(options)),
         },
         Benchmark {
             name: "one-pass",
-            about: "up to 1024 queries of each type of QPipe's mix in one pass, beside each alone on Braid and on DuckDB",
+            about: "runs up to 1024 queries of QPipe's mix in one pass, and one at a time on Braid and DuckDB: time",
             run: |options, _| Box::pin(one_pass::run(options)),
         },
         Benchmark {
             name: "query-sets",
-            about: "what rows carry for up to 4096 queries: lists, bitmaps, interned sets",
+            about: "compares representations of query sets (lists, bitmaps, interned sets) for up to 4096 queries: time",
             run: |options, _| Box::pin(query_sets::run(options)),
         },
         Benchmark {
             name: "tpch-power",
-            about: "the 22 TPC-H queries, hot, beside DuckDB and DataFusion: geometric means",
+            about: "runs the 22 TPC-H queries with hot data on Braid, DuckDB and DataFusion: time",
             run: |options, _| Box::pin(tpch_power::run(options)),
         },
         Benchmark {
             name: "spilling",
-            about: "a sort, groups and a join with a half and a tenth of the memory that they need: time, bytes written",
+            about: "runs a sort, groups and a join with half and a tenth of the memory that they need: time, bytes written",
             run: |options, _| Box::pin(spilling::run(options)),
         },
         Benchmark {
             name: "join-order",
-            about: "the 22 TPC-H queries in other join orders than the chosen one: what a wrong order costs",
+            about: "runs the 22 TPC-H queries in other join orders: the cost of bad join orders",
             run: |options, _| Box::pin(join_order::run(options)),
         },
         Benchmark {
             name: "tpch-mix",
-            about: "QPipe's eight-query mix over the wire, closed loop: queries per second and latencies",
+            about: "runs QPipe's eight-query mix over the wire in a closed loop: throughput and latency",
             run: |options, servers| Box::pin(tpch_mix::run(options, servers)),
         },
         Benchmark {
             name: "footprint",
-            about: "a server's time to start, and its memory: at rest, after queries, with idle connections, streaming",
+            about: "measures a server: start time; memory at rest, after queries, with idle connections, while streaming",
             run: |options, servers| Box::pin(footprint::run(options, servers)),
         },
         Benchmark {
             name: "tpch-memory",
-            about: "the most memory each of the 22 TPC-H queries takes, in a process of its own, beside DuckDB",
+            about: "runs each of the 22 TPC-H queries in a new process of Braid and DuckDB: peak memory",
             run: |options, servers| Box::pin(tpch_memory::run(options, servers)),
         },
         Benchmark {
             name: "tpch-check",
-            about: "the 22 TPC-H queries against the answers that DuckDB and PostgreSQL agree on",
+            about: "checks the 22 TPC-H queries against the answers on which DuckDB and PostgreSQL agree",
             run: |options, _| Box::pin(tpch_check::run(options)),
         },
         Benchmark {
             name: "differential",
-            about: "random queries on random tables, beside DuckDB or DataFusion's operators: answers that differ",
+            about: "runs random queries on random tables on Braid and another engine: answers that differ",
             run: |options, _| Box::pin(differential::run(options)),
         },
     ]
 }
 
-/// Runs the benchmark called `name`, prints its figures and writes the JSON form where asked.
+/// Runs the benchmark called `name`, prints its figures, and writes them as JSON if an option says so.
 pub async fn run_benchmark(name: &str, options: &BenchOptions, servers: &Servers) -> Result<Report, BenchError> {
     let benchmark = benchmarks().iter().find(|b| b.name == name).ok_or_else(|| BenchError::UnknownBenchmark {
         name: name.to_owned(),
@@ -170,20 +169,20 @@ fn check_options(options: &BenchOptions) -> Result<(), BenchError> {
     let bad = |option, value, reason: &str| Err(BenchError::BadOption { option, value, reason: reason.to_owned() });
     tpch::check_scale(options.scale)?;
     if !(options.seconds > 0.0 && options.seconds <= 3600.0) {
-        return bad("seconds", options.seconds.to_string(), "a measurement lasts more than 0 and at most 3600 s");
+        return bad("seconds", options.seconds.to_string(), "it must be above 0 and at most 3600 s");
     }
-    // A server takes 2000 connections unless it is told otherwise.
+    // The default of --max-connections is 2000.
     if options.connections == 0 || options.connections > 1900 {
-        return bad("connections", options.connections.to_string(), "between 1 and 1900");
+        return bad("connections", options.connections.to_string(), "it must be from 1 to 1900");
     }
     if options.rows == 0 || options.rows > 1_000_000_000_000 {
-        return bad("rows", options.rows.to_string(), "between 1 and 10^12");
+        return bad("rows", options.rows.to_string(), "it must be from 1 to 10^12");
     }
     if options.cases == 0 || options.cases > 1_000_000_000 {
-        return bad("cases", options.cases.to_string(), "between 1 and 10^9");
+        return bad("cases", options.cases.to_string(), "it must be from 1 to 10^9");
     }
     match options.clients.iter().find(|&&c| c == 0 || c > 10_000) {
-        Some(clients) => bad("clients", clients.to_string(), "between 1 and 10000"),
+        Some(clients) => bad("clients", clients.to_string(), "it must be from 1 to 10000"),
         None => Ok(()),
     }
 }

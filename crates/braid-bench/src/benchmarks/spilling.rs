@@ -87,9 +87,9 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         Some(Peer::Duckdb) => DuckDb::start(options, &database).await?,
         _ => None,
     };
-    let mut header = vec!["query", "memory", "s", "slower", "held at most", "written"];
+    let mut header = vec!["query", "memory", "s", "slowdown", "held", "written"];
     if duckdb.is_some() {
-        header.extend(["DuckDB s", "slower"]);
+        header.extend(["DuckDB s", "DuckDB slowdown"]);
     }
     let mut table = plain_table(&header);
     let mut worst = vec![1.0f64; PARTS.len()];
@@ -107,7 +107,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
                 .chain(sizes.map(right))
                 .collect::<Vec<_>>()
         };
-        let mut first = row("plenty".to_owned(), &whole, 1.0);
+        let mut first = row("ample".to_owned(), &whole, 1.0);
         let peer_whole = duckdb.as_mut().map(|duckdb| duckdb.seconds(&sql, None)).transpose()?.flatten();
         if let Some(seconds) = peer_whole {
             first.extend([right(number(seconds)), right(number(1.0))]);
@@ -132,10 +132,10 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     client.run(&format!("set braid.query_memory = '{plenty}'")).await?;
     println!("{table}");
     let ratio = (!ratios.is_empty())
-        .then(|| Figure::new("time with plenty of memory, of DuckDB's, geometric mean", geometric_mean(&ratios), ""));
+        .then(|| Figure::new("time with ample memory / DuckDB's, geometric mean", geometric_mean(&ratios), ""));
     let figures = PARTS.into_iter().zip(worst).map(|(part, worst)| {
         let figure =
-            Figure::new(format!("time with 1/{part} of the memory, of that with plenty, worst query"), worst, "");
+            Figure::new(format!("time with 1/{part} of the memory / with ample memory, worst query"), worst, "");
         if part == PARTS[1] { figure.with_goal(Goal::AtMost(SLOWDOWN_MAX)) } else { figure }
     });
     Ok(figures.chain(ratio).collect())

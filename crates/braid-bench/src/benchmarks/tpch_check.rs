@@ -13,7 +13,7 @@ use crate::{BenchError, BenchOptions};
 pub async fn run(options: &BenchOptions) -> BenchResult {
     let database = open_tpch(options, None).await?;
     let mut client = SessionClient::new(&database);
-    let mut wrong = plain_table(&["query", "what is wrong"]);
+    let mut wrong = plain_table(&["query", "error"]);
     let mut right = 0;
     for number in 1..=22 {
         match check_query(&mut client, number, options.scale).await {

@@ -120,10 +120,10 @@ impl Setting<'_> {
             "query",
             "Braid before MB",
             "growth MB",
-            "of it buffer ≤",
+            "buffer ≤ MB",
             "DuckDB before MB",
             "growth MB",
-            "of it cached",
+            "cached MB",
             "ratio",
         ];
         let mut table = plain_table(&header);
@@ -164,13 +164,15 @@ impl Setting<'_> {
     }
 
     fn print_limits(&self, duckdb: Option<&DuckDb>) {
-        println!("resident memory, nothing cached before, medians of {RUNS} processes; {} threads", threads());
+        println!("resident memory with nothing cached at start; medians of {RUNS} processes, {} threads", threads());
         println!("Braid's buffer holds at most {}.", self.buffer.rounded());
         match duckdb {
             Some(found) => {
                 println!("DuckDB {} holds at most {} of cached and other data.", found.version, found.memory_limit)
             }
-            None => println!("DuckDB is not installed (bench/peers/run.sh sets it up), or was not asked for."),
+            None => println!(
+                "DuckDB is not compared: it is not installed (bench/peers/run.sh installs it), or --peer selects no DuckDB."
+            ),
         }
     }
 
@@ -222,7 +224,7 @@ fn summary(pairs: &[(Memory, Memory)]) -> Vec<Figure> {
     vec![
         Figure::new("Braid / DuckDB, geometric mean", geometric_mean(&growth), "").with_goal(Goal::AtMost(1.0)),
         Figure::new("Braid / DuckDB, worst query", worst, "").with_goal(Goal::AtMost(1.0)),
-        Figure::new("Braid / DuckDB, beside what is cached, geometric mean", beside_cache, ""),
+        Figure::new("Braid / DuckDB without cached data, geometric mean", beside_cache, ""),
         Figure::new("Braid / DuckDB, whole processes, geometric mean", whole, ""),
     ]
 }

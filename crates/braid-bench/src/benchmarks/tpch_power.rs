@@ -73,7 +73,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         let parquet = tpch_parquet(options).await?;
         match tokio::task::block_in_place(|| DuckDbSession::start(&parquet))? {
             Some(session) => peers.push((format!("DuckDB {}", session.version), Contestant::DuckDb(session))),
-            None => println!("DuckDB is not installed: bench/peers/run.sh sets it up"),
+            None => println!("DuckDB is not installed: bench/peers/run.sh installs it"),
         }
     }
     if is_wanted(Peer::Datafusion) {
@@ -110,7 +110,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     println!("{table}");
     let scanned = SCANNED_BY_Q06.iter().map(|column| stored_column_bytes(&database, column)).sum::<u64>();
     println!(
-        "q06 reads {:.1} MB of segments: {:.1} GB/s. Memory gives all cores {:.1} GB/s in sequence.",
+        "q06 reads {:.1} MB of segments at {:.1} GB/s. Sequential reads of memory by all cores reach {:.1} GB/s.",
         scanned as f64 / 1e6,
         scanned as f64 / 1e6 / ours[5],
         memory_bandwidth()

@@ -33,7 +33,7 @@ pub(crate) fn make_fit(mut query: Statement, text: Option<&str>) -> Result<State
     let printed = query.to_string();
     let text = if own.changed { &printed } else { text.unwrap_or(&printed) };
     let rewritten = RULES.parse(text).map_err(|error| {
-        EngineError::unsupported(format!("this query on the system tables is not understood: {error}"))
+        EngineError::unsupported(format!("this query on the system tables is not supported: {error}"))
     })?;
     match rewritten.into_iter().next() {
         Some(rewritten) => Ok(rewritten),

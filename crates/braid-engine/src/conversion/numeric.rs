@@ -52,7 +52,7 @@ where
         }
         _ => downcast_integer_array!(
             array => try_map(array, |value| fit(value.to_i128_lossless()))?,
-            other => return Err(EngineError::internal(format!("{other} is no number")))
+            other => return Err(EngineError::internal(format!("{other} is not a numeric type")))
         ),
     };
     Ok(Arc::new(integers))

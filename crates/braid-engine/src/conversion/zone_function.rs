@@ -55,7 +55,7 @@ impl ScalarUDFImpl for ZoneFunction {
             return Err(EngineError::internal("timezone has two arguments").into());
         };
         let ColumnarValue::Scalar(zone) = zones else {
-            return Err(EngineError::unsupported("a time zone that differs from row to row is not supported").into());
+            return Err(EngineError::unsupported("a time zone that is not a constant is not supported").into());
         };
         let zones = strict_cast(&zone.to_array()?, &DataType::Utf8View)?;
         let instants = instants.to_array(args.number_rows)?;

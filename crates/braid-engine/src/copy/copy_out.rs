@@ -70,7 +70,7 @@ pub(crate) async fn start(
     let query = query_of(&copy.subject)?;
     let outcome = crate::query::execute(session, statement, &query, &[], interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {
-        return Err(EngineError::internal("a query answered no rows"));
+        return Err(EngineError::internal("a query returned no stream of rows"));
     };
     let header_pending = options.header != Header::None;
     let zone = session.settings().zone();

@@ -254,7 +254,7 @@ impl GivenOptions {
             "force_quote" => set_once(&mut self.force_quote, name, columns_of(name, value)?),
             "encoding" if is_utf8(text(name, value)?) => Ok(()),
             "encoding" => {
-                Err(EngineError::unsupported(format!("COPY reads and writes UTF-8 only, not {}", text(name, value)?)))
+                Err(EngineError::unsupported(format!("COPY reads and writes only UTF-8, not {}", text(name, value)?)))
             }
             "freeze" | "force_not_null" | "force_null" => {
                 Err(EngineError::unsupported(format!("COPY option {} is not supported", name.to_uppercase())))
@@ -279,11 +279,11 @@ impl GivenOptions {
             if others {
                 return Err(EngineError::new(
                     SqlState::SyntaxError,
-                    "COPY FORMAT parquet takes no DELIMITER, NULL or HEADER",
+                    "COPY FORMAT parquet does not accept DELIMITER, NULL or HEADER",
                 ));
             }
             if direction == CopyDirection::To {
-                return Err(EngineError::unsupported("COPY TO writes FORMAT text and csv, not parquet"));
+                return Err(EngineError::unsupported("COPY TO writes only FORMAT text and csv"));
             }
         }
         if self.force_quote.is_some() && direction == CopyDirection::From {

@@ -68,9 +68,9 @@ pub(crate) async fn execute(
     let target = CopyTarget::of(session, copy)?;
     match &copy.place {
         CopyPlace::Program => Err(EngineError::unsupported("COPY FROM PROGRAM is not supported")),
-        CopyPlace::Client if options.format == CopyFormat::Parquet => {
-            Err(EngineError::unsupported("COPY FROM STDIN takes text or csv; Parquet is read from files of the server"))
-        }
+        CopyPlace::Client if options.format == CopyFormat::Parquet => Err(EngineError::unsupported(
+            "COPY FROM STDIN reads only text and csv; COPY FROM a file on the server reads Parquet",
+        )),
         CopyPlace::Client => {
             let running = session.database().statements().token();
             Ok(Outcome::CopyIn(CopyIn::new(target, &options, interrupt.clone(), session.on_failure(), running)))

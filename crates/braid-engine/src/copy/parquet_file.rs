@@ -93,7 +93,8 @@ pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<
         let at = find(name).ok_or_else(|| {
             let message = format!("file \"{}\" has no column \"{name}\"", file.path.display());
             let has: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-            EngineError::new(SqlState::UndefinedColumn, message).with_detail(format!("It has {}.", has.join(", ")))
+            EngineError::new(SqlState::UndefinedColumn, message)
+                .with_detail(format!("The columns of the file are: {}.", has.join(", ")))
         })?;
         chosen.push(at);
     }
@@ -103,7 +104,7 @@ pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<
         let message =
             format!("column \"{}\" of file \"{}\" is not in the table", fields[extra].name(), file.path.display());
         return Err(EngineError::new(SqlState::UndefinedColumn, message)
-            .with_hint("Name the columns to load: COPY table (a, b) FROM ..."));
+            .with_hint("List the columns to load: COPY table (a, b) FROM ..."));
     }
     let mut file_columns = chosen.clone();
     file_columns.sort_unstable();
@@ -116,5 +117,5 @@ pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<
 }
 
 fn unreadable(path: &Path, error: &str) -> EngineError {
-    EngineError::new(SqlState::BadCopyFileFormat, format!("file \"{}\" does not read: {error}", path.display()))
+    EngineError::new(SqlState::BadCopyFileFormat, format!("file \"{}\" is not valid Parquet: {error}", path.display()))
 }

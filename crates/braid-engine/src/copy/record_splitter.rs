@@ -149,7 +149,7 @@ impl RecordSplitter {
     fn too_long(&self) -> EngineError {
         let message = format!("the record that begins in line {} is longer than {} bytes", self.line, RECORD_BYTES_MAX);
         let error = EngineError::new(SqlState::BadCopyFileFormat, message);
-        if self.in_quotes { error.with_hint("Is a quote left open?") } else { error }
+        if self.in_quotes { error.with_hint("Check whether a quote is left open.") } else { error }
     }
 }
 

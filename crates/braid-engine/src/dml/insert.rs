@@ -175,7 +175,7 @@ fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
 fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(ident)] => Ok(ident),
-        _ => Err(EngineError::new(SqlState::SyntaxError, format!("{name} is no column name"))),
+        _ => Err(EngineError::new(SqlState::SyntaxError, format!("{name} is not a column name"))),
     }
 }
 

@@ -149,7 +149,7 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             }
             _ => mismatch("boolean"),
         },
-        Cell::Parameter(_) => Err(EngineError::internal("a parameter is no literal")),
+        Cell::Parameter(_) => Err(EngineError::internal("a parameter was used as a literal")),
     }
 }
 

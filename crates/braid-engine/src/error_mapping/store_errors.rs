@@ -1,4 +1,4 @@
-//! What the store's errors become.
+//! The mapping of the store's errors to SQLSTATEs.
 
 use braid_storage::{SegmentError, StoreError};
 
@@ -23,7 +23,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::Manifest { .. } | StoreError::ManifestMissing { .. } => SqlState::DataCorrupted,
         StoreError::DiskFull { .. } => {
             return EngineError::new(SqlState::DiskFull, error.to_string())
-                .with_hint("What the statement wrote has been removed again.");
+                .with_hint("The statement has changed nothing. Free disk space and run it again.");
         }
         StoreError::Io(error) => return from_device(error),
         StoreError::Directory { .. } => SqlState::IoError,
@@ -33,30 +33,30 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::Encode { source, .. } if matches!(**source, SegmentError::TooLarge { .. }) => {
             SqlState::ProgramLimitExceeded
         }
-        // What is above the store must not commit after an append that failed.
+        // A caller must not commit after a failed append.
         StoreError::IncompleteAppend { .. } => SqlState::InternalError,
         _ => SqlState::InternalError,
     };
     EngineError::new(state, error.to_string())
 }
 
-/// Neither a success nor a failure: the client has to look.
+/// The outcome of the commit is unknown: the client must check it after a restart.
 fn in_doubt(reason: &str) -> EngineError {
     EngineError::new(SqlState::TransactionResolutionUnknown, "the commit may or may not have become durable")
         .with_detail(reason)
         .with_hint(
-            "Restart the server and look whether the changes are there: all of them are, or none. Until then queries \
-             see the state before, and nothing more is committed.",
+            "Restart the server and check whether the changes exist: either all of them or none do. Until the restart, \
+             queries see the state before the commit, and further commits are refused.",
         )
 }
 
 fn halted(reason: &str) -> EngineError {
-    EngineError::new(SqlState::IoError, "nothing is committed any more, because an earlier commit is in doubt")
+    EngineError::new(SqlState::IoError, "the commit is refused, because an earlier commit is in doubt")
         .with_detail(reason)
-        .with_hint("This statement has changed nothing. Restart the server.")
+        .with_hint("The statement has changed nothing. Restart the server.")
 }
 
-/// PostgreSQL's error for a null where none may be.
+/// PostgreSQL's error for a null in a NOT NULL column.
 pub(crate) fn null_violation(table: &str, column: &str) -> EngineError {
     let message = format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
     EngineError::new(SqlState::NotNullViolation, message)

@@ -102,13 +102,13 @@ fn request(statement: &Statement) -> Result<Request<'_>, EngineError> {
         ..
     }) = statement.command()
     else {
-        return Err(EngineError::unsupported("DESCRIBE is not supported; ask information_schema.columns"));
+        return Err(EngineError::unsupported("DESCRIBE is not supported; query information_schema.columns"));
     };
     if *query_plan || *estimate || format.is_some() {
-        return Err(EngineError::unsupported("EXPLAIN answers text; other formats are not supported"));
+        return Err(EngineError::unsupported("EXPLAIN returns only text; other formats are not supported"));
     }
     let ast::Statement::Query(query) = &**statement else {
-        return Err(EngineError::unsupported("EXPLAIN explains queries; other statements have no plan to show"));
+        return Err(EngineError::unsupported("EXPLAIN supports only queries; other statements have no plan"));
     };
     let mut request = Request { query, analyze: *analyze, verbose: *verbose };
     for option in options.iter().flatten() {

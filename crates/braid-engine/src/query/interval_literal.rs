@@ -11,7 +11,9 @@ use crate::EngineError;
 pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineError> {
     let Some(text) = literal_text(&interval.value) else { return Ok(None) };
     if interval.leading_precision.is_some() || interval.fractional_seconds_precision.is_some() {
-        return Err(EngineError::unsupported("intervals have microseconds; other precisions are not supported"));
+        return Err(EngineError::unsupported(
+            "intervals have microsecond precision; other precisions are not supported",
+        ));
     }
     let is_bare = text.trim_ascii().parse::<f64>().is_ok();
     let text = match (&interval.leading_field, &interval.last_field) {
@@ -19,7 +21,7 @@ pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineE
         (Some(field), None) if is_bare => format!("{text} {field}"),
         _ => {
             return Err(EngineError::unsupported(format!("{interval} is not supported"))
-                .with_hint("Write the units into the text: INTERVAL '1 day 2 hours'."));
+                .with_hint("Write the units in the text: INTERVAL '1 day 2 hours'."));
         }
     };
     Ok(Some(Expr::Cast {

@@ -110,7 +110,7 @@ fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, En
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| shown_as(column, field)).collect();
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
-        .map_err(|error| EngineError::internal(format!("rows do not have the types that were planned: {error}")))
+        .map_err(|error| EngineError::internal(format!("the rows differ from the planned types: {error}")))
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl VisitorMut for Rewrite<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> Step {
         if let Some(lock) = query.locks.first() {
-            return unsupported(format!("{lock} is not supported: Braid has no row locks, readers never block"));
+            return unsupported(format!("{lock} is not supported: Braid has no row locks"));
         }
         if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
             return unsupported("clauses of other SQL dialects after a query are not supported");
@@ -373,7 +373,7 @@ fn collated(inner: &mut Expr, collation: &ObjectName) -> Result<Expr, EngineErro
     if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "C.UTF-8") {
         Ok(taken(inner))
     } else {
-        Err(EngineError::unsupported(format!("collation {collation} is not supported: strings compare by bytes")))
+        Err(EngineError::unsupported(format!("collation {collation} is not supported: strings compare by their bytes")))
     }
 }
 

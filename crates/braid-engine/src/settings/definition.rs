@@ -72,42 +72,42 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "cheapest",
         Domain::OneOf(&["cheapest", "costliest", "random", "swapped"]),
         SILENT,
-        "Which order Braid's operators join in, by the estimates; any but the cheapest is for measuring what it costs.",
+        "Join order of Braid's operators, by estimated cost. Values other than cheapest serve to measure the cost of bad orders.",
     ),
     setting(
         "braid.join_order_seed",
         "0",
         Domain::Integer(0, i64::MAX),
         SILENT,
-        "What join orders that are random or swapped are drawn from.",
+        "Seed of the join orders random and swapped.",
     ),
     setting(
         "braid.operators",
         "braid",
         Domain::OneOf(&["braid", "datafusion"]),
         SILENT,
-        "Whose operators queries of this session run on: Braid's where they can be, or DataFusion's.",
+        "Operators that run the queries of this session: braid (where they cover the plan) or datafusion.",
     ),
     setting(
         "braid.query_memory",
         "",
         Domain::Bytes,
         SILENT,
-        "Most memory that the operators of one query of this session may hold.",
+        "Query budget: the memory that the operators of one query of this session may hold.",
     ),
     setting(
         "braid.scan_policy",
         "",
         Domain::ScanPolicy,
         SILENT,
-        "How scans share the disk: normal, attach, elevator or relevance. For the whole server.",
+        "How the whole server schedules its scans: normal, attach, elevator or relevance.",
     ),
     setting(
         "braid.target_partitions",
         "",
         Domain::Integer(1, 1024),
         SILENT,
-        "Partitions of a plan: how many cores one query of this session may use.",
+        "Number of cores that one query of this session may use.",
     ),
     setting("bytea_output", "hex", Domain::OneOf(&["hex"]), SILENT, "Output format of bytea."),
     setting(
@@ -122,7 +122,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "notice",
         Domain::OneOf(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]),
         SILENT,
-        "Least severity of messages to the client.",
+        "Lowest severity of the messages that are sent to the client.",
     ),
     setting("DateStyle", "ISO, MDY", Domain::DateStyle, REPORTED, "Format of dates."),
     setting(
@@ -130,61 +130,85 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "read committed",
         Domain::OneOf(&ISOLATION_LEVELS),
         SILENT,
-        "Isolation level of new transactions. All levels read one snapshot.",
+        "Isolation level of new transactions. Every level reads one snapshot.",
     ),
     setting(
         "default_transaction_read_only",
         "off",
         Domain::Boolean,
         REPORTED,
-        "Whether new transactions may only read.",
+        "Whether new transactions are read-only.",
     ),
     setting(
         "extra_float_digits",
         "1",
         Domain::Integer(1, 3),
         SILENT,
-        "Digits of floats: always the shortest text that reads back as the same value.",
+        "Digits of floats. Floats are always shown as the shortest text that reads back as the same value.",
     ),
     setting(
         "idle_in_transaction_session_timeout",
         "0",
         Domain::Milliseconds,
         SILENT,
-        "How long a session may idle in a transaction block.",
+        "Time in milliseconds that a session may idle in a transaction block; 0 means no limit.",
     ),
     setting("in_hot_standby", "off", Domain::Fixed, REPORTED, "Whether the server is a standby."),
-    setting("integer_datetimes", "on", Domain::Fixed, REPORTED, "Timestamps are integers."),
+    setting("integer_datetimes", "on", Domain::Fixed, REPORTED, "Whether timestamps are stored as integers."),
     setting("IntervalStyle", "postgres", Domain::OneOf(&["postgres"]), REPORTED, "Format of intervals."),
-    setting("is_superuser", "on", Domain::Fixed, REPORTED, "Every user may do everything."),
-    setting("lc_collate", "C", Domain::Fixed, SILENT, "Order of strings: by bytes."),
+    setting("is_superuser", "on", Domain::Fixed, REPORTED, "Whether the user is a superuser. Every user is."),
+    setting("lc_collate", "C", Domain::Fixed, SILENT, "Collation. Strings compare by their bytes."),
     setting("lc_ctype", "C.UTF-8", Domain::Fixed, SILENT, "Character classes."),
-    setting("lock_timeout", "0", Domain::Milliseconds, SILENT, "How long to wait for locks. There are none."),
-    setting("max_identifier_length", "63", Domain::Fixed, SILENT, "Longest name, in bytes."),
-    setting("row_security", "on", Domain::Boolean, SILENT, "Row security. There are no policies."),
-    setting("search_path", "\"$user\", public", Domain::Text, SILENT, "Where tables are looked for: always public."),
+    setting("lock_timeout", "0", Domain::Milliseconds, SILENT, "Time to wait for locks. Braid has no locks."),
+    setting("max_identifier_length", "63", Domain::Fixed, SILENT, "Maximum length of a name in bytes."),
+    setting("row_security", "on", Domain::Boolean, SILENT, "Whether row security applies. Braid has no policies."),
+    setting(
+        "search_path",
+        "\"$user\", public",
+        Domain::Text,
+        SILENT,
+        "Schemas to search for tables. Braid always searches public.",
+    ),
     setting("server_encoding", "UTF8", Domain::Fixed, REPORTED, "The server's encoding."),
-    setting("server_version", SERVER_VERSION, Domain::Fixed, REPORTED, "The version of PostgreSQL that is followed."),
-    setting("server_version_num", "150000", Domain::Fixed, SILENT, "The same as a number."),
-    setting("session_authorization", "", Domain::Fixed, REPORTED, "Who is connected."),
+    setting("server_version", SERVER_VERSION, Domain::Fixed, REPORTED, "The version of PostgreSQL that Braid follows."),
+    setting(
+        "server_version_num",
+        "150000",
+        Domain::Fixed,
+        SILENT,
+        "The version of PostgreSQL that Braid follows, as a number.",
+    ),
+    setting("session_authorization", "", Domain::Fixed, REPORTED, "The user of the session."),
     setting(
         "standard_conforming_strings",
         "on",
         Domain::OneOf(&["on"]),
         REPORTED,
-        "Backslashes in strings are plain characters.",
+        "Whether backslashes in strings are ordinary characters.",
     ),
-    setting("statement_timeout", "0", Domain::Milliseconds, SILENT, "How long a statement may run; 0 is for ever."),
-    setting("synchronous_commit", "on", Domain::OneOf(&["on"]), SILENT, "Commits are durable when they return."),
+    setting(
+        "statement_timeout",
+        "0",
+        Domain::Milliseconds,
+        SILENT,
+        "Time in milliseconds that a statement may run; 0 means no limit.",
+    ),
+    setting(
+        "synchronous_commit",
+        "on",
+        Domain::OneOf(&["on"]),
+        SILENT,
+        "Whether commits are durable when they return.",
+    ),
     setting("TimeZone", "UTC", Domain::Zone, REPORTED, "The session's time zone."),
     setting(
         "transaction_isolation",
         "read committed",
         Domain::OneOf(&ISOLATION_LEVELS),
         SILENT,
-        "Isolation level of this transaction. All levels read one snapshot.",
+        "Isolation level of this transaction. Every level reads one snapshot.",
     ),
-    setting("transaction_read_only", "off", Domain::Boolean, SILENT, "Whether this transaction may only read."),
+    setting("transaction_read_only", "off", Domain::Boolean, SILENT, "Whether this transaction is read-only."),
 ];
 
 /// The setting called `name`, in any case.
@@ -234,7 +258,9 @@ impl Definition {
                 Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
                 // Drivers ask for 0 or less to shorten floats; the shortest exact text is what they get.
                 Ok(number) if self.name == "extra_float_digits" && (-15..least).contains(&number) => {
-                    Err(EngineError::unsupported("extra_float_digits below 1 is not supported: floats are exact"))
+                    Err(EngineError::unsupported(
+                        "extra_float_digits below 1 is not supported: floats are always shown exactly",
+                    ))
                 }
                 Ok(_) => Err(invalid().with_detail(format!("It must be between {least} and {most}."))),
                 Err(_) => Err(invalid()),
@@ -247,7 +273,7 @@ impl Definition {
             },
             Domain::Zone => canonical_zone(trimmed).ok_or_else(invalid),
             Domain::DateStyle => {
-                canonical_date_style(trimmed).ok_or_else(|| invalid().with_hint("Dates are written in ISO style."))
+                canonical_date_style(trimmed).ok_or_else(|| invalid().with_hint("Only the ISO style is supported."))
             }
             Domain::ScanPolicy => trimmed
                 .to_ascii_lowercase()

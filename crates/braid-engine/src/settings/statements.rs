@@ -65,7 +65,7 @@ pub(crate) fn assign(session: &Session, name: &str, value: Option<&str>, scope: 
         Domain::Bytes => {
             let limit = session.database().config().total_memory;
             if canonical.parse().is_ok_and(|size: braid_base::ByteSize| size > limit) {
-                let message = format!("{} cannot be above the memory for all queries, {limit}", definition.name);
+                let message = format!("{} cannot exceed the total budget of all queries, {limit}", definition.name);
                 return Err(EngineError::new(SqlState::InvalidParameterValue, message));
             }
             session.change_settings(|settings| settings.set(definition.name, canonical, scope));
@@ -77,8 +77,9 @@ pub(crate) fn assign(session: &Session, name: &str, value: Option<&str>, scope: 
 
 /// The scan policy is the buffer's, and so everybody's.
 fn set_policy(session: &Session, policy: &str) -> Result<(), EngineError> {
-    let policy: ScanPolicy =
-        policy.parse().map_err(|_| EngineError::internal(format!("{policy} was a scan policy a moment ago")))?;
+    let policy: ScanPolicy = policy
+        .parse()
+        .map_err(|_| EngineError::internal(format!("{policy} is a valid scan policy but does not parse")))?;
     session.database().buffer().set_policy(policy);
     Ok(())
 }
@@ -239,5 +240,5 @@ fn text_of(value: &Expr) -> Result<String, EngineError> {
 }
 
 fn not_a_value(text: &str) -> EngineError {
-    EngineError::new(SqlState::SyntaxError, format!("{text} is not a value for a setting"))
+    EngineError::new(SqlState::SyntaxError, format!("{text} is not a valid value for a setting"))
 }

@@ -13,7 +13,7 @@ use crate::names::{fold, table_name};
 use crate::sql_types::column_type;
 use crate::{EngineError, SqlState};
 
-/// The definition that a CREATE TABLE with columns asks for. Defaults are not checked yet.
+/// The definition in a CREATE TABLE with columns. The caller checks the defaults.
 pub(crate) fn new_table(create: &CreateTable) -> Result<NewTable, EngineError> {
     check_clauses(create)?;
     let name = table_name(&create.name)?;
@@ -81,8 +81,8 @@ fn column_def(column: &SqlColumn, keys: &mut Vec<Vec<String>>) -> Result<ColumnD
             ColumnOption::ForeignKey(_) => return Err(no_constraint("REFERENCES")),
             ColumnOption::Identity(_) | ColumnOption::Generated { .. } => {
                 return Err(EngineError::unsupported(format!(
-                    "column \"{name}\": identity and generated columns are not supported, columns get their values \
-                     from INSERT or COPY"
+                    "column \"{name}\": identity and generated columns are not supported; INSERT or COPY must provide \
+                     the values"
                 )));
             }
             other => {
@@ -94,7 +94,9 @@ fn column_def(column: &SqlColumn, keys: &mut Vec<Vec<String>>) -> Result<ColumnD
 }
 
 fn no_constraint(what: &str) -> EngineError {
-    EngineError::unsupported(format!("{what} constraints are not supported: Braid does not check rows against others"))
+    EngineError::unsupported(format!(
+        "{what} constraints are not supported: Braid does not compare rows with each other"
+    ))
 }
 
 fn check_unique_names(columns: &[ColumnDef]) -> Result<(), EngineError> {
@@ -114,7 +116,7 @@ fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>, EngineError> {
             Expr::Identifier(ident) => Ok(fold(ident)),
             other => Err(EngineError::new(
                 SqlState::SyntaxError,
-                format!("a primary key is made of columns, not of {other}"),
+                format!("a primary key consists of columns, not of {other}"),
             )),
         })
         .collect()

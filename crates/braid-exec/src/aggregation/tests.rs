@@ -363,7 +363,7 @@ fn groups_beyond_the_budget_are_refused() {
         worker.consume(&mut Batch::of_vectors(1000, [Arc::new(Vector::integers(keys))]))
     });
     let error = consumed.unwrap_err().to_string();
-    assert!(error.starts_with("aggregation asks for"), "{error}");
+    assert!(error.starts_with("aggregation needs "), "{error}");
 }
 
 #[test]

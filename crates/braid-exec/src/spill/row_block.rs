@@ -28,7 +28,7 @@ const FLOAT: u8 = 3;
 const BYTES: u8 = 4;
 const CODED: u8 = 5;
 
-const ENDS_EARLY: BrokenBlock = BrokenBlock { reason: "the block ends early" };
+const ENDS_EARLY: BrokenBlock = BrokenBlock { reason: "the block is truncated" };
 
 /// The bytes of some rows. Panics unless each column has as many.
 pub(super) fn encode<'a>(row_count: usize, columns: impl ExactSizeIterator<Item = &'a Vector>) -> Vec<u8> {
@@ -52,7 +52,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(usize, Vec<Vector>), BrokenBlock> 
     let (header, mut rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(ENDS_EARLY)?;
     let (sum, mut counts) = header.split_at(CHECKSUM_BYTES);
     if checksum(&bytes[CHECKSUM_BYTES..]).to_le_bytes() != sum {
-        return Err(BrokenBlock { reason: "the checksum is not that of the block" });
+        return Err(BrokenBlock { reason: "the checksum does not match" });
     }
     let (row_count, column_count) = (take_u32(&mut counts)?, take_u32(&mut counts)?);
     let columns: Result<Vec<Vector>, BrokenBlock> =
@@ -177,11 +177,11 @@ fn take_column(bytes: &mut &[u8], row_count: usize) -> Result<Vector, BrokenBloc
             let codes: Vec<u32> = take_integers(bytes, row_count)?.into_iter().map(|code| code as u32).collect();
             let is_code = |row: usize| valid.as_ref().is_some_and(|valid| !valid[row]) || (codes[row] as usize) < count;
             if !(0..row_count).all(is_code) {
-                return Err(BrokenBlock { reason: "a code is beyond its dictionary" });
+                return Err(BrokenBlock { reason: "a code is out of the range of its dictionary" });
             }
             Values::Coded(CodedStrings { codes, dictionary })
         }
-        _ => return Err(BrokenBlock { reason: "there is no such kind of column" }),
+        _ => return Err(BrokenBlock { reason: "the kind of a column is unknown" }),
     };
     Ok(Vector::new(values, valid))
 }
@@ -202,7 +202,7 @@ fn take_integers(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, BrokenBloc
         2 => take_arrays(bytes, count)?.map(|bytes| value(u64::from(u16::from_le_bytes(bytes)))).collect(),
         4 => take_arrays(bytes, count)?.map(|bytes| value(u64::from(u32::from_le_bytes(bytes)))).collect(),
         8 => take_arrays(bytes, count)?.map(|bytes| value(u64::from_le_bytes(bytes))).collect(),
-        _ => return Err(BrokenBlock { reason: "there is no such width of integers" }),
+        _ => return Err(BrokenBlock { reason: "the width of integers is unknown" }),
     })
 }
 

@@ -8,13 +8,13 @@ use super::measured_servers::servers;
 /// Options of `braid bench`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Which benchmark; without a name, all are listed.
+    /// The benchmark to run; without a name, all benchmarks are listed.
     name: Option<String>,
     #[command(flatten)]
     options: BenchOptions,
 }
 
-/// Runs the command. A goal that is not met is a figure, not a failure.
+/// Runs the command. A missed goal is reported as a figure, not as a failure.
 pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     match options.name {
         Some(name) => {

@@ -1,4 +1,4 @@
-//! `braid check`: every checksum and structure of a data directory, each fault on a line of its own.
+//! `braid check`: verifies every checksum and structure of a data directory, and prints each fault on its own line.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub(crate) struct Options {
     database: DatabaseOptions,
 }
 
-/// Runs the command; faults are on standard output, and the exit status tells that there are some.
+/// Runs the command. It prints faults to standard output, and fails if it finds any.
 pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     let data = &options.data.data;
     if !data.is_dir() {
-        // Opening would create it, and find it sound.
-        return Err(CommandError::Usage(format!("there is no data directory {}", data.display())));
+        // Opening would create the directory, and the check would find no fault.
+        return Err(CommandError::Usage(format!("data directory {} does not exist", data.display())));
     }
     let database = options.database.open(data).await?;
     let bar = progress_bar();
@@ -39,18 +39,18 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
         println!("{fault}");
     }
     for orphan in &report.orphans {
-        println!("not part of any table (the next start deletes it): {}", orphan.display());
+        println!("file belongs to no table and is deleted at the next start: {}", orphan.display());
     }
     if report.is_sound() {
         let (tables, files, size) = (report.tables, report.files, ByteSize(report.bytes).rounded());
-        println!("sound: {tables} tables, {files} files, {} segments, {size}", report.segments);
+        println!("no faults: {tables} tables, {files} files, {} segments, {size}", report.segments);
         Ok(())
     } else {
         Err(CommandError::Faulty { faults: report.faults.len(), data: data.clone() })
     }
 }
 
-/// Shown on a terminal only.
+/// A progress bar, shown only on a terminal.
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} segments, {eta} left")
         .expect("the template is a constant that parses");

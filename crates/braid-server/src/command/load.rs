@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// The table to create from the file.
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
-    /// TPC-H's scale factor: 1 is about 1 GB of raw data.
+    /// TPC-H scale factor; 1 is about 1 GB of raw data.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     #[command(flatten)]
@@ -30,11 +30,16 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     let is_tpch = options.source == "tpch";
     let table = match (is_tpch, &options.table) {
-        (true, Some(_)) => return Err(CommandError::Usage("--table does not go with tpch, which has eight".into())),
+        (true, Some(_)) => {
+            return Err(CommandError::Usage("--table cannot be used with tpch, which creates eight tables".into()));
+        }
         (true, None) => "",
         (false, Some(table)) => table.as_str(),
         (false, None) => {
-            return Err(CommandError::Usage(format!("which table? braid load {} --table NAME", options.source)));
+            return Err(CommandError::Usage(format!(
+                "the table is missing: braid load {} --table NAME",
+                options.source
+            )));
         }
     };
     let database = options.database.open(&options.data.data).await?;

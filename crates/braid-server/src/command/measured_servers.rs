@@ -1,4 +1,4 @@
-//! The servers that demo and benchmarks measure: in this process, or in one of their own.
+//! The servers that the demo and the benchmarks measure, in this process or in a new one.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::password::VARIABLE;
 use super::serve::LISTENING;
 
-/// Nobody but the benchmark reaches the server, but logging in is to cost what it costs.
+/// A password, so that the measurement includes the cost of a login. Only the benchmark uses the server.
 const PASSWORD: &str = "measured";
 
 /// Both kinds.
@@ -28,7 +28,7 @@ pub(crate) fn servers() -> Servers {
 pub(crate) fn server_starter() -> Box<ServerStarter> {
     Box::new(|database: Arc<Database>| {
         Box::pin(async move {
-            // Whoever measures has its answers before it stops the server.
+            // The caller stops the server after it has all answers.
             let grace = Duration::from_secs(1);
             let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), grace, ..ServerOptions::default() };
             let shutdown = CancellationToken::new();
@@ -69,11 +69,11 @@ fn start_process(data: &Path, buffer: ByteSize) -> Result<ServerProcess, BoxErro
     }
 }
 
-/// What the server says where it listens, in its first line. Its standard output stays open: it may have more to say.
+/// The address in the first line of the server's standard output, which stays open for further lines.
 fn read_address(child: &mut Child) -> Result<std::net::SocketAddr, BoxError> {
     let mut stdout = BufReader::new(child.stdout.as_mut().expect("it was asked for"));
     let mut line = String::new();
     stdout.read_line(&mut line)?;
     let address = line.strip_prefix(LISTENING).and_then(|rest| rest.split_ascii_whitespace().next());
-    Ok(address.ok_or("the server did not start; what it says is above")?.parse()?)
+    Ok(address.ok_or("the server did not start; its messages are above")?.parse()?)
 }

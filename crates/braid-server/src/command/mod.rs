@@ -1,4 +1,4 @@
-//! The commands, one file each, and what they share: their error, and how a data directory is opened.
+//! The commands, one file each, and the parts that they share: their error, and the opening of a data directory.
 
 pub(crate) mod bench;
 pub(crate) mod check;
@@ -21,13 +21,13 @@ use braid_bench::BenchError;
 use braid_engine::EngineError;
 use braid_server::ServerError;
 
-/// Why a command failed; its text is one line.
+/// The error of a command. Its text is one line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// The database said no.
+    /// The database returned an error.
     #[error("{}", EngineLine(.0))]
     Engine(#[from] EngineError),
-    /// The server does not start.
+    /// The server cannot start.
     #[error(transparent)]
     Server(#[from] ServerError),
     /// A benchmark, a load of TPC-H or the demo failed.
@@ -39,33 +39,33 @@ pub(crate) enum CommandError {
     /// A file or a socket.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
     /// The data directory has faults.
-    #[error("{faults} faults in {}", data.display())]
+    #[error("found {faults} faults in {}; they are listed above", data.display())]
     Faulty {
-        /// How many.
+        /// The number of faults.
         faults: usize,
-        /// Where.
+        /// The data directory.
         data: PathBuf,
     },
-    /// Options that do not fit together.
+    /// Options that contradict each other, or a missing option.
     #[error("{0}")]
     Usage(String),
 }
 
 impl CommandError {
-    /// An operating system's error with what was tried.
+    /// An operating system's error with the action that failed.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
 }
 
-/// An engine's error with all particulars, on one line.
+/// An engine's error with its detail, context and hint, on one line.
 struct EngineLine<'a>(&'a EngineError);
 
 impl fmt::Display for EngineLine<'_> {
@@ -86,7 +86,7 @@ fn write_parts(f: &mut impl fmt::Write, parts: [(Option<&str>, Option<String>); 
     Ok(())
 }
 
-/// The same for an error that came over the wire.
+/// The same line for an error that came over the wire.
 fn client_line(error: &tokio_postgres::Error) -> String {
     let Some(error) = error.as_db_error() else {
         return one_line(&error.to_string());
@@ -95,7 +95,7 @@ fn client_line(error: &tokio_postgres::Error) -> String {
     let mut line = format!("{} (SQLSTATE {})", one_line(error.message()), error.code().code());
     let parts =
         [(None, owned(error.detail())), (Some("in"), owned(error.where_())), (Some("hint:"), owned(error.hint()))];
-    write_parts(&mut line, parts).expect("a String takes all");
+    write_parts(&mut line, parts).expect("writing to a String succeeds");
     line
 }
 

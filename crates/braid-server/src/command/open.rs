@@ -1,4 +1,4 @@
-//! How a command opens a data directory: the options, and the database they make.
+//! The options with which a command opens a data directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,34 +10,34 @@ use braid_io::Backend;
 
 use super::CommandError;
 
-/// The data directory that commands use when none is named.
+/// The default data directory of the commands.
 pub(crate) const DATA_DEFAULT: &str = "braid-data/main";
 
-/// What disk and memory a database is opened with.
+/// The memory and disk settings that a database is opened with.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DatabaseOptions {
-    /// Memory for table data, such as 512MB or 4GB [default: a quarter of the machine's].
+    /// Memory for cached table data, such as 512MB or 4GB [default: a quarter of the machine's memory].
     #[arg(long, value_name = "SIZE")]
     buffer: Option<ByteSize>,
-    /// Most memory that one query may use for joins, groups and sorts [default: an eighth of the machine's].
+    /// Memory limit of one query for joins, groups and sorts [default: an eighth of the machine's memory].
     #[arg(long, value_name = "SIZE")]
     query_memory: Option<ByteSize>,
-    /// Most memory that all queries together may use [default: a quarter of the machine's].
+    /// Memory limit of all queries together [default: a quarter of the machine's memory].
     #[arg(long, value_name = "SIZE")]
     total_memory: Option<ByteSize>,
-    /// Most disk space for what does not fit into the queries' memory [default: half of what is free].
+    /// Disk space limit of the temporary files of all queries [default: half of the free space].
     #[arg(long, value_name = "SIZE")]
     temporary_files: Option<ByteSize>,
-    /// Processors that one query may use [default: all].
+    /// Number of processors that one query may use [default: all].
     #[arg(long, value_name = "N")]
     partitions: Option<usize>,
-    /// How to reach the disk: auto (io_uring where it works), io_uring or threads.
+    /// How to access the disk: auto (io_uring where it works), io_uring or threads.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = parse_backend)]
     device: Backend,
-    /// Read through the operating system's page cache instead of past it.
+    /// Use the operating system's page cache instead of direct I/O.
     #[arg(long)]
     cached: bool,
-    /// How scans share reads: relevance, elevator, attach or normal (not at all).
+    /// How scans share reads: relevance, elevator, attach or normal (no sharing) [default: relevance].
     #[arg(long, value_name = "POLICY")]
     scan_policy: Option<ScanPolicy>,
 }
@@ -47,7 +47,7 @@ fn parse_backend(text: &str) -> Result<Backend, String> {
         "auto" => Ok(Backend::Auto),
         "io_uring" => Ok(Backend::IoUring),
         "threads" => Ok(Backend::Threads),
-        other => Err(format!("\"{other}\" is none of auto, io_uring, threads")),
+        other => Err(format!("\"{other}\" is not a device; use auto, io_uring or threads")),
     }
 }
 
@@ -63,7 +63,11 @@ impl DatabaseOptions {
         config.device.backend = self.device;
         config.device.direct = !self.cached;
         match self.partitions {
-            Some(0) => return Err(CommandError::Usage("--partitions 0: a query needs at least one processor".into())),
+            Some(0) => {
+                return Err(CommandError::Usage(
+                    "--partitions 0 is out of range: a query needs at least one processor".into(),
+                ));
+            }
             Some(partitions) => config.target_partitions = partitions,
             None => {}
         }
@@ -71,7 +75,7 @@ impl DatabaseOptions {
     }
 }
 
-/// Which data directory.
+/// The choice of the data directory.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DataOption {
     /// The data directory; created if it is missing.

@@ -1,4 +1,4 @@
-//! Where the password comes from: a file, the environment, or the command line, in this order.
+//! The sources of the password: a file, the command line, or the environment, in this order.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use super::CommandError;
 /// The environment variable.
 pub(crate) const VARIABLE: &str = "BRAID_PASSWORD";
 
-/// How the password is given; without any of these, and without BRAID_PASSWORD, there is none.
+/// The options for the password. Without them the password is that of BRAID_PASSWORD, or none.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PasswordOptions {
-    /// The password's file; its first line counts.
+    /// A file whose first line is the password.
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// The password. Others on this machine can see it in the list of processes: better a file or BRAID_PASSWORD.
+    /// The password. Other users of the machine can see it in the process list; prefer --password-file or BRAID_PASSWORD.
     #[arg(long, value_name = "TEXT", conflicts_with = "password_file")]
     password: Option<String>,
 }
 
 impl PasswordOptions {
-    /// The password, if one is given.
+    /// The password, or `None` without one.
     pub(crate) fn read(&self) -> Result<Option<String>, CommandError> {
         if let Some(path) = &self.password_file {
             let text = std::fs::read_to_string(path)

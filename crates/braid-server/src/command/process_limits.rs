@@ -1,6 +1,6 @@
-//! What the operating system allows this process: open files and sockets, and the size of files.
+//! The operating system's limits on this process: open files and sockets, and the size of files.
 //!
-//! A server needs a file descriptor for each data file, one for each connection, and some for everything else.
+//! A server needs a file descriptor for each data file and each connection, and some others.
 
 use braid_io::raise_descriptor_limit;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,11 +13,11 @@ const SIGXFSZ: i32 = 25;
 /// For spill files, the device, the listener and the runtime.
 const OTHERS: u64 = 256;
 
-/// Raises the limit as far as this process may; answers it. `None` where the system does not tell.
+/// Raises the soft limit to the hard limit, and returns it. `None` if the system does not report it.
 pub(crate) fn raise_descriptors() -> Option<u64> {
     match raise_descriptor_limit() {
         Ok(limit) => {
-            tracing::info!(descriptors = limit.soft, "files and sockets that may be open at a time");
+            tracing::info!(descriptors = limit.soft, "limit of open files and sockets");
             Some(limit.soft)
         }
         Err(error) => {
@@ -27,16 +27,17 @@ pub(crate) fn raise_descriptors() -> Option<u64> {
     }
 }
 
-/// Says in the log if a limit is too low for so many connections and data files.
+/// Logs a warning if the limit is too low for the connections and data files.
 pub(crate) fn warn_if_descriptors_are_short(limit: u64, connections_max: usize, data_files: usize) {
     if let Some(warning) = shortage(limit, connections_max as u64, data_files as u64) {
         tracing::warn!("{warning}");
     }
 }
 
-/// A write beyond `ulimit -f` fails with an error of its own, as on a full disk; its signal would end the process.
+/// Handles SIGXFSZ, so that a write beyond `ulimit -f` fails with an error, as on a full disk. The signal's default ends the
+/// process.
 pub(crate) fn survive_file_size_limit() -> Result<(), CommandError> {
-    // Installed once, the handler stays, though nobody listens.
+    // The handler stays installed after the listener is dropped.
     signal(SignalKind::from_raw(SIGXFSZ)).map(drop).map_err(CommandError::io("cannot watch for signals"))
 }
 
@@ -44,9 +45,9 @@ fn shortage(limit: u64, connections_max: u64, data_files: u64) -> Option<String>
     let needed = connections_max.saturating_add(data_files).saturating_add(OTHERS);
     (needed > limit).then(|| {
         format!(
-            "only {limit} files and sockets may be open at a time, and {needed} may be needed: {connections_max} \
-             connections, {data_files} data files, {OTHERS} for everything else; connections or queries will fail \
-             (raise the hard limit with ulimit -Hn or LimitNOFILE, or lower --max-connections)"
+            "the limit of open files and sockets is {limit}, but {needed} may be needed: {connections_max} connections, \
+             {data_files} data files and {OTHERS} others; connections or queries will fail beyond the limit (raise \
+             the hard limit with ulimit -Hn or LimitNOFILE, or lower --max-connections)"
         )
     })
 }

@@ -1,15 +1,15 @@
-//! Whether this processor has what the binary was compiled for.
+//! Checks that the processor has the instructions that the binary was compiled for.
 //!
-//! Without this check a processor from before 2013 would die of an illegal instruction, without a word. The operating
-//! system is asked (`/proc/cpuinfo`) because the compiler folds its own detection to "yes": it was told that the
-//! feature is there.
+//! Without this check the process would end with an illegal instruction on a processor older than 2013, without a
+//! message. The check reads `/proc/cpuinfo`, because the compiler replaces its own detection by `true` when the target
+//! has the feature.
 
 use std::io::{BufRead, BufReader};
 
-/// `x86-64-v3` in the words of `/proc/cpuinfo`.
+/// The flags of `x86-64-v3` in `/proc/cpuinfo`.
 const X86_64_V3: [&str; 7] = ["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"];
 
-/// What is missing.
+/// The missing features.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this processor lacks {}, which this binary was compiled for (processors since 2013 have it); \
@@ -18,7 +18,7 @@ const X86_64_V3: [&str; 7] = ["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "mov
 )]
 pub(crate) struct MissingFeatures(Vec<&'static str>);
 
-/// Checks the processor; passes where there is nothing to ask.
+/// Checks the processor. Succeeds if `/proc/cpuinfo` cannot be read.
 pub(crate) fn check() -> Result<(), MissingFeatures> {
     if !cfg!(all(target_arch = "x86_64", target_feature = "avx2")) {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Rows on standard output: a table for people, CSV and JSON for programs.
 //!
-//! CSV and JSON are written row by row and can be as long as they like; a table needs the widths of all its values
-//! first. In JSON numbers and booleans are what they are and everything else is a string; in CSV a null is nothing and
-//! an empty text is `""`, as PostgreSQL's COPY has it.
+//! CSV and JSON are written row by row, without a limit on length. A table needs the widths of all its values first. JSON
+//! has numbers and booleans as such, and every other value as a string. CSV has an empty field for null and `""` for an
+//! empty text, as PostgreSQL's COPY does.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, CellAlignment, Table};
 use tokio_postgres::types::Type;
 
-/// How rows are printed.
+/// Output format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OutputFormat {
     /// Columns in a frame.

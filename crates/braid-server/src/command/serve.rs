@@ -1,4 +1,4 @@
-//! `braid serve`: a database for PostgreSQL clients, until a signal ends it.
+//! `braid serve`: serves a database to PostgreSQL clients until a signal stops it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::password::PasswordOptions;
 use super::process_limits;
 use super::server_address::PublishedAddress;
 
-/// What the first line on standard output begins with, before the address.
+/// The beginning of the first line on standard output. The address follows it.
 pub(crate) const LISTENING: &str = "braid listens on ";
 
 /// Options of `braid serve`.
@@ -24,21 +24,21 @@ pub(crate) const LISTENING: &str = "braid listens on ";
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataOption,
-    /// Where to listen; port 0 takes a free one. Without a password only loopback addresses are allowed.
+    /// Address to listen on; port 0 selects a free port. Addresses other than loopback need a password.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5432")]
     listen: SocketAddr,
     #[command(flatten)]
     password: PasswordOptions,
-    /// The server's certificate chain (PEM); clients may then encrypt.
+    /// The server's certificate chain (PEM); lets clients connect with TLS.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The certificate's private key (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Clients connected at a time; further ones are refused with SQLSTATE 53300.
+    /// Maximum number of connected clients; further clients are refused with SQLSTATE 53300.
     #[arg(long, value_name = "N", default_value_t = 2000)]
     max_connections: usize,
-    /// Seconds that running statements may go on after the first SIGINT or SIGTERM.
+    /// Seconds that running statements have to finish after the first SIGINT or SIGTERM.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     grace: f64,
     #[command(flatten)]
@@ -52,8 +52,12 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
         password: options.password.read()?,
         tls: options.tls_cert.zip(options.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         connections_max: options.max_connections,
-        grace: Duration::try_from_secs_f64(options.grace)
-            .map_err(|_| CommandError::Usage(format!("--grace {}: not a number of seconds", options.grace)))?,
+        grace: Duration::try_from_secs_f64(options.grace).map_err(|_| {
+            CommandError::Usage(format!(
+                "--grace {} is out of range: it must be a number of seconds, 0 or more",
+                options.grace
+            ))
+        })?,
     };
     let limit = process_limits::raise_descriptors();
     let database = options.database.open(&options.data.data).await?;
@@ -72,7 +76,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Waits for a signal, then for the server's end; a second signal does not wait, a third one not even for that.
+/// Waits for a signal, then for the server's end. A second signal cancels running statements; a third one ends the wait.
 async fn stop_on_signals(
     server: RunningServer,
     shutdown: CancellationToken,

@@ -1,7 +1,7 @@
-//! `DATA/server.addr`: where the server that has a data directory open can be asked.
+//! `DATA/server.addr`: the address of the server that has a data directory open.
 //!
-//! One line, `ADDRESS PID`, written when the server listens and removed when it stops. Only a hint: it is read after
-//! the directory's lock said that a process has it, so what a killed server left behind misleads nobody.
+//! The file holds one line, `ADDRESS PID`. The server writes it when it listens and removes it when it stops. Readers
+//! check the directory's lock first, so that the file of a killed server has no effect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl PublishedAddress {
 
 impl Drop for PublishedAddress {
     fn drop(&mut self) {
-        // Left behind it would do no harm.
+        // A file that stays behind does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -22,9 +22,9 @@ use super::server_address::published;
 /// Options of `braid sql`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The statements; without them they are read from standard input.
+    /// The statements; read from standard input if missing.
     statements: Option<String>,
-    /// How rows are printed.
+    /// Output format of the rows.
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     let statements = Statement::parse(&text)?;
     let client = match options.database.open(&options.data.data).await {
         Ok(database) => {
-            let socket = serve_local(database).map_err(CommandError::io("cannot make a pair of sockets"))?;
+            let socket = serve_local(database).map_err(CommandError::io("cannot create a pair of sockets"))?;
             let (client, connection) = config().connect_raw(socket, NoTls).await?;
             tokio::spawn(connection);
             client
@@ -69,7 +69,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
 
 fn read_statements() -> Result<String, CommandError> {
     if std::io::stdin().is_terminal() {
-        return Err(CommandError::Usage("which statement? braid sql 'select 1'".into()));
+        return Err(CommandError::Usage("the statement is missing: braid sql 'select 1'".into()));
     }
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(CommandError::io("cannot read standard input"))?;

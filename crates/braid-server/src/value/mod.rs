@@ -90,7 +90,7 @@ pub(crate) enum ValueError {
     #[error("invalid byte sequence for encoding \"UTF8\"")]
     NotUtf8,
     /// NaN or infinity as a numeric.
-    #[error("numeric \"{text}\" is not supported: only finite numbers are")]
+    #[error("numeric \"{text}\" is not supported: numeric parameters must be finite")]
     NotFinite {
         /// What was sent.
         text: String,
@@ -102,13 +102,13 @@ pub(crate) enum ValueError {
         name: String,
     },
     /// A value that Arrow holds and the wire's type does not.
-    #[error("a value does not fit the type it is sent as: {0}")]
+    #[error("a value is out of range for the type it is sent as: {0}")]
     Unsendable(#[from] ArrowError),
     /// Lists within a list that differ in length: PostgreSQL's arrays are rectangular.
-    #[error("lists of different lengths cannot be sent as a multidimensional array in binary format")]
+    #[error("a multidimensional array needs lists of equal length in binary format")]
     RaggedArray,
     /// A row longer than a message can be.
-    #[error("a row of {bytes} bytes is longer than a message can be (2147483647 bytes)")]
+    #[error("a row has {bytes} bytes; a message has at most 2147483647 bytes")]
     RowTooLong {
         /// Its length.
         bytes: usize,

@@ -31,7 +31,7 @@ fn a_server_raises_its_limit_on_open_files_and_warns_when_that_is_not_enough() {
     let log = log_under_limit(600, 100);
     assert!(log.contains("descriptors=600") && !log.contains("WARN"), "{log}");
     let log = log_under_limit(600, 1000);
-    assert!(log.contains("only 600 files and sockets may be open at a time, and 1256 may be needed"), "{log}");
+    assert!(log.contains("the limit of open files and sockets is 600, but 1256 may be needed"), "{log}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub enum FaultKind {
         found: u64,
     },
     /// A segment has another number of nulls than its zone map says.
-    #[error("the segment has {found} nulls, its zone map says {expected}")]
+    #[error("the segment has {found} nulls, but its zone map says {expected}")]
     NullCount {
         /// Nulls by the zone map.
         expected: u64,
@@ -168,7 +168,7 @@ pub enum FaultKind {
 
 /// A segment's extremes and what its zone map says of them.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the segment reaches from {min:?} to {max:?}, its zone map from {zone_min:?} to {zone_max:?}")]
+#[error("the segment has values from {min:?} to {max:?}, but its zone map says {zone_min:?} to {zone_max:?}")]
 pub struct BoundsFault {
     /// The smallest value.
     pub min: Scalar,

@@ -91,7 +91,7 @@ impl CommitLock {
             }
             Err(SwitchError::Uncertain(error)) => {
                 let reason = error.to_string();
-                tracing::error!(reason, "a commit is in doubt; no more are taken until a restart");
+                tracing::error!(reason, "a commit is in doubt; further commits are refused until a restart");
                 self.state.halted = Some(reason.clone());
                 return Err(StoreError::Uncertain { reason });
             }

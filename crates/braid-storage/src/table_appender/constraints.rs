@@ -139,9 +139,9 @@ mod tests {
     fn names_and_types_must_be_the_tables() {
         assert_eq!(check(ColumnType::Integer, true, "c", Int32Array::from(vec![1])), Ok(()));
         let error = check(ColumnType::Integer, true, "d", Int32Array::from(vec![1])).unwrap_err();
-        assert_eq!(error, "rows for table \"t\" have columns (d Int32), the table has (c Int32)");
+        assert_eq!(error, "rows for table \"t\" have columns (d Int32), but the table has (c Int32)");
         let error = check(ColumnType::BigInt, true, "c", Int32Array::from(vec![1])).unwrap_err();
-        assert_eq!(error, "rows for table \"t\" have columns (c Int32), the table has (c Int64)");
+        assert_eq!(error, "rows for table \"t\" have columns (c Int32), but the table has (c Int64)");
     }
 
     #[test]

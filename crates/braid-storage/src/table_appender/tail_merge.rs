@@ -73,7 +73,7 @@ async fn read_back(
             }
             Ok(_) => break,
             Err(error) => {
-                tracing::warn!(%error, "a chunk cannot be read back; new rows are stored without merging it");
+                tracing::warn!(%error, "a chunk cannot be read; new rows are stored in a chunk of their own");
                 break;
             }
         }

@@ -129,7 +129,7 @@ async fn a_missing_file_fails_its_table_alone() {
         let chunk = &snapshot.table("t").unwrap().chunks[0];
         let read = device.read(chunk.file.handle(), 4096, 4096, braid_io::IoReason::Scan).await;
         let text = read.unwrap_err().to_string();
-        assert!(text.contains(missing.to_str().unwrap()) && text.contains("ends 0 bytes into"), "{text}");
+        assert!(text.contains(missing.to_str().unwrap()) && text.contains("the file ends after 0 of them"), "{text}");
         let report = store.check(|_| {}).await;
         let [fault] = &report.faults[..] else { panic!("{report:?}") };
         let Fault { table, kind, file, .. } = fault;

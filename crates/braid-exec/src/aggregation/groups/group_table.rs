@@ -217,6 +217,6 @@ pub(crate) fn narrow(values: &[i128], valid: Option<&[bool]>) -> Option<Vec<i64>
 }
 
 pub(crate) fn too_many_groups() -> ExecError {
-    let reason = format!("{GROUPS_MAX} groups are the most");
+    let reason = format!("an aggregation has at most {GROUPS_MAX} groups");
     ExecError::Memory(MemoryExceeded { operator: "aggregation", asked: ByteSize(0), reason })
 }

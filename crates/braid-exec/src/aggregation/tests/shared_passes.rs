@@ -229,5 +229,5 @@ fn atoms_beyond_the_budget_are_refused() {
         worker.consume(&mut Batch::of_vectors(1000, [keys, Arc::new(set_column(&[set; 1000]))])).unwrap();
     }
     let error = Aggregation::of_workers(spec, vec![worker]).unwrap().partition(0).unwrap_err().to_string();
-    assert!(error.starts_with("aggregation asks for"), "{error}");
+    assert!(error.starts_with("aggregation needs "), "{error}");
 }

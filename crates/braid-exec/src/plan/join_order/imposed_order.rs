@@ -65,7 +65,7 @@ pub struct UnknownRule(String);
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = OrderRule::ALL.map(OrderRule::name).join(", ");
-        write!(f, "there is no join order \"{}\" (there are: {names})", self.0)
+        write!(f, "join order \"{}\" does not exist; the join orders are: {names}", self.0)
     }
 }
 

@@ -140,6 +140,6 @@ fn check_row_count(row_count: usize) -> Result<(), ExecError> {
     Err(ExecError::Memory(MemoryExceeded {
         operator: "hash join",
         asked: ByteSize(0),
-        reason: format!("{row_count} rows on the build side, where {ROW_COUNT_MAX} are the most"),
+        reason: format!("the build side has {row_count} rows; a build side has at most {ROW_COUNT_MAX} rows"),
     }))
 }
