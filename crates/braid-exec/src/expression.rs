@@ -1,7 +1,7 @@
 //! Expressions over the columns of a batch.
 //!
-//! Types are settled by whoever makes the plan: operands of an operation have one scale, dates are days, and what is
-//! beyond these operations is an expression from elsewhere, evaluated on Arrow arrays.
+//! The planner resolves types: the operands of an operation have one scale, and dates are days. Operations beyond those
+//! below are foreign expressions, which another crate evaluates on Arrow arrays.
 //!
 //! An [`Expression`] is a description that plans rewrite and share; each worker evaluates it with an [`Evaluator`] of its
 //! own.
@@ -10,13 +10,13 @@
 //! |---|---|
 //! | `evaluator` | [`Evaluator`], and the tree it walks |
 //! | `compilation` | from an expression to that tree: constants folded, patterns and sets prepared |
-//! | `operand` | what kernels get: a vector or a constant |
-//! | `row_subset` | evaluating for some of a batch's rows only |
+//! | `operand` | the operands of kernels: vectors and constants |
+//! | `row_subset` | evaluation for some rows of a batch |
 //! | `arithmetic`, `comparison`, `boolean_logic`, `date_part`, `substring`, `membership`, `case` | the operations |
 //! | `string_predicate` | a condition on strings, once for each string of a dictionary |
-//! | `like_pattern` | LIKE's patterns, by their shape |
+//! | `like_pattern` | the patterns of LIKE, by their shape |
 //! | `display` | expressions as EXPLAIN shows them |
-//! | `foreign` | expressions from elsewhere |
+//! | `foreign` | foreign expressions |
 
 mod arithmetic;
 mod boolean_logic;
@@ -67,10 +67,10 @@ pub enum Expression {
         left: Box<Expression>,
         /// Right operand.
         right: Box<Expression>,
-        /// What the result may be.
+        /// The range of the result.
         range: NumberRange,
     },
-    /// Integers times a power of ten: a numeric at a larger scale. Exact.
+    /// Integers times a power of ten: a numeric at a larger scale, exactly.
     ScaleUp {
         /// The integers.
         value: Box<Expression>,
@@ -94,11 +94,11 @@ pub enum Expression {
     Not(Box<Expression>),
     /// IS NULL.
     IsNull(Box<Expression>),
-    /// Whether it is equal to one of the constants, none of which is null.
+    /// Whether the value equals one of the constants. No constant is null.
     In {
-        /// What is looked up.
+        /// The value.
         value: Box<Expression>,
-        /// Constants of its kind.
+        /// Constants of the value's kind.
         list: Vec<Scalar>,
     },
     /// LIKE: `%` any string, `_` any character (text is UTF-8), a backslash escapes.
@@ -132,9 +132,9 @@ pub enum Expression {
         /// Number of characters, not negative; to the end without it.
         length: Option<i64>,
     },
-    /// Evaluated elsewhere, on Arrow arrays.
+    /// A foreign expression, evaluated on Arrow arrays.
     Foreign {
-        /// By whom.
+        /// The implementation.
         function: Arc<dyn ForeignExpression>,
         /// Its arguments and their types.
         arguments: Vec<(Expression, DataType)>,
@@ -154,7 +154,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison with its sides exchanged.
+    /// The comparison with its sides swapped.
     pub fn mirrored(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -167,7 +167,7 @@ impl Comparison {
 }
 
 impl Expression {
-    /// Appends the columns it reads, each as often as it reads it.
+    /// Appends the columns that it reads, with repetitions.
     pub fn columns(&self, columns: &mut Vec<usize>) {
         if let Self::Column(column) = self {
             columns.push(*column);
@@ -191,7 +191,7 @@ impl Expression {
         self.children_mut().into_iter().for_each(|child| child.map_columns(map));
     }
 
-    /// The column that it is, if it is nothing more.
+    /// The column, if the expression is only a column.
     pub fn as_column(&self) -> Option<usize> {
         match self {
             Self::Column(column) => Some(*column),
@@ -259,12 +259,12 @@ impl Expression {
     }
 }
 
-/// An expression that somebody else evaluates.
+/// An expression that another crate evaluates.
 pub trait ForeignExpression: Send + Sync + fmt::Debug + fmt::Display {
     /// Its value for each row.
     ///
     /// # Errors
-    /// Whatever it reports.
+    /// The errors of the implementation.
     fn evaluate(
         &self,
         arguments: &[ArrayRef],
@@ -272,7 +272,7 @@ pub trait ForeignExpression: Send + Sync + fmt::Debug + fmt::Display {
     ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>>;
 }
 
-/// How two numbers are combined.
+/// An arithmetic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Sum.
@@ -283,7 +283,7 @@ pub enum Arithmetic {
     Multiply,
 }
 
-/// What results a type of number has.
+/// The range of results of a type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NumberRange {
     /// smallint
@@ -292,7 +292,7 @@ pub enum NumberRange {
     Int32,
     /// bigint
     Int64,
-    /// numeric: up to 128 bits, 64 as long as they suffice
+    /// numeric: 64 bits if they suffice, otherwise 128
     Numeric,
     /// double precision; an infinite result of finite numbers is out of range
     Double,

@@ -1,15 +1,15 @@
-//! Sets of queries as rows carry them: the data-query model of SharedDB (VLDB 2012, section 3.1).
+//! The query sets of rows: the data-query model of SharedDB (VLDB 2012, section 3.1).
 //!
-//! Each distinct set of a pass is stored once, and a row carries its number. What operators do with sets is in
+//! Each distinct set of a pass is stored once, and a row carries the number of its set. The operators on sets are in
 //! [`crate::sharing`].
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`query_set`] | the number of a query in its pass; representations of sets, measured behind one trait |
 //! | [`query_bitmap`] | a set as one bit for each query |
 //! | [`set_store`], `set_calculator` | the distinct sets of a pass; their intersections, unions and differences |
-//! | `set_memo` | what a worker remembers about sets |
-//! | [`index`] | predicate indexes: from a value to the set of the queries that want it |
+//! | `set_memo` | a worker's cache of results about sets |
+//! | [`index`] | predicate indexes: from a value to its query set |
 
 pub mod index;
 pub mod query_bitmap;

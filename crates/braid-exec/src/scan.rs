@@ -1,10 +1,10 @@
 //! Tables as sources of pipelines.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`table_source`] | a table's chunks as a source, without the rows that key filters exclude |
+//! | [`table_source`] | a table's chunks as a source, filtered by key filters |
 //! | `chunk_origin` | a chunk's columns, decoded when they are first read |
-//! | `set_scan`, [`segment_classes`] | the queries that want each row, found on encoded data |
+//! | `set_scan`, [`segment_classes`] | the query set of each row, computed on encoded data |
 
 pub(crate) mod chunk_origin;
 pub mod segment_classes;

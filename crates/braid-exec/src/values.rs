@@ -1,10 +1,10 @@
 //! The values of rows: columns as vectors, and batches of them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`vector`], [`byte_strings`] | the values of one column for up to a vector of rows |
-//! | [`batch`] | rows on their way through a pipeline, whose columns are read as late as possible |
-//! | [`row_numbers`] | which rows of an origin a batch has |
+//! | [`batch`] | rows in a pipeline, whose columns are read as late as possible |
+//! | [`row_numbers`] | the rows of an origin that a batch has |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 
 pub mod arrow_arrays;

@@ -1,12 +1,11 @@
 //! Sums, differences and products.
 //!
-//! Integers are combined in 64 bits. No loop has a branch for a row: the magnitudes of a vector, combined, tell beforehand
-//! whether an overflow is possible at all, which it mostly is not, and what remains has one flag for the whole vector. Only
-//! a flagged vector is looked at again, row by row in 128 bits, and there rows that are null are skipped: what lies under
-//! them may well have overflowed.
+//! Integers are combined in 64 bits, without a branch per row. The combined magnitudes of a vector show in advance whether an
+//! overflow is possible, which is rare. If it is possible, the loop computes one overflow flag for the whole vector. Only a
+//! flagged vector is computed again, row by row in 128 bits. That computation skips nulls, because the values under them
+//! may have overflowed.
 //!
-//! Products of magnitudes below 2^31 are taken of 32-bit halves, for which there is a vector instruction; most prices and
-//! quantities are such.
+//! Products of magnitudes below 2^31, such as most prices and quantities, use a vector instruction for 32-bit halves.
 
 use braid_storage::Scalar;
 
@@ -60,7 +59,7 @@ pub(super) fn arithmetic(
 /// # Errors
 /// When a value that is not null does not fit 128 bits then.
 pub(super) fn scale_up(value: &Operand, digits: u8, row_count: usize) -> Result<Operand, ExecError> {
-    // The power itself is beyond 128 bits from 39 digits on; only zeros have a place there, and for them any power does.
+    // From 39 digits on, the power exceeds 128 bits. Only zeros can be scaled that far, with any power.
     let power = 10_i128.checked_pow(digits.into()).unwrap_or(i128::MAX);
     let power = i64::try_from(power).map_or(Scalar::Int128(power), Scalar::Int);
     let power = Operand::Constant(Some(power.into()));
@@ -84,7 +83,7 @@ impl NumberRange {
         }
     }
 
-    /// Whether an exact result may stand.
+    /// Whether an exact result is in the range.
     fn contains(self, value: i128) -> bool {
         match self {
             Self::Int16 => i16::try_from(value).is_ok(),
@@ -168,7 +167,7 @@ fn floats(
     Some(values)
 }
 
-/// Integers in 64 bits; again in 128 when one of them is doubtful.
+/// Combines integers in 64 bits, and again in 128 bits if one may have overflowed.
 fn narrow(
     operation: Arithmetic,
     range: NumberRange,
@@ -221,7 +220,7 @@ fn multiply(left: Side<'_, i64>, right: Side<'_, i64>, row_count: usize) -> (Vec
     overflowing(left, right, row_count, i64::overflowing_mul)
 }
 
-/// Whether all magnitudes have at most so many bits.
+/// Whether all magnitudes have at most `bits` bits.
 fn fits(side: Side<'_, i64>, bits: u32) -> bool {
     let magnitude = |value: i64| value ^ (value >> 63);
     let magnitudes = match side {
@@ -247,7 +246,7 @@ fn overflowing(
     (values, any)
 }
 
-/// Integers in 128 bits, row by row; back to 64 bits when all fit. Rows that are null become 0.
+/// Combines integers in 128 bits, row by row. Returns 64-bit integers if all results fit. Rows that are null become 0.
 fn wide(
     operation: Arithmetic,
     range: NumberRange,

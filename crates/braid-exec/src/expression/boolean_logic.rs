@@ -1,15 +1,13 @@
 //! AND, OR and NOT in three-valued logic.
 //!
-//! A row is decided by the first part that is false (for AND) or true (for OR); later parts need not look at it. Parts are
-//! evaluated in the order that decides most rows for the least work, as far as the rows seen so far tell, within these
-//! rules:
+//! The first part that is false (for AND) or true (for OR) decides a row; later parts skip the row. Parts are evaluated in
+//! the order that decides most rows for the least work, according to the rows seen so far, within these rules:
 //!
-//! 1. A part that can fail keeps its place behind all parts before it, so that it is not evaluated for rows which one of
-//!    those decides.
-//! 2. A cheap part that cannot fail may come earlier than written; it can only decide rows that others would fail on.
+//! 1. A part that can fail stays after all parts before it, so that it is not evaluated for rows that those decide.
+//! 2. A cheap part that cannot fail may move forward. It can only decide rows on which other parts would fail.
 //! 3. A part that fails is evaluated again for the undecided rows alone, and only their errors count.
 //!
-//! Whoever only asks which rows are true ([`Junction::select`]) takes a null for undecided in OR and for false in AND.
+//! [`Junction::select`], which returns only whether rows are true, treats null as undecided in OR and as false in AND.
 
 use crate::exec_error::ExecError;
 use crate::expression::Expression;
@@ -17,10 +15,10 @@ use crate::expression::operand::{Operand, booleans, nulls};
 use crate::expression::row_subset::{Evaluated, Part, as_booleans, selected_rows, take, truths};
 use crate::{Batch, Vector};
 
-/// After so many selections the order is looked at again, and what was seen counts half.
+/// Number of selections after which the order is computed again, and the counts are halved.
 const REORDER_BATCHES: u32 = 16;
 
-/// How the parts are connected.
+/// The connective of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connective {
     And,
@@ -38,9 +36,9 @@ pub(super) struct Junction {
 #[derive(Debug)]
 struct Member {
     part: Part,
-    /// Members are sorted by this first, so that rule 1 holds.
+    /// The group of the member. Members are sorted by group first, so that rule 1 holds.
     group: u32,
-    /// Rows that it was evaluated for, and those that it decided.
+    /// The rows that it was evaluated for, and the rows that it decided.
     row_count: u64,
     decided: u64,
 }
@@ -53,13 +51,13 @@ impl Connective {
 }
 
 impl Junction {
-    /// Of parts in the order in which they are written.
+    /// A junction of the parts, in the order of the statement.
     pub fn new(connective: Connective, parts: Vec<Expression>) -> Self {
         let mut group = 0;
         let mut members = Vec::with_capacity(parts.len());
         for part in parts.into_iter().map(Part::new) {
             if part.fallible {
-                // Alone between those before and those after it.
+                // A fallible part is a group of its own.
                 members.push(Member { part, group: group + 1, row_count: 0, decided: 0 });
                 group += 2;
             } else {
@@ -114,7 +112,7 @@ impl Junction {
         Ok(all)
     }
 
-    /// Goes on with the undecided rows, for the members from `at` on.
+    /// Reduces the batch to the undecided rows, for the members from `at` on.
     fn shrink(&self, at: usize, batch: &Batch, subset: &mut Option<(Batch, Vec<u32>)>, undecided: &mut Vec<bool>) {
         let left = selected_rows(undecided);
         let needed = |column: usize| self.members[at..].iter().any(|member| member.part.columns.contains(&column));
@@ -168,7 +166,7 @@ impl Junction {
     /// Most decided rows for the least work first, among members of a group.
     fn reorder(&mut self) {
         self.batch_count = 0;
-        // One row of two, as if seen before anything was.
+        // The initial estimate is one row of two.
         let decided_share = |member: &Member| (member.decided + 1) as f64 / (member.row_count + 2) as f64;
         let rank = |member: &Member| f64::from(member.part.cost) / decided_share(member);
         self.members.sort_by(|a, b| a.group.cmp(&b.group).then(rank(a).total_cmp(&rank(b))));

@@ -1,8 +1,8 @@
 //! CASE: each row's result is that of the first branch whose condition is true.
 //!
-//! Rows are dealt out to the branches as ascending lists; each result is evaluated for its rows, and the pieces are put
-//! together. Constants and columns are put in directly. Pieces may differ in the width of integers and the form of
-//! strings; when all strings are constants, they become a dictionary that all batches share.
+//! Each branch gets its rows as an ascending list. Each result is evaluated for its rows, and the pieces are combined.
+//! Constants and columns are copied directly. Pieces may differ in the width of integers and the representation of strings.
+//! If all strings are constants, they become a dictionary that all batches share.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ struct Piece {
 }
 
 impl Case {
-    /// Of conditions with results, and of what is the result otherwise.
+    /// A CASE with these conditions and results, and the result of ELSE.
     pub fn new(branches: Vec<(Expression, Expression)>, otherwise: Expression) -> Self {
         let branch = |(condition, result)| Branch { condition: Part::new(condition), result: Part::new(result) };
         let branches: Vec<Branch> = branches.into_iter().map(branch).collect();
@@ -83,7 +83,7 @@ impl Case {
 }
 
 impl Piece {
-    /// Nothing when there are no rows.
+    /// The piece of a result for these rows, or `None` without rows.
     fn evaluate(result: &mut Part, batch: &mut Batch, rows: Vec<u32>) -> Result<Option<Self>, ExecError> {
         if rows.is_empty() {
             return Ok(None);
@@ -92,7 +92,7 @@ impl Piece {
         Ok(Some(Self { rows, values }))
     }
 
-    /// Its vector, unless all is one constant.
+    /// Its vector, unless it is a constant.
     fn vector(&self) -> Option<&Vector> {
         match &self.values {
             Evaluated::Whole(Operand::Vector(vector)) | Evaluated::Taken(Operand::Vector(vector)) => Some(vector),
@@ -115,7 +115,7 @@ impl Piece {
         }
     }
 
-    /// Puts its values where they belong.
+    /// Writes its values to their rows.
     #[inline]
     fn scatter<A: Copy, B: Copy>(&self, values: Side<'_, A>, to: &mut [B], convert: impl Fn(A) -> B) {
         match (values, &self.values) {
@@ -138,12 +138,12 @@ impl Evaluated {
     }
 }
 
-/// The rows that are selected, and the others.
+/// Splits rows into the selected rows and the others.
 fn divide(rows: &[u32], selected: &[bool]) -> (Vec<u32>, Vec<u32>) {
     let (mut taken, mut others) = (vec![0; rows.len()], vec![0; rows.len()]);
     let mut count = 0;
     for (at, (row, selected)) in rows.iter().zip(selected).enumerate() {
-        // Written to both, counted in one: no branch that is mispredicted.
+        // The row is written to both lists and counted in one, which avoids mispredicted branches.
         taken[count] = *row;
         others[at - count] = *row;
         count += usize::from(*selected);
@@ -154,7 +154,7 @@ fn divide(rows: &[u32], selected: &[bool]) -> (Vec<u32>, Vec<u32>) {
 }
 
 fn put_together(pieces: &[Piece], row_count: usize, constants: &Arc<ByteStrings>) -> Operand {
-    // Nulls may come as any kind, so they have no say in the kind of the result.
+    // A null piece may have any kind, so that only other pieces determine the kind of the result.
     let with_values: Vec<&Piece> = pieces.iter().filter(|piece| !piece.is_null()).collect();
     let Some(first) = with_values.first() else { return nulls() };
     let values = match (first.vector().map(Vector::values), first.constant()) {
@@ -233,7 +233,7 @@ fn integers(pieces: &[&Piece], row_count: usize) -> Values {
     for piece in pieces {
         match (piece.vector().map(Vector::values), piece.constant()) {
             (Some(Values::Int(values)), _) => piece.scatter(Side::Each(values), &mut all, |value| value),
-            // Not wide, as was found above.
+            // The check above has excluded wide integers.
             (_, Some(constant)) => piece.scatter(Side::All(integer(constant) as i64), &mut all, |value| value),
             _ => panic!("results of CASE are of one kind"),
         }
@@ -253,7 +253,7 @@ fn strings(pieces: &[&Piece], row_count: usize, constants: &Arc<ByteStrings>) ->
     if let Some(coded) = coded(pieces, row_count, constants) {
         return Values::Coded(coded);
     }
-    // The strings of one piece after those of the other, and then into the order of the rows.
+    // Concatenates the strings of all pieces, then takes them in the order of the rows.
     let mut all = ByteStrings::default();
     let mut positions = vec![0; row_count];
     for piece in pieces {
@@ -281,7 +281,7 @@ fn strings(pieces: &[&Piece], row_count: usize, constants: &Arc<ByteStrings>) ->
     Values::Bytes(all.take(&positions))
 }
 
-/// As codes, if all strings are constants or of one dictionary.
+/// The strings as codes, if all are constants or have one dictionary.
 fn coded(pieces: &[&Piece], row_count: usize, constants: &Arc<ByteStrings>) -> Option<CodedStrings> {
     let dictionary = match pieces[0].vector().map(Vector::values) {
         Some(Values::Coded(coded)) => &coded.dictionary,

@@ -1,7 +1,7 @@
-//! Comparisons: six of them, on each kind of values, of two columns or with a constant.
+//! The six comparisons of two columns, or of a column with a constant, for each kind of values.
 //!
-//! Kinds and shapes are told apart once a vector. Less-than and so on are made from few primitives, so that each loop is
-//! one that compilers turn into vector instructions. Integers of different widths are compared in 128 bits. Floats follow
+//! Each vector is dispatched once by kind and shape. The comparisons are composed of few primitive loops that compilers
+//! turn into vector instructions. Integers of different widths are compared in 128 bits. Floats follow
 //! [`Scalar::compare`].
 
 use std::cmp::Ordering;
@@ -14,12 +14,12 @@ use crate::expression::operand::{Operand, Side, booleans, both_valid, combine, n
 use crate::expression::string_predicate::{DictionaryCache, select_strings};
 use crate::values::vector::{CodedStrings, Values};
 
-/// What the empty string points to.
+/// The address of the empty string.
 static SOMEWHERE: [u8; 32] = [0; 32];
 
 impl Comparison {
-    /// The comparison that holds with the sides exchanged.
-    fn exchanged(self) -> Self {
+    /// The comparison that holds with the sides swapped.
+    fn swapped(self) -> Self {
         match self {
             Self::Equal | Self::NotEqual => self,
             Self::Less => Self::Greater,
@@ -29,7 +29,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds of two values in this order.
+    /// Whether it holds for two values in this order.
     #[inline]
     fn holds(self, order: Ordering) -> bool {
         match self {
@@ -60,7 +60,7 @@ pub(super) fn compare(
             compare_with(comparison, left.values(), right, row_count, cache)
         }
         (Operand::Constant(Some(left)), Operand::Vector(right)) => {
-            compare_with(comparison.exchanged(), right.values(), left, row_count, cache)
+            compare_with(comparison.swapped(), right.values(), left, row_count, cache)
         }
         (Operand::Constant(left), Operand::Constant(right)) => {
             let order = left.as_deref().zip(right.as_deref()).and_then(|(left, right)| order(left, right));
@@ -93,7 +93,7 @@ fn compare_with(
         }
         (Values::Int(values), Scalar::Int128(constant)) => match i64::try_from(*constant) {
             Ok(constant) => ordered(comparison, Side::Each(values), Side::All(constant), row_count),
-            // All 64-bit values are on one side of it.
+            // All 64-bit values are on one side of a constant beyond 64 bits.
             Err(_) => vec![comparison.holds(0.cmp(constant)); row_count],
         },
         (Values::Int128(values), Scalar::Int(constant)) => {
@@ -109,10 +109,10 @@ fn compare_with(
             ordered(comparison, Side::Each(values), Side::All(*constant), row_count)
         }
         (Values::Bytes(_) | Values::Coded(_), Scalar::Bytes(constant)) => {
-            // An empty vector points nowhere, and the C library's comparison of no bytes may cost 40 ns then.
+            // An empty vector has a dangling pointer, for which the C library's comparison of 0 bytes may take 40 ns.
             let constant = if constant.is_empty() { &SOMEWHERE[..0] } else { constant.as_slice() };
             match comparison {
-                // Equality ends at the length mostly, which an order does not.
+                // Equality usually ends at the length; an order comparison does not.
                 Comparison::Equal => select_strings(values, cache, |string| string == constant)?,
                 Comparison::NotEqual => select_strings(values, cache, |string| string != constant)?,
                 _ => select_strings(values, cache, |string| comparison.holds(string.cmp(constant)))?,
@@ -133,7 +133,7 @@ fn compare_vectors(comparison: Comparison, left: &Values, right: &Values) -> Opt
             let orders = left.iter().zip(right).map(|(left, right)| i128::from(*left).cmp(right));
             orders.map(|order| comparison.holds(order)).collect()
         }
-        (Values::Int128(_), Values::Int(_)) => return compare_vectors(comparison.exchanged(), right, left),
+        (Values::Int128(_), Values::Int(_)) => return compare_vectors(comparison.swapped(), right, left),
         (Values::Float(left), Values::Float(right)) => {
             floats(comparison, Side::Each(left), Side::Each(right), row_count)
         }
@@ -148,7 +148,7 @@ fn compare_vectors(comparison: Comparison, left: &Values, right: &Values) -> Opt
         (Values::Bytes(left), Values::Coded(right)) => {
             strings(comparison, row_count, |row| left.get(row), |row| right.get(row))
         }
-        (Values::Coded(_), Values::Bytes(_)) => return compare_vectors(comparison.exchanged(), right, left),
+        (Values::Coded(_), Values::Bytes(_)) => return compare_vectors(comparison.swapped(), right, left),
         (Values::Coded(left), Values::Coded(right)) => coded(comparison, left, right),
         _ => return None,
     })
@@ -172,7 +172,7 @@ fn ordered<T: Copy + Ord>(
 }
 
 fn floats(comparison: Comparison, left: Side<'_, f64>, right: Side<'_, f64>, row_count: usize) -> Vec<bool> {
-    // NaN is the greatest and equals itself; without branches.
+    // NaN is the greatest value and equals itself. The loop has no branches.
     let equal = |left: f64, right: f64| (left == right) | (left.is_nan() & right.is_nan());
     let at_most = |left: f64, right: f64| (left <= right) | right.is_nan();
     match comparison {
@@ -201,7 +201,7 @@ fn strings<'a>(
 
 fn coded(comparison: Comparison, left: &CodedStrings, right: &CodedStrings) -> Vec<bool> {
     let (left_codes, right_codes) = (Side::Each(left.codes.as_slice()), Side::Each(right.codes.as_slice()));
-    // The strings of a dictionary are distinct, but in no order.
+    // The strings of a dictionary are distinct but not sorted.
     match comparison {
         Comparison::Equal | Comparison::NotEqual if Arc::ptr_eq(&left.dictionary, &right.dictionary) => {
             ordered(comparison, left_codes, right_codes, left.codes.len())

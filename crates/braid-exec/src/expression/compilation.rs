@@ -1,8 +1,8 @@
-//! From an expression to the tree that is evaluated.
+//! Compilation of an expression to the tree that is evaluated.
 //!
-//! What has only constants below it is evaluated here, once. If that fails it stays as it is, and fails for the first row
-//! that wants it: there may be none. Branches of CASE and parts of AND and OR that constants settle disappear. Expressions
-//! from elsewhere are left alone, since they may not give the same every time.
+//! An operation on constants is evaluated once, during compilation. If the evaluation fails, the operation stays in the tree
+//! and fails at run time for the first row that needs it, if there is one. Branches of CASE and parts of AND and OR that
+//! constants decide are removed. Foreign expressions stay in the tree, because they may return different values each time.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn bytes_of(text: &Scalar) -> &[u8] {
     }
 }
 
-/// A constant, if all below is constant and it has a value.
+/// Replaces an operation on constants by its value, unless the evaluation fails.
 fn folded(mut node: Node) -> Node {
     let is_constant = |node: &Node| matches!(node, Node::Constant(_));
     let foldable = match &node {
@@ -89,7 +89,7 @@ fn folded(mut node: Node) -> Node {
     node
 }
 
-/// The constant that an expression is, if it is one.
+/// The constant, if the expression is one.
 fn constant(expression: &Expression) -> Option<Option<Scalar>> {
     if let Expression::Constant(value) = expression {
         return Some(value.clone());
@@ -113,7 +113,7 @@ fn junction(connective: Connective, parts: Vec<Expression>) -> Node {
                 return Node::Constant(Some(Scalar::Bool(value).into()));
             }
             Some(Some(_)) => {}
-            // Nulls have a say, but one of them is as good as many.
+            // Nulls affect the result, but one null is enough.
             Some(None) => {
                 if !left.iter().any(|part| matches!(part, Expression::Constant(None))) {
                     left.push(Expression::Constant(None));
@@ -129,7 +129,7 @@ fn junction(connective: Connective, parts: Vec<Expression>) -> Node {
     }
 }
 
-/// The parts, with those of parts that have the same connective.
+/// The parts, with nested junctions of the same connective flattened.
 fn flattened(connective: Connective, parts: Vec<Expression>) -> Vec<Expression> {
     parts
         .into_iter()

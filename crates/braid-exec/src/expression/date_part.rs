@@ -2,9 +2,9 @@
 //!
 //! The calendar's arithmetic is that of Neri and Schneider, "Euclidean affine functions and their application to calendar
 //! algorithms" (Software: Practice and Experience 2022), figures 12 and 13: years begin in March, so that the leap day is
-//! their last, and each step is a division by a constant. There is no branch for a row.
+//! their last, and each step is a division by a constant. The loop has no branch per row.
 //!
-//! Dates are 32 bits wide; what may lie under a null is cut to them.
+//! Dates are 32 bits wide. The values under nulls are cut to 32 bits.
 
 use crate::Vector;
 use crate::expression::DatePart;

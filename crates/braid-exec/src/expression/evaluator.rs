@@ -1,7 +1,7 @@
-//! One worker's evaluation of an expression: a tree of prepared operations, walked once a batch.
+//! One worker's evaluator of an expression: a tree of prepared operations, evaluated for each batch.
 //!
-//! The tree keeps what is worth keeping between batches: patterns, sets, results for a dictionary, observed
-//! selectivities. None of it changes an answer.
+//! The tree caches patterns, sets, results for a dictionary and observed selectivities between batches. The caches never
+//! change an answer.
 
 use std::sync::Arc;
 
@@ -20,8 +20,7 @@ use crate::expression::substring::Substring;
 use crate::expression::{Arithmetic, Comparison, DatePart, Expression, NumberRange, arithmetic, comparison, date_part};
 use crate::{Batch, Vector};
 
-/// One worker's evaluation of an expression: caches what depends on dictionaries, and holds what was prepared from
-/// patterns and lists.
+/// One worker's evaluator of an expression. It holds prepared patterns and lists, and caches results for dictionaries.
 #[derive(Debug)]
 pub struct Evaluator {
     root: Node,
@@ -33,16 +32,16 @@ impl Evaluator {
         Self { root: compile(expression) }
     }
 
-    /// Its value for each row. A column comes as the batch has it, not as a copy.
+    /// The value for each row. A column is returned without a copy.
     ///
     /// # Errors
-    /// When it has no value for some row: a number out of its range, or whatever an expression from elsewhere reports.
+    /// When the expression fails for a row: a number is out of range, or a foreign expression returns an error.
     pub fn evaluate(&mut self, batch: &mut Batch) -> Result<Arc<Vector>, ExecError> {
         Ok(self.root.evaluate(batch)?.into_vector(batch.row_count()))
     }
 
-    /// For each row whether the condition is true (false and null are not). Columns of later parts of a conjunction
-    /// may not have been read for the whole batch, nor what fails for rows that an earlier part rules out.
+    /// For each row, whether the condition is true (not false or null). Later parts of a conjunction read their columns, and
+    /// are evaluated, only for the rows that earlier parts have not decided.
     ///
     /// # Errors
     /// As [`Self::evaluate`].
@@ -51,7 +50,7 @@ impl Evaluator {
     }
 }
 
-/// An operation with what was prepared for it.
+/// A prepared operation.
 #[derive(Debug)]
 pub(super) enum Node {
     Column(usize),

@@ -1,6 +1,6 @@
-//! Expressions from elsewhere: arguments to Arrow arrays, the result back to a vector.
+//! Foreign expressions: arguments are converted to Arrow arrays, and the result to a vector.
 //!
-//! Arrays of constant arguments are kept from batch to batch.
+//! Arrays of constant arguments are reused from batch to batch.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::expression::evaluator::Node;
 use crate::expression::operand::Operand;
 use crate::{Batch, Vector};
 
-/// A call of somebody else's.
+/// A call of a foreign expression.
 #[derive(Debug)]
 pub(super) struct ForeignCall {
     function: Arc<dyn ForeignExpression>,

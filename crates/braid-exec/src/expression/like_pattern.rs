@@ -1,11 +1,11 @@
-//! LIKE's patterns, by their shape.
+//! The patterns of LIKE, by their shape.
 //!
-//! Most patterns have no `_`, and then the pieces between the `%` are searched with vector instructions. What is left is
-//! matched piece by piece as well: each piece at the first place where it fits, which is enough since a `%` before it
-//! takes up whatever was skipped. So no pattern takes more than a product of the two lengths.
+//! Most patterns have no `_`; the pieces between their `%` are searched with vector instructions. Other patterns are also
+//! matched piece by piece: each piece at its first match, which suffices because the `%` before it matches the skipped
+//! part. The time of a match is therefore at most the product of the two lengths.
 //!
-//! Characters are those of UTF-8; bytes that are not UTF-8 match in some way but do no harm. A backslash at the end of a
-//! pattern stands for itself.
+//! Characters are those of UTF-8. Bytes that are not UTF-8 match in an unspecified way, without harm. A backslash at the end
+//! of a pattern stands for itself.
 
 use memchr::memmem::Finder;
 
@@ -22,7 +22,7 @@ pub(crate) enum LikePattern {
     General { prefix: Piece, middles: Vec<Piece>, suffix: Piece },
 }
 
-/// What lies between two `%`.
+/// The part of a pattern between two `%`.
 #[derive(Debug, Default)]
 pub(crate) struct Piece(Vec<Token>);
 
@@ -33,7 +33,7 @@ enum Token {
 }
 
 impl LikePattern {
-    /// From the pattern as SQL writes it.
+    /// Prepares a pattern in SQL's notation.
     pub fn new(pattern: &[u8]) -> Self {
         let mut pieces = pieces(pattern);
         let last = pieces.pop().expect("a pattern without % is one piece");
@@ -57,7 +57,7 @@ impl LikePattern {
         matches!(self, Self::Exact(_) | Self::Plain { .. })
     }
 
-    /// Memory held, roughly.
+    /// Memory held, approximately.
     pub fn bytes(&self) -> usize {
         let tokens = |piece: &Piece| size_of_val(piece) + size_of_val(&piece.0[..]);
         let held = match self {

@@ -1,8 +1,8 @@
-//! IN with a list of constants: whether a value is one of a set.
+//! IN with a list of constants: whether a value is an element of a set.
 //!
-//! A set is held by the kinds of its values, and for each kind in the form that is quickest to ask: a few are compared one
-//! by one, integers that lie close together are positions in a table, the rest is hashed. A numeric is asked for among the
-//! integers or the wide integers by its value, whatever width its vector has.
+//! A set stores its values by kind, each kind in the form with the fastest lookup. Few values are compared one by one,
+//! integers of a small range are positions in a table, and other values are hashed. A numeric is looked up by its value among
+//! the integers or the wide integers, independent of the width of its vector.
 
 use std::collections::HashSet;
 
@@ -12,13 +12,14 @@ use crate::expression::operand::{Operand, booleans, nulls};
 use crate::expression::string_predicate::{DictionaryCache, select_strings};
 use crate::values::vector::Values;
 
-/// So many values are compared one by one.
+/// Maximum number of values that are compared one by one.
 const FEW: usize = 4;
 
-/// So many integers are: all rows with one, then with the next, in vector instructions.
+/// Maximum number of integers that are compared one by one: all rows with one integer, then with the next, in vector
+/// instructions.
 const FEW_INTEGERS: usize = 12;
 
-/// Integers that span at most so many are looked up in a table: 4 KiB.
+/// Maximum range of integers that are looked up in a table of 4 KiB.
 const TABLE_SPAN: u64 = 4096;
 
 /// Constants of one kind.
@@ -158,13 +159,13 @@ impl<T: Eq + std::hash::Hash> Many<T> {
     }
 }
 
-/// Whether two strings are equal, without comparing no bytes at an address that an empty vector made up, which is slow.
+/// Whether two strings are equal. Avoids comparing 0 bytes at the dangling pointer of an empty vector, which is slow.
 #[inline]
 fn same(known: &[u8], string: &[u8]) -> bool {
     known.len() == string.len() && (known.is_empty() || known == string)
 }
 
-/// Bits that are equal for floats that are: one NaN, one zero.
+/// Bits of a float that are equal for equal floats: one NaN, one zero.
 #[inline]
 fn float_key(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }

@@ -1,8 +1,8 @@
-//! What kernels get: a vector, or a constant that stands for as many rows as are wanted.
+//! The operands of kernels: a vector, or a constant for any number of rows.
 //!
-//! Constants are not expanded, so that a comparison with one reads one column. A vector of nothing but nulls, or of no
-//! rows, may be of another kind than its column's values are, so kernels ask [`Operand::is_null`] before they insist on a
-//! kind; what is left then is a mistake of the plan.
+//! Constants are not expanded, so that a comparison with a constant reads one column. A vector of only nulls, or without
+//! rows, may have another kind than its column. Kernels therefore check [`Operand::is_null`] before they require a kind; a
+//! mismatch after that check is an error of the plan.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Operand {
         }
     }
 
-    /// False for each null; `None` when there is none.
+    /// False for each null; `None` without nulls.
     pub fn valid(&self) -> Option<&[bool]> {
         match self {
             Self::Vector(vector) => vector.valid(),
@@ -36,7 +36,7 @@ impl Operand {
         }
     }
 
-    /// Its values for so many rows.
+    /// Its values for `row_count` rows.
     pub fn into_vector(self, row_count: usize) -> Arc<Vector> {
         match self {
             Self::Vector(vector) => vector,
@@ -51,14 +51,14 @@ impl From<Vector> for Operand {
     }
 }
 
-/// Values of one type, or one of them for all rows.
+/// Values of one type, or one value for all rows.
 #[derive(Clone, Copy)]
 pub(super) enum Side<'a, T> {
     Each(&'a [T]),
     All(T),
 }
 
-/// Combines two sides row by row, `row_count` rows. The shapes are told apart once, so that the loops are tight.
+/// Combines two sides row by row, for `row_count` rows. Dispatches on the shapes once, so that the loops are tight.
 #[inline(always)]
 pub(super) fn combine<A: Copy, B: Copy, R>(
     left: Side<'_, A>,
@@ -76,7 +76,7 @@ pub(super) fn combine<A: Copy, B: Copy, R>(
     }
 }
 
-/// Where both operands are not null.
+/// The rows in which both operands are not null.
 pub(super) fn both_valid(left: Option<&[bool]>, right: Option<&[bool]>) -> Option<Vec<bool>> {
     match (left, right) {
         (None, None) => None,
@@ -90,7 +90,7 @@ pub(super) fn booleans(values: Vec<bool>, valid: Option<Vec<bool>>) -> Operand {
     Vector::new(crate::values::vector::Values::Bool(values), valid).into()
 }
 
-/// Null in all rows: what an operation on nothing but nulls gives.
+/// Null in all rows: the result of an operation on nulls.
 pub(super) fn nulls() -> Operand {
     Operand::Constant(None)
 }

@@ -1,4 +1,4 @@
-//! Evaluating for some of a batch's rows only.
+//! Evaluation for some rows of a batch.
 //!
 //! What a condition has ruled out need not be evaluated further, and must not fail. Taking rows costs about as much for
 //! each as a cheap operation does, so a cheap part of an expression is evaluated for all rows unless few are wanted; should

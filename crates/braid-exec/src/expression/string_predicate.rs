@@ -1,25 +1,25 @@
-//! A function of strings, evaluated once for each string of a dictionary where that is less work.
+//! A function of strings, evaluated once for each string of a dictionary if that is less work.
 //!
-//! A small dictionary is evaluated at once; a large one when as many rows with its strings were evaluated one by one, so
-//! that no more than twice the work that would have been the least is ever done, however few rows come of a segment. The
-//! results of one dictionary are kept, with the dictionary, so that no other can be taken for it.
+//! A small dictionary is evaluated at once. A large dictionary is evaluated after as many rows with its strings have been
+//! evaluated one by one, so that the work is at most twice the minimum for any number of rows of a segment. The cache holds
+//! the results together with their dictionary, so that they cannot be used for another one.
 
 use std::sync::Arc;
 
 use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::{CodedStrings, Values};
 
-/// A dictionary of so many strings is evaluated whatever the number of rows.
+/// Maximum size of a dictionary that is evaluated for any number of rows.
 const SMALL_DICTIONARY_STRINGS: usize = 1024;
 
-/// A dictionary is evaluated when it has at most so many times as many strings as there are rows.
+/// A dictionary is evaluated when it has at most this many strings per row.
 const STRINGS_A_ROW_MAX: usize = 8;
 
-/// What depends on a dictionary, for the dictionary that was seen last.
+/// A result for the latest dictionary.
 #[derive(Debug)]
 pub(super) struct DictionaryCache<T> {
     dictionary: Option<Arc<ByteStrings>>,
-    /// Rows that were seen with this dictionary before it was worth evaluating.
+    /// Rows with this dictionary that were evaluated one by one.
     row_count: usize,
     result: Option<T>,
 }
@@ -31,7 +31,7 @@ impl<T> Default for DictionaryCache<T> {
 }
 
 impl<T> DictionaryCache<T> {
-    /// What `of_dictionary` makes of the vector's dictionary, unless that would be more work than its rows are.
+    /// The result of `of_dictionary` for the vector's dictionary, or `None` if evaluating the rows is less work.
     pub fn get(&mut self, coded: &CodedStrings, of_dictionary: impl FnOnce(&ByteStrings) -> T) -> Option<&T> {
         if !self.dictionary.as_ref().is_some_and(|dictionary| Arc::ptr_eq(dictionary, &coded.dictionary)) {
             *self = Self { dictionary: Some(coded.dictionary.clone()), ..Self::default() };
@@ -50,7 +50,7 @@ impl<T> DictionaryCache<T> {
     }
 }
 
-/// Which strings fulfil a condition; `None` when the values are not strings.
+/// For each string, whether it satisfies a condition; `None` if the values are not strings.
 #[inline]
 pub(super) fn select_strings(
     values: &Values,

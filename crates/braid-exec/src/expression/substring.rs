@@ -1,8 +1,7 @@
 //! Parts of strings, counted in characters.
 //!
-//! Bytes are characters as far as a string is ASCII, and only the bytes up to the last one that is wanted need to be. The
-//! parts of a dictionary's strings make a dictionary of their own, with equal parts once, so that what follows still
-//! computes with codes.
+//! In an ASCII string, bytes are characters; only the bytes up to the last needed one must be ASCII. The parts of a
+//! dictionary's strings form a new dictionary of distinct parts, so that later operators still use codes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use crate::expression::string_predicate::DictionaryCache;
 use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::{CodedStrings, Values};
 
-/// Which part of each string.
+/// A part of each string.
 #[derive(Debug)]
 pub(super) struct Substring {
     /// Characters before it.
@@ -33,7 +32,8 @@ struct Parts {
 }
 
 impl Substring {
-    /// From the character `start`, counted from 1, so many; what lies before the first character counts as well.
+    /// The `length` characters from the character `start` on, counted from 1. Positions before the first character count
+    /// towards the length.
     pub fn new(start: i64, length: Option<i64>) -> Self {
         let position = |character: i64| usize::try_from(character.saturating_sub(1)).unwrap_or(0);
         let to = length.and_then(|length| start.checked_add(length)).map_or(usize::MAX, position);
@@ -103,7 +103,7 @@ fn part(string: &[u8], from: usize, to: usize) -> &[u8] {
     &string[start..start + character_start(&string[start..], to - from)]
 }
 
-/// Where a character begins; the end when there are not so many.
+/// The position of a character's first byte, or the end of a shorter string.
 fn character_start(string: &[u8], position: usize) -> usize {
     let starts = string.iter().enumerate().filter(|(_, byte)| !is_continuation(**byte));
     starts.map(|(at, _)| at).nth(position).unwrap_or(string.len())

@@ -1,9 +1,9 @@
 //! Hashes of keys, a vector at a time and column by column.
 //!
-//! Equal keys hash equal whatever form they come in: integers of both widths, coded and plain strings, zeros and NaNs of
-//! all bit patterns. The strings of a dictionary are hashed once each, when a row first needs them. The seed is the
-//! process's own, from the standard library's random keys, so nobody can prepare values that collide, and workers'
-//! hashes agree.
+//! Equal keys have equal hashes in all representations: integers of both widths, coded and plain strings, zeros and NaNs of
+//! all bit patterns. Each string of a dictionary is hashed once, when a row first needs it. All workers of a process share
+//! one seed, so that their hashes agree. It comes from the standard library's random keys, so that clients cannot prepare
+//! values that collide.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, RandomState};
@@ -17,14 +17,14 @@ use crate::values::vector::{CodedStrings, Values};
 /// 2^64 / golden ratio, made odd.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What null hashes to: any number.
+/// The hash of null, an arbitrary number.
 const NULL_WORD: u64 = 0x6E75_6C6C;
 
-/// A dictionary is remembered when it has at most so many strings for each row that asks: then hashing it costs little
-/// more than hashing the rows, even when the next vector comes with another one.
+/// Maximum number of dictionary strings per row for which the hashes of a dictionary are cached. Hashing the dictionary then
+/// costs little more than hashing the rows, even if the next vector has another dictionary.
 const DICTIONARY_STRINGS_PER_ROW: usize = 64;
 
-/// What this process's hashes begin with.
+/// The seed of this process.
 static SEED: LazyLock<HashSeed> = LazyLock::new(|| HashSeed(RandomState::new().hash_one(MULTIPLIER)));
 
 /// A family of hashes.
@@ -32,7 +32,7 @@ static SEED: LazyLock<HashSeed> = LazyLock::new(|| HashSeed(RandomState::new().h
 pub(crate) struct HashSeed(u64);
 
 impl HashSeed {
-    /// The process's.
+    /// The seed of this process.
     pub(crate) fn of_process() -> Self {
         *SEED
     }
@@ -58,7 +58,7 @@ impl HashSeed {
     }
 }
 
-/// Both halves of a product: all bits of the result depend on all bits of the word.
+/// Combines both halves of a product, so that all bits of the result depend on all bits of the word.
 #[inline]
 fn mix(state: u64, word: u64) -> u64 {
     let product = u128::from(state ^ word) * u128::from(MULTIPLIER);
@@ -70,11 +70,11 @@ fn integer_word(value: i128) -> u64 {
 }
 
 fn float_word(value: f64) -> u64 {
-    // Zero takes the sign away from -0.
+    // Adding zero turns -0 into 0.
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
-/// Hashes keys; remembers the hashes of the dictionary that it saw last in each column.
+/// Hashes keys, and caches the hashes of the latest dictionary of each column.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyHasher {
     seed: HashSeed,
@@ -84,7 +84,7 @@ pub(crate) struct KeyHasher {
 #[derive(Clone, Debug)]
 struct DictionaryHashes {
     dictionary: Arc<ByteStrings>,
-    /// Zero for those that nobody asked for yet.
+    /// The hash of each string, or zero if it is not computed yet.
     hashes: Vec<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Default for KeyHasher {
 }
 
 impl KeyHasher {
-    /// Replaces `hashes` by those of some rows.
+    /// Replaces `hashes` by the hashes of the rows in `rows`.
     pub(crate) fn fill<V: Borrow<Vector>>(&mut self, keys: &[V], rows: Range<usize>, hashes: &mut Vec<u64>) {
         self.dictionaries.resize_with(keys.len(), || None);
         hashes.clear();
@@ -140,7 +140,7 @@ fn add_column(
 }
 
 impl DictionaryHashes {
-    /// The hashes of the vector's dictionary, unless it is too large to remember for so many rows.
+    /// The cached hashes of the vector's dictionary, or `None` if the dictionary is too large for `row_count` rows.
     fn of<'a>(coded: &CodedStrings, row_count: usize, remembered: &'a mut Option<Self>) -> Option<&'a mut Self> {
         let same = remembered.as_ref().is_some_and(|known| Arc::ptr_eq(&known.dictionary, &coded.dictionary));
         if !same {
@@ -171,7 +171,7 @@ fn add_words<T>(hashes: &mut [u64], valid: Option<&[bool]>, values: &[T], mut wo
                 *hash = mix(*hash, word(value));
             }
         }
-        // What lies under a null may be no code of its dictionary.
+        // The value under a null may be out of the range of the dictionary.
         Some(valid) => {
             for ((hash, value), valid) in hashes.iter_mut().zip(values).zip(valid) {
                 *hash = mix(*hash, if *valid { word(value) } else { NULL_WORD });

@@ -1,5 +1,5 @@
-//! A hash for numbers that the engine itself hands out (groups, slots, sets, bits of sets): one multiplication for eight
-//! bytes. Not for values that come from users: those go through the standard library's keyed hash.
+//! A hash for numbers that the engine itself assigns (groups, slots, sets, bits of sets), with one multiplication per eight
+//! bytes. Values from users must use the standard library's keyed hash instead.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -28,7 +28,7 @@ impl Hasher for MultiplicativeHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // 2^64 / golden ratio; the rotation brings the well-mixed high bits down, where the map looks first.
+        // 2^64 / golden ratio. The rotation moves the well-mixed high bits to the low positions, which the map uses first.
         self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
     }
 

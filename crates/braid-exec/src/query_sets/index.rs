@@ -1,6 +1,6 @@
 //! Predicate indexes: the predicates of many queries on one column, looked up by value.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`predicate_index`], [`class_sets`] | comparisons with constants: from a value to its class, from a class to its queries |
 //! | [`indexed_predicates`] | the same, from a value to the number of its set |

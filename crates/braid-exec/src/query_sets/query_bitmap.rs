@@ -1,20 +1,20 @@
-//! A set of the queries of one pass as a bitmap: what sets are made of before they are represented for rows.
+//! A query set as a bitmap over the queries of a pass. Other representations are made from bitmaps.
 
 use crate::QueryNumber;
 
-/// Words of a bitmap over so many queries.
+/// Number of words of a bitmap over `query_count` queries.
 pub(crate) fn words_for(query_count: usize) -> usize {
     query_count.div_ceil(64)
 }
 
-/// Some of the queries of one pass.
+/// A set of the queries of one pass.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QueryBitmap {
     words: Box<[u64]>,
 }
 
 impl QueryBitmap {
-    /// None of `query_count` queries.
+    /// The empty set of `query_count` queries.
     pub fn none(query_count: usize) -> Self {
         Self { words: vec![0; words_for(query_count)].into() }
     }
@@ -26,17 +26,17 @@ impl QueryBitmap {
         bitmap
     }
 
-    /// Adds a query. Panics when the pass has no such query.
+    /// Adds a query. Panics when the query is not of the pass.
     pub fn insert(&mut self, query: QueryNumber) {
         self.words[query.index() / 64] |= 1 << (query.index() % 64);
     }
 
-    /// Takes a query out. Panics when the pass has no such query.
+    /// Removes a query. Panics when the query is not of the pass.
     pub fn remove(&mut self, query: QueryNumber) {
         self.words[query.index() / 64] &= !(1 << (query.index() % 64));
     }
 
-    /// Whether the query is in it.
+    /// Whether the set contains the query.
     pub fn contains(&self, query: QueryNumber) -> bool {
         self.words[query.index() / 64] >> (query.index() % 64) & 1 == 1
     }
@@ -46,7 +46,7 @@ impl QueryBitmap {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether no query is in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }

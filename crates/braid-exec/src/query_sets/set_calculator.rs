@@ -1,7 +1,7 @@
-//! Intersections, unions and differences of query sets by their numbers, in one worker: each pair is computed once.
+//! Intersections, unions and differences of query sets by their numbers. A worker computes each pair once.
 //!
-//! The memo of an operation is direct-mapped, of fixed size: a pair that collides with another replaces it and is
-//! computed again when it comes back.
+//! The memo of an operation is direct-mapped and has a fixed size. A pair replaces a colliding pair, which is computed again
+//! when it occurs again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use std::sync::Arc;
 use crate::query_sets::set_store::{SetNumber, SetStore};
 use crate::{Batch, ExecError, Vector};
 
-/// Entries of a memo: 2^14 * 12 bytes = 192 KiB, what a second-level cache holds beside the data.
+/// Entries of a memo: 2^14 * 12 bytes = 192 KiB, which fits into a second-level cache together with data.
 const MEMO_ENTRIES: usize = 1 << 14;
 
-/// What is computed of two sets.
+/// An operation on two sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetOperation {
-    /// The queries of both.
+    /// The intersection.
     Intersect,
-    /// The queries of either.
+    /// The union.
     Unite,
-    /// The queries of the first that are not of the second.
+    /// The difference: the queries of the first set without those of the second.
     Subtract,
 }
 
-/// One worker's calculations.
+/// One worker's operations on sets.
 pub(crate) struct SetCalculator {
     store: Arc<SetStore>,
-    /// By operation; made when it is first needed.
+    /// A memo for each operation, allocated at its first use.
     memos: [Option<Box<[MemoEntry]>>; 3],
     scratch: Vec<u64>,
 }
@@ -45,7 +45,7 @@ impl fmt::Debug for SetCalculator {
 }
 
 impl SetCalculator {
-    /// Calculations with the sets of a pass.
+    /// A calculator for the sets of a pass.
     pub(crate) fn new(store: Arc<SetStore>) -> Self {
         Self { store, memos: [const { None }; 3], scratch: Vec::new() }
     }
@@ -55,10 +55,10 @@ impl SetCalculator {
         &self.store
     }
 
-    /// The queries of both sets.
+    /// The intersection of both sets.
     ///
     /// # Errors
-    /// When there is not enough memory for one more set; so for the others.
+    /// When memory for a new set is refused. The same applies to the other operations.
     #[inline]
     pub(crate) fn intersect(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
@@ -69,7 +69,7 @@ impl SetCalculator {
         }
     }
 
-    /// The queries of either set.
+    /// The union of both sets.
     #[inline]
     pub(crate) fn unite(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
@@ -80,7 +80,7 @@ impl SetCalculator {
         }
     }
 
-    /// The queries of `a` that are not of `b`.
+    /// The queries of `a` without those of `b`.
     #[inline]
     pub(crate) fn subtract(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
@@ -91,7 +91,7 @@ impl SetCalculator {
         }
     }
 
-    /// Replaces each of `sets` by what the operation makes of it and the one of `others` at its place.
+    /// Replaces each of `sets` by the result of the operation on it and the element of `others` at the same position.
     pub(crate) fn apply(
         &mut self,
         operation: SetOperation,
@@ -112,7 +112,7 @@ impl SetCalculator {
     #[inline]
     fn compute(&mut self, operation: SetOperation, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         let at = memo_entry(a, b);
-        // No pair of equal sets comes here, so this entry answers nothing.
+        // Pairs of equal sets never reach the memo, so that this initial entry matches no pair.
         let unused = MemoEntry { a: SetNumber::NOBODY, b: SetNumber::NOBODY, result: SetNumber::NOBODY };
         let memo = self.memos[operation as usize].get_or_insert_with(|| vec![unused; MEMO_ENTRIES].into());
         let entry = memo[at];
@@ -143,14 +143,14 @@ impl SetCalculator {
     }
 }
 
-/// Where a memo keeps a pair.
+/// The position of a pair in a memo.
 fn memo_entry(a: SetNumber, b: SetNumber) -> usize {
-    // 2^64 / golden ratio spreads the pair; the high bits are the mixed ones.
+    // Multiplication by 2^64 / golden ratio; the high bits are well mixed.
     let mixed = ((a.value() as u64) << 32 | b.value() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> (64 - MEMO_ENTRIES.trailing_zeros())) as usize
 }
 
-/// The numbers in a column of sets. Panics when it is none.
+/// The numbers in a column of sets. Panics if the column does not hold sets.
 pub(crate) fn sets_of(column: &Vector) -> Vec<SetNumber> {
     match column.values() {
         crate::values::vector::Values::Int(values) => {
@@ -165,12 +165,12 @@ pub(crate) fn set_column(sets: &[SetNumber]) -> Vector {
     Vector::integers(sets.iter().map(|set| set.value()).collect())
 }
 
-/// Drops the rows that nobody wants.
+/// Drops the rows with an empty set.
 pub(crate) fn drop_unwanted(batch: &mut Batch, sets: &mut Vec<SetNumber>) {
     if !sets.contains(&SetNumber::NOBODY) {
         return;
     }
-    // Without a branch for each row: who is wanted and who is not come mixed.
+    // The loop has no branch per row, because empty sets occur in no pattern.
     let mut kept = vec![0; sets.len()];
     let mut count = 0;
     for row in 0..sets.len() {

@@ -1,30 +1,30 @@
-//! What one worker found out about the sets that it met last.
+//! One worker's cache of results about query sets.
 //!
-//! Direct-mapped by the sets' numbers, which are dense, and of fixed size: a set replaces another of the same place, about
-//! which is found out again when it comes back. Nothing is ever counted against a budget, since nothing grows.
+//! The cache is direct-mapped by the sets' numbers, which are dense, and has a fixed size. A set replaces another set of the
+//! same position, whose result is computed again when it is needed. No budget counts the cache, because it does not grow.
 
 use std::sync::Arc;
 
 use crate::{SetNumber, SetStore};
 
-/// Places: what is remembered, mostly 24 bytes, stays within 24 KiB, so it fits a first-level cache.
+/// Number of entries. An entry mostly has 24 bytes, so that the cache of 24 KiB fits into a first-level cache.
 const PLACES: usize = 1 << 10;
 
-/// A value for each of the sets that were met last.
+/// Cached values, by set.
 pub(crate) struct SetMemo<T> {
     places: Box<[Option<(SetNumber, T)>]>,
 }
 
-/// The bits of sets, fetched from the store once for many rows.
+/// Cached bits of sets, fetched from the store once for many rows.
 pub(crate) type SetWords = SetMemo<Arc<[u64]>>;
 
 impl<T> SetMemo<T> {
-    /// Knows nothing yet.
+    /// An empty cache.
     pub(crate) fn new() -> Self {
         Self { places: (0..PLACES).map(|_| None).collect() }
     }
 
-    /// The value of a set; found out when it is not known.
+    /// The value of a set, computed by `find_out` if it is not cached.
     #[inline]
     pub(crate) fn get(&mut self, set: SetNumber, find_out: impl FnOnce() -> T) -> &T {
         let place = &mut self.places[set.index() % PLACES];
@@ -35,7 +35,7 @@ impl<T> SetMemo<T> {
         value
     }
 
-    /// Forgets everything.
+    /// Removes all values.
     pub(crate) fn clear(&mut self) {
         self.places.iter_mut().for_each(|place| *place = None);
     }

@@ -1,12 +1,12 @@
 //! The distinct query sets of one pass, each stored once under a number, shared by all workers.
 //!
-//! A row carries the number of the set of the queries that want it (the data-query model: SharedDB, VLDB 2012, section
-//! 3.1), as one more column of integers. So joins, groupings and sorts carry sets as they carry any value, and two rows are
-//! wanted by the same queries exactly if their numbers are equal. Constants cut columns into few classes, so few
-//! distinct sets occur, however many queries there are.
+//! A row carries the number of its query set (the data-query model: SharedDB, VLDB 2012, section 3.1), as one more column of
+//! integers. Joins, groupings and sorts therefore treat sets like any other value. Two rows belong to the same queries
+//! exactly if their numbers are equal. Constants divide columns into few classes, so that few distinct sets occur for any
+//! number of queries.
 //!
-//! Sets are never forgotten while the pass runs: rows in build sides and groups hold their numbers. Their memory is
-//! asked of the pass's budget.
+//! Sets are kept until the pass ends, because rows in build sides and groups hold their numbers. Their memory counts against
+//! the pass's budget.
 //!
 //! The lock guards the sets and their numbers. Workers remember what they computed ([`crate::SetCalculator`]), so they
 //! come here for new pairs of sets only.
@@ -21,7 +21,7 @@ use crate::query_sets::query_bitmap::{queries_of, words_for};
 use crate::query_sets::query_set::PASS_QUERIES_MAX;
 use crate::{ExecError, MemoryBudget, QueryBitmap, QueryNumber, Reservation};
 
-/// A reservation grows by so much at a time.
+/// Step in which the reservation grows.
 const STEP_BYTES: usize = 64 << 10;
 
 /// Number of a set of queries of one pass; equal sets have equal numbers.
@@ -29,23 +29,23 @@ const STEP_BYTES: usize = 64 << 10;
 pub struct SetNumber(u32);
 
 impl SetNumber {
-    /// No query.
+    /// The empty set.
     pub const NOBODY: Self = Self(0);
 
-    /// Every query of the pass.
+    /// All queries of the pass.
     pub const EVERYBODY: Self = Self(1);
 
-    /// The number as it stands in a column of integers.
+    /// The number as a value of a column of integers.
     pub fn value(self) -> i64 {
         i64::from(self.0)
     }
 
-    /// From a column of integers. Panics when the value is no number of a set.
+    /// The number of a value of a column of integers. Panics if the value is not a set's number.
     pub fn from_value(value: i64) -> Self {
         Self(u32::try_from(value).expect("columns of sets hold numbers of sets"))
     }
 
-    /// The number where less room than a column's is taken.
+    /// The number in 32 bits, where a column's 64 bits take too much memory.
     pub(crate) fn to_u32(self) -> u32 {
         self.0
     }
@@ -81,11 +81,11 @@ impl fmt::Debug for SetStore {
 }
 
 impl SetStore {
-    /// The sets of a pass of so many queries: nobody and everybody. Panics without queries and beyond
-    /// [`PASS_QUERIES_MAX`].
+    /// A store for a pass of `query_count` queries, with the empty set and the set of all queries. Panics without queries and
+    /// above [`PASS_QUERIES_MAX`].
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When memory is refused.
     pub fn new(query_count: usize, budget: Arc<dyn MemoryBudget>) -> Result<Arc<Self>, ExecError> {
         assert!((1..=PASS_QUERIES_MAX).contains(&query_count), "{query_count} queries in one pass");
         let reservation = Reservation::new(budget.clone(), "query sets");
@@ -102,20 +102,20 @@ impl SetStore {
         self.query_count
     }
 
-    /// Whom the pass's memory is asked of.
+    /// The pass's memory budget.
     pub(crate) fn budget(&self) -> &Arc<dyn MemoryBudget> {
         &self.budget
     }
 
-    /// Number of distinct sets so far, nobody and everybody included.
+    /// Number of distinct sets so far, including the empty set and the set of all queries.
     pub fn set_count(&self) -> usize {
         self.sets.read().by_number.len()
     }
 
-    /// The number of a set. Panics when it is one of another number of queries.
+    /// The number of a set. Panics if the set has another number of queries than the pass.
     ///
     /// # Errors
-    /// When there is not enough memory for one more.
+    /// When memory for a new set is refused.
     pub fn number_of(&self, queries: &QueryBitmap) -> Result<SetNumber, ExecError> {
         self.intern(queries.words())
     }
@@ -127,14 +127,14 @@ impl SetStore {
             return Ok(*number);
         }
         let mut sets = self.sets.write();
-        // Another worker may have been faster.
+        // Another worker may have added the set meanwhile.
         if let Some(number) = sets.numbers.get(words) {
             return Ok(*number);
         }
         sets.add(words)
     }
 
-    /// The number of what `combine` makes of two sets, 64 queries at a time; `scratch` is for the bits on the way.
+    /// The number of the set that `combine` makes of two sets, 64 queries at a time. `scratch` is a buffer for its bits.
     pub(crate) fn combined(
         &self,
         a: SetNumber,
@@ -153,12 +153,12 @@ impl SetStore {
         self.intern(scratch)
     }
 
-    /// The bits of a set, least significant first. Panics when there is no such set.
+    /// The bits of a set, least significant first. Panics when the set does not exist.
     pub(crate) fn words(&self, set: SetNumber) -> Arc<[u64]> {
         self.sets.read().by_number[set.index()].clone()
     }
 
-    /// The queries of a set, ascending. Panics when there is no such set.
+    /// The queries of a set, ascending. Panics when the set does not exist.
     pub fn queries(&self, set: SetNumber) -> Vec<QueryNumber> {
         queries_of(&self.words(set)).collect()
     }
@@ -166,7 +166,7 @@ impl SetStore {
 
 impl Sets {
     fn add(&mut self, words: &[u64]) -> Result<SetNumber, ExecError> {
-        // The words with their reference counts, twice a fat pointer, a number; tables are at most twice as large as full.
+        // The words with their reference counts, two fat pointers and a number. A hash table has at most twice the needed size.
         let bytes = size_of_val(words) + 16 + 2 * (2 * size_of::<Arc<[u64]>>() + size_of::<SetNumber>());
         let needed = (self.by_number.len() + 1) * bytes;
         if needed > self.reservation.held() {

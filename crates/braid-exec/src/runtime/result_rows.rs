@@ -1,4 +1,4 @@
-//! Rows that a pipeline has come to, as the source of the next: groups, sorted rows, the values of a list.
+//! The result of a pipeline as the source of the next one: groups, sorted rows, the values of a list.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
 use crate::values::row_numbers::RowNumbers;
 use crate::{Batch, ExecError, Origin, Vector};
 
-/// Rows of one morsel: as many as a worker gets done in some tens of microseconds.
+/// Rows of one morsel. A worker processes them in some tens of microseconds.
 const MORSEL_ROWS: usize = 16 * VECTOR_ROWS;
 
 /// Rows in memory.
 pub struct ResultRows {
     row_count: usize,
     columns: Vec<Vector>,
-    /// The memory that the columns take, where it is counted.
+    /// The reservation for the memory of the columns, if it is counted.
     _reservation: Option<Reservation>,
 }
 
 impl ResultRows {
-    /// Rows of these columns. Panics unless all have as many.
+    /// Rows of these columns. Panics unless each column has `row_count` rows.
     pub fn new(row_count: usize, columns: Vec<Vector>) -> Self {
         for column in &columns {
             assert_eq!(column.len(), row_count, "a column has as many rows as its table");
@@ -32,7 +32,7 @@ impl ResultRows {
         Self { row_count, columns, _reservation: None }
     }
 
-    /// Rows that hold a query's memory for as long as they are there. Panics as [`Self::new`].
+    /// Rows with the reservation for their memory, which is released with them. Panics as [`Self::new`].
     pub(crate) fn holding(row_count: usize, columns: Vec<Vector>, reservation: Reservation) -> Self {
         Self { _reservation: Some(reservation), ..Self::new(row_count, columns) }
     }
@@ -136,7 +136,7 @@ impl Feed for Arc<Running> {
     }
 }
 
-/// Some rows in a row.
+/// Consecutive rows of a result.
 pub(crate) struct Piece {
     rows: Arc<ResultRows>,
     next: usize,
@@ -144,7 +144,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// All of them.
+    /// All rows of a result.
     pub(crate) fn of_all(rows: Arc<ResultRows>) -> Self {
         Self { next: 0, end: rows.row_count, rows }
     }

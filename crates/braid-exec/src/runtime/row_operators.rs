@@ -1,4 +1,4 @@
-//! Operators that look at one batch at a time: filter, projection, limit.
+//! Operators that process one batch at a time: filter, projection, limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,12 +11,12 @@ use crate::{Batch, Expression};
 /// WHERE and HAVING: keeps the rows for which the condition is true.
 pub struct Filter {
     condition: Evaluator,
-    /// Columns that are read further on; the others are not carried along.
+    /// Whether a later operator reads the column; other columns are released.
     needed: Arc<[bool]>,
 }
 
 impl Filter {
-    /// A filter; `needed` says for each column of its batches whether it is read further on.
+    /// A filter. `needed` has an entry for each column of its batches: whether a later operator reads it.
     pub fn new(condition: Expression, needed: Arc<[bool]>) -> Self {
         Self { condition: Evaluator::new(condition), needed }
     }
@@ -31,7 +31,7 @@ impl Operator for Filter {
     }
 }
 
-/// SELECT: new columns in place of the old ones. Plain columns stay as late as they are.
+/// SELECT: new columns replace the old ones. Plain columns stay unread.
 pub struct Projection {
     columns: Vec<Projected>,
 }
@@ -40,12 +40,12 @@ enum Projected {
     /// A column of the input.
     Column(usize),
     Computed(Evaluator),
-    /// Nobody reads it.
+    /// No later operator reads it.
     Unused,
 }
 
 impl Projection {
-    /// A projection; of an expression that `needed` says no to, nothing is computed.
+    /// A projection, which skips the expressions whose entry in `needed` is false.
     pub fn new(expressions: &[Expression], needed: &[bool]) -> Self {
         let projected = |(expression, needed): (&Expression, &bool)| match expression {
             _ if !needed => Projected::Unused,
@@ -78,16 +78,16 @@ impl Operator for Projection {
     }
 }
 
-/// LIMIT and OFFSET over all workers together; which rows is not defined unless there is one worker.
+/// LIMIT and OFFSET over all workers together. The choice of rows is deterministic only with one worker.
 pub struct Limit {
     window: Arc<LimitWindow>,
 }
 
-/// Rows that are still to be skipped and passed on, for all workers of a limit.
+/// The remaining rows to skip and to pass on, shared by all workers of a limit.
 #[derive(Debug)]
 pub struct LimitWindow {
     skip: u64,
-    /// End of the rows passed on; the first has number `skip`.
+    /// The end of the rows that are passed on. The first one has number `skip`.
     end: u64,
     seen: AtomicU64,
     enough: StopFlag,
@@ -105,7 +105,7 @@ impl LimitWindow {
 }
 
 impl Limit {
-    /// One worker's part.
+    /// One worker's operator.
     pub fn new(window: Arc<LimitWindow>) -> Self {
         Self { window }
     }
@@ -135,13 +135,13 @@ impl Operator for Limit {
     }
 }
 
-/// Puts columns into other places, and lets go of those that have none.
+/// Moves columns to other positions, and drops the others.
 pub struct Relayout {
     columns: Arc<[Option<usize>]>,
 }
 
 impl Relayout {
-    /// The places: positions among the columns of the input, or `None` for a column that nobody reads.
+    /// For each output column, its position in the input, or `None` for a column that is never read.
     pub fn new(columns: Arc<[Option<usize>]>) -> Self {
         Self { columns }
     }

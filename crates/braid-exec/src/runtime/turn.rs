@@ -1,8 +1,8 @@
-//! A worker's turn: what it computes between two places where it gives way.
+//! A worker's turn: its computation between two yields.
 //!
-//! A batch of a scan may become millions of rows in joins, all of them in one call. Nobody can give way in there. So when
-//! a turn takes too long the rest of it is done as what blocks: the runtime hands this thread's other tasks to another
-//! thread, and timers, the network and whoever cancels the query go on.
+//! A batch of a scan may become millions of rows in joins within one synchronous call, which cannot yield. When a turn takes
+//! too long, the rest of it runs as a blocking section: the runtime moves the other tasks of this thread to another thread,
+//! so that timers, the network and cancellation continue.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,16 +13,16 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use super::stop::{Stop, StopFlag};
 use crate::ExecError;
 
-/// Longest time that a worker computes before it gives way: a tenth of what a cancelled query may take to stop.
+/// Maximum time that a worker computes before it yields: a tenth of the time that a cancelled query may take to stop.
 pub const QUANTUM: Duration = Duration::from_millis(1);
 
-/// A turn of so long will be over when its batch is done; a longer one may take any time.
+/// Time after which the rest of a turn runs as a blocking section.
 const OVERTIME: Duration = Duration::from_millis(2);
 
-/// A worker's turn, and whether anybody still wants what it does.
+/// A worker's turn, with the query's cancellation.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    /// When it began.
+    /// The start of the turn.
     since: Arc<Mutex<Instant>>,
     cancelled: StopFlag,
 }
@@ -33,7 +33,7 @@ impl Turn {
         Self { since: Arc::new(Mutex::new(Instant::now())), cancelled }
     }
 
-    /// The worker has given way.
+    /// Starts the next turn, after a yield.
     pub(crate) fn begin(&self) {
         *self.since.lock() = Instant::now();
     }
@@ -42,7 +42,7 @@ impl Turn {
         self.since.lock().elapsed()
     }
 
-    /// Whether it is time to give way.
+    /// Whether the worker must yield.
     pub(crate) fn is_over(&self) -> bool {
         self.elapsed() >= QUANTUM
     }
@@ -53,7 +53,7 @@ impl Turn {
         if self.cancelled.is_raised() { Err(ExecError::Cancelled) } else { Ok(()) }
     }
 
-    /// Does a part of a turn's work, of about a vector of rows.
+    /// Runs a part of a turn, about a vector of rows.
     ///
     /// # Errors
     /// Those of the work, and when the query was cancelled before it.

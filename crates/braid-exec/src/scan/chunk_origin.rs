@@ -1,7 +1,7 @@
-//! A pinned chunk as an origin of columns: decoded when they are first read, at the rows that are left by then.
+//! A pinned chunk as an origin of columns. A column is decoded when it is first read, for the rows that remain by then.
 //!
-//! Rows that ascend are decoded vector by vector, others through the distinct rows among them. Strings stay codes where the
-//! segment has a dictionary that is not too large; all vectors of a segment share it.
+//! Ascending rows are decoded vector by vector; for other rows, the distinct ones are decoded and then repeated. Strings stay
+//! codes if the segment has a small enough dictionary, which all vectors of the segment share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,10 +14,10 @@ use crate::values::row_numbers::{RowNumbers, VectorSelection};
 use crate::values::vector::{CodedStrings, Values};
 use crate::{ByteStrings, Origin, Vector};
 
-/// Most strings of a dictionary that is read as a whole: of a larger one, a scan may use few.
+/// Maximum number of strings of a dictionary that is read completely. A scan may use only few strings of a larger one.
 const DICTIONARY_STRINGS_MAX: usize = 4 * VECTOR_ROWS;
 
-/// A pinned chunk's columns; rows are numbered through the chunk.
+/// A pinned chunk's columns. Row numbers count from the start of the chunk.
 pub(crate) struct ChunkOrigin {
     pub(crate) columns: Vec<ChunkColumn>,
     pub(crate) _pin: Arc<PinnedChunk>,
@@ -25,7 +25,7 @@ pub(crate) struct ChunkOrigin {
 
 pub(crate) struct ChunkColumn {
     pub(crate) segment: Arc<Segment>,
-    /// The segment's distinct strings, when they are few.
+    /// The segment's dictionary, if it is small enough.
     dictionary: OnceLock<Option<Arc<ByteStrings>>>,
 }
 
@@ -53,7 +53,7 @@ impl ChunkColumn {
         }
         distinct.dedup();
         let places: Vec<u32> = if is_sorted {
-            // A join has repeated rows where they stood.
+            // A join has repeated rows in place, so that they still ascend.
             let mut at = 0;
             let place = |number: &u32| {
                 at += u32::from(distinct[at as usize] != *number);
@@ -94,7 +94,7 @@ impl ChunkColumn {
     }
 }
 
-/// Selected rows of one or more vectors of a segment on their way to a [`Vector`].
+/// Collects the selected rows of one or more vectors of a segment in a [`Vector`].
 struct ColumnReader<'a> {
     segment: &'a Segment,
     values: Reading,
@@ -105,7 +105,7 @@ struct ColumnReader<'a> {
 enum Reading {
     Integers(Vec<i64>),
     Codes(Vec<i32>, Arc<ByteStrings>),
-    /// Through Arrow arrays, one for each vector.
+    /// One Arrow array for each vector.
     Vector(Option<Vector>),
 }
 

@@ -1,11 +1,11 @@
-//! The classes of the rows of one segment, found on what is stored: once for each value of a dictionary, from integers
-//! without making them anything else, and once for the whole segment when it is constant.
+//! The classes of the rows of one segment, computed on encoded data: once for each value of a dictionary, directly on encoded
+//! integers, and once for a constant segment.
 
 use braid_storage::{PhysicalType, Scalar, Segment, Selection};
 
 use crate::{PredicateIndex, RowClass};
 
-/// How the rows of a segment are classified by a predicate index.
+/// The classification of the rows of a segment by a predicate index.
 #[derive(Debug)]
 pub struct SegmentClasses {
     stored: Stored,
@@ -13,19 +13,19 @@ pub struct SegmentClasses {
     codes: Vec<i32>,
 }
 
-/// How classes are found.
+/// The method of classification.
 #[derive(Debug)]
 enum Stored {
-    /// One for each value of the dictionary.
+    /// One class for each value of the dictionary.
     Dictionary(Vec<RowClass>),
     Integers,
     Strings,
-    /// Types without a physical form of their own here: row by row.
+    /// Row by row, for all other encodings.
     Scalars,
 }
 
 impl SegmentClasses {
-    /// Prepares to classify the rows of a segment. Panics, now or later, when the index is of another type.
+    /// Prepares the classification of a segment. Panics, here or later, if the index has another type.
     pub fn new(index: &PredicateIndex, segment: &Segment) -> Self {
         let stored = match (segment.dictionary(), segment.column_type().physical()) {
             (Some(values), _) => Stored::Dictionary(values.iter().map(|value| index.class_of(value)).collect()),
@@ -36,10 +36,10 @@ impl SegmentClasses {
         Self { stored, integers: Vec::new(), codes: Vec::new() }
     }
 
-    /// Replaces `out` by what `map` makes of the classes of the selected rows of a vector; of the index and the segment that
-    /// this was made for.
+    /// Replaces `out` by `map` of the class of each selected row of a vector. The index and the segment must be those of
+    /// [`Self::new`].
     ///
-    /// Panics when there is no such vector, or the selection has another number of rows.
+    /// Panics when the vector does not exist, or the selection has another number of rows.
     pub fn of_rows<T>(
         &mut self,
         index: &PredicateIndex,

@@ -1,9 +1,9 @@
-//! A scan's part of a pass: from the rows of a vector to those that any query wants, each with its set (the query-data join
-//! of ClockScan: SharedDB, VLDB 2012, section 4.4).
+//! A scan's part of a pass: computes the query set of each row of a vector, and drops rows with an empty set (the query-data
+//! join of ClockScan: SharedDB, VLDB 2012, section 4.4).
 //!
-//! Column after column, on encoded data: a row whose set is empty is dropped before the next column is looked at, so that
-//! a pass of one query is the ordinary late-materialised filter. The column that has dropped most rows so far goes first
-//! (the rank of Hellerstein, Predicate Migration, 1993; here all columns cost about the same).
+//! The scan processes one column after the other, on encoded data. It drops a row with an empty set before it processes the
+//! next column, so that a pass of one query is the ordinary late-materialised filter. The column that has dropped most rows
+//! so far is first (the rank of Hellerstein, Predicate Migration, 1993; here all columns cost about the same).
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::{ExecError, SetNumber};
 pub(crate) struct SetScan {
     filters: Vec<RankedFilter>,
     calculator: SetCalculator,
-    /// Sets by one column, reused from vector to vector.
+    /// The sets of one column, a buffer that is reused for each vector.
     found: Vec<SetNumber>,
 }
 
-/// A filter and what it has dropped so far.
+/// A filter and the number of rows it has dropped so far.
 struct RankedFilter {
     filter: SetFilter,
     rows_seen: usize,
     rows_dropped: usize,
 }
 
-/// The filters on the segments of one chunk, those first that drop most.
+/// The filters on the segments of one chunk. The filter that drops most rows is first.
 pub(crate) struct ChunkSets {
     columns: Vec<ColumnSets>,
 }
@@ -43,18 +43,18 @@ struct ColumnSets {
 }
 
 impl SetScan {
-    /// A worker's part. Panics without filters.
+    /// One worker's state. Panics without filters.
     pub(crate) fn new(filters: &[SetFilter]) -> Self {
         let store = filters.first().expect("sets come from filters").predicates.store().clone();
         let ranked = |filter: &SetFilter| {
-            // Taken to drop half until seen to do otherwise.
+            // The initial drop rate is one half.
             RankedFilter { filter: filter.clone(), rows_seen: VECTOR_ROWS, rows_dropped: VECTOR_ROWS / 2 }
         };
         let filters = filters.iter().map(ranked).collect();
         Self { filters, calculator: SetCalculator::new(store), found: Vec::new() }
     }
 
-    /// Prepares for a chunk; `segment` gives the segment of each of the source's columns.
+    /// Prepares a chunk. `segment` returns the segment of a column of the source.
     pub(crate) fn open(&self, segment: impl Fn(usize) -> Arc<Segment>) -> ChunkSets {
         let column = |at: usize| {
             let SetFilter { column, predicates } = &self.filters[at].filter;
@@ -66,10 +66,10 @@ impl SetScan {
         ChunkSets { columns: order.into_iter().map(column).collect() }
     }
 
-    /// Leaves those of a vector's rows in `rows` that any query wants, and gives the set of each.
+    /// Removes the rows with an empty set from `rows`, and returns the sets of the others.
     ///
     /// # Errors
-    /// When there is not enough memory for the sets.
+    /// When memory for the sets is refused.
     pub(crate) fn narrow(
         &mut self,
         chunk: &mut ChunkSets,
@@ -106,7 +106,7 @@ impl SetScan {
     }
 }
 
-/// Drops the rows that nobody wants; says how many.
+/// Drops the rows with an empty set. Returns their number.
 fn drop_unwanted(rows: &mut Selection, sets: &mut Vec<SetNumber>) -> usize {
     let before = sets.len();
     if !sets.contains(&SetNumber::NOBODY) {
@@ -114,7 +114,7 @@ fn drop_unwanted(rows: &mut Selection, sets: &mut Vec<SetNumber>) -> usize {
     }
     let keep: Vec<bool> = sets.iter().map(|set| *set != SetNumber::NOBODY).collect();
     rows.retain_where(&keep);
-    // Without a branch for each row: who is wanted and who is not come mixed.
+    // The loop has no branch per row, because empty sets occur in no pattern.
     let mut count = 0;
     for row in 0..before {
         sets[count] = sets[row];
@@ -125,7 +125,7 @@ fn drop_unwanted(rows: &mut Selection, sets: &mut Vec<SetNumber>) -> usize {
 }
 
 impl RankedFilter {
-    /// Share of the rows that it dropped so far.
+    /// The share of rows that the filter has dropped so far.
     fn drop_rate(&self) -> f64 {
         self.rows_dropped as f64 / self.rows_seen as f64
     }

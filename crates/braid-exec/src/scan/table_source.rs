@@ -1,9 +1,9 @@
 //! A table as a pipeline's source: a cooperative scan whose chunks are the morsels.
 //!
-//! Which rows of a chunk are wanted is found on encoded data, vector by vector: first the scan's predicates, then, where many
-//! queries share the scan, what these want of it, then what joins further on know about their keys, of which only the key
-//! column is decoded. A batch is filled with the rows that are left of as many vectors as it takes, so that the operators
-//! behind a selective scan still get full batches; its columns are decoded when they are first read ([`ChunkOrigin`]).
+//! The source filters the rows of a chunk vector by vector, on encoded data. It applies the scan's predicates, then the
+//! conditions of the queries that share the scan, then the key filters of later joins, which decode only the key column. A
+//! batch collects the remaining rows of several vectors, so that the operators above a selective scan still get full
+//! batches. Its columns are decoded when they are first read ([`ChunkOrigin`]).
 
 use std::fmt;
 use std::ops::Bound;
@@ -29,17 +29,17 @@ pub struct TableSource {
     buffer: Arc<BufferManager>,
     spec: ScanSpec,
     description: String,
-    /// What each worker of each run did.
+    /// The metrics of each worker of each run.
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
-    /// What many queries want, where many share the scan.
+    /// The conditions of the queries that share the scan.
     set_filters: Arc<[SetFilter]>,
-    /// Most rows, once somebody has asked: zone maps of all chunks are looked at.
+    /// The maximum number of rows, computed from all zone maps at the first use.
     row_count_max: OnceLock<u64>,
 }
 
 impl TableSource {
-    /// A source of the columns that `spec` projects, described as whoever knows their names wants. Panics when it has a
-    /// limit: operators count rows themselves.
+    /// A source of the columns that `spec` projects. `description` is for EXPLAIN. Panics when `spec` has a limit, because
+    /// operators count rows themselves.
     pub fn new(version: Arc<TableVersion>, buffer: Arc<BufferManager>, spec: ScanSpec, description: String) -> Self {
         assert!(spec.limit.is_none(), "a source of a pipeline has no limit");
         Self {
@@ -53,18 +53,18 @@ impl TableSource {
         }
     }
 
-    /// What each worker of its runs did; complete when the runs have ended.
+    /// The metrics of each worker, complete when the runs have ended.
     pub fn metrics(&self) -> Vec<ScanMetrics> {
         self.metrics.lock().clone()
     }
 
-    /// The scan without values that nobody wants: zone maps leave out whole chunks.
+    /// The scan restricted to the values that some query needs, so that zone maps prune chunks.
     fn within_hulls(&self, filters: &[SetFilter]) -> ScanSpec {
         let mut spec = self.spec.clone();
         for SetFilter { column, predicates } in filters {
             let column = spec.projection[*column];
             let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
-            // Constants are as narrow as they can be, and those of wide columns are wide.
+            // Constants have the smallest width that fits, but a wide column needs wide constants.
             if let (Some(hull), true) = (predicates.hull(), physical != PhysicalType::Int128) {
                 spec.predicates.push((column, hull));
             }
@@ -72,7 +72,7 @@ impl TableSource {
         spec
     }
 
-    /// The scan's predicates, with the bounds of what later operators can use.
+    /// The scan with the bounds of the key filters as further predicates.
     fn narrowed(&self, filters: &[RowFilter]) -> ScanSpec {
         let mut spec = self.spec.clone();
         for filter in filters {
@@ -190,7 +190,7 @@ impl Drop for ScanFeed {
     }
 }
 
-/// A filter in one worker, and what it has dropped so far.
+/// A key filter in one worker, with the number of rows that it has dropped so far.
 struct ActiveFilter {
     filter: RowFilter,
     rows_seen: usize,
@@ -198,19 +198,19 @@ struct ActiveFilter {
 }
 
 impl ActiveFilter {
-    /// Rows after which it is known what a filter is worth.
+    /// Number of rows after which the worth of a filter is known.
     const ROWS_ENOUGH: usize = 16 * VECTOR_ROWS;
 
     fn new(filter: &RowFilter) -> Self {
         Self { filter: filter.clone(), rows_seen: 0, rows_dropped: 0 }
     }
 
-    /// Whether looking at a row here costs less than carrying it on to the join that would drop it.
+    /// Whether filtering a row here costs less than passing it to the join that would drop it.
     fn is_worth_it(&self) -> bool {
         self.rows_seen < Self::ROWS_ENOUGH || self.rows_dropped * 8 >= self.rows_seen
     }
 
-    /// Leaves those of a vector's rows that may have partners, and of their sets if they have some.
+    /// Removes the rows that have no partners, and their sets.
     fn narrow(&mut self, origin: &ChunkOrigin, VectorRows { selection, sets }: &mut VectorRows) {
         let key = |column: &usize| Arc::new(origin.columns[*column].read_vectors(std::slice::from_ref(selection)));
         let keys: Vec<Arc<Vector>> = self.filter.columns.iter().map(key).collect();
@@ -260,26 +260,26 @@ impl Morsel for CountedRows {
     }
 }
 
-/// A chunk's vectors on their way to batches.
+/// A chunk whose vectors become batches.
 struct ChunkMorsel<'a> {
     consumer: &'a mut ChunkConsumer,
     chunk: FilteredChunk,
     origin: Arc<ChunkOrigin>,
     filters: &'a mut [ActiveFilter],
-    /// Where rows get sets.
+    /// Computes the sets of rows, in a pass.
     sets: Option<(ChunkSets, &'a mut SetScan)>,
-    /// Rows of the chunk that did not fit the batch before.
+    /// Rows of the chunk that did not fit into the previous batch.
     left: Option<VectorRows>,
 }
 
-/// Rows of a vector, with the set of each where they have sets.
+/// Selected rows of a vector, with their sets in a pass.
 struct VectorRows {
     selection: VectorSelection,
     sets: Option<Vec<SetNumber>>,
 }
 
 impl ChunkMorsel<'_> {
-    /// The next vector that has rows which are wanted, and these.
+    /// The selected rows of the next vector with any.
     fn next_rows(&mut self) -> Result<Option<VectorRows>, ExecError> {
         while let Some((vector, mut rows)) = self.consumer.next_vector(&mut self.chunk) {
             let sets = match &mut self.sets {
@@ -309,7 +309,7 @@ impl Morsel for ChunkMorsel<'_> {
             let Some(more) = self.next_rows()? else { break };
             row_count += more.selection.rows.count();
             if row_count > VECTOR_ROWS && !parts.is_empty() {
-                // A vector stays whole: what is decoded in one go was encoded in one go.
+                // The rows of a vector stay in one batch, because they are decoded together.
                 self.left = Some(more);
                 break;
             }

@@ -1,7 +1,7 @@
-//! Vectors as Arrow arrays and back: at the edges of a plan, and for expressions that are evaluated elsewhere.
+//! Conversion of vectors to Arrow arrays and back, at the edges of a plan and for expressions of other crates.
 //!
-//! What a number means is in Arrow's type only, so a vector needs to be told the type it has; the other way the type says
-//! what becomes a vector at all.
+//! Only Arrow's type holds the meaning of a number. The conversion to an array therefore takes the type as an argument, and
+//! the type of an array decides whether it can become a vector.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Vector {
         if let (Some(valid), Values::Int(_)) = (self.valid(), self.values())
             && valid.iter().all(|valid| !valid)
         {
-            // Nulls alone may be of any kind.
+            // A vector of nulls only converts to every type.
             return Ok(new_null_array(data_type, self.len()));
         }
         let nulls = self.valid().map(|valid| NullBuffer::new(BooleanBuffer::from_iter(valid.iter().copied())));
@@ -105,7 +105,7 @@ impl Vector {
         let out_of_range = || ArrowError::ComputeError(format!("a value does not fit {data_type}"));
         let fits = |row: usize, value: Option<T::Native>| match value {
             Some(value) => Some(value),
-            // Under a null lies anything.
+            // The value under a null is undefined.
             None => (!self.is_valid(row)).then(T::Native::default),
         };
         let values: Option<Vec<T::Native>> = match self.values() {
@@ -215,7 +215,7 @@ fn integers<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef) -> Value
     Values::Int(array.as_primitive::<T>().values().iter().map(|value| (*value).into()).collect())
 }
 
-/// 64 bits wide if all values fit.
+/// Integers of 64 bits if all values fit, otherwise of 128 bits.
 fn wide(values: impl Iterator<Item = i128> + Clone) -> Values {
     let narrow: Option<Vec<i64>> = values.clone().map(|value| i64::try_from(value).ok()).collect();
     narrow.map_or_else(|| Values::Int128(values.collect()), Values::Int)

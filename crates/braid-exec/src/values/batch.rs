@@ -1,10 +1,10 @@
-//! Rows on their way through a pipeline, with columns read as late as they can be.
+//! Rows in a pipeline, whose columns are read as late as possible.
 //!
-//! A column is a vector, or a place where it can be read: an *origin* (a chunk's segments, the build side of a join) and
-//! which of its rows these are. What drops or multiplies rows rewrites the origins' row numbers, so a column that a join
-//! makes superfluous is never decoded, and a column of the build side is gathered once, after the last join.
+//! A column is either a vector, or an *origin* (a chunk's segments, the build side of a join) with row numbers. Operators
+//! that drop or multiply rows change only the row numbers. A column that no operator reads is therefore never decoded, and
+//! a column of the build side is gathered once, after the last join.
 //!
-//! Invariant: every vector has as many rows as the batch, and so has every origin that a column is still to be read from.
+//! Invariant: every vector has as many rows as the batch, and so do the row numbers of every origin that is still used.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use std::sync::Arc;
 use crate::Vector;
 use crate::values::row_numbers::RowNumbers;
 
-/// Something that columns can be read from later.
+/// A source of columns that are read later.
 pub trait Origin: Send + Sync {
     /// The values of a column at these rows, which may repeat and come in any order;
     /// [`NO_ROW`](crate::values::vector::NO_ROW) reads as null.
     fn read(&self, column: usize, rows: &RowNumbers) -> Vector;
 }
 
-/// Some rows.
+/// Rows in a pipeline.
 #[derive(Clone, Default)]
 pub struct Batch {
     row_count: usize,
@@ -34,7 +34,7 @@ enum Column {
         origin: usize,
         column: usize,
     },
-    /// Nobody reads it any more.
+    /// No later operator reads it.
     Released,
 }
 
@@ -44,7 +44,7 @@ struct OriginRows {
     rows: Arc<RowNumbers>,
 }
 
-/// Vectors of which rows were taken.
+/// Vectors whose rows are taken by number.
 struct HeldVectors(Vec<Arc<Vector>>);
 
 impl Origin for HeldVectors {
@@ -59,7 +59,7 @@ impl Batch {
         Self { row_count, columns: Vec::new(), origins: Vec::new() }
     }
 
-    /// Rows of these columns. Panics unless all have as many rows.
+    /// Rows of these columns. Panics unless each column has `row_count` rows.
     pub fn of_vectors(row_count: usize, columns: impl IntoIterator<Item = Arc<Vector>>) -> Self {
         let mut batch = Self::new(row_count);
         columns.into_iter().for_each(|column| batch.push(column));
@@ -82,14 +82,13 @@ impl Batch {
         self.columns.push(Column::Vector(column));
     }
 
-    /// Puts another column in the place of one. Panics unless it has as many rows as the batch.
+    /// Replaces a column. Panics unless the new column has as many rows as the batch.
     pub fn replace(&mut self, at: usize, column: Arc<Vector>) {
         assert_eq!(column.len(), self.row_count, "a column has as many rows as its batch");
         self.columns[at] = Column::Vector(column);
     }
 
-    /// Appends columns that can be read from `origin` at `rows`, one for each row of the batch. Panics unless there are
-    /// so many.
+    /// Appends columns that are read later from `origin` at `rows`. Panics unless `rows` has one entry per row of the batch.
     pub fn push_deferred(
         &mut self,
         origin: Arc<dyn Origin>,
@@ -103,7 +102,7 @@ impl Batch {
         self.columns.extend(columns.into_iter().map(|column| Column::Deferred { origin: at, column }));
     }
 
-    /// A column's values; read now if they were not before. Panics when the column was released.
+    /// A column's values, read from the origin at the first call. Panics when the column was released.
     pub fn column(&mut self, at: usize) -> Arc<Vector> {
         match &self.columns[at] {
             Column::Vector(vector) => vector.clone(),
@@ -118,13 +117,13 @@ impl Batch {
         }
     }
 
-    /// All columns' values. Panics when one was released.
+    /// The values of all columns. Panics when one was released.
     pub(crate) fn all_columns(&mut self) -> Vec<Arc<Vector>> {
         (0..self.columns.len()).map(|at| self.column(at)).collect()
     }
 
-    /// Keeps the rows at these positions, in this order, repeated as they are. Nothing is copied: vectors become origins, and
-    /// are gathered when they are read, if they are.
+    /// Keeps the rows at these positions, in this order and with repetitions. Copies no values: vectors become origins, which
+    /// are gathered when they are read.
     pub fn take(&mut self, rows: &[u32]) {
         let mut held: Vec<Arc<Vector>> = Vec::new();
         let at = self.origins.len();
@@ -152,10 +151,10 @@ impl Batch {
         self.row_count = rows.len();
     }
 
-    /// Keeps the rows for which `keep` says so. Panics unless it has an entry for each.
+    /// Keeps the rows whose entry in `keep` is true. Panics unless `keep` has one entry per row.
     pub fn retain(&mut self, keep: &[bool]) {
         assert_eq!(keep.len(), self.row_count, "one decision for each row");
-        // Without a branch for each row: selectivities in the middle are the common case.
+        // The loop has no branch per row, because medium selectivities are common.
         let mut kept = vec![0; self.row_count];
         let mut count = 0;
         for (row, keep) in (0u32..).zip(keep) {
@@ -167,14 +166,14 @@ impl Batch {
         }
     }
 
-    /// Keeps the columns for which `needed` says so; the others keep their positions, and reading them panics.
+    /// Releases the columns for which `needed` is false. They keep their positions, and reading them panics.
     pub fn release(&mut self, needed: impl Fn(usize) -> bool) {
         for (at, column) in self.columns.iter_mut().enumerate() {
             if !needed(at) {
                 *column = Column::Released;
             }
         }
-        // Origins are numbered by position, so one that is not used any more stays, without its rows being followed.
+        // Origins are numbered by position. An unused origin stays in the list, without row numbers.
         let used = |origin: usize, columns: &[Column]| {
             columns.iter().any(|column| matches!(column, Column::Deferred { origin: used, .. } if *used == origin))
         };
@@ -196,7 +195,7 @@ impl Batch {
         }
     }
 
-    /// The same rows with these columns, in this order: positions among the old ones, or `None` for one that nobody reads.
+    /// Replaces the columns by these, in this order: positions of old columns, or `None` for a column that is never read.
     pub fn project(&mut self, columns: &[Option<usize>]) {
         let column = |at: &Option<usize>| at.map_or(Column::Released, |at| self.columns[at].clone());
         self.columns = columns.iter().map(column).collect();

@@ -1,16 +1,16 @@
-//! Strings of bytes as Arrow lays out views: 16 bytes each, with the string in it or a place in a shared buffer.
+//! Strings of bytes in Arrow's view layout: 16 bytes per string, which contain the string or a position in a shared buffer.
 //!
-//! Taking rows copies views and shares buffers. A string of at most 12 bytes lies in its view: two of them are equal
-//! exactly when their views are, and most comparisons of longer ones end at the length and the first four bytes.
+//! Taking rows copies views and shares buffers. A view contains a string of at most 12 bytes; two such strings are equal
+//! exactly when their views are. Most comparisons of longer strings end at the length and the first four bytes.
 
 use std::sync::Arc;
 
 use arrow::buffer::Buffer;
 
-/// Longest string that lies in its view.
+/// Maximum length of a string that its view contains.
 pub const INLINE_BYTES_MAX: usize = 12;
 
-/// A buffer that [`ByteStrings::append`] fills is closed when it has so many bytes.
+/// Size in bytes at which [`ByteStrings::append`] closes the current buffer.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A view: the length in 32 bits; then the string and zeros, or its first four bytes, the number of its buffer and its
@@ -25,12 +25,12 @@ pub(crate) const EMPTY: View = [0; 16];
 pub struct ByteStrings {
     views: Vec<View>,
     buffers: Arc<Vec<Buffer>>,
-    /// What was appended after the last of `buffers`; strings in it have the next number.
+    /// The open buffer that strings are appended to. Its number follows those of `buffers`.
     open: Vec<u8>,
 }
 
 impl ByteStrings {
-    /// Views into buffers, as Arrow's arrays have them; the caller knows that each lies in its buffer.
+    /// Strings of Arrow's views and buffers. The caller guarantees that each view lies within its buffer.
     pub fn from_views(views: &[u128], buffers: Vec<Buffer>) -> Self {
         Self {
             views: views.iter().map(|view| view.to_le_bytes()).collect(),
@@ -51,7 +51,7 @@ impl ByteStrings {
         copied
     }
 
-    /// Copies of strings that follow each other. Panics unless the bytes are those of all lengths.
+    /// Copies of concatenated strings. Panics unless `bytes` has the sum of all lengths.
     pub(crate) fn of_lengths(lengths: &[i64], bytes: &[u8]) -> Self {
         let mut copied = Self { views: Vec::with_capacity(lengths.len()), ..Self::default() };
         let mut rest = bytes;
@@ -64,7 +64,7 @@ impl ByteStrings {
         copied
     }
 
-    /// So many empty strings.
+    /// `count` empty strings.
     pub fn empty_strings(count: usize) -> Self {
         Self { views: vec![EMPTY; count], ..Self::default() }
     }
@@ -74,12 +74,12 @@ impl ByteStrings {
         self.views.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }
 
-    /// One string. Panics when there is no such row.
+    /// The string of a row. Panics when the row does not exist.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         let view = &self.views[row];
@@ -147,7 +147,7 @@ impl ByteStrings {
         }
     }
 
-    /// The strings at these rows; shares the buffers, except one that is still being appended to.
+    /// The strings at these rows. Shares the closed buffers, and copies from the open one.
     pub fn take(&self, rows: &[u32]) -> Self {
         if !self.open.is_empty() {
             let mut taken = Self::default();
@@ -161,7 +161,7 @@ impl ByteStrings {
         }
     }
 
-    /// Closes the buffer that is being appended to, so that [`Self::take`] shares it.
+    /// Closes the open buffer, so that [`Self::take`] shares it.
     pub fn shrink(&mut self) {
         if !self.open.is_empty() {
             self.open.shrink_to_fit();
@@ -169,17 +169,18 @@ impl ByteStrings {
         }
     }
 
-    /// Whether no buffer is being appended to.
+    /// Whether no buffer is open.
     pub(crate) fn is_closed(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// The buffers that are closed.
+    /// The closed buffers.
     pub(crate) fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
 
-    /// The view of a row where so many buffers stand before these; of the empty string when there is no such row.
+    /// The view of a row, with `buffer_count` added to the number of its buffer. The view of the empty string if the row does
+    /// not exist.
     #[inline]
     pub(crate) fn view_behind(&self, row: usize, buffer_count: usize) -> View {
         let mut view = self.views.get(row).copied().unwrap_or(EMPTY);
@@ -199,7 +200,7 @@ impl ByteStrings {
         (self.views.iter().map(|view| u128::from_le_bytes(*view)).collect(), buffers)
     }
 
-    /// Bytes held, with buffers that others may share.
+    /// Bytes held, including shared buffers.
     pub fn bytes(&self) -> usize {
         self.views.len() * 16 + self.open.len() + self.buffers.iter().map(Buffer::len).sum::<usize>()
     }
@@ -216,7 +217,7 @@ impl ByteStrings {
     }
 }
 
-/// The first bytes of a string, and zeros, as a number: of two strings the one with the smaller number is the smaller one.
+/// The first bytes of a string, padded with zeros, as a number. A string with a smaller number is smaller.
 #[inline]
 pub(crate) fn order_prefix(string: &[u8]) -> u64 {
     let mut prefix = [0; 8];

@@ -1,7 +1,7 @@
-//! Which rows of an origin a batch has: as a list of numbers, or as a selection of each vector they lie in.
+//! The rows of an origin that a batch has, as a list of numbers or as selections within vectors.
 //!
-//! A scan knows selections, joins know numbers, and both are wanted: decoding goes vector by vector, gathering row by row.
-//! Each form is made of the other when it is first asked for, once for all columns.
+//! Scans produce selections and joins produce numbers. Decoding needs selections and gathering needs numbers. Each form is
+//! computed from the other at its first use, once for all columns.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ pub struct RowNumbers {
 pub struct VectorSelection {
     /// The vector: row `r` of the origin lies in vector `r / VECTOR_ROWS`.
     pub vector: usize,
-    /// The rows of it; at least one.
+    /// Its selected rows; at least one.
     pub rows: Selection,
 }
 
@@ -39,7 +39,7 @@ impl RowNumbers {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -61,7 +61,8 @@ impl RowNumbers {
         })
     }
 
-    /// The rows vector by vector, given how many rows each vector has; `None` unless they ascend without repeating.
+    /// The rows as selections within vectors; `None` unless the rows ascend without repetition. `vector_rows` gives the number
+    /// of rows of a vector.
     pub fn selections(&self, vector_rows: impl Fn(usize) -> usize) -> Option<&[VectorSelection]> {
         let select = || {
             let numbers = self.as_slice();

@@ -1,10 +1,10 @@
-//! The values of a column for some rows: what operators hand to each other.
+//! The values of a column for a number of rows. Operators pass columns to each other as vectors.
 //!
-//! Values lie as they are computed with, not as SQL types them: integers, dates, timestamps and numerics are 64-bit integers, and
-//! become 128 bits wide only where a value needs it, so a numeric's vectors may be of either width. Strings are Arrow's
-//! views, or codes of a dictionary that many vectors share. What the numbers mean is the plan's business.
+//! Vectors have the representation that operators compute with. Integers, dates, timestamps and numerics are 64-bit integers;
+//! they are 128 bits wide only where a value needs it, so that the vectors of a numeric may have either width. Strings are
+//! Arrow's views, or codes of a dictionary that many vectors share. Only the plan knows the SQL type of the numbers.
 //!
-//! Under a null lies some value; nothing may depend on which.
+//! The value under a null is arbitrary, and no result may depend on it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use braid_storage::Scalar;
 
 use crate::values::byte_strings::ByteStrings;
 
-/// A row that does not exist: where an outer join has no partner. Reading it gives null.
+/// The number of a row that does not exist, for a row of an outer join without a partner. Reading it gives null.
 pub const NO_ROW: u32 = u32::MAX;
 
 /// Values of one kind.
@@ -22,7 +22,7 @@ pub enum Values {
     Bool(Vec<bool>),
     /// integers, dates, timestamps, numerics that fit
     Int(Vec<i64>),
-    /// numerics of which some do not fit 64 bits
+    /// numerics, some of them beyond 64 bits
     Int128(Vec<i128>),
     /// real and double precision
     Float(Vec<f64>),
@@ -41,11 +41,11 @@ pub struct CodedStrings {
     pub dictionary: Arc<ByteStrings>,
 }
 
-/// Values and which of them are null.
+/// Values and their validity.
 #[derive(Clone, Debug)]
 pub struct Vector {
     values: Values,
-    /// False for a null; `None` when there is none.
+    /// False for a null; `None` without nulls.
     valid: Option<Vec<bool>>,
 }
 
@@ -63,7 +63,7 @@ impl Vector {
         Self { values: Values::Int(values), valid: None }
     }
 
-    /// One value, so many times.
+    /// One value, repeated `row_count` times.
     pub fn repeat(value: Option<&Scalar>, row_count: usize) -> Self {
         let values = match value {
             Some(Scalar::Bool(value)) => Values::Bool(vec![*value; row_count]),
@@ -93,12 +93,12 @@ impl Vector {
         self.len() == 0
     }
 
-    /// The values; some value under a null.
+    /// The values; arbitrary under a null.
     pub fn values(&self) -> &Values {
         &self.values
     }
 
-    /// False for each null; `None` when there is none.
+    /// False for each null; `None` without nulls.
     pub fn valid(&self) -> Option<&[bool]> {
         self.valid.as_deref()
     }
@@ -125,7 +125,7 @@ impl Vector {
         })
     }
 
-    /// The rows at these positions, in this order, repeated as they are; [`NO_ROW`] gives null.
+    /// The rows at these positions, in this order and with repetitions; [`NO_ROW`] gives null.
     pub fn take(&self, rows: &[u32]) -> Self {
         if rows.contains(&NO_ROW) {
             return self.take_or_null(rows);
@@ -143,9 +143,10 @@ impl Vector {
         Self { values: self.values.take(&existing), valid: Some(valid) }
     }
 
-    /// Appends the rows of another vector of the same kind: widths of integers and forms of strings may differ.
+    /// Appends the rows of another vector of the same kind. The widths of integers and the representations of strings may
+    /// differ.
     ///
-    /// Panics when the kinds differ, unless the one or the other has nothing but nulls.
+    /// Panics when the kinds differ, unless one of the vectors has only nulls.
     pub fn append(&mut self, other: &Self) {
         let (before, added) = (self.len(), other.len());
         match (&mut self.valid, &other.valid) {
@@ -168,7 +169,7 @@ impl Vector {
         self.values.append(&other.values);
     }
 
-    /// Appends some rows of another vector of the same kind, as [`Self::append`] does. Panics also when there is no such row.
+    /// Appends these rows of another vector, as [`Self::append`] does. Panics also when a row does not exist.
     pub(crate) fn append_rows(&mut self, other: &Self, rows: &[u32]) {
         let is_alike = self.values.append_rows(&other.values, rows);
         if !is_alike {
@@ -193,18 +194,18 @@ impl Vector {
         self
     }
 
-    /// Whether nothing is known; then not even the kind means anything.
+    /// Whether all rows are null. The kind has no meaning then.
     pub(crate) fn is_all_null(&self) -> bool {
         self.valid.as_ref().is_some_and(|valid| valid.iter().all(|valid| !valid))
     }
 
-    /// Bytes held, with those that other vectors may share.
+    /// Bytes held, including those shared with other vectors.
     pub fn bytes(&self) -> usize {
         self.valid.as_ref().map_or(0, Vec::len) + self.values.bytes()
     }
 }
 
-/// Kinds of values; the widths of integers are one kind, and so are the forms of strings.
+/// Kinds of values. Integers of both widths are one kind, and so are both representations of strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
@@ -231,7 +232,7 @@ impl Values {
         self.len() == 0
     }
 
-    /// One string. Panics when these are none.
+    /// The string of a row. Panics when the values are not strings.
     pub(crate) fn string(&self, row: usize) -> &[u8] {
         match self {
             Self::Bytes(strings) => strings.get(row),
@@ -249,7 +250,7 @@ impl Values {
         }
     }
 
-    /// So many values of this kind that mean nothing.
+    /// `row_count` arbitrary values of this kind, to stand under nulls.
     fn nothing(&self, row_count: usize) -> Self {
         match self.kind() {
             Kind::Bool => Self::Bool(vec![false; row_count]),
@@ -307,7 +308,7 @@ impl Values {
         }
     }
 
-    /// Appends some rows of values that lie in memory as these do. False when they do not.
+    /// Appends these rows of values of the same representation. False if the representations differ.
     fn append_rows(&mut self, other: &Self, rows: &[u32]) -> bool {
         match (self, other) {
             (Self::Bool(to), Self::Bool(from)) => extend(to, from, rows),
@@ -335,13 +336,14 @@ impl Values {
     }
 }
 
-/// Most strings of a dictionary that others are brought into: they are compared one by one.
+/// Maximum number of strings of a dictionary that takes in the strings of others, because they are compared one by one.
 const UNITED_STRINGS_MAX: usize = 64;
 
-/// Most bytes of such a dictionary: vectors do not count those of dictionaries, which many share.
+/// Maximum bytes of such a dictionary. Vectors do not count the bytes of their dictionaries, which many vectors share.
 const UNITED_BYTES_MAX: usize = 16 << 10;
 
-/// The codes of one dictionary's strings in another, which gets what it lacks; `None` when the strings are too many.
+/// The codes of one dictionary's strings in another dictionary, which takes in missing strings. `None` if the strings exceed
+/// the limits.
 pub(crate) fn recode(known: &mut Arc<ByteStrings>, added: &Arc<ByteStrings>) -> Option<Vec<u32>> {
     if [&*known, added].iter().any(|d| d.len() > UNITED_STRINGS_MAX || d.bytes() > UNITED_BYTES_MAX) {
         return None;
@@ -365,8 +367,8 @@ pub(crate) fn recode(known: &mut Arc<ByteStrings>, added: &Arc<ByteStrings>) -> 
 }
 
 impl CodedStrings {
-    /// Appends the codes of another dictionary's strings in terms of this one, which gets what it lacks: chunks of a table
-    /// have dictionaries of their own, mostly of the same few strings. False when the strings are too many.
+    /// Appends strings with another dictionary as codes of this dictionary, which takes in missing strings. The chunks of a
+    /// table have different dictionaries, mostly of the same few strings. False if the strings exceed the limits.
     fn append_recoded(&mut self, from: &Self) -> bool {
         let Some(codes) = recode(&mut self.dictionary, &from.dictionary) else { return false };
         self.codes.extend(from.codes.iter().map(|code| codes[*code as usize]));

@@ -1,9 +1,9 @@
 //! Groups of keys with few values, found without hashing: flags, countries, years.
 //!
-//! Each distinct value of a key column has an id in that column: by the code of a string (a table for each dictionary, of
-//! the last one met), by the value of a small integer or a boolean. The ids of a row's columns, side by side in the bits
-//! of one number, are the index of its group in a table. A column's share of the bits grows with its ids; when the bits
-//! or the values become too many, the caller goes over to hashing.
+//! Each distinct value of a key column has an id in that column. The id is found by the code of a string (in a table for the
+//! latest dictionary), or by the value of a small integer or a boolean. The ids of a row's columns, concatenated in the bits
+//! of one number, are the index of its group in a table. A column gets more bits as its ids grow. When there are too many
+//! bits or values, the caller switches to hashing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use super::group_table::narrow;
 use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::{CodedStrings, Values, Vector};
 
-/// No id, no group.
+/// The entry for a missing id or group.
 const NONE: u32 = u32::MAX;
 
-/// Strings of a dictionary whose codes are mapped.
+/// Maximum number of strings of a dictionary whose codes are mapped.
 const DICTIONARY_STRINGS_MAX: usize = 1 << 12;
 
-/// Between the least and the greatest integer of a column.
+/// Maximum difference between the least and the greatest integer of a column.
 const INTEGER_RANGE_MAX: i64 = 1 << 12;
 
 /// Groups by ids of key values.
 #[derive(Debug)]
 pub(crate) struct DenseGroups {
     columns: Vec<KeyIds>,
-    /// Bits that an index may have.
+    /// Maximum number of bits of an index.
     index_bits_max: u32,
     /// By index.
     table: Vec<u32>,
@@ -37,7 +37,7 @@ pub(crate) struct DenseGroups {
 #[derive(Debug, Default)]
 struct KeyIds {
     id_count: u32,
-    /// Bits of the index, and where they begin.
+    /// The column's bits in the index, and their position.
     bits: u32,
     shift: u32,
     null: Option<u32>,
@@ -60,8 +60,8 @@ impl DenseGroups {
         Self { columns, index_bits_max, table: vec![NONE], indexes: Vec::new() }
     }
 
-    /// Replaces `groups` by the groups of the rows; the rows of the first of each new group are appended to `new`. False,
-    /// without a new group, when the keys have too many values.
+    /// Replaces `groups` by the groups of the rows, and appends the first row of each new group to `new`. False, without a new
+    /// group, if the keys have too many values.
     pub(crate) fn find(
         &mut self,
         keys: &[Arc<Vector>],
@@ -97,7 +97,7 @@ impl DenseGroups {
         true
     }
 
-    /// Gives each column the bits that its ids need; false when they are too many.
+    /// Gives each column the bits that its ids need. False if there are too many.
     fn grow(&mut self) -> bool {
         let needed = |column: &KeyIds| u32::BITS - column.id_count.saturating_sub(1).leading_zeros();
         if self.columns.iter().all(|column| needed(column) <= column.bits) {
@@ -135,7 +135,7 @@ impl DenseGroups {
 }
 
 impl KeyIds {
-    /// Finds the ids of the rows; false when the values are too many or of a kind that takes hashing.
+    /// Finds the ids of the rows. False if there are too many values, or if their kind requires hashing.
     fn find(&mut self, key: &Vector) -> bool {
         let valid = key.valid();
         let found = match key.values() {
@@ -233,7 +233,7 @@ impl KeyIds {
     }
 }
 
-/// Gives ids to the rows that have none and are not null.
+/// Assigns ids to the rows without an id that are not null.
 fn assign(ids: &mut [u32], valid: Option<&[bool]>, mut id: impl FnMut(usize) -> u32) {
     if !ids.contains(&NONE) {
         return;

@@ -1,30 +1,30 @@
-//! Groups of one integer key, found by address: customers, parts and orders are numbered densely.
+//! Groups of one integer key, found by address, because customers, parts and orders have dense numbers.
 //!
-//! The range of the values is cut into pages of 1024, and a page is there once a value of it was met. So keys that come
-//! in clusters, as workers meet them, cost what their clusters do, however far these lie apart. When the pages become
-//! many against the groups in them, the caller goes over to hashing.
+//! The range of the values is divided into pages of 1024. A page is allocated when a value of it first occurs. Clustered keys
+//! therefore take memory in proportion to their clusters, for any distance between clusters. When there are too many pages
+//! relative to the groups in them, the caller switches to hashing.
 
 /// Values of a page, as a power of two: 4 KiB of group numbers.
 const PAGE_BITS: u32 = 10;
 const PAGE_VALUES: usize = 1 << PAGE_BITS;
 
-/// No page, no group.
+/// The entry for a missing page or group.
 const NONE: u32 = u32::MAX;
 
 /// Pages in the range of the values, with and without groups: 16 MiB of directory for a range of 2^32 values.
 const DIRECTORY_PAGES_MAX: i64 = 1 << 22;
 
-/// A directory may have so many pages for each page in use, beyond a first few thousand.
+/// Maximum number of directory entries per page in use, beyond the first few thousand.
 const DIRECTORY_PAGES_PER_PAGE: i64 = 64;
 const DIRECTORY_PAGES_MIN: i64 = 1 << 12;
 
-/// Slots for each group, beyond the allowance; a key in four as in TPC-H's orders leaves room for gaps.
+/// Maximum number of slots per group, beyond the allowance. TPC-H's orders use one key in four, so that gaps must be allowed.
 const SLOTS_PER_GROUP: usize = 16;
 
 /// Groups by value.
 #[derive(Debug)]
 pub(crate) struct DirectGroups {
-    /// Slots that may be there without groups to show for them.
+    /// Number of slots that are allowed for any number of groups.
     slot_allowance: usize,
     /// Number of the directory's first page: its values shifted by `PAGE_BITS`.
     first_page: i64,
@@ -40,8 +40,8 @@ impl DirectGroups {
         Self { slot_allowance, first_page: 0, directory: Vec::new(), slots: Vec::new(), null_group: NONE }
     }
 
-    /// Replaces `groups` by the groups of the rows; the rows of the first of each new group are appended to `new`. False,
-    /// with nothing done, when the values lie too far apart or the groups too thin.
+    /// Replaces `groups` by the groups of the rows, and appends the first row of each new group to `new`. False, without a
+    /// change, if the range of the values is too large or the groups are too sparse.
     pub(crate) fn find(
         &mut self,
         values: &[i64],
@@ -60,7 +60,7 @@ impl DirectGroups {
             return true;
         };
         let (least, greatest) = (least >> PAGE_BITS, greatest >> PAGE_BITS);
-        // Where little memory is there to be had, the pages of one vector are much.
+        // With a small budget, the pages of one vector are a large part of it.
         let pages_added = values.len().min((greatest - least) as usize + 1);
         if self.slots.len() + pages_added * PAGE_VALUES > 2 * slots_max || !self.cover(least, greatest) {
             return false;
@@ -109,7 +109,7 @@ impl DirectGroups {
         page
     }
 
-    /// Extends the directory to these pages, or says that it would become too large.
+    /// Extends the directory to these pages. False if it would become too large.
     fn cover(&mut self, least: i64, greatest: i64) -> bool {
         let length = self.directory.len() as i64;
         let (first, last) = if length == 0 {
@@ -125,7 +125,7 @@ impl DirectGroups {
         }
         let mut first = first;
         if length > 0 && first < self.first_page {
-            // Room for as much again, so that keys in descending order do not move the directory page by page.
+            // The directory doubles, so that keys in descending order do not move it for every page.
             first -= length.min(most - needed);
             self.directory.splice(0..0, std::iter::repeat_n(NONE, (self.first_page - first) as usize));
         }

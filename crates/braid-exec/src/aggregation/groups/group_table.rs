@@ -1,7 +1,8 @@
-//! From the key columns of rows to group numbers, dense from 0 in order of appearance.
+//! The mapping of key columns to group numbers, which are dense from 0 in order of appearance.
 //!
-//! Ways of finding a group, from the cheapest: there is only one; by ids of few values; by address, for one integer;
-//! by hash. The first vector says where to begin, and what does not suffice any more is replaced by hashing, for good.
+//! There are four methods of finding a group, from the cheapest to the most general: the only group, by ids of few values, by
+//! address for one integer key, and by hash. The first vector determines the initial method. A method that no longer
+//! suffices is replaced by hashing permanently.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 
-/// Group numbers below this; the last ones mean something else in tables.
+/// Limit of group numbers. Higher numbers have special meanings in tables.
 pub(crate) const GROUPS_MAX: usize = u32::MAX as usize - 1;
 
 /// Groups and how they are found.
@@ -33,9 +34,9 @@ pub(crate) struct GroupTable {
 
 #[derive(Debug)]
 enum Finder {
-    /// Nothing was looked up yet.
+    /// The method is undecided before the first lookup.
     Undecided,
-    /// No keys: one group, which is always there.
+    /// Without keys there is exactly one group.
     Single,
     Dense(DenseGroups),
     Direct(DirectGroups),
@@ -79,7 +80,7 @@ impl GroupTable {
     /// Replaces `groups` by the groups of the rows.
     ///
     /// # Errors
-    /// When there are more groups than numbers.
+    /// When the group numbers are used up.
     pub(crate) fn find(
         &mut self,
         keys: &[Arc<Vector>],
@@ -103,7 +104,7 @@ impl GroupTable {
         Ok(())
     }
 
-    /// False when the way taken so far does not suffice.
+    /// False if the current method does not suffice.
     fn find_without_hashing(&mut self, keys: &[Arc<Vector>], row_count: usize, groups: &mut Vec<u32>) -> bool {
         let (group_count, new) = (self.keys.count(), &mut self.new);
         new.clear();
@@ -126,14 +127,14 @@ impl GroupTable {
         found
     }
 
-    /// Goes from few values to any, of one integer and a set; false where this is no way.
+    /// Switches from ids of few values to pairs of one integer and a set. False if the keys are not such pairs.
     fn pair_up(&mut self) -> bool {
         if !self.has_sets || self.keys.columns().len() != 2 || !matches!(self.finder, Finder::Dense(_)) {
             return false;
         }
         let mut paired = PairedGroups::new(self.tuning.direct_slots);
         let keys: Vec<Arc<Vector>> = self.keys.columns().iter().cloned().map(Arc::new).collect();
-        // Each is there once, so the groups keep their numbers.
+        // The keys are distinct, so that the groups keep their numbers.
         let is_found = find_paired(&mut paired, &keys, 0, &mut Vec::new(), &mut Vec::new());
         if is_found {
             self.finder = Finder::Paired(paired);
@@ -165,7 +166,7 @@ impl GroupTable {
         self.keys.columns()
     }
 
-    /// Nothing is looked up any more; only the keys stay.
+    /// Ends the lookups, and keeps only the keys.
     pub(crate) fn finish(&mut self) {
         self.keys.shrink();
         if !matches!(self.finder, Finder::Single) {

@@ -1,7 +1,7 @@
 //! The keys of groups, column by column: row g of each column is the key of group g.
 //!
-//! Whatever finds groups (a table of codes, of integers, of hashes) only maps to these rows, so one way of finding can be
-//! replaced by another without touching the groups.
+//! Every method of finding groups (by codes, integers or hashes) maps to these rows. One method can therefore replace
+//! another without changing the groups.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct StoredKeys {
 }
 
 impl StoredKeys {
-    /// No groups yet.
+    /// Keys of no groups.
     pub(crate) fn new(column_count: usize) -> Self {
         Self { columns: (0..column_count).map(|_| Vector::integers(Vec::new())).collect(), count: 0 }
     }
@@ -45,7 +45,7 @@ impl StoredKeys {
         self.count += rows.len();
         for (column, key) in self.columns.iter_mut().zip(keys) {
             let (values, valid) = key.take(rows).into_parts();
-            // Without nulls, columns are compared faster.
+            // Columns without a validity are compared faster.
             let added = Vector::new(values, valid.filter(|valid| valid.contains(&false)));
             if column.is_empty() {
                 *column = without_rows(&added);
@@ -54,7 +54,7 @@ impl StoredKeys {
         }
     }
 
-    /// Keeps the rows of `candidates` whose key is that of the group in `groups`, moves the others to `different`.
+    /// Keeps the rows of `candidates` whose key equals that of the row's group, and moves the others to `different`.
     pub(crate) fn retain_equal(
         &self,
         keys: &[Arc<Vector>],
@@ -67,7 +67,7 @@ impl StoredKeys {
         }
     }
 
-    /// The columns, to be taken from by several threads: strings lie in shared buffers.
+    /// Moves strings to shared buffers, so that several threads can take rows of the columns.
     pub(crate) fn shrink(&mut self) {
         for column in &mut self.columns {
             let (mut values, valid) = std::mem::replace(column, Vector::integers(Vec::new())).into_parts();
@@ -84,7 +84,7 @@ impl StoredKeys {
     }
 }
 
-/// A vector like this one to append to; shares a dictionary but no buffers of strings.
+/// An empty vector of the same kind. It shares the dictionary, but no buffers of strings.
 fn without_rows(vector: &Vector) -> Vector {
     let values = match vector.values() {
         Values::Bool(_) => Values::Bool(Vec::new()),
@@ -130,7 +130,7 @@ impl Comparison<'_> {
             }
             (Values::Coded(a), Values::Coded(b)) => self
                 .retain(|group, row| a.dictionary.equal(a.codes[group] as usize, &b.dictionary, b.codes[row] as usize)),
-            // Of different kinds only where the one or the other is nothing but nulls.
+            // Kinds differ only if one side has only nulls.
             _ => self.retain(|_, _| false),
         }
     }

@@ -6,7 +6,7 @@ use crate::values::vector::{Values, Vector};
 
 const NUMERIC_OUT_OF_RANGE: ExecError = ExecError::OutOfRange { type_name: "numeric" };
 
-/// `sum * 10^digits / count`, truncated towards zero; null where the sum is.
+/// `sum * 10^digits / count`, truncated towards zero; null if the sum is null.
 ///
 /// # Errors
 /// When an average does not fit 128 bits.
@@ -26,7 +26,7 @@ pub(crate) fn numeric_averages(sums: &Vector, counts: &[i64], digits: u8) -> Res
 fn numeric_average(sum: i128, count: i64, digits: u8) -> Result<i128, ExecError> {
     let scaled = 10_i128.checked_pow(digits.into()).and_then(|power| sum.checked_mul(power));
     if let Some(scaled) = scaled {
-        // A division of 128 bits takes several times as long as one of 64.
+        // A division of 128 bits takes several times as long as one of 64 bits.
         return Ok(match i64::try_from(scaled) {
             Ok(scaled) => i128::from(scaled) / i128::from(count),
             Err(_) => scaled / i128::from(count),
@@ -44,7 +44,7 @@ fn numeric_average(sum: i128, count: i64, digits: u8) -> Result<i128, ExecError>
     Ok(average)
 }
 
-/// `sum / count` in double precision; null where the sum is.
+/// `sum / count` in double precision; null if the sum is null.
 pub(crate) fn float_averages(sums: &Vector, counts: &[i64]) -> Vector {
     let averages = match sums.values() {
         Values::Int(sums) => sums.iter().zip(counts).map(|(sum, count)| *sum as f64 / *count as f64).collect(),

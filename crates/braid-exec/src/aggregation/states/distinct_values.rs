@@ -1,7 +1,7 @@
-//! The distinct values of an argument in each group: what `count(DISTINCT x)` and its like are computed from.
+//! The distinct values of an argument in each group, for `count(DISTINCT x)` and similar aggregates.
 //!
-//! They are groups themselves, of the pairs of outer group and value. Nothing is accumulated before all pairs are known,
-//! so a pair that several workers met is merged away like any other group.
+//! The pairs of outer group and value are groups themselves. Aggregation starts after all pairs are known, so that pairs of
+//! several workers are merged like other groups.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::aggregation::groups::group_table::GroupTable;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 
-/// Pairs of another worker that are looked up at once.
+/// Number of another worker's pairs that are looked up at a time.
 const MERGED_ROWS: usize = 1024;
 
 /// Pairs of group and value, each once.
@@ -30,7 +30,7 @@ impl DistinctValues {
         Self { pairs: new(1 + usize::from(has_groups), tuning), has_groups, scratch: Vec::new() }
     }
 
-    /// Whether there can be another group than 0.
+    /// Whether groups other than 0 are possible.
     pub(crate) fn has_groups(&self) -> bool {
         self.has_groups
     }
@@ -38,7 +38,7 @@ impl DistinctValues {
     /// Adds the values that are not null to the groups of their rows.
     ///
     /// # Errors
-    /// When there are more pairs than numbers.
+    /// When the numbers of pairs are used up.
     pub(crate) fn add(&mut self, groups: &[u32], values: &Arc<Vector>) -> Result<(), ExecError> {
         match values.valid().filter(|valid| valid.contains(&false)) {
             None => self.add_valid(groups, values.clone()),
@@ -85,10 +85,10 @@ impl DistinctValues {
         }
     }
 
-    /// Adds pairs of another worker: these rows of its values, and the group that each now belongs to.
+    /// Adds pairs of another worker: the values at these rows, and the group of each.
     ///
     /// # Errors
-    /// When there are more pairs than numbers.
+    /// When the numbers of pairs are used up.
     pub(crate) fn merge(&mut self, groups: &[u32], values: &Vector, rows: &[u32]) -> Result<(), ExecError> {
         for (groups, rows) in groups.chunks(MERGED_ROWS).zip(rows.chunks(MERGED_ROWS)) {
             self.add_valid(groups, Arc::new(values.take(rows)))?;
@@ -101,7 +101,7 @@ impl DistinctValues {
         &self.pairs.keys()[usize::from(self.has_groups)]
     }
 
-    /// Nothing is added any more.
+    /// Ends the collection of values.
     pub(crate) fn finish(&mut self) {
         self.pairs.finish();
     }

@@ -1,7 +1,7 @@
 //! The least or the greatest value of each group.
 //!
-//! A group starts with a neutral value where the kind has one: the other end of the range, so that most loops are a
-//! comparison and a store. Of which groups nothing was met, others know.
+//! If the kind has a neutral value, a group starts with it: the other end of the range. Most loops are then a comparison and
+//! a store. The caller tracks which groups have a value.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::aggregation::groups::group_table::narrow;
 use crate::values::byte_strings::{ByteStrings, order_prefix};
 use crate::values::vector::{Values, Vector};
 
-/// Which end.
+/// The end of the range: minimum or maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Least,
@@ -31,7 +31,7 @@ pub(crate) struct Extremes {
 
 #[derive(Clone, Debug)]
 enum ExtremeValues {
-    /// No value was met.
+    /// No values so far.
     Nothing,
     Bool(Vec<bool>),
     Int(Vec<i64>),
@@ -40,23 +40,23 @@ enum ExtremeValues {
     Strings(ExtremeStrings),
 }
 
-/// Strings that are replaced, one after the other in one piece of memory.
+/// Replaceable strings in one buffer.
 #[derive(Clone, Debug, Default)]
 struct ExtremeStrings {
     places: Vec<Place>,
     bytes: Vec<u8>,
-    /// Bytes that no string has any more.
+    /// Unused bytes of replaced strings.
     unused: usize,
 }
 
-/// Where a group's string lies.
+/// The position of a group's string.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Its first bytes, and zeros: most comparisons end here.
+    /// Its first bytes, padded with zeros, which decide most comparisons.
     prefix: u64,
     offset: usize,
     len: u32,
-    /// Bytes that it may have without moving.
+    /// Bytes that a new string can have in place.
     room: u32,
 }
 
@@ -81,7 +81,7 @@ impl Extremes {
         Self { end, unused_bytes_min, values: ExtremeValues::Nothing }
     }
 
-    /// Takes the rows' values into account, except nulls, of which not all are.
+    /// Processes the rows' values. Not all values are null; nulls are skipped.
     pub(crate) fn update<Known: Fn(usize) -> bool>(&mut self, rows: &ExtremeRows<'_, Known>, vector: &Vector) {
         let valid = vector.valid();
         match vector.values() {
@@ -213,7 +213,7 @@ impl Extremes {
         }
     }
 
-    /// Takes the extremes of `other_rows`, groups of `other`, into account.
+    /// Merges the extremes of `other_rows`, which are groups of `other`.
     pub(crate) fn merge<Known: Fn(usize) -> bool>(
         &mut self,
         other: &Self,
@@ -226,7 +226,7 @@ impl Extremes {
             ExtremeValues::Bool(values) => {
                 self.update_bools(rows, &of_rows(values, other_rows, self.neutral_bool()));
             }
-            // Through a vector, with nulls where nothing is known: wide extremes have other stand-ins.
+            // Wide extremes have other neutral values, so that the merge uses a vector with nulls for missing values.
             ExtremeValues::Int(_) | ExtremeValues::Int128(_) => {
                 self.update(rows, &other.of_groups(other_rows.iter().map(|row| *row as usize), other_known));
             }
@@ -237,7 +237,7 @@ impl Extremes {
         }
     }
 
-    /// The extremes of some groups; null where no value is known.
+    /// The extremes of some groups; null for a group without a value.
     pub(crate) fn of_groups(
         &self,
         groups: impl ExactSizeIterator<Item = usize> + Clone,
@@ -299,7 +299,7 @@ impl ExtremeStrings {
         self.bytes.extend_from_slice(string);
     }
 
-    /// Gives up what no string has.
+    /// Removes the unused bytes.
     fn compact(&mut self) {
         let mut bytes = Vec::with_capacity(self.bytes.len() - self.unused);
         for place in &mut self.places {
@@ -324,7 +324,7 @@ fn set_nulls<T: Copy>(values: &mut [T], valid: Option<&[bool]>, neutral: T) {
     nulls.for_each(|(value, _)| *value = neutral);
 }
 
-/// The entries of groups; whatever, where none was ever made.
+/// The entries of groups; the default for a group without an entry.
 fn entries<T: Copy + Default>(values: &[T], groups: impl Iterator<Item = usize>) -> Vec<T> {
     groups.map(|group| values.get(group).copied().unwrap_or_default()).collect()
 }

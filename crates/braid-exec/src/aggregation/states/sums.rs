@@ -1,29 +1,29 @@
 //! Sums of numbers by group: 64 bits wide until a sum needs more, then 128.
 //!
-//! With few groups, most rows add to what the row before has just changed, and waiting for that is what a row costs. So
-//! there, neighbouring rows add to different copies, which are added up once a vector.
+//! With few groups, most rows add to the sum that the previous row has changed, and the wait for that result dominates the
+//! cost. Neighbouring rows therefore add to different copies, which are combined once per vector.
 
 use crate::ExecError;
 use crate::values::vector::{Values, Vector};
 
-/// Up to so many groups have copies: 4 * 64 sums of 8 bytes are 2 KiB.
+/// Maximum number of groups with copies: 4 * 64 sums of 8 bytes are 2 KiB.
 const COPIED_GROUPS_MAX: usize = 64;
 
-/// Copies, one for each of so many neighbouring rows.
+/// Number of copies, one for each of as many neighbouring rows.
 const COPIES: usize = 4;
 
-/// Rows that are added to copies at once.
+/// Number of rows that are added to copies at a time.
 const COPY_ROWS: usize = 1024;
 
-/// Integers of less than so many bits can be added `COPY_ROWS` times: 52 + 10 < 63.
+/// Integers below this many bits can be added `COPY_ROWS` times: 52 + 10 < 63.
 const COPIED_BITS: u32 = 52;
 
 const NUMERIC_OUT_OF_RANGE: ExecError = ExecError::OutOfRange { type_name: "numeric" };
 
-/// A sum for each group; of which groups nothing was added up, others know.
+/// A sum for each group. The caller tracks which groups have a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Sums {
-    /// No number was met.
+    /// No numbers so far.
     #[default]
     Nothing,
     Int(Vec<i64>),
@@ -32,7 +32,7 @@ pub(crate) enum Sums {
 }
 
 impl Sums {
-    /// Adds the rows' values, except nulls, of which not all are, to the sums of their groups.
+    /// Adds the rows' values to the sums of their groups. Not all values are null; nulls are skipped.
     ///
     /// # Errors
     /// When a sum goes out of range.
@@ -54,7 +54,7 @@ impl Sums {
         }
     }
 
-    /// The sums of some groups; nulls where no number was met at all.
+    /// The sums of some groups; all null if no number was added.
     pub(crate) fn of_groups(&self, groups: &[u32]) -> Vector {
         let values = match self {
             Self::Nothing => return Vector::repeat(None, groups.len()),
@@ -65,7 +65,7 @@ impl Sums {
         Vector::new(values, None)
     }
 
-    /// Room for so many groups, in sums of this kind.
+    /// Extends the sums to `group_count` groups, with sums of this kind.
     fn grow(&mut self, group_count: usize, kind: &Self) {
         if matches!(self, Self::Nothing) {
             *self = kind.clone();
@@ -84,7 +84,7 @@ impl Sums {
             return self.add_each_integer(groups, values);
         }
         for (groups, values) in groups.chunks(COPY_ROWS).zip(values.chunks(COPY_ROWS)) {
-            // All bits but the leading ones that repeat the sign.
+            // The number of bits without the leading copies of the sign.
             let bits = values.iter().fold(0, |bits, value| bits | (value ^ (value >> 63)));
             if bits >> COPIED_BITS != 0 {
                 self.add_each_integer(groups, values)?;
@@ -220,13 +220,13 @@ pub(crate) fn count_rows(counts: &mut Vec<i64>, groups: &[u32], group_count: usi
     }
 }
 
-/// The values with `neutral` in the place of nulls; `None` when there are no nulls.
+/// The values with nulls replaced by `neutral`; `None` without nulls.
 pub(crate) fn without_nulls<T: Copy>(values: &[T], valid: Option<&[bool]>, neutral: T) -> Option<Vec<T>> {
     let valid = valid?;
     Some(values.iter().zip(valid).map(|(value, valid)| if *valid { *value } else { neutral }).collect())
 }
 
-/// The entries of rows; those that were never reached by a value are neutral.
+/// The entries of rows; `neutral` for a row without an entry.
 pub(crate) fn of_rows<T: Copy>(values: &[T], rows: &[u32], neutral: T) -> Vec<T> {
     rows.iter().map(|row| values.get(*row as usize).copied().unwrap_or(neutral)).collect()
 }

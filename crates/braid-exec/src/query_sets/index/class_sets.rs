@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::QueryNumber;
 use crate::query_sets::query_bitmap::QueryBitmap;
 
-/// The class of a row by one column: rows of one class are wanted, as far as the column goes, by the same queries.
+/// The class of a row by one column. Rows of one class satisfy the conditions of the same queries on that column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowClass(pub u32);
 
 impl RowClass {
-    /// The class of the values that no query wants.
+    /// The class of the values that satisfy no query.
     pub const NOBODY: Self = Self(0);
 
     /// Its index in arrays with an entry for each class.
@@ -20,7 +20,7 @@ impl RowClass {
     }
 }
 
-/// The queries of each class of one column; no two classes have the same.
+/// The query set of each class of one column. The sets of different classes differ.
 #[derive(Debug)]
 pub struct ClassSets {
     identity: u64,
@@ -37,7 +37,7 @@ struct Lists {
 }
 
 impl ClassSets {
-    /// Classes with these queries. The first must be nobody's.
+    /// Classes with these query sets. The first set must be empty.
     pub(crate) fn new(query_count: usize, bitmaps: Vec<QueryBitmap>) -> Self {
         static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(0);
         assert!(bitmaps[RowClass::NOBODY.index()].is_empty(), "the first class is nobody's");
@@ -45,12 +45,12 @@ impl ClassSets {
         Self { identity, query_count, bitmaps, lists: OnceLock::new() }
     }
 
-    /// What tells these classes from those of every other index of this process.
+    /// An identifier that is unique among the indexes of this process.
     pub(crate) fn identity(&self) -> u64 {
         self.identity
     }
 
-    /// Number of classes, nobody's included.
+    /// Number of classes, including the class of the empty set.
     pub fn class_count(&self) -> usize {
         self.bitmaps.len()
     }
@@ -60,7 +60,7 @@ impl ClassSets {
         self.query_count
     }
 
-    /// The queries of a class. Panics when there is no such class.
+    /// The queries of a class. Panics when the class does not exist.
     pub fn bitmap(&self, class: RowClass) -> &QueryBitmap {
         &self.bitmaps[class.index()]
     }
@@ -70,7 +70,7 @@ impl ClassSets {
         self.bitmaps.iter()
     }
 
-    /// The queries of a class, ascending. Panics when there is no such class.
+    /// The queries of a class, ascending. Panics when the class does not exist.
     pub(crate) fn list(&self, class: RowClass) -> &[QueryNumber] {
         let lists = self.lists.get_or_init(|| {
             let mut lists = Lists { queries: Vec::new(), ends: Vec::with_capacity(self.bitmaps.len()) };

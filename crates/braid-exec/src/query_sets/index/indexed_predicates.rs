@@ -7,10 +7,10 @@ use braid_storage::{ColumnPredicate, Scalar};
 use crate::values::vector::{CodedStrings, Values};
 use crate::{ByteStrings, ExecError, PredicateIndex, QueryNumber, Reservation, RowClass, SetNumber, SetStore, Vector};
 
-/// Larger dictionaries are looked up row by row: a batch may use few of their strings.
+/// Maximum size of a dictionary that is looked up completely. A batch may use few strings of a larger one.
 const DICTIONARY_STRINGS_MAX: usize = 4 * braid_base::VECTOR_ROWS;
 
-/// Predicates and the sets that they divide values into.
+/// Predicates, and the query sets of the values.
 #[derive(Debug)]
 pub struct IndexedPredicates {
     index: PredicateIndex,
@@ -20,7 +20,7 @@ pub struct IndexedPredicates {
     _reservation: Reservation,
 }
 
-/// What a worker remembers between batches: the sets of a dictionary's strings.
+/// A worker's cache between batches: the sets of a dictionary's strings.
 #[derive(Debug, Default)]
 pub(crate) struct DictionarySets {
     dictionary: Option<Arc<ByteStrings>>,
@@ -32,7 +32,7 @@ impl IndexedPredicates {
     /// constants are of different types.
     ///
     /// # Errors
-    /// When there is not enough memory for the index or its sets.
+    /// When memory for the index or its sets is refused.
     pub fn new(predicates: &[(QueryNumber, ColumnPredicate)], store: &Arc<SetStore>) -> Result<Arc<Self>, ExecError> {
         let mut reservation = Reservation::new(store.budget().clone(), "predicate index");
         reservation.resize(PredicateIndex::bytes_max(store.query_count(), predicates))?;
@@ -57,7 +57,7 @@ impl IndexedPredicates {
         self.sets[class.index()]
     }
 
-    /// A predicate that holds for every value that any query wants; `None` when that says nothing.
+    /// A predicate that holds for every value with a non-empty set; `None` if there is no restriction.
     pub(crate) fn hull(&self) -> Option<ColumnPredicate> {
         self.index.hull()
     }
@@ -66,7 +66,7 @@ impl IndexedPredicates {
     pub(crate) fn sets_of(&self, vector: &Vector, remembered: &mut DictionarySets) -> Vec<SetNumber> {
         let null = self.set_of_value(None);
         if vector.valid().is_some_and(|valid| !valid.contains(&true)) {
-            // Of a vector of nulls not even the kind means anything.
+            // The kind of a vector of nulls has no meaning.
             return vec![null; vector.len()];
         }
         let mut sets = match vector.values() {

@@ -1,11 +1,10 @@
-//! The LIKE patterns of many queries on one column, matched together: from a string to the set of the patterns that it
-//! matches, in time that hardly grows with their number.
+//! The LIKE patterns of many queries on one column, matched together. The index maps a string to the set of the patterns that
+//! it matches, in a time that hardly grows with the number of patterns.
 //!
-//! A pattern without `_` is a prefix, pieces between `%`, and a suffix. Each of these texts is looked for once, however
-//! many patterns have it: the prefixes and the suffixes by tries from the string's two ends (exact patterns are prefixes
-//! as long as the string), the pieces by one search for all of them (`GramSearch`, or `PieceAutomaton` where the
-//! pieces are no good for that). What occurs advances `PieceSequences`, the tree of the sequences of pieces that patterns
-//! ask for.
+//! A pattern without `_` consists of a prefix, pieces between `%`, and a suffix. Each of these texts is searched once for
+//! all patterns that contain it: prefixes and suffixes by tries from the string's two ends (an exact pattern is a prefix as
+//! long as the string), and pieces by one search for all of them (`GramSearch`, or `PieceAutomaton` for unsuitable
+//! pieces). The occurring pieces advance `PieceSequences`, the tree of the patterns' sequences of pieces.
 //!
 //! For strings as TPC-H's o_comment (48 bytes) and 16 patterns '%special%requests%' of four first and four second words, a
 //! string costs 36 to 40 ns, all in all, on a core of an AMD EPYC (`measurements`). The patterns one by one take 157 to
@@ -13,15 +12,14 @@
 //! together with the automaton for the strings that have one; each of the eight words searched for by itself 53 ns, which
 //! grows with their number. With 1024 patterns of words that nearly every string has, it is 200 ns.
 //!
-//! Patterns with `_` stay outside: they are matched one after the other. Nor is there anything about null or NOT LIKE here:
-//! both are up to whoever asks.
+//! Patterns with `_` are matched one after the other. The caller handles null and NOT LIKE.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `pattern_texts` | the distinct texts of the patterns |
-//! | `affix_trie` | what strings begin and end with |
-//! | `gram_search`, `piece_automaton` | where pieces occur |
-//! | `piece_sequences` | in which order they must |
+//! | `affix_trie` | search for prefixes and suffixes |
+//! | `gram_search`, `piece_automaton` | search for pieces |
+//! | `piece_sequences` | the order of the pieces in the patterns |
 
 mod affix_trie;
 mod gram_search;
@@ -59,16 +57,16 @@ pub struct LikeIndex {
     residual: Vec<(u32, LikePattern)>,
 }
 
-/// What a string's beginning is to the patterns.
+/// The patterns that a prefix belongs to.
 #[derive(Debug, Default)]
 struct PrefixUses {
-    /// Those without `%` that are this text.
+    /// The patterns without `%` that equal this text.
     exact: Vec<u32>,
-    /// What it leads to when a `%` follows.
+    /// The node of the sequences, if a `%` follows.
     node: Option<Node>,
 }
 
-/// A pattern that ends with some suffix, and the node of what comes before.
+/// A pattern with a suffix, and the node of the pieces before it.
 #[derive(Debug)]
 struct SuffixUse {
     node: Node,
@@ -82,7 +80,7 @@ enum PieceSearch {
     Automaton(Box<PieceAutomaton>),
 }
 
-/// What one worker matches strings with.
+/// One worker's matcher.
 #[derive(Debug)]
 pub struct LikeMatcher {
     index: Arc<LikeIndex>,
@@ -90,7 +88,7 @@ pub struct LikeMatcher {
 }
 
 impl LikeIndex {
-    /// From the patterns as SQL writes them; they may repeat. Panics when there are 2^32 or more.
+    /// An index of patterns in SQL's notation, which may repeat. Panics with 2^32 patterns or more.
     pub fn new(patterns: &[&[u8]]) -> Self {
         assert!(u32::try_from(patterns.len()).is_ok(), "{} patterns", patterns.len());
         let patterns: Vec<LikePattern> = patterns.iter().map(|pattern| LikePattern::new(pattern)).collect();
@@ -116,7 +114,7 @@ impl LikeIndex {
         index
     }
 
-    /// Notes where a pattern without `_` is to be found.
+    /// Adds a pattern without `_`.
     fn add(&mut self, number: u32, pattern: &LikePattern, texts: &PatternTexts<'_>, sequences: &mut SequencesBuilder) {
         let (prefix, middles, suffix) = match pattern {
             LikePattern::Exact(text) => return self.prefix_uses[texts.prefix(text)].exact.push(number),
@@ -145,7 +143,7 @@ impl LikeIndex {
         self.pattern_count
     }
 
-    /// Memory held, roughly.
+    /// Memory held, approximately.
     pub fn bytes(&self) -> usize {
         let tries = [&self.prefixes, &self.suffixes].into_iter().flatten().map(AffixTrie::bytes).sum::<usize>();
         let exact = |uses: &PrefixUses| size_of_val(uses) + size_of_val(&uses.exact[..]);
@@ -156,15 +154,15 @@ impl LikeIndex {
         size_of::<Self>() + size_of_val(&self.always[..]) + tries + uses + pieces + self.sequences.bytes() + residual
     }
 
-    /// For one worker.
+    /// A matcher for one worker.
     pub fn matcher(self: &Arc<Self>) -> LikeMatcher {
         LikeMatcher { progress: Progress::new(&self.sequences), index: self.clone() }
     }
 }
 
 impl LikeMatcher {
-    /// Sets the bit of each pattern that the string matches (words, least significant bits first) and clears all others;
-    /// returns whether it matches any. Panics when there are fewer bits than patterns.
+    /// Sets the bit of each pattern that the string matches (words, least significant bits first), and clears all other bits.
+    /// Returns whether the string matches any pattern. Panics with fewer bits than patterns.
     #[inline]
     pub fn matches(&mut self, string: &[u8], matched: &mut [u64]) -> bool {
         let Self { index, progress } = self;
@@ -261,15 +259,16 @@ fn set_bit(words: &mut [u64], number: u32) {
 }
 
 impl PieceSearch {
-    /// None when there are no pieces.
+    /// A search for the pieces, or `None` without pieces.
     fn new(pieces: &[&[u8]], sequences: &PieceSequences) -> Option<Self> {
         let grams = || GramSearch::new(pieces, |piece| sequences.begins_with(piece));
         let automaton = || Self::Automaton(Box::new(PieceAutomaton::new(pieces)));
         (!pieces.is_empty()).then(|| grams().map_or_else(automaton, Self::Grams))
     }
 
-    /// Calls `found` with the number, the beginning and the end of each piece that occurs; of two that do not overlap the
-    /// earlier comes first. Unless `all` are wanted, those before any that patterns begin with may be left out.
+    /// Calls `found` with the number, the start and the end of each occurrence of a piece. Of two occurrences that do not
+    /// overlap, the earlier one is first. If `all` is false, occurrences before the first piece of any pattern may be left
+    /// out.
     #[inline]
     fn occurrences(&self, string: &[u8], all: bool, found: impl FnMut(usize, usize, usize)) {
         match self {

@@ -1,17 +1,17 @@
-//! The predicates of many queries on one column, indexed: from a value to the set of queries that want it (ClockScan's
-//! query-data join, SharedDB section 4.4).
+//! An index over the predicates of many queries on one column, from a value to its query set (ClockScan's query-data join,
+//! SharedDB section 4.4).
 //!
 //! The constants of all predicates, sorted and without duplicates, cut the column's order into slots: slot 2k + 1 is the
 //! k-th constant itself, slot 2k what lies between it and the one before. Comparisons, BETWEEN, equality, IN, LIKE 'x%'
 //! (the range from x to the next string that does not begin with x) and their negations all are unions of slots, so one
 //! sweep over the slots gives each its set of queries. Slots with equal sets are one class ([`ClassSets`]).
 //!
-//! Finding the slot of a value costs the same however many queries there are when the constants lie close together
-//! (integers, dates, amounts: one look into a table), and a branch-free binary search over the constants otherwise. It
-//! is done once for each value of a dictionary where the segment has one.
+//! For integers of a small range (integers, dates, amounts), the slot of a value is found by one table lookup, for any number
+//! of queries. Otherwise it is found by a branch-free binary search over the constants. For a segment with a dictionary,
+//! the search runs once for each value of the dictionary.
 //!
-//! A query that has no predicate on the column wants every row, nulls too. What has no order (intervals) or is no
-//! condition on one column stays outside: the caller evaluates it on the rows that are left.
+//! A query without a predicate on the column accepts every row, including nulls. The index excludes unordered values
+//! (intervals) and conditions on several columns; the caller evaluates these on the remaining rows.
 
 mod slot_ranges;
 
@@ -26,10 +26,10 @@ use crate::query_sets::query_bitmap::{QueryBitmap, words_for};
 use crate::{ClassSets, QueryNumber, RowClass};
 use slot_ranges::SlotRanges;
 
-/// Widest range of integers that is looked up in a table: 2^16 classes of 4 bytes fit a second-level cache.
+/// Maximum range of integers that are looked up in a table: 2^16 classes of 4 bytes fit into a second-level cache.
 const TABLE_VALUES_MAX: i128 = 1 << 16;
 
-/// Most values that a hull lists; beyond, it is a range.
+/// Maximum number of values that a hull lists. Beyond that, the hull is a range.
 const HULL_VALUES_MAX: usize = 64;
 
 /// The predicates of the queries of one pass on one column.
@@ -40,7 +40,7 @@ pub struct PredicateIndex {
     /// The class of each slot.
     slots: Vec<RowClass>,
     null: RowClass,
-    /// For integers that lie close together.
+    /// The table for integers of a small range.
     table: Option<ClassTable>,
 }
 
@@ -51,7 +51,7 @@ enum Constants {
     Others(Vec<Scalar>),
 }
 
-/// The class of every integer in a range; what lies outside is as its ends.
+/// The class of every integer in a range. Integers outside have the class of the nearer end.
 #[derive(Debug)]
 struct ClassTable {
     first: i64,
@@ -59,7 +59,7 @@ struct ClassTable {
     classes: Vec<RowClass>,
 }
 
-/// A predicate that has no place in an index.
+/// The error for a predicate on an unordered type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unordered;
 
@@ -72,8 +72,8 @@ impl fmt::Display for Unordered {
 impl std::error::Error for Unordered {}
 
 impl PredicateIndex {
-    /// Indexes the predicates of a pass of `query_count` queries. Of a query with several predicates on the column, all
-    /// must hold; a query without any wants every row. All constants must be of the column's physical type.
+    /// Indexes the predicates of a pass of `query_count` queries. If a query has several predicates on the column, all must
+    /// hold; a query without predicates accepts every row. All constants must have the column's physical type.
     ///
     /// # Errors
     /// When a constant is an interval.
@@ -97,8 +97,8 @@ impl PredicateIndex {
         Ok(Self { sets: ClassSets::new(query_count, classes.bitmaps), constants, slots, null, table })
     }
 
-    /// Most bytes that [`Self::new`] takes, then and as long as the index is there: each constant makes two slots at most,
-    /// and each slot a class, whose bitmap is there twice while classes are told apart; and the table.
+    /// Upper bound of the bytes that [`Self::new`] and the index take: each constant makes at most two slots, each slot at most
+    /// one class with two bitmaps during construction, and there may be a table.
     pub fn bytes_max(query_count: usize, predicates: &[(QueryNumber, ColumnPredicate)]) -> usize {
         let constants = |(_, predicate): &(QueryNumber, ColumnPredicate)| match predicate {
             ColumnPredicate::In(values) | ColumnPredicate::NotIn(values) => values.len(),
@@ -122,7 +122,7 @@ impl PredicateIndex {
         self.null
     }
 
-    /// The class of a value. Panics when it is of another type than the constants.
+    /// The class of a value. Panics if its type differs from the constants'.
     pub fn class_of(&self, value: &Scalar) -> RowClass {
         match (&self.constants, value) {
             (Constants::Integers(constants), Scalar::Int(value)) => self.slots[slot_of_integer(constants, *value)],
@@ -133,15 +133,15 @@ impl PredicateIndex {
             }
             (Constants::Integers(constants), Scalar::Int128(value)) => match i64::try_from(*value) {
                 Ok(value) => self.slots[slot_of_integer(constants, value)],
-                // Beyond 64 bits it is below or above all constants.
+                // A value beyond 64 bits is below or above all constants.
                 Err(_) => self.slots[if *value < 0 { 0 } else { self.slots.len() - 1 }],
             },
             (Constants::Integers(_), other) => panic!("{other:?} looked up among integers"),
         }
     }
 
-    /// A predicate that holds for every value that any query wants, from the least to the greatest of them; `None` when
-    /// that says nothing.
+    /// A predicate that holds for every value with a non-empty set, from the least to the greatest; `None` if there is no
+    /// restriction.
     pub fn hull(&self) -> Option<ColumnPredicate> {
         if self.null != RowClass::NOBODY {
             return None;
@@ -149,7 +149,7 @@ impl PredicateIndex {
         let is_wanted = |class: &RowClass| *class != RowClass::NOBODY;
         let Some(first) = self.slots.iter().position(is_wanted) else { return Some(ColumnPredicate::In(Vec::new())) };
         let last = self.slots.iter().rposition(is_wanted).expect("there is a first");
-        // The even slots lie between constants.
+        // Even slots are the ranges between constants.
         let bound = |slot: usize, constant: usize| match slot % 2 {
             1 => Bound::Included(self.constants.scalar(slot / 2)),
             _ => Bound::Excluded(self.constants.scalar(constant)),
@@ -163,12 +163,12 @@ impl PredicateIndex {
         Some(ColumnPredicate::Range { low, high })
     }
 
-    /// Appends the classes of integers. Panics when the constants are no integers.
+    /// Appends the classes of integers. Panics if the constants are not integers.
     pub fn classes_of_integers(&self, values: &[i64], classes: &mut Vec<RowClass>) {
         self.map_integers(values, |class| class, classes);
     }
 
-    /// Appends what `map` makes of the classes of integers. Panics when the constants are no integers.
+    /// Appends `map` of the classes of integers. Panics if the constants are not integers.
     #[inline]
     pub(crate) fn map_integers<T>(&self, values: &[i64], map: impl Fn(RowClass) -> T, out: &mut Vec<T>) {
         match (&self.table, &self.constants) {
@@ -176,7 +176,7 @@ impl PredicateIndex {
             (None, Constants::Integers(constants)) => {
                 out.extend(values.iter().map(|value| map(self.slots[slot_of_integer(constants, *value)])));
             }
-            // Nobody has a predicate, so there is one slot.
+            // Without predicates there is one slot.
             (None, Constants::Others(constants)) if constants.is_empty() => {
                 out.extend(values.iter().map(|_| map(self.slots[0])));
             }
@@ -185,13 +185,13 @@ impl PredicateIndex {
     }
 }
 
-/// The slot of an integer: twice the number of constants below it, and one more if it is a constant itself.
+/// The slot of an integer: twice the number of constants below it, plus 1 if it is a constant itself.
 #[inline]
 fn slot_of_integer(constants: &[i64], value: i64) -> usize {
     let (mut below, mut size) = (0, constants.len());
     while size > 0 {
         let half = size.div_ceil(2);
-        // No branch on the data: the compiler makes a conditional move of it.
+        // The compiler turns this into a conditional move, without a branch on the data.
         below += if constants[below + half - 1] < value { half } else { 0 };
         size -= half;
     }
@@ -219,10 +219,10 @@ impl Constants {
 }
 
 impl ClassTable {
-    /// A table, if the constants are integers that lie close together.
+    /// A table, if the constants are integers of a small range.
     fn new(constants: &Constants, slots: &[RowClass]) -> Option<Self> {
         let Constants::Integers(constants) = constants else { return None };
-        // One value on each side stands for all that are further out.
+        // One value on each side represents all values beyond it.
         let first = constants.first()?.saturating_sub(1);
         let last = constants.last()?.saturating_add(1);
         if i128::from(last) - i128::from(first) >= TABLE_VALUES_MAX {
@@ -264,7 +264,8 @@ impl ClassesByBitmap {
     }
 }
 
-/// The class of each slot, from left to right: queries enter and leave where their ranges begin and end.
+/// The class of each slot, computed from left to right. A query enters the set at the start of a range and leaves it at the
+/// end.
 fn sweep(
     query_count: usize,
     slot_count: usize,

@@ -1,5 +1,5 @@
-//! Sets as bitmaps over the queries of the pass, one after the other. An intersection is one instruction for 64 queries,
-//! and a row takes a bit for each query whether or not anybody wants it.
+//! Query sets as bitmaps over the queries of the pass. An intersection is one instruction per 64 queries. A row takes one bit
+//! for each query of the pass.
 
 use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
 use crate::query_sets::query_bitmap::{queries_of, words_for};

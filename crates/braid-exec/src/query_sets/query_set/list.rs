@@ -1,7 +1,7 @@
 //! Sets as ascending lists of query numbers: SharedDB's choice (section 3.1), the NF² form of the data-query model.
 //!
-//! The lists of a column lie one after the other in one allocation. Good while rows are wanted by few queries, whatever
-//! the number of queries in the pass.
+//! The lists of a column are contiguous in one allocation. Lists are efficient while rows belong to few queries, for any number
+//! of queries in the pass.
 
 use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
 use crate::{ClassSets, RowClass};
@@ -13,7 +13,7 @@ pub struct ListSets;
 /// The lists of some rows.
 #[derive(Debug, Default)]
 pub struct ListColumn {
-    /// Where in `queries` each row's list ends; it begins where the one before ends.
+    /// The end of each row's list in `queries`. A list starts at the end of the previous one.
     ends: Vec<u32>,
     queries: Vec<QueryNumber>,
 }
@@ -24,7 +24,7 @@ impl ListColumn {
         &self.queries[start..self.ends[row] as usize]
     }
 
-    /// Ends the list of the row that `queries` were appended for since the last; whether it has any.
+    /// Ends the current row's list. True if the list is not empty.
     fn end_row(&mut self) -> bool {
         let end = self.queries.len() as u32;
         let is_wanted = end > self.ends.last().copied().unwrap_or(0);
@@ -86,7 +86,7 @@ impl QuerySets for ListSets {
     }
 }
 
-/// Appends what two ascending lists have in common.
+/// Appends the common elements of two ascending lists.
 fn intersect(a: &[QueryNumber], b: &[QueryNumber], common: &mut Vec<QueryNumber>) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {

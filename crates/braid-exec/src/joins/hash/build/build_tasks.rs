@@ -1,8 +1,9 @@
-//! Work on the build side when all of its rows are there, in pieces for all workers.
+//! Parallel work on a complete build side, in pieces.
 //!
-//! A piece is a range of rows or a partition of keys. Each worker takes the next piece when it has done one, gives way
-//! when it has computed for [`QUANTUM`] and stops when the query is cancelled: a piece says how far it is by [`Pace::step`].
-//! With one worker everything happens in the caller's task, and without anybody to give way to it never waits.
+//! A piece is a range of rows or a partition of keys. Each worker takes the next piece after it has finished one, yields
+//! after computing for [`QUANTUM`], and stops when the query is cancelled. A piece reports its progress by [`Pace::step`],
+//! which yields and checks for cancellation. With one worker all work runs in the caller's task. Synchronous work never
+//! yields.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,18 +16,18 @@ use crate::runtime::pipeline::{QUANTUM, run_all};
 use crate::runtime::stop::StopFlag;
 use crate::{ExecError, Reservation};
 
-/// Rows between two looks at the clock: a few microseconds.
+/// Rows between two reads of the clock: a few microseconds.
 const LOOK_ROWS: usize = 1024;
 
-/// How the work is cut.
+/// The sizes of pieces and partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grain {
-    /// Fewer rows are not worth a task.
+    /// Minimum rows per worker.
     pub(crate) parallel_rows_min: usize,
-    /// Most rows of a piece. At most 2^16, so that a row's place in its piece takes two bytes.
+    /// Maximum rows of a piece. At most 2^16, so that a row's position in its piece takes two bytes.
     pub(crate) piece_rows: usize,
-    /// Rows of a partition, as long as there are no more than [`PARTITIONS_MAX`]: of 16 Ki rows, a hash table's slots
-    /// take 256 KiB, which a core's second-level cache holds.
+    /// Rows of a partition, unless that needs more than [`PARTITIONS_MAX`] partitions. The hash table's slots of 16 Ki rows take
+    /// 256 KiB, which fit into a core's second-level cache.
     pub(crate) partition_rows: usize,
 }
 
@@ -36,26 +37,25 @@ impl Default for Grain {
     }
 }
 
-/// Most partitions: rows of a piece are written to so many places at the same time.
+/// Maximum number of partitions, to which the rows of a piece are written at the same time.
 const PARTITIONS_MAX: usize = 1 << 10;
 
-/// What the build side holds of the query's memory. Every task has a share of it, so that it is given back when the last
-/// of them is gone.
+/// The build side's reservations of memory. All tasks share them, so that they are released after the last task ends.
 #[derive(Clone, Default)]
 pub(crate) struct BuildMemory(Arc<Mutex<Vec<Reservation>>>);
 
-/// Whoever works in pieces.
+/// The workers of a build side.
 pub(crate) struct BuildTasks {
     worker_count: usize,
     /// Whether there are rows enough for several workers.
     is_large: bool,
     pub(crate) grain: Grain,
     pub(crate) memory: BuildMemory,
-    /// Of the caller's task.
+    /// The pace of the caller's task.
     pace: Pace,
 }
 
-/// How long a task has computed, and whether anybody still wants what it does.
+/// A task's yielding and its check for cancellation.
 #[derive(Clone)]
 pub(crate) struct Pace {
     /// `None` for whoever cannot wait.
@@ -64,11 +64,11 @@ pub(crate) struct Pace {
     rows: usize,
 }
 
-/// What is done with a piece, given what all pieces share.
+/// The work on a piece, with the state that all pieces share.
 pub(crate) type Work<S, P, R> = for<'a> fn(&'a S, P, &'a mut Pace) -> BoxFuture<'a, Result<R, ExecError>>;
 
 impl BuildTasks {
-    /// So many rows in the caller's thread, without waiting.
+    /// Synchronous work on `row_count` rows in the caller's thread.
     pub(crate) fn synchronous(row_count: usize) -> Self {
         Self::of(1, row_count, Pace::new(None), Grain::default())
     }
@@ -84,7 +84,7 @@ impl BuildTasks {
         Self { worker_count, is_large, grain, memory: BuildMemory::default(), pace }
     }
 
-    /// Whether partitions of the rows are worth their making where caches miss without them.
+    /// Whether partitioning the rows pays off, because caches would miss without it.
     pub(crate) fn is_large(&self) -> bool {
         self.is_large
     }
@@ -94,33 +94,32 @@ impl BuildTasks {
         self.worker_count > 1
     }
 
-    /// Whether there is anybody to give way to.
+    /// Whether the work can yield.
     pub(crate) fn can_wait(&self) -> bool {
         self.pace.cancelled.is_some()
     }
 
-    /// Of work in the caller's task.
+    /// The pace of work in the caller's task.
     pub(crate) fn pace(&mut self) -> &mut Pace {
         &mut self.pace
     }
 
-    /// Rows of a piece where there are so many: enough pieces that workers end at about the same time.
+    /// Rows of a piece of `row_count` rows, small enough that workers end at about the same time.
     pub(crate) fn piece_rows(&self, row_count: usize) -> usize {
         let even = row_count.div_ceil(self.worker_count * 4).max(self.grain.piece_rows / 4).max(1);
         even.min(self.grain.piece_rows)
     }
 
-    /// Partitions of so many rows: a power of two.
+    /// Number of partitions of `row_count` rows, a power of two.
     pub(crate) fn partition_count(&self, row_count: usize) -> usize {
         let wanted = row_count.div_ceil(self.grain.partition_rows).max(self.worker_count * 4);
         wanted.next_power_of_two().min(PARTITIONS_MAX)
     }
 
-    /// Does the work of all pieces; its results, in the order of the pieces. When a piece fails, no other is at work any more
-    /// when this says so.
+    /// Runs the work on all pieces, and returns the results in the order of the pieces.
     ///
     /// # Errors
-    /// The first of any piece.
+    /// Returns the first error of any piece, and only after all other pieces have stopped.
     pub(crate) async fn each<S, P, R>(
         &mut self,
         shared: &Arc<S>,
@@ -145,7 +144,7 @@ impl BuildTasks {
             let (shared, queue, memory) = (shared.clone(), queue.clone(), self.memory.clone());
             let mut pace = Pace::new(self.pace.cancelled.clone());
             async move {
-                // Locals are dropped from the last to the first: what is held is held for the others.
+                // Locals are dropped in reverse order, so that the reservation is released after the values that it counts.
                 let _held = memory;
                 let (shared, queue) = (shared, queue);
                 let mut results = Vec::new();
@@ -169,10 +168,10 @@ impl Pace {
         Self { cancelled, since: Instant::now(), rows: 0 }
     }
 
-    /// So many rows were worked on since it was last said.
+    /// Reports that `rows` more rows are processed. Yields if it is time to.
     ///
     /// # Errors
-    /// When the query was cancelled.
+    /// When the query is cancelled.
     pub(crate) async fn step(&mut self, rows: usize) -> Result<(), ExecError> {
         self.rows += rows;
         if self.rows < LOOK_ROWS {
@@ -192,15 +191,15 @@ impl Pace {
 }
 
 impl BuildMemory {
-    /// Holds what these hold.
+    /// Takes over these reservations.
     pub(crate) fn of(reservations: Vec<Reservation>) -> Self {
         Self(Arc::new(Mutex::new(reservations)))
     }
 
-    /// Holds so many bytes more. Without a reservation there are no rows, and nothing worth counting.
+    /// Reserves `bytes` more bytes. Without a reservation there are no rows, and nothing to count.
     ///
     /// # Errors
-    /// When the budget does not allow it.
+    /// When the budget refuses the bytes.
     pub(crate) fn grow(&self, bytes: usize) -> Result<(), ExecError> {
         match self.0.lock().first_mut() {
             Some(reservation) => reservation.resize(reservation.held() + bytes),
@@ -208,10 +207,10 @@ impl BuildMemory {
         }
     }
 
-    /// Holds so many bytes from now on.
+    /// Changes the reservations to `bytes` bytes in total.
     ///
     /// # Errors
-    /// When the budget does not allow it; what was held before is still held.
+    /// When the budget refuses the increase. The reservations then stay as they were.
     pub(crate) fn hold(&self, bytes: usize) -> Result<(), ExecError> {
         let held: usize = self.0.lock().iter().map(Reservation::held).sum();
         match bytes.checked_sub(held) {
@@ -223,7 +222,7 @@ impl BuildMemory {
         }
     }
 
-    /// Gives so many bytes back, if it holds them.
+    /// Releases `bytes` bytes, or all if it holds fewer.
     pub(crate) fn shrink(&self, mut bytes: usize) {
         for reservation in self.0.lock().iter_mut().rev() {
             let given = bytes.min(reservation.held());
@@ -233,7 +232,7 @@ impl BuildMemory {
     }
 }
 
-/// The result of work that never waits: of [`BuildTasks::synchronous`].
+/// The result of synchronous work ([`BuildTasks::synchronous`]), which never yields.
 pub(crate) fn without_waiting<R>(work: impl Future<Output = R>) -> R {
     work.now_or_never().expect("nothing waits without workers and without anybody to give way to")
 }

@@ -1,7 +1,7 @@
-//! A column as the workers collected it, and the copying of pieces of it to where they belong.
+//! The parts of a column that the workers collected, and the copying of their pieces into one column.
 //!
-//! Workers may have a column in different forms: integers of either width, strings with and without dictionaries, or nothing
-//! but nulls, of whatever kind.
+//! The parts may have different representations: integers of either width, strings with or without a dictionary, or only nulls
+//! of any kind.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use crate::values::byte_strings::{ByteStrings, View};
 use crate::values::vector::{CodedStrings, Kind, Values, recode};
 use crate::{ExecError, Vector};
 
-/// A column as the workers have it.
+/// A column in the parts of the workers.
 pub(crate) struct ColumnParts {
     pub(crate) vectors: Vec<Vector>,
     /// By vector, where the column is strings.
     strings: Vec<StringPart>,
 }
 
-/// How the strings of one worker are copied.
+/// The method of copying one worker's strings.
 enum StringPart {
-    /// Nothing but nulls.
+    /// Only nulls.
     Nulls,
-    /// Views, behind so many buffers of others.
+    /// Views, whose buffers follow this number of others' buffers.
     Views(usize),
-    /// As views of these strings, behind so many buffers of others.
+    /// Views of these strings, whose buffers follow this number of others' buffers.
     Decoded(Arc<ByteStrings>, usize),
-    /// Codes as they are.
+    /// Codes, copied unchanged.
     Codes,
-    /// Codes of another dictionary, with what they are in that of all.
+    /// Codes of another dictionary, with the mapping to the common dictionary.
     Recoded(Vec<u32>),
 }
 
-/// What the strings of all workers become.
+/// The common representation of all workers' strings.
 pub(crate) enum UnitedStrings {
     Coded(Arc<ByteStrings>),
     Views(Vec<Buffer>),
 }
 
-/// Rows of one worker's vector, and where they go.
+/// Rows of one worker's vector, and their target.
 struct Piece<T: Copy> {
     part: usize,
     rows: Range<usize>,
@@ -52,12 +52,12 @@ struct Piece<T: Copy> {
 type CopyRows<T> = fn(&ColumnParts, usize, Range<usize>, &mut [T]);
 
 impl ColumnParts {
-    /// Of one column.
+    /// The parts of one column.
     pub(crate) fn new(vectors: Vec<Vector>) -> Self {
         Self { vectors, strings: Vec::new() }
     }
 
-    /// Rows that are copied at once, part by part.
+    /// The pieces that are copied at a time, part by part.
     pub(crate) fn pieces(&self, tasks: &BuildTasks) -> Vec<(usize, Range<usize>)> {
         let piece_rows = tasks.piece_rows(self.vectors.iter().map(Vector::len).sum());
         let of_part = |(part, vector): (usize, &Vector)| {
@@ -71,7 +71,7 @@ impl ColumnParts {
         self.vectors.iter().any(|vector| matches!(vector.values(), Values::Int128(_)))
     }
 
-    /// Bytes that a row's value will take, without those of long strings.
+    /// Bytes per row of the united column, without the bytes of long strings.
     pub(crate) fn row_bytes(&self, kind: Kind) -> usize {
         match kind {
             Kind::Bool => size_of::<bool>(),
@@ -104,7 +104,7 @@ impl ColumnParts {
         })
     }
 
-    /// Decides how strings are copied.
+    /// Chooses the method of copying strings.
     pub(crate) fn plan_strings(&mut self) -> UnitedStrings {
         if let Some((dictionary, strings)) = self.one_dictionary() {
             self.strings = strings;
@@ -132,12 +132,12 @@ impl ColumnParts {
         UnitedStrings::Views(buffers)
     }
 
-    /// Which rows are null: false for those.
+    /// The validity of all rows: false for null.
     pub(crate) async fn unite_validity(self: &Arc<Self>, tasks: &mut BuildTasks) -> Result<Vec<bool>, ExecError> {
         fill(self, tasks, copy_validity).await
     }
 
-    /// The dictionary of all that are not null, if there is one for them.
+    /// The common dictionary of all parts that are not null, if they can have one.
     fn one_dictionary(&self) -> Option<(Arc<ByteStrings>, Vec<StringPart>)> {
         let mut united: Option<Arc<ByteStrings>> = None;
         let mut strings = Vec::with_capacity(self.vectors.len());
@@ -156,7 +156,7 @@ impl ColumnParts {
         Some((united?, strings))
     }
 
-    /// Panics unless the rows are null: kinds differ only where one has nothing but nulls.
+    /// Panics unless the rows are null, because kinds differ only if one part has only nulls.
     fn expect_nulls(&self, part: usize, rows: Range<usize>) {
         let vector = &self.vectors[part];
         let all_null = vector.valid().is_some_and(|valid| !valid[rows].contains(&true));
@@ -224,7 +224,7 @@ fn copy_floats(parts: &ColumnParts, part: usize, rows: Range<usize>, to: &mut [f
 fn copy_codes(parts: &ColumnParts, part: usize, rows: Range<usize>, to: &mut [u32]) {
     match (parts.vectors[part].values(), &parts.strings[part]) {
         (Values::Coded(coded), StringPart::Recoded(codes)) => {
-            // What lies under a null may be no code of its dictionary.
+            // The value under a null may be out of the range of the dictionary.
             let known = |code: &u32| codes.get(*code as usize).copied().unwrap_or(0);
             to.iter_mut().zip(&coded.codes[rows]).for_each(|(to, code)| *to = known(code));
         }

@@ -1,4 +1,4 @@
-//! Lists of rows by group, made partition by partition: a counting sort in each range of groups.
+//! Lists of rows by group, built by a counting sort in each partition of groups.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions};
 use crate::joins::hash::directory::row_lists::RowLists;
 use crate::values::vector::NO_ROW;
 
-/// Lists of rows that are being sorted.
+/// Lists of rows during the sort.
 pub(crate) struct ListCells {
     offsets: Vec<AtomicU32>,
     rows: Vec<AtomicU32>,
 }
 
-/// The group of each row: zero if it is the row itself, [`NO_ROW`] if it has none, and one more than the row that has the
-/// key first otherwise.
+/// The group of each row: zero if the row is the first of its key, [`NO_ROW`] if it has no group, and otherwise one more than
+/// the number of the first row of its key.
 pub(crate) struct RowGroups {
     pub(crate) cells: Vec<AtomicU32>,
-    /// Whether any key came before.
+    /// Whether any key repeats.
     pub(crate) repeat: bool,
 }
 
@@ -35,7 +35,7 @@ struct GroupRanges {
 }
 
 impl DirectoryBuilder<'_> {
-    /// Lists of rows by group, if keys repeat and rows matter.
+    /// Lists of rows by group, if keys repeat and the join needs rows.
     pub(crate) async fn parallel_lists(&mut self, groups: RowGroups) -> Result<Option<RowLists>, ExecError> {
         let RowGroups { cells, repeat } = groups;
         if !repeat || self.spec.needs_keys_only() {
@@ -86,14 +86,14 @@ pub(crate) async fn sorted_lists(
     Ok(lists.into_lists())
 }
 
-/// How many rows are in the partitions before each.
+/// For each partition, the number of rows in the partitions before it.
 pub(crate) fn first_places(partitions: &RowPartitions) -> Vec<u32> {
     let before = |sum: &mut u32, count: &usize| Some(std::mem::replace(sum, *sum + *count as u32));
     partitions.row_counts().iter().scan(0, before).collect()
 }
 
 impl ListCells {
-    /// No rows yet, of so many.
+    /// Empty lists for `group_count` groups and `row_count` rows.
     pub(crate) fn new(group_count: usize, row_count: usize) -> Self {
         let lists = Self { offsets: zeroed_u32(group_count + 2), rows: zeroed_u32(row_count) };
         let ends = &lists.offsets[group_count..];
@@ -101,8 +101,8 @@ impl ListCells {
         lists
     }
 
-    /// Sorts a partition's rows. Its groups are these, `place_of` has a group's place among them by number, and its rows
-    /// begin at `first_place`.
+    /// Sorts a partition's rows. `place_of` maps a number to the position of its group in the partition. The partition's rows
+    /// start at `first_place`.
     pub(crate) async fn sort(
         &self,
         partitions: &RowPartitions,
@@ -120,7 +120,7 @@ impl ListCells {
             }
             pace.step(run.numbers.len()).await?;
         }
-        // Where groups end; placing rows from the last to the first makes of it where they begin.
+        // These are the ends of groups. Placing rows from the last to the first turns them into the starts.
         let mut end = first_place;
         for range in vectors(offsets.len()) {
             for offset in &offsets[range.clone()] {
@@ -141,7 +141,7 @@ impl ListCells {
         Ok(())
     }
 
-    /// When all are sorted.
+    /// The lists, after all partitions are sorted.
     pub(crate) fn into_lists(self) -> RowLists {
         RowLists::of_sorted(plain_u32(self.offsets), plain_u32(self.rows))
     }
@@ -157,7 +157,7 @@ impl Numbering for GroupRanges {
     }
 }
 
-/// Says which group a row has; whether it is another row's.
+/// Sets the group of a row. True if the group's first row is another one.
 #[inline]
 pub(crate) fn set_group(cells: &[AtomicU32], row: u32, group: u32) -> bool {
     let is_repeated = group != row;
@@ -167,7 +167,7 @@ pub(crate) fn set_group(cells: &[AtomicU32], row: u32, group: u32) -> bool {
     is_repeated
 }
 
-/// What a row's cell means.
+/// The group that a row's cell represents.
 #[inline]
 fn group_of(row: u32, cell: u32) -> u32 {
     match cell {

@@ -1,11 +1,11 @@
-//! Rows by ranges of a number: of an address, a hash or a group.
+//! Partitions of rows by ranges of a number: an address, a hash or a group.
 //!
-//! What is made from the rows of one range lies in one range of memory, that no other range's rows touch. So tasks build a
-//! directory side by side without looking at each other, each within what its cache holds (radix partitioning: Manegold,
-//! Boncz, Kersten, 2002).
+//! The rows of one range write to one range of memory, which the rows of other ranges never access. Tasks therefore build a
+//! directory in parallel without synchronisation, each within its cache (radix partitioning: Manegold, Boncz, Kersten,
+//! 2002).
 //!
-//! Rows are sorted within their piece only: a partition's rows are a run of each piece, in the order of rows. So sorting
-//! stays in cache too, and nothing is counted beforehand.
+//! Rows are sorted only within their piece. A partition's rows are one run of each piece, in the order of rows. The sort
+//! therefore also stays in the cache, and needs no counting pass over all rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::ExecError;
 use crate::joins::hash::build::build_tasks::BuildTasks;
 
-/// Sorted rows.
+/// Rows sorted by partition.
 pub(crate) struct RowPartitions {
     pieces: Vec<SortedPiece>,
     row_counts: Vec<usize>,
@@ -25,7 +25,7 @@ struct SortedPiece {
     numbers: Vec<u64>,
     /// Rows from `first_row`: a piece has at most 2^16.
     places: Vec<u16>,
-    /// Where partitions begin, and where the last ends.
+    /// The starts of the partitions, and the end of the last one.
     bounds: Vec<u32>,
 }
 
@@ -36,15 +36,15 @@ pub(crate) struct Run<'a> {
     places: &'a [u16],
 }
 
-/// Which numbers rows have, and which partitions numbers are in.
+/// The numbers of rows, and the partitions of numbers.
 pub(crate) trait Numbering: Send + Sync + 'static {
-    /// Replaces `numbers` by those of rows, and `partitions` by their partitions: the number of partitions for a row
-    /// that is in none.
+    /// Replaces `numbers` by the numbers of the rows, and `partitions` by their partitions. A row outside all partitions has
+    /// the number of partitions.
     fn fill(&self, rows: Range<usize>, numbers: &mut Vec<u64>, partitions: &mut Vec<u16>);
 }
 
 impl RowPartitions {
-    /// Bytes that so many rows take in so many partitions.
+    /// Bytes that `row_count` rows in `partition_count` partitions take.
     pub(crate) fn bytes(row_count: usize, partition_count: usize, tasks: &BuildTasks) -> usize {
         let piece_count = row_count.div_ceil(tasks.piece_rows(row_count));
         row_count * (size_of::<u64>() + size_of::<u16>()) + piece_count * (partition_count + 2) * size_of::<u32>()
@@ -95,7 +95,7 @@ impl SortedPiece {
     fn of(numbering: &impl Numbering, rows: Range<usize>, partition_count: usize) -> Self {
         let (mut unsorted, mut partitions) = (Vec::new(), Vec::new());
         numbering.fill(rows.clone(), &mut unsorted, &mut partitions);
-        // Counts stand two places up, as in row lists.
+        // Counts are stored two positions later, as in row lists.
         let mut bounds = vec![0u32; partition_count + 3];
         partitions.iter().for_each(|partition| bounds[usize::from(*partition) + 2] += 1);
         (1..bounds.len()).for_each(|at| bounds[at] += bounds[at - 1]);
@@ -122,7 +122,7 @@ impl Run<'_> {
         self.numbers.iter().copied().zip(rows)
     }
 
-    /// The row at a place in the run.
+    /// The row at a position of the run.
     #[inline]
     pub(crate) fn row(&self, at: usize) -> u32 {
         self.first_row + u32::from(self.places[at])

@@ -1,11 +1,11 @@
-//! One vector that several tasks fill at the same time, each a part of its own: `split_at_mut` for owners.
+//! One vector that several tasks fill at the same time, each its own part: an owned form of `split_at_mut`.
 //!
-//! Tasks outlive the call that starts them, so they cannot borrow parts of a vector; they own them instead, and the vector
-//! is whole again when all parts are back. The vector is made of zeros that the allocator has not touched, so its
-//! pages are first touched by the tasks.
+//! Tasks outlive the call that starts them and cannot borrow parts of a vector. They own their parts instead; the vector is
+//! rejoined when all parts are returned. The vector starts as untouched zeros of the allocator, so that the tasks are the
+//! first to touch its pages.
 //!
-//! Cells of atomics would do without `unsafe`, but are copied to one by one, and making a `Vec<bool>` of them in the end is
-//! one more pass, by one thread.
+//! Atomic cells need no `unsafe`, but must be written one by one, and converting them to a `Vec<bool>` takes one more
+//! single-threaded pass.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A part of a vector.
 pub(crate) struct VecPart<T: Copy> {
-    /// Where it begins in `whole`.
+    /// Its start in `whole`.
     start: NonNull<T>,
     len: usize,
     whole: Arc<Whole<T>>,

@@ -1,16 +1,16 @@
-//! Pairs that probe rows and groups make, a vector of them at a time.
+//! The pairs of probe rows with the rows of their groups, one vector at a time.
 //!
-//! A probe row with a million partners never has more than a vector of its pairs in memory.
+//! At most one vector of pairs is in memory, also for a probe row with a million partners.
 
 use braid_base::VECTOR_ROWS;
 
 use crate::joins::hash::directory::row_lists::RowLists;
 use crate::values::vector::NO_ROW;
 
-/// Probe rows, each with places of build rows that are still to come.
+/// Probe rows, each with the remaining positions of its build rows.
 pub(crate) struct Candidates {
     ranges: Vec<PlaceRange>,
-    /// The first that has not come yet.
+    /// The next position.
     next: usize,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Pairs {
 }
 
 impl Candidates {
-    /// Each row of a batch with the rows of its group. Places are in the lists' rows; without lists they are rows.
+    /// Each row of a batch with the rows of its group. Positions refer to the lists' rows; without lists they are row numbers.
     pub(crate) fn of_groups(groups: &[u32], lists: Option<&RowLists>) -> Self {
         let mut ranges = Vec::with_capacity(groups.len());
         for (probe_row, group) in (0..).zip(groups) {
@@ -43,15 +43,15 @@ impl Candidates {
         Self { ranges, next: 0 }
     }
 
-    /// Each of some rows with all places below `place_count`.
+    /// Each of these rows with all positions below `place_count`.
     pub(crate) fn of_all(probe_rows: impl Iterator<Item = u32>, place_count: usize) -> Self {
         let end = place_count as u32;
         let ranges = probe_rows.filter(|_| end > 0).map(|probe_row| PlaceRange { probe_row, start: 0, end });
         Self { ranges: ranges.collect(), next: 0 }
     }
 
-    /// The next pairs, `None` at the end. `row_at` has the build row at a place. Probe rows for which `settled` says so
-    /// are passed over, and so are pairs with build rows of which `unwanted` says so; a vector may come out empty then.
+    /// The next pairs, `None` at the end. `row_at` returns the build row at a position. Probe rows for which `settled` is true
+    /// are skipped, and so are pairs whose build row is `unwanted`. The vector may therefore be empty.
     pub(crate) fn next(
         &mut self,
         row_at: impl Fn(u32) -> u32,
@@ -88,7 +88,7 @@ impl Candidates {
 }
 
 impl Pairs {
-    /// Each row that has a group with it, where a group is its only row.
+    /// Each row with its group, where each group has one row.
     pub(crate) fn of_unique(groups: &[u32]) -> Self {
         let (mut probe_rows, mut build_rows) = (vec![0; groups.len()], vec![0; groups.len()]);
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! Whether the keys of pairs of rows are equal, column by column.
+//! Comparison of the keys of pairs of rows, column by column.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ pub(crate) struct RowPairs<'a> {
 }
 
 impl RowPairs<'_> {
-    /// Keeps those in `equal` whose keys are. Nulls equal each other; whom they should not equal must not ask.
+    /// Clears the entries of `equal` for pairs with different keys. Nulls equal each other; the caller excludes nulls if they must
+    /// not match.
     pub(crate) fn compare(&self, left: &[Arc<Vector>], right: &[Arc<Vector>], equal: &mut Vec<bool>) {
         equal.clear();
         equal.resize(self.left_rows.len(), true);
@@ -65,7 +66,7 @@ impl RowPairs<'_> {
                     coded_equal(right, r, |other| left.dictionary.equal(code, &right.dictionary, other))
                 })
             }),
-            // Kinds differ only where one side has nothing but nulls.
+            // Kinds differ only if one side has only nulls.
             _ => equal.fill(false),
         }
     }
@@ -78,7 +79,7 @@ impl RowPairs<'_> {
     }
 }
 
-/// Compares a code's string; a null's code may be none of the dictionary's.
+/// Compares the string of a code. The code of a null may be out of the range of the dictionary.
 #[inline]
 fn coded_equal(coded: &crate::values::vector::CodedStrings, row: usize, equal: impl Fn(usize) -> bool) -> bool {
     let code = coded.codes[row] as usize;

@@ -1,20 +1,19 @@
-//! The pairs that a batch of the probe side makes, as row numbers, a vector at a time: for a join that decides on pairs in
-//! its own way.
+//! The pairs of a batch of the probe side, as row numbers, one vector at a time, for joins with a test of pairs of their own.
 //!
-//! Batches have at most a vector of rows, so where keys are unique all pairs come at once.
+//! A batch has at most a vector of rows. With unique keys, all its pairs are therefore one vector.
 
 use crate::joins::hash::JoinTable;
 use crate::joins::hash::probe::candidates::{Candidates, Pairs};
 
-/// Pairs that are still to come.
+/// The remaining pairs.
 pub(crate) enum PairStream {
-    /// At most one of each probe row; `None` when they came.
+    /// At most one pair per probe row; `None` after they were returned.
     Unique(Option<Pairs>),
-    /// Places in the lists of groups.
+    /// Positions in the lists of groups.
     Listed(Candidates),
-    /// Places among the rows whose keys are null.
+    /// Positions among the rows with a null key.
     NullKeys(Candidates),
-    /// Places are rows.
+    /// Positions are row numbers.
     All(Candidates),
 }
 
@@ -27,18 +26,18 @@ impl PairStream {
         }
     }
 
-    /// Each of some rows with all build rows whose key is null.
+    /// Each of these rows with all build rows that have a null key.
     pub(crate) fn with_null_keys(table: &JoinTable, probe_rows: impl Iterator<Item = u32>) -> Self {
         Self::NullKeys(Candidates::of_all(probe_rows, table.null_key_rows.len()))
     }
 
-    /// Each of some rows with all build rows.
+    /// Each of these rows with all build rows.
     pub(crate) fn with_all(table: &JoinTable, probe_rows: impl Iterator<Item = u32>) -> Self {
         Self::All(Candidates::of_all(probe_rows, table.row_count))
     }
 
-    /// The next pairs, `None` at the end. Probe rows that are `settled` by now are passed over, and so are `unwanted` build
-    /// rows, as far as that saves something; a vector may come out empty.
+    /// The next pairs, `None` at the end. Settled probe rows are skipped, and so are unwanted build rows if that saves work.
+    /// The vector may be empty.
     pub(crate) fn next(
         &mut self,
         table: &JoinTable,

@@ -1,7 +1,8 @@
-//! Which of many texts a string begins with, or ends with when both are read backwards.
+//! Search for the texts that a string starts with, or ends with if both are read backwards.
 //!
-//! A trie whose nodes lie level by level, so that a node's children are neighbours and the label at position i leads to
-//! node i + 1. A string that begins with none of the texts leaves it at the first bytes, however many texts there are.
+//! The nodes of the trie are stored level by level, so that a node's children are adjacent and the label at position i leads
+//! to node i + 1. For a string that starts with none of the texts, the search ends after the first bytes, for any number
+//! of texts.
 
 use std::ops::Range;
 
@@ -15,14 +16,14 @@ pub(super) struct AffixTrie {
 
 #[derive(Debug)]
 struct TrieNode {
-    /// Its children's labels: from here, to where the next node's begin.
+    /// The position of its children's labels, which end where those of the next node start.
     labels_from: usize,
     /// The text that ends here.
     text: Option<usize>,
 }
 
 impl AffixTrie {
-    /// From distinct texts in ascending order.
+    /// A trie of distinct texts in ascending order.
     pub fn new(texts: &[&[u8]]) -> Self {
         debug_assert!(texts.is_sorted_by(|a, b| a < b), "distinct texts, ascending");
         let mut trie = Self { nodes: Vec::new(), labels: Vec::new() };
@@ -50,7 +51,7 @@ impl AffixTrie {
         trie
     }
 
-    /// Calls `found` with the number and the length of each text that these bytes begin with, the shortest first.
+    /// Calls `found` with the number and the length of each text that these bytes start with, the shortest first.
     #[inline]
     pub fn walk(&self, bytes: impl IntoIterator<Item = u8>, mut found: impl FnMut(usize, usize)) {
         let mut node = 0;

@@ -1,32 +1,33 @@
-//! Where many pieces occur in a string, found by looking at a few of its bytes.
+//! Search for many pieces in a string that reads only some of its bytes.
 //!
-//! A gram is some bytes in a row, and only every n-th gram of the string is looked up, `n` being the stride. Each piece
-//! has a window of as many neighbouring grams as the stride is long; wherever it occurs, exactly one gram of its window
-//! is looked up. So one table of the grams of all windows finds every occurrence, once, and tells where the piece would
-//! begin; then the bytes are compared. Wu and Manber's search (1994) looks up blocks of bytes as well, but how far it goes
-//! on depends on what it finds; here the stride is fixed, so that one lookup does not wait for another.
+//! A gram is a sequence of a few bytes. The search looks up every n-th gram of the string; n is the stride. Each piece has a
+//! window of n adjacent grams, so that exactly one gram of its window is looked up at each occurrence. One table of the
+//! grams of all windows therefore finds every occurrence once, with its start; the bytes are then compared. Wu and Manber's
+//! search (1994) also looks up blocks of bytes, but its stride depends on the result of each lookup. The fixed stride makes
+//! the lookups independent of each other.
 //!
-//! Before a piece that a pattern begins with has occurred, no other matters. The buckets of those pieces come first, so
-//! that one comparison leaves the others out.
+//! Until the first piece of some pattern has occurred, no other piece matters. The buckets of first pieces have the lowest
+//! numbers, so that one comparison skips the others.
 //!
-//! Of two occurrences that do not overlap the earlier comes first: its window does. In what order others come is left open.
+//! Of two occurrences that do not overlap, the earlier one is reported first. The order of other occurrences is unspecified.
 //!
-//! Pieces of one byte, and many that share all their grams, are not for this search.
+//! The search does not support pieces of one byte, or many pieces that share all their grams.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Candidates of one gram are compared one after the other; with more of them the automaton is faster.
+/// Maximum number of candidates of one gram. They are compared one after the other; with more, the automaton is faster.
 const CANDIDATES_MAX: usize = 16;
 
-/// Of a string's other grams one in 16 at most falls into a slot that is taken.
+/// Slots of the table per gram of a window: at most one in 16 of a string's other grams hits an occupied slot.
 const SLOTS_PER_GRAM: usize = 16;
 
-/// A slot is two bytes: at least 8 KiB, which a first-level cache hardly notices, at most 256 KiB for a second-level one.
+/// Limits of the table, whose slots have two bytes: at least 8 KiB, a small part of a first-level cache, and at most 256 KiB,
+/// for a second-level cache.
 const SLOTS_MIN: usize = 1 << 12;
 const SLOTS_MAX: usize = 1 << 17;
 
-/// Twice the stride halves what is left of the search, but doubles the table.
+/// Maximum stride. Twice the stride halves the number of lookups but doubles the table.
 const STRIDE_MAX: usize = 16;
 
 /// The grams of some pieces.
@@ -38,14 +39,14 @@ pub(super) struct GramSearch {
     /// The bucket of a gram by its hash, from 1 on; 0 for none.
     slots: Vec<u16>,
     hash_shift: u32,
-    /// Where the candidates of each bucket begin; bucket 0 has none.
+    /// The start of each bucket's candidates. Bucket 0 is empty.
     bucket_starts: Vec<u32>,
-    /// Buckets up to that one have candidates that patterns begin with.
+    /// The last bucket with candidates that are first pieces.
     first_buckets: usize,
     candidates: Vec<Candidate>,
 }
 
-/// A piece that may occur where a gram does.
+/// A piece that may occur at a gram.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     gram: u32,
@@ -55,7 +56,8 @@ struct Candidate {
 }
 
 impl GramSearch {
-    /// From distinct pieces and which of them patterns begin with; none when they are too short or too much alike.
+    /// A search for distinct pieces. `is_first` tells whether a pattern starts with a piece. `None` if the pieces are too short
+    /// or share too many grams.
     pub fn new(pieces: &[&[u8]], is_first: impl Fn(usize) -> bool) -> Option<Self> {
         let bytes_min = pieces.iter().map(|piece| piece.len()).min()?;
         let gram_bytes = gram_bytes_for(bytes_min)?;
@@ -90,7 +92,7 @@ impl GramSearch {
         self.first_buckets = buckets.iter().filter(|(_, bucket)| begins(bucket)).count();
         self.candidates.clear();
         for (number, (slot, mut bucket)) in (1..).zip(buckets) {
-            // A piece's occurrences that share a gram: the earlier first.
+            // Of occurrences of a piece that share a gram, the earlier one is first.
             bucket.sort_by_key(|candidate| Reverse(candidate.offset));
             self.slots[slot] = number;
             self.bucket_starts.push(self.candidates.len() as u32);
@@ -100,8 +102,8 @@ impl GramSearch {
         true
     }
 
-    /// Calls `found` with the number, the beginning and the end of each piece that occurs: of all pieces, or from where
-    /// one that patterns begin with has occurred.
+    /// Calls `found` with the number, the start and the end of each occurrence: of all pieces, or only from the first
+    /// occurrence of a first piece on.
     #[inline]
     pub fn occurrences(&self, string: &[u8], all: bool, found: impl FnMut(usize, usize, usize)) {
         match self.gram_bytes {
@@ -148,7 +150,7 @@ impl GramSearch {
     }
 }
 
-/// How long grams are. Longer ones are rarer in strings, but leave a shorter stride.
+/// The length of grams. Longer grams are rarer in strings but shorten the stride.
 fn gram_bytes_for(piece_bytes_min: usize) -> Option<usize> {
     match piece_bytes_min {
         0 | 1 => None,
@@ -169,7 +171,7 @@ fn gram_of(bytes: &[u8]) -> u32 {
     }
 }
 
-/// The grams of each piece's window: where they are shared with the fewest other pieces.
+/// The grams of each piece's window, placed where fewest other pieces share them.
 fn candidates_of(pieces: &[&[u8]], gram_bytes: usize, stride: usize) -> Vec<Candidate> {
     let mut counts: HashMap<u32, usize> = HashMap::new();
     for piece in pieces {

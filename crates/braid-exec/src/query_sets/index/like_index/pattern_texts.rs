@@ -1,4 +1,4 @@
-//! The texts that patterns are made of, each once: what the searches of a `LikeIndex` are built from.
+//! The distinct texts of the patterns, from which the searches of a `LikeIndex` are built.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,9 +8,9 @@ use crate::expression::LikePattern;
 /// The distinct texts of the patterns without `_`.
 #[derive(Debug)]
 pub(super) struct PatternTexts<'a> {
-    /// What strings must begin with or be, ascending.
+    /// The prefixes and exact patterns, ascending.
     prefixes: Vec<&'a [u8]>,
-    /// What strings must end with, each from its last byte to its first, ascending.
+    /// The suffixes, each reversed, ascending.
     suffixes: Vec<Vec<u8>>,
     /// What lies between two `%`, by number.
     pieces: Vec<&'a [u8]>,
@@ -18,7 +18,7 @@ pub(super) struct PatternTexts<'a> {
 }
 
 impl<'a> PatternTexts<'a> {
-    /// Of these patterns.
+    /// The texts of these patterns.
     pub fn new(patterns: &'a [LikePattern]) -> Self {
         let mut prefixes: BTreeSet<&[u8]> = BTreeSet::new();
         let mut suffixes = BTreeSet::new();
@@ -44,12 +44,12 @@ impl<'a> PatternTexts<'a> {
         Self { prefixes, suffixes, pieces, piece_numbers }
     }
 
-    /// Number of what strings must begin with or be.
+    /// Number of prefixes and exact patterns.
     pub fn prefix_count(&self) -> usize {
         self.prefixes.len()
     }
 
-    /// Number of what strings must end with.
+    /// Number of suffixes.
     pub fn suffix_count(&self) -> usize {
         self.suffixes.len()
     }
@@ -59,27 +59,27 @@ impl<'a> PatternTexts<'a> {
         &self.pieces
     }
 
-    /// The number of a text that strings must begin with or be.
+    /// The number of a prefix or exact pattern.
     pub fn prefix(&self, text: &[u8]) -> usize {
         self.prefixes.binary_search(&text).expect("all were collected")
     }
 
-    /// The number of a text that strings must end with.
+    /// The number of a suffix.
     pub fn suffix(&self, text: &[u8]) -> usize {
         self.suffixes.binary_search(&reversed(text)).expect("all were collected")
     }
 
-    /// The number of a text between two `%`.
+    /// The number of a piece.
     pub fn piece(&self, text: &[u8]) -> usize {
         self.piece_numbers[text]
     }
 
-    /// For strings from their first byte on; none without prefixes.
+    /// The trie for strings from their first byte on; `None` without prefixes.
     pub fn prefix_trie(&self) -> Option<AffixTrie> {
         (!self.prefixes.is_empty()).then(|| AffixTrie::new(&self.prefixes))
     }
 
-    /// For strings from their last byte back; none without suffixes.
+    /// The trie for strings from their last byte back; `None` without suffixes.
     pub fn suffix_trie(&self) -> Option<AffixTrie> {
         let suffixes: Vec<&[u8]> = self.suffixes.iter().map(Vec::as_slice).collect();
         (!suffixes.is_empty()).then(|| AffixTrie::new(&suffixes))

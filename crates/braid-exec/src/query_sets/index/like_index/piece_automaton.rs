@@ -1,24 +1,23 @@
-//! Where pieces occur in a string that are too short or too much alike to be told apart by their grams: Aho and
-//! Corasick's automaton, which takes a step for every byte.
+//! Search for pieces that the gram search does not support, with Aho and Corasick's automaton, which makes one step per byte.
 
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::{contiguous, noncontiguous};
 use aho_corasick::{Anchored, MatchKind, StartKind, dfa};
 
-/// Pieces of more bytes than that get no table of transitions for every byte: it would take 100 bytes or so for each.
+/// Maximum total bytes of pieces for which the automaton has a transition for every byte, which takes about 100 bytes for each.
 const TABLE_PIECES_BYTES_MAX: usize = 1 << 14;
 
 /// The automaton of some pieces.
 #[derive(Debug)]
 pub(super) enum PieceAutomaton {
-    /// With the next state for each byte.
+    /// An automaton with the next state for each byte.
     Table(dfa::DFA),
-    /// With the states to go back to for those that do not fit.
+    /// An automaton with failure transitions.
     Links(contiguous::NFA),
 }
 
 impl PieceAutomaton {
-    /// From pieces that are not empty.
+    /// An automaton of non-empty pieces.
     pub fn new(pieces: &[&[u8]]) -> Self {
         let links = noncontiguous::Builder::new()
             .match_kind(MatchKind::Standard)
@@ -34,7 +33,7 @@ impl PieceAutomaton {
         }
     }
 
-    /// Calls `found` with the number, the beginning and the end of each piece that occurs, in the order of their ends.
+    /// Calls `found` with the number, the start and the end of each occurrence of a piece, in the order of their ends.
     pub fn occurrences(&self, string: &[u8], found: impl FnMut(usize, usize, usize)) {
         match self {
             Self::Table(automaton) => run(automaton, string, found),

@@ -1,35 +1,35 @@
-//! The sequences of pieces that patterns ask for, as a tree: patterns that begin with the same pieces share their state.
+//! The patterns' sequences of pieces, as a tree. Patterns that start with the same pieces share their state.
 //!
-//! A node stands for a prefix and some pieces after it. A string reaches it where those pieces have occurred in order
-//! without overlap, and what counts is the earliest end of that: each piece at the first place where it fits, which is
-//! enough since a `%` before it takes up whatever was skipped. So a node is reached once at most for a string, and
-//! occurrences must come in the order of their ends: those of one piece then are in the order of their beginnings too.
+//! A node represents a prefix and a number of pieces after it. A string reaches a node when these pieces have occurred in
+//! order without overlap. Only the earliest end counts, because a `%` matches any skipped text: each piece is matched at its
+//! first occurrence. A string therefore reaches a node at most once. Occurrences must arrive in the order of their ends,
+//! which for one piece is also the order of their starts.
 
 use std::collections::HashMap;
 
 /// Number of a node.
 pub(super) type Node = u32;
 
-/// Before any piece, with no prefix.
+/// The root: no prefix and no piece.
 pub(super) const ROOT: Node = 0;
 
-/// Where a node ends that was not reached: behind every string.
+/// The end of a node that is not reached, beyond the end of every string.
 const NOT_REACHED: usize = usize::MAX;
 
-/// Lists of that many steps are gone through; longer ones are searched for each node reached.
+/// Maximum length of a list of steps that is scanned. Longer lists are searched for each reached node.
 const SCANNED_STEPS_MAX: usize = 16;
 
 /// The tree.
 #[derive(Debug, Default)]
 pub(super) struct PieceSequences {
     nodes: Vec<SequenceNode>,
-    /// The steps that each piece makes, by the node that they begin at.
+    /// The steps of each piece, by their start node.
     steps: Vec<Vec<Step>>,
 }
 
 #[derive(Debug, Default)]
 struct SequenceNode {
-    /// The patterns that match once it is reached.
+    /// The patterns that match when the node is reached.
     patterns: Vec<u32>,
     has_steps: bool,
 }
@@ -47,7 +47,7 @@ pub(super) struct SequencesBuilder {
     steps: HashMap<(Node, usize), Node>,
 }
 
-/// Which nodes a string has reached, and where.
+/// The nodes that a string has reached, with their ends.
 #[derive(Debug)]
 pub(super) struct Progress {
     ends: Vec<usize>,
@@ -59,7 +59,7 @@ impl SequencesBuilder {
         Self { nodes: vec![SequenceNode::default()], steps: HashMap::new() }
     }
 
-    /// A node that a prefix leads to.
+    /// Adds a node for a prefix.
     pub fn add_node(&mut self) -> Node {
         self.nodes.push(SequenceNode::default());
         Node::try_from(self.nodes.len() - 1).expect("fewer pieces than 2^32")
@@ -76,7 +76,7 @@ impl SequencesBuilder {
         node
     }
 
-    /// A pattern that matches once the node is reached.
+    /// Adds a pattern that matches when the node is reached.
     pub fn add_pattern(&mut self, node: Node, pattern: u32) {
         self.nodes[node as usize].patterns.push(pattern);
     }
@@ -92,23 +92,23 @@ impl SequencesBuilder {
 }
 
 impl PieceSequences {
-    /// Whether patterns without a prefix begin with a piece.
+    /// Whether a pattern without a prefix starts with the piece.
     pub fn begins_with(&self, piece: usize) -> bool {
         self.steps[piece].first().is_some_and(|step| step.from == ROOT)
     }
 
-    /// The patterns that match once the node is reached.
+    /// The patterns that match when the node is reached.
     #[inline]
     pub fn patterns(&self, node: Node) -> &[u32] {
         &self.nodes[node as usize].patterns
     }
 
-    /// Whether pieces lead on from a node.
+    /// Whether a node has steps.
     pub fn has_steps(&self, node: Node) -> bool {
         self.nodes[node as usize].has_steps
     }
 
-    /// Takes in that a piece occurs there; calls `reach` with each node that is reached by it.
+    /// Processes an occurrence of a piece. Calls `reach` with each node that it reaches.
     #[inline]
     pub fn advance(
         &self,
@@ -128,7 +128,7 @@ impl PieceSequences {
             steps.iter().for_each(|step| take(step, progress));
             return;
         }
-        // What this occurrence reaches cannot take a step with it, but is passed by cheaply.
+        // A node that this occurrence reaches cannot make a step with the same occurrence; the check for this is cheap.
         for at in 0..progress.reached.len() {
             if let Ok(found) = steps.binary_search_by_key(&progress.reached[at], |step| step.from) {
                 take(&steps[found], progress);
@@ -150,7 +150,7 @@ impl Progress {
         progress
     }
 
-    /// As before a string.
+    /// Resets the state before the next string.
     #[inline]
     pub fn reset(&mut self) {
         for node in &self.reached[1..] {
@@ -159,7 +159,7 @@ impl Progress {
         self.reached.truncate(1);
     }
 
-    /// Notes that a node is reached; whether it had not been.
+    /// Records that a node is reached. True if it was not reached before.
     #[inline]
     pub fn reach(&mut self, node: Node, end: usize) -> bool {
         let known = &mut self.ends[node as usize];
@@ -171,7 +171,7 @@ impl Progress {
         true
     }
 
-    /// Whether a node is reached so early that what follows may begin at `start`.
+    /// Whether a node is reached at or before `start`.
     #[inline]
     pub fn is_reached_by(&self, node: Node, start: usize) -> bool {
         self.ends[node as usize] <= start

@@ -1,8 +1,8 @@
-//! Unions of slots: which values satisfy a predicate, in terms of the constants of all predicates.
+//! Unions of slots: the values that satisfy a predicate, relative to the constants of all predicates.
 
 use std::ops::Range;
 
-/// Slots as ranges, ascending, none empty, none touching the next.
+/// A set of slots as ascending ranges, which are not empty and not adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SlotRanges {
     ranges: Vec<Range<usize>>,
@@ -17,7 +17,7 @@ impl SlotRanges {
         Self::one(0..slot_count)
     }
 
-    /// The slots of a range, none if it ends before it starts.
+    /// The slots of a range; no slots if it ends before it starts.
     pub(super) fn one(range: Range<usize>) -> Self {
         Self { ranges: if range.start < range.end { vec![range] } else { Vec::new() } }
     }
