@@ -1,13 +1,13 @@
-//! Rows that do not fit into a query's memory, in temporary files.
+//! Spilling: rows that exceed a query's memory move to temporary files.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `row_block` | rows as bytes, and back |
-//! | `spill_space` | where a database's queries put them, and how much may lie there |
-//! | `query_spill` | one query's files: blocks written behind its back, and read again |
-//! | `block_ahead` | a block of them that is read while the one before is worked on |
-//! | `operator_memory` | when the workers of one operator have enough in memory |
-//! | `partitioned_rows` | rows by the hash of their keys, some partitions in memory and the others in a file |
+//! | `row_block` | the encoding of rows as bytes |
+//! | `spill_space` | the directory of temporary files, and their limit |
+//! | `query_spill` | one query's files: blocks written in the background, and read again |
+//! | `block_ahead` | a block that is read while the previous one is processed |
+//! | `operator_memory` | the share of an operator, and when its workers spill |
+//! | `partitioned_rows` | rows partitioned by the hash of their keys, in memory or in a file |
 //! | `stored_rows` | such a partition as a source |
 //!
 //! Who spills: a sort writes runs and merges them (`sort`), an aggregation writes groups by partitions of their keys

@@ -1,16 +1,16 @@
-//! A condition with parameters, for many queries at once: from a row to the set of the queries for which it is true.
+//! A condition with parameters, evaluated for many queries at once: from a row to the set of queries for which it is true.
 //!
-//! Each query has a row of parameters. What does not depend on them is evaluated once for everybody. A comparison of a
-//! value with parameters becomes a [`PredicateIndex`] over all queries' constants, LIKE with patterns a [`LikeIndex`]; what
-//! neither covers is evaluated once for each distinct row of the parameters it reads. AND and OR are intersections and
-//! unions of sets; NOT is pushed down to what it negates, which keeps null apart from false: a set has the queries for
-//! which something is true, nothing else.
+//! Each query has a parameter row. Parts without parameters are evaluated once for all queries. A comparison of a value with
+//! parameters becomes a [`PredicateIndex`] over the constants of all queries, and LIKE with patterns becomes a
+//! [`LikeIndex`]. Other parts are evaluated once for each distinct combination of the parameters that they read. AND and OR
+//! are intersections and unions of sets. NOT is pushed down to its operands, because a set holds exactly the queries for
+//! which a condition is true and does not distinguish null from false.
 //!
-//! So the time for a row does not grow with the number of queries where indexes cover the condition (ClockScan's
-//! query-data join: SharedDB, VLDB 2012, section 4.4), disjunctions included.
+//! If indexes cover the condition, the time for a row does not depend on the number of queries (ClockScan's query-data join:
+//! SharedDB, VLDB 2012, section 4.4), also for disjunctions.
 //!
-//! A value that cannot be computed fails the pass, also where the queries that fail would not have computed it alone;
-//! whoever runs the pass runs its queries alone then.
+//! An evaluation that fails makes the pass fail, even if the query alone would not have evaluated it. The caller then runs
+//! the queries alone.
 
 mod condition_evaluator;
 mod distinct_conditions;
@@ -31,7 +31,7 @@ use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::query_sets::index::like_index::LikeIndex;
 use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, Reservation, SetNumber, SetStore};
 
-/// The constants of one query, by the numbers of the parameters that they stand for.
+/// The constants of one query, by parameter number.
 pub type ParameterRow = Vec<Option<Scalar>>;
 
 /// The parameters of all queries of a pass, and their sets.
@@ -44,17 +44,17 @@ pub(crate) struct PassParameters<'a> {
 /// A condition of many queries.
 #[derive(Debug)]
 pub(crate) enum QueryConditions {
-    /// All of them.
+    /// All conditions must be true.
     And(Vec<QueryConditions>),
-    /// Any of them.
+    /// At least one condition must be true.
     Or(Vec<QueryConditions>),
-    /// True for everybody or for nobody.
+    /// True for all queries, or for none.
     Common(Expression),
-    /// What predicates with the queries' constants say about a value.
+    /// Predicates with the queries' constants on a value.
     Indexed { value: Expression, predicates: Arc<IndexedPredicates> },
-    /// What the queries' patterns say about a text.
+    /// The queries' patterns on a text.
     Like { text: Expression, patterns: Arc<QueryPatterns> },
-    /// Conditions of which each belongs to some queries.
+    /// Distinct conditions, each of some queries.
     Distinct(DistinctConditions),
 }
 
@@ -70,13 +70,13 @@ pub(crate) struct QueryPatterns {
     _reservation: Reservation,
 }
 
-/// A comparison before it is indexed, so that several of one column become one index.
+/// Comparisons before indexing. Comparisons of one column are combined into one index.
 struct Comparisons {
     value: Expression,
     predicates: Vec<(QueryNumber, ColumnPredicate)>,
 }
 
-/// A condition on its way.
+/// A condition during preparation.
 enum Draft {
     Comparisons(Comparisons),
     Finished(QueryConditions),
@@ -86,12 +86,12 @@ impl QueryConditions {
     /// Prepares a condition.
     ///
     /// # Errors
-    /// When there is not enough memory for the sets, or a constant cannot be computed.
+    /// When memory for the sets is refused, or the evaluation of a constant fails.
     pub(crate) fn new(condition: &Expression, parameters: PassParameters<'_>) -> Result<Self, ExecError> {
         draft(condition, false, parameters)?.finish(parameters.store)
     }
 
-    /// The conditions that all must be true: those that cost least first.
+    /// The conjuncts, in ascending order of cost.
     pub(crate) fn into_conjuncts(self) -> Vec<Self> {
         let mut conjuncts = match self {
             Self::And(parts) => parts.into_iter().flat_map(Self::into_conjuncts).collect(),
@@ -156,7 +156,7 @@ fn with_sign(condition: Expression, negated: bool) -> Expression {
     if negated { Expression::Not(Box::new(condition)) } else { condition }
 }
 
-/// Whether it depends on the query at most, not on the row.
+/// Whether it is independent of the row. It may depend on the query.
 fn is_constant(expression: &Expression) -> bool {
     let mut columns = Vec::new();
     expression.columns(&mut columns);
@@ -199,7 +199,7 @@ fn distinct(condition: &Expression, negated: bool, parameters: PassParameters<'_
     Ok(Draft::Finished(QueryConditions::Distinct(conditions)))
 }
 
-/// A value compared with a constant of each query; `None` when the constants have no common order.
+/// Comparisons of a value with a constant of each query; `None` if the constants have no common order.
 fn comparisons(
     comparison: Comparison,
     value: &Expression,
@@ -234,7 +234,7 @@ fn constant_of(expression: &Expression, row: &ParameterRow) -> Result<Option<Sca
 fn have_an_order(constants: &[Option<Scalar>]) -> bool {
     let mut constants = constants.iter().flatten();
     let Some(first) = constants.next() else { return true };
-    // Numbers beyond 64 bits are rare enough to be compared one by one.
+    // Numbers beyond 64 bits are rare, and are compared one by one.
     let has_order = |constant: &Scalar| !matches!(constant, Scalar::Interval(..) | Scalar::Int128(_));
     has_order(first) && constants.all(|constant| has_order(constant) && first.compare(constant).is_some())
 }
@@ -294,14 +294,14 @@ impl Draft {
 }
 
 impl Comparisons {
-    /// Whether one index can answer both: all must hold, or they are lists of which any value will do.
+    /// Whether one index can evaluate both: all comparisons must hold, or they are lists of alternatives.
     fn can_take(&self, other: &Self, any: bool) -> bool {
         let same_column = self.value.as_column().is_some() && self.value.as_column() == other.value.as_column();
         let are_lists = |predicates: &[(QueryNumber, ColumnPredicate)]| {
             let mut lists = predicates.iter().map(|(_, predicate)| matches!(predicate, ColumnPredicate::In(_)));
             lists.all(|is_list| is_list)
         };
-        // Where all must hold, a query has several; then they are no list any more.
+        // In a conjunction a query has several predicates, which are no list of alternatives.
         let one_each = self.predicates.len() == other.predicates.len() && self.is_one_each() && other.is_one_each();
         let may_unite = one_each && are_lists(&self.predicates) && are_lists(&other.predicates);
         same_column && self.same_kind(other) && (!any || may_unite)
@@ -334,7 +334,7 @@ impl Comparisons {
     }
 }
 
-/// Any constant of a predicate: all are of one kind.
+/// A constant of a predicate. All its constants have one kind.
 fn some_constant(predicate: &ColumnPredicate) -> Option<Scalar> {
     match predicate {
         ColumnPredicate::Range { low, high } => [low, high].into_iter().find_map(|bound| match bound {

@@ -1,33 +1,33 @@
-//! For each query of a pass, the rows that an OFFSET and a LIMIT leave of those that are for it.
+//! OFFSET and LIMIT for each query of a pass, applied to the query's own rows.
 //!
-//! Rows are counted one after the other, for each query on its own. A query's window opens after the rows that are
-//! skipped and closes after the last wanted one. Rows matter only where a window opens or closes: between, the queries
-//! with open windows are one set, with which a row's set is intersected, and queries whose windows do not change any more are
-//! not counted. So few sets are made, and rows for such queries only cost a look at some words.
+//! Rows are counted one after the other, separately for each query. A query's window opens after the skipped rows and closes
+//! after its last row. Only the opening or closing of a window changes the set of queries with open windows; in between,
+//! each row's set is intersected with this set. Queries whose windows no longer change are not counted. Few sets are
+//! therefore made, and a row of such queries costs only a test of a few words.
 
 use crate::query_sets::query_bitmap::queries_of;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::query_sets::set_memo::SetWords;
 use crate::{ExecError, QueryBitmap, QueryNumber, SetNumber};
 
-/// The windows of all queries: rows number `first..end` of each.
+/// The windows of all queries: rows `first..end` of each query.
 #[derive(Debug)]
 pub(crate) struct QueryWindows {
     first: u64,
-    /// `u64::MAX` for no end.
+    /// The end of the windows; `u64::MAX` without a limit.
     end: u64,
-    /// By query, its rows so far, as long as they are counted.
+    /// The number of rows of each query so far, while they are counted.
     seen: Box<[u64]>,
-    /// Queries whose next row is in their window.
+    /// The queries with an open window.
     open: QueryBitmap,
-    /// Its number, once it was asked for.
+    /// The number of that set, once it is interned.
     open_set: Option<SetNumber>,
-    /// Queries whose window is still to open or to close.
+    /// The queries whose window still opens or closes.
     counted: QueryBitmap,
 }
 
 impl QueryWindows {
-    /// Windows of `limit` rows after the first `offset`, before any row.
+    /// Windows of `limit` rows after the first `offset` rows, before any row is counted.
     pub(crate) fn new(query_count: usize, offset: u64, limit: Option<u64>) -> Self {
         let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
         let is_open = offset == 0 && end > 0;
@@ -42,24 +42,24 @@ impl QueryWindows {
         }
     }
 
-    /// Bytes of the windows of so many queries, about.
+    /// Approximate bytes of the windows of `query_count` queries.
     pub(crate) fn bytes(query_count: usize) -> usize {
-        // A count each, and a bit in two sets.
+        // Each query has a count, and a bit in two sets.
         query_count * (8 + 1)
     }
 
-    /// Whether no query wants any further row.
+    /// Whether the windows of all queries are closed.
     pub(crate) fn are_over(&self) -> bool {
         self.counted.is_empty() && self.open.is_empty()
     }
 
-    /// Whether the next row would be in the window of one of these queries.
+    /// Whether one of these queries has an open window.
     pub(crate) fn are_open_to(&self, queries: &[u64]) -> bool {
         self.open.words().iter().zip(queries).any(|(open, queries)| open & queries != 0)
     }
 
-    /// Counts a row that is for these queries, and calls `closed` with each for which it is the last. Returns whether a
-    /// window opened or closed.
+    /// Counts a row of these queries, and calls `closed` with each query whose window it closes. Returns whether a window opened
+    /// or closed.
     pub(crate) fn count(&mut self, queries: &[u64], mut closed: impl FnMut(QueryNumber)) -> bool {
         let mut has_changed = false;
         for (at, word) in queries.iter().enumerate() {
@@ -93,10 +93,10 @@ impl QueryWindows {
         true
     }
 
-    /// Counts rows with these sets; of each set those queries are left for which the row is in their window.
+    /// Counts rows with these sets, and removes from each set the queries for which the row is outside of their window.
     ///
     /// # Errors
-    /// When there is not enough memory for one more set.
+    /// When memory for a new set is refused.
     pub(crate) fn narrow(
         &mut self,
         sets: &[SetNumber],

@@ -1,12 +1,12 @@
-//! From the rows that many queries share to each query's own: the routing by query that ends every pass (the Γ operator of
-//! SharedDB, VLDB 2012, section 3.3).
+//! Routing: distributes the rows of a pass to its queries, at the end of the pass (the Γ operator of SharedDB, VLDB 2012,
+//! section 3.3).
 //!
-//! One worker's sink, which has a sink for each query. A batch is gone through once, and each query is given its rows of
-//! it, in order, without their sets. Where all rows have the same set, its queries get the very same batch; otherwise each
-//! gets positions in it. What several queries are given shares its vectors: a column is read once for all of them.
+//! Routing is one worker's sink, which has a sink for each query. It reads each batch once, and gives each query its rows in
+//! order, without their sets. If all rows have the same set, its queries get the same batch; otherwise each query gets
+//! positions in the batch. The queries share the vectors, so that a column is read once for all of them.
 //!
-//! A query that wants no more rows is left out from then on; when none does, the worker is told to stop. Positions are
-//! not counted against a budget: they are at most a vector's for each query, less than any sink collects.
+//! A query that has enough rows gets no more. When all queries have enough, the worker stops. Positions are not counted
+//! against a budget, because they are at most one vector per query, less than any sink collects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::runtime::pipeline::Sink;
 use crate::runtime::stop::Stop;
 use crate::{Batch, ExecError, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
-/// Hands each query its own rows.
+/// Distributes rows to the queries.
 pub struct Routing<S> {
     store: Arc<SetStore>,
-    /// Position of the rows' sets; without one, each row is for every query.
+    /// The column of the rows' sets; without one, each row belongs to every query.
     set: Option<usize>,
-    /// By query.
+    /// The sink of each query.
     sinks: Vec<S>,
-    /// Queries that want more rows.
+    /// The queries that need more rows.
     wanting: QueryBitmap,
     words: SetWords,
-    /// By query, its rows of a batch; empty between batches.
+    /// The rows of each query in the current batch; empty between batches.
     positions: Vec<Vec<u32>>,
 }
 
@@ -41,8 +41,7 @@ impl<S> fmt::Debug for Routing<S> {
 }
 
 impl<S: Sink> Routing<S> {
-    /// To one sink for each query, of rows whose sets are in column `set`. Panics unless there are as many sinks as
-    /// queries.
+    /// Routing to one sink per query, for rows whose sets are in column `set`. Panics unless there is one sink per query.
     pub fn new(store: Arc<SetStore>, set: Option<usize>, sinks: Vec<S>) -> Self {
         let query_count = store.query_count();
         assert_eq!(sinks.len(), query_count, "one sink for each query");
@@ -132,7 +131,7 @@ impl<S: Sink> Sink for Routing<S> {
         if self.wanting.is_empty() { Err(Stop::Enough) } else { Ok(()) }
     }
 
-    /// Waits for every query, also for one that wants no more: it may hold rows that are on their way.
+    /// Waits for every query, including those with enough rows, because they may hold rows that are not delivered yet.
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         all_ready(&mut self.sinks)
     }
@@ -142,11 +141,11 @@ impl<S: Sink> Sink for Routing<S> {
     }
 }
 
-/// The sinks of queries that have the same rows.
+/// The sinks of queries with equal rows.
 #[derive(Debug)]
 pub(crate) struct EqualQueries<S> {
     sinks: Vec<S>,
-    /// Whether each wants more rows.
+    /// Whether each query needs more rows.
     wanting: Vec<bool>,
 }
 
@@ -195,8 +194,7 @@ fn all_ready<S: Sink>(sinks: &mut [S]) -> BoxFuture<'_, Result<(), ExecError>> {
     })
 }
 
-/// Reads what is still to be read, so that it is not read for each query again. Nobody reads columns that the rows of a
-/// plan do not have, so none is released.
+/// Reads all unread columns, so that each is read once for all queries. No column of the final rows is released.
 fn read_columns(batch: &mut Batch) {
     for column in 0..batch.column_count() {
         batch.column(column);

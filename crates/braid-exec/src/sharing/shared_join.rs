@@ -1,22 +1,22 @@
-//! The hash join that many queries share: it depends on the query whether a row has partners.
+//! The shared form of the hash join, in which the partners of a row depend on the query.
 //!
-//! Below it lies the table of an inner join with all rows that any query wants. A pair of rows with equal keys is for the
-//! queries of both rows for which the conditions hold. What the join's kind says of a row with or without partner it says
-//! of the row *for a query*, so a row may leave twice: beside a partner for some queries, beside nulls for the others.
+//! The join uses the hash table of an inner join over the rows of all queries. A pair of rows with equal keys belongs to the
+//! queries of both rows for which the conditions hold. The join's kind applies to a row separately *for each query*. A row
+//! may therefore be returned twice: with a partner for some queries, and with nulls for the others.
 //!
-//! Each row starts with the set of the queries that want it; a pair takes its queries out of both rows' sets. So what is
-//! left in the end are the queries for which the row has no partner ([`shared_probe`] for probe rows, batch by batch;
-//! [`shared_table`] for build rows, until all probing has ended, when [`shared_unmatched`] gives them).
+//! Each row starts with its query set. A pair removes its queries from the remaining sets of both rows. The final remaining
+//! set of a row holds the queries for which it has no partner. [`shared_probe`] tracks it for probe rows, batch by batch;
+//! [`shared_table`] tracks it for build rows, which [`shared_unmatched`] returns after all probing.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`shared_table`] | the build side, and for whom its rows still wait for partners |
+//! | [`shared_table`] | the build side, with the remaining sets of its rows |
 //! | [`pair_sets`] | from pairs with equal keys to pairs with sets |
 //! | [`shared_probe`] | the operator of the probe side |
-//! | [`shared_unmatched`] | the source of what comes after probing |
+//! | [`shared_unmatched`] | the source of the rows that are returned after probing |
 //!
-//! While they are in the join, rows have the columns of both sides at the places where conditions expect them, of which
-//! nothing is there that nobody reads; then the set, then the mark.
+//! Within the join, rows have the columns of both sides at the positions that conditions use, without unread columns. The set
+//! follows these columns, and the mark follows the set.
 
 #[cfg(test)]
 mod measurements;
@@ -39,30 +39,30 @@ pub(crate) use shared_probe::SharedProbe;
 pub(crate) use shared_table::SharedTable;
 pub(crate) use shared_unmatched::SharedUnmatched;
 
-/// Which columns a shared join reads, keeps and has.
+/// The columns that a shared join reads, keeps and returns.
 pub(crate) struct SharedJoinLayout {
     pub(crate) kind: JoinKind,
     null_aware: bool,
     nulls_equal: bool,
-    /// Columns of the probe side that are read.
+    /// Whether each column of the probe side is read.
     pub(crate) probe_read: Vec<bool>,
-    /// Columns of the build side that are read.
+    /// Whether each column of the build side is read.
     pub(crate) build_read: Vec<bool>,
-    /// The same, as a list: the columns that are kept.
+    /// The columns of the build side that are read, as a list. The table keeps these.
     pub(crate) build_columns: Vec<usize>,
     /// The probe side's keys.
     pub(crate) probe_keys: Vec<usize>,
     build_keys: Vec<usize>,
     probe_set: Option<usize>,
-    /// The build side's set among the columns that are kept.
+    /// The position of the build side's set among the kept columns.
     kept_set: Option<usize>,
     residual: Option<Expression>,
     condition: Option<SetCondition>,
-    /// Where the columns of both sides are among the probe side's and the kept ones.
+    /// The positions of both sides' columns among the probe side's columns and the kept ones.
     joined: Vec<Option<usize>>,
-    /// What each column of the join's rows is.
+    /// The origin of each column of the join's rows.
     columns: Vec<JoinColumn>,
-    /// Where it is when rows leave the join; `None` when nobody reads it.
+    /// The position of each column in the returned rows; `None` if it is never read.
     places: Vec<Option<usize>>,
 }
 
@@ -76,8 +76,8 @@ enum JoinColumn {
 }
 
 impl SharedJoinLayout {
-    /// For sides of so many columns; `needed` says which columns of the join's rows somebody reads. Panics on what no plan
-    /// may ask for.
+    /// The layout for sides with these numbers of columns. `needed` tells which columns of the join's rows are read. Panics on a
+    /// condition that a plan must not contain.
     pub(crate) fn new(
         condition: &JoinCondition,
         sets: &JoinSets,
@@ -148,22 +148,22 @@ impl SharedJoinLayout {
         }
     }
 
-    /// Columns of the rows that leave the join.
+    /// Number of columns of the returned rows.
     pub(crate) fn column_count(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where a column comes from in the probe side, if a row of the probe side can be left out for its value in it.
+    /// The column of the probe side that a column comes from, if a filter on it may drop probe rows.
     pub(crate) fn filtered_probe_column(&self, column: usize) -> Option<usize> {
         match self.columns[column] {
-            // Where rows of the build side wait for partners, one that is missing shows.
+            // If build rows without a partner are returned, dropping a probe row would change the result.
             JoinColumn::Probe(column) => (!self.kind.marks_build_rows()).then_some(column),
             _ => None,
         }
     }
 
-    /// Where a column comes from in the build side, if a row of the build side can be left out for its value in it: it is
-    /// a column of the build side, or a key of the probe side that is equal to one.
+    /// The column of the build side that a column comes from, if a filter on it may drop build rows. It is a column of the build
+    /// side, or a key of the probe side that equals one.
     pub(crate) fn filtered_build_column(&self, column: usize) -> Option<usize> {
         match self.columns[column] {
             JoinColumn::Build(column) => (self.kind != JoinKind::FullOuter).then_some(column),
@@ -175,7 +175,7 @@ impl SharedJoinLayout {
         }
     }
 
-    /// Whether pairs with equal keys may not count.
+    /// Whether there are conditions beyond equal keys.
     fn has_conditions(&self) -> bool {
         self.residual.is_some() || self.condition.is_some()
     }
@@ -188,14 +188,14 @@ impl SharedJoinLayout {
         }
     }
 
-    /// Puts the columns of these build rows beside those of the probe side.
+    /// Appends the columns of these build rows to those of the probe side.
     fn join(&self, mut batch: Batch, table: Arc<dyn Origin>, build_rows: Vec<u32>) -> Batch {
         batch.push_deferred(table, build_rows, 0..self.build_columns.len());
         batch.project(&self.joined);
         batch
     }
 
-    /// Build rows beside nulls.
+    /// Build rows with nulls for the probe side.
     fn join_nothing(&self, table: Arc<dyn Origin>, build_rows: Vec<u32>) -> Batch {
         let mut batch = Batch::new(build_rows.len());
         let nulls = Arc::new(Vector::repeat(None, build_rows.len()));
@@ -203,7 +203,7 @@ impl SharedJoinLayout {
         self.join(batch, table, build_rows)
     }
 
-    /// The rows as they leave the join, with their sets and the mark where the kind has one.
+    /// The returned rows, with their sets and the mark of a mark join.
     fn finish(&self, mut batch: Batch, sets: &[SetNumber], mark: Option<Vector>) -> Batch {
         batch.push(Arc::new(set_column(sets)));
         mark.into_iter().for_each(|mark| batch.push(Arc::new(mark)));
@@ -212,7 +212,7 @@ impl SharedJoinLayout {
     }
 }
 
-/// The columns that rows of a join have.
+/// The columns of a join's rows.
 fn join_columns(kind: JoinKind, sets: &JoinSets, probe_count: usize, build_count: usize) -> Vec<JoinColumn> {
     let kind = kind.columns();
     let probe = (0..probe_count).filter(|column| kind.probe && Some(*column) != sets.probe);
@@ -222,7 +222,7 @@ fn join_columns(kind: JoinKind, sets: &JoinSets, probe_count: usize, build_count
     columns.chain([JoinColumn::Set]).collect()
 }
 
-/// Marks what keys, conditions and sets read of the columns of both sides.
+/// Marks the columns of both sides that keys, conditions and sets read.
 fn mark_conditions(condition: &JoinCondition, sets: &JoinSets, probe_count: usize, read: &mut [bool]) {
     let mut columns = Vec::new();
     condition.residual.iter().for_each(|residual| residual.columns(&mut columns));

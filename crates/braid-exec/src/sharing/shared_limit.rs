@@ -1,8 +1,8 @@
-//! LIMIT and OFFSET for many queries at once: of each query its own rows are counted.
+//! LIMIT and OFFSET for many queries at once, applied to each query's own rows.
 //!
-//! A row stays for the queries in whose window it is ([`QueryWindows`]); which rows of a query these are is not defined
-//! unless there is one worker, as for one query. All workers count together, behind a lock that is taken once for each
-//! batch: a batch is a thousand rows, and limits are mostly over after few.
+//! A row keeps the queries whose window contains it ([`QueryWindows`]). As for one query, the choice of rows is deterministic
+//! only with one worker. All workers share the counts behind a lock, which is taken once per batch: a batch has about a
+//! thousand rows, and most limits end after few batches.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::runtime::stop::{Stop, StopFlag};
 use crate::sharing::query_windows::QueryWindows;
 use crate::{Batch, ExecError, MemoryBudget, SetNumber};
 
-/// One worker's part.
+/// One worker's operator.
 pub(crate) struct SharedLimit {
     window: Arc<SharedLimitWindow>,
     calculator: SetCalculator,
     words: SetWords,
 }
 
-/// What all workers of a limit have in common. The lock guards the counts of rows.
+/// The state that all workers of a limit share. The lock guards the counts of rows.
 pub(crate) struct SharedLimitWindow {
     sets: SetColumn,
     windows: Mutex<QueryWindows>,
@@ -35,10 +35,10 @@ pub(crate) struct SharedLimitWindow {
 }
 
 impl SharedLimitWindow {
-    /// Passes on the rows from number `offset` on, at most `limit`, of each query.
+    /// A window of at most `limit` rows, from row `offset` on, for each query.
     ///
     /// # Errors
-    /// When there is not enough memory to count.
+    /// When memory for the counts is refused.
     pub(crate) fn new(
         sets: SetColumn,
         offset: u64,
@@ -58,7 +58,7 @@ impl SharedLimitWindow {
 }
 
 impl SharedLimit {
-    /// One worker's part.
+    /// One worker's operator.
     pub(crate) fn new(window: Arc<SharedLimitWindow>) -> Self {
         let calculator = SetCalculator::new(window.sets.store.clone());
         Self { window, calculator, words: SetMemo::new() }

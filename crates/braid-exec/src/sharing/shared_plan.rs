@@ -1,9 +1,9 @@
-//! From a plan with parameters and a row of parameters for each of many queries to one plan that answers them all.
+//! The transformation of a plan with parameters, and one parameter row per query, into one plan that answers all queries.
 //!
-//! Rows get a set of queries where a parameter first tells queries apart, as one more column behind all others, and keep it
-//! from there on; what lies below such a place is done once for everybody. Where sets meet (joins), where rows become
-//! fewer or more by query (groups, top-N, outer and semi joins), operators that look at sets take the place of the
-//! ordinary ones. Conditions on a table's columns move into its scan, which finds the sets on encoded data.
+//! The lowest operator that uses a parameter adds a query set to each row, as the last column. Rows keep it from there on;
+//! operators below run once for all queries. Shared forms replace the ordinary operators where sets meet (joins) and where
+//! the number of rows depends on the query (groups, top-N, outer and semi joins). Conditions on a table's columns move into
+//! its scan, which computes the sets on encoded data.
 //!
 //! A plan with scalar subqueries is run once for all queries; one that reads parameters of the queries cannot be shared.
 
@@ -26,9 +26,9 @@ use crate::sharing::query_conditions::{
 use crate::sharing::shared_steps::{ConditionStep, EverybodyStep, IntersectStep, ProjectionStep};
 use crate::{ExecError, Expression, MemoryBudget, QueryNumber, SetNumber, SetStore};
 
-/// From so many queries on, conditions that are the same for all come before those that are not: few queries want few
-/// rows, so that their sets drop most of them; many want nearly all. Q12 of TPC-H for 32 queries is the case that gains. A
-/// number of queries is a guess at what they want together, not a measurement of it.
+/// Number of queries from which on conditions that all queries share are evaluated before the others. The sets of few queries
+/// drop most rows; the sets of many queries keep nearly all. Q12 of TPC-H with 32 queries gains from this. The number of
+/// queries is only an indication of how many rows they need together.
 const LATE_SETS_QUERIES_MIN: usize = 8;
 
 /// A plan that answers many queries.
@@ -38,11 +38,11 @@ pub struct SharedPlan {
     pub(crate) set: Option<usize>,
     /// The sets of distinct queries.
     pub(crate) store: Arc<SetStore>,
-    /// By query, its number among the distinct ones: queries with equal parameters are one.
+    /// The distinct query of each query. Queries with equal parameters are one distinct query.
     pub(crate) distinct: Vec<QueryNumber>,
 }
 
-/// A plan whose rows have their set in this column, behind all others; without one, every row is for everybody.
+/// A plan with the column of its rows' sets, which is the last one. Without it, every row belongs to all queries.
 struct Shared {
     plan: Plan,
     set: Option<usize>,
@@ -51,13 +51,13 @@ struct Shared {
 /// One side of a join.
 struct Side {
     shared: Shared,
-    /// Columns without the set.
+    /// Number of columns without the set.
     count: usize,
 }
 
 impl SharedPlan {
-    /// The plan of as many queries as there are rows of parameters. Panics without any, beyond
-    /// [`PASS_QUERIES_MAX`](crate::PASS_QUERIES_MAX), and where a row has fewer values than the plan has parameters.
+    /// The shared plan of one query per parameter row. Panics without rows, above
+    /// [`PASS_QUERIES_MAX`](crate::PASS_QUERIES_MAX), and if a row has fewer values than the plan has parameters.
     ///
     /// # Errors
     /// When there is not enough memory for the queries' sets, a constant of a query cannot be computed, or a scalar subquery
@@ -78,7 +78,7 @@ impl SharedPlan {
         self.distinct.len()
     }
 
-    /// Number of queries with parameters of their own; the others have the same as one of these.
+    /// Number of distinct queries, by their parameters.
     pub fn distinct_count(&self) -> usize {
         self.store.query_count()
     }
@@ -96,7 +96,7 @@ impl SharedPlan {
     }
 }
 
-/// The queries that share.
+/// The queries of the pass.
 struct Sharing<'a> {
     parameters: PassParameters<'a>,
 }
@@ -171,7 +171,7 @@ impl Sharing<'_> {
         let own = Expression::And(own);
         let mut conditions = QueryConditions::new(&own, self.parameters)?.into_conjuncts();
         if let (Plan::Source { source, column_count }, None) = (&input.plan, input.set) {
-            // Many queries together want most rows, so that what drops rows for all of them goes first.
+            // Many queries together need most rows, so that conditions of all queries are evaluated first.
             let is_late = !common.is_empty() && self.store().query_count() >= LATE_SETS_QUERIES_MIN;
             input = self.scan(source, *column_count, &mut conditions, is_late);
         }
@@ -179,7 +179,7 @@ impl Sharing<'_> {
         Ok(if conditions.is_empty() { input } else { self.condition_step(input, conditions, &own) })
     }
 
-    /// A filter by conditions that depend on the query; `shown` is how EXPLAIN shows them.
+    /// A filter by conditions that depend on the query. `shown` is the condition that EXPLAIN shows.
     fn condition_step(&self, input: Shared, conditions: Vec<QueryConditions>, shown: &Expression) -> Shared {
         let has_set = input.set.is_some();
         let column_count = input.plan.column_count() - usize::from(has_set);
@@ -188,7 +188,7 @@ impl Sharing<'_> {
         self.step(input.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description }))
     }
 
-    /// Moves those of the conditions into the scan that it can take; when they are to come later, only their hulls.
+    /// Moves the supported conditions into the scan. If they are evaluated later, moves only their hulls.
     fn scan(
         &self,
         source: &Arc<dyn Source>,
@@ -285,7 +285,7 @@ impl Sharing<'_> {
         Ok(self.shared(SharedOperator::Join { build, probe, condition, sets }))
     }
 
-    /// A join's rows in the columns of the plan without sets, and then the set.
+    /// An inner join whose rows have the columns of the plan without sets, followed by the set.
     fn inner_join(&self, build: Side, probe: Side, condition: JoinCondition) -> Shared {
         let both = probe.shared.set.is_some() && build.shared.set.is_some();
         let (probe_count, build_count) = (probe.count, build.count);
@@ -323,7 +323,7 @@ fn conjuncts(condition: &Expression) -> Vec<Expression> {
     }
 }
 
-/// Conditions that are the same for all queries.
+/// A filter by conditions that are the same for all queries.
 fn filtered(input: Shared, mut common: Vec<Expression>) -> Shared {
     if common.is_empty() {
         return input;
@@ -332,14 +332,14 @@ fn filtered(input: Shared, mut common: Vec<Expression>) -> Shared {
     Shared { plan: Plan::Filter { input: input.plan.into(), condition }, set: input.set }
 }
 
-/// A condition on pairs where the probe side's set stands between the two sides' columns.
+/// A condition on pairs, moved to positions that account for the probe side's set between both sides' columns.
 fn placed(mut condition: Expression, probe: &Side) -> Expression {
     let shift = usize::from(probe.shared.set.is_some());
     condition.map_columns(&mut |column| if column < probe.count { column } else { column + shift });
     condition
 }
 
-/// A join in which one side at most has sets, and the other side's partners are the same for all queries.
+/// A join in which at most one side has sets, and in which the partners in the other side are the same for all queries.
 fn plain_join(build: Side, probe: Side, condition: JoinCondition) -> Shared {
     let columns = condition.kind.columns();
     let build_set = build.shared.set.filter(|_| columns.build);
@@ -348,11 +348,11 @@ fn plain_join(build: Side, probe: Side, condition: JoinCondition) -> Shared {
     let tail = usize::from(columns.mark) + if columns.build { build.count } else { 0 };
     let plan = Plan::join(build.shared.plan, probe.shared.plan, condition);
     if probe_set.is_none() {
-        // The build side's set is behind everything.
+        // The build side's set is the last column already.
         let set = build_set.map(|_| plan.column_count() - 1);
         return Shared { plan, set };
     }
-    // The probe side's set stands before the mark and the build side's columns.
+    // The probe side's set precedes the mark and the build side's columns.
     let places = (0..probe_count).chain(probe_count + 1..=probe_count + tail).chain([probe_count]);
     let expressions: Vec<Expression> = places.map(Expression::Column).collect();
     let set = Some(expressions.len() - 1);

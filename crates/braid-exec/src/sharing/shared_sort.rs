@@ -1,13 +1,13 @@
-//! ORDER BY for many queries at once: rows are sorted once, and a limit is one of each query's own rows (the sorts of
+//! ORDER BY for many queries at once: rows are sorted once, and a limit applies to each query's own rows (the sorts of
 //! SharedDB, VLDB 2012).
 //!
-//! Each worker collects the rows it is given. With a limit it sorts what it has whenever that grows to several times what
-//! it kept the last time, walks the rows in order and drops those that are not among the first of any query; so it never
-//! holds much more than the first rows of all queries. Later rows are dropped when they come: a row is of no use when
-//! all of its queries have their first rows already and it does not come before the last of these. At the end all
-//! workers' rows are sorted as one, and each row's set is narrowed to the queries among whose first rows it is.
+//! Each worker collects its rows. With a limit, it sorts them whenever they have grown to several times the rows it kept at
+//! the previous cut, and drops the rows that are not among the first rows of any query. It therefore never holds many more
+//! rows than the first rows of all queries. It drops a later row on arrival if each of its queries already has its first
+//! rows, and the row does not precede the last of them. At the end the rows of all workers are sorted together, and each
+//! row's set is narrowed to the queries whose first rows contain it.
 //!
-//! Sets are narrowed at the end only: every narrowed set is one more that the store never forgets.
+//! Sets are narrowed only at the end, because the store keeps every narrowed set.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::sorting::{SortRows, compare_rows, cut_rows, sorted_rows};
 use crate::tuning::SortTuning;
 use crate::{Batch, ExecError, MemoryBudget, SetNumber, Vector};
 
-/// Of a query that has fewer rows than it wants. Beyond every row.
+/// The last row of a query that does not have all its rows yet. It is beyond every row.
 const NOT_FULL: u32 = u32::MAX;
 
 /// One worker's rows.
@@ -34,15 +34,15 @@ pub(crate) struct SharedSortWorker {
     spec: Arc<SortSpec>,
     sets: SetColumn,
     rows: SortRows,
-    /// So many rows are worth cutting.
+    /// Number of rows at which the next cut is made.
     cut_at: usize,
     tuning: SortTuning,
     /// By query, the last of its first rows, or [`NOT_FULL`]; nothing before the first cut.
     last_wanted: Vec<u32>,
-    /// By set, the last of these of its queries.
+    /// A cache by set: the last of these rows of its queries.
     last_of_sets: SetMemo<u32>,
     words: SetWords,
-    /// The memory that is held for each query.
+    /// The reservation for the memory per query.
     query_reservation: Reservation,
 }
 
@@ -62,11 +62,11 @@ impl SharedSortWorker {
         }
     }
 
-    /// All workers' rows in order, for each query at most as many as it wants; `column_count` columns, also of no rows.
-    /// They hold their memory until they are dropped.
+    /// The rows of all workers in order, with at most the limit of rows for each query. The result has `column_count` columns,
+    /// also without rows, and holds its memory until it is dropped.
     ///
     /// # Errors
-    /// When the rows or their sets take more memory than the pass may have.
+    /// When memory for the rows or their sets is refused.
     pub(crate) fn finish(workers: Vec<Self>, column_count: usize) -> Result<ResultRows, ExecError> {
         let mut workers = workers.into_iter().filter(|worker| worker.rows.row_count() > 0);
         let Some(mut all) = workers.next() else {
@@ -85,7 +85,7 @@ impl SharedSortWorker {
         Ok(all.rows.into_result())
     }
 
-    /// Brings the rows into their order and drops those that are beyond the limit of all their queries.
+    /// Sorts the rows and drops those that are beyond the limit for all of their queries.
     fn cut(&mut self, limit: usize) -> Result<(), ExecError> {
         let mut windows = self.windows(limit, 0)?;
         let Self { spec, sets, rows, words, last_wanted, .. } = self;
@@ -114,9 +114,9 @@ impl SharedSortWorker {
         Ok(())
     }
 
-    /// Leaves of the sets of rows in order the queries among whose first rows they are.
+    /// Narrows the sets of sorted rows to the queries whose first rows contain them.
     fn narrow(&mut self, limit: usize) -> Result<(), ExecError> {
-        // The old sets and the new ones as numbers, and these as a column.
+        // The bytes of the old sets, the new sets, and the new column.
         let row_bytes = 2 * size_of::<SetNumber>() + size_of::<i64>();
         let mut windows = self.windows(limit, row_bytes * self.rows.row_count())?;
         let mut calculator = SetCalculator::new(self.sets.store.clone());
@@ -126,7 +126,7 @@ impl SharedSortWorker {
         Ok(())
     }
 
-    /// The first rows of each query, before any row; holds their memory and so many bytes beside.
+    /// Windows for the first rows of each query. Reserves their memory and `bytes` more.
     fn windows(&mut self, limit: usize, bytes: usize) -> Result<QueryWindows, ExecError> {
         let query_count = self.sets.store.query_count();
         let of_queries = QueryWindows::bytes(query_count) + query_count * size_of::<u32>();
@@ -134,7 +134,7 @@ impl SharedSortWorker {
         Ok(QueryWindows::new(query_count, 0, Some(limit as u64)))
     }
 
-    /// The last of the first rows of all queries of a set, or [`NOT_FULL`] when one wants more.
+    /// The last of the first rows of a set's queries, or [`NOT_FULL`] if a query needs more rows.
     fn last_of(&mut self, set: SetNumber) -> u32 {
         let (words, last_wanted, store) = (&mut self.words, &self.last_wanted, &self.sets.store);
         *self.last_of_sets.get(set, || {
@@ -143,14 +143,14 @@ impl SharedSortWorker {
         })
     }
 
-    /// Drops rows that cannot be among the first of any query any more.
+    /// Drops rows that cannot be among the first rows of any query.
     fn drop_hopeless(&mut self, batch: &mut Batch) {
         if self.last_wanted.iter().all(|last| *last == NOT_FULL) {
             return;
         }
         let last_of_all = self.last_of(SetNumber::EVERYBODY);
         if last_of_all != NOT_FULL {
-            // By its keys alone, before its set is read.
+            // This test uses only the keys, before the set is read.
             self.rows.drop_from(last_of_all as usize, &self.spec.keys, batch);
         }
         if batch.row_count() > 0 {

@@ -1,6 +1,6 @@
-//! What shared plans do with one batch at a time: conditions and columns that depend on the query, and sets that meet.
+//! The steps of shared plans on one batch at a time: conditions and columns that depend on the query, and intersections of sets.
 //!
-//! All of them leave the set as the last column, and drop rows that nobody wants.
+//! Each step returns the set as the last column, and drops rows with an empty set.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::runtime::stop::Stop;
 use crate::sharing::query_conditions::{ConditionEvaluator, QueryConditions};
 use crate::{Batch, Expression, SetNumber, SetStore};
 
-/// A filter: narrows the set of each row to the queries for which all conditions are true. Adds the set where the input has
+/// A filter: narrows the set of each row to the queries for which all conditions are true. Adds a set column if the input has
 /// none.
 pub(crate) struct ConditionStep {
     pub(crate) store: Arc<SetStore>,
     pub(crate) conditions: Arc<[QueryConditions]>,
-    /// Columns of the input without its set.
+    /// Number of columns of the input without its set.
     pub(crate) column_count: usize,
     pub(crate) has_set: bool,
-    /// As EXPLAIN shows it.
+    /// The description for EXPLAIN.
     pub(crate) description: String,
 }
 
@@ -52,7 +52,7 @@ impl SharedStep for ConditionStep {
     fn operator(&self, wanted: &[bool]) -> Box<dyn Operator> {
         let place = |column: usize| wanted[column].then_some(column);
         let set = self.has_set.then_some(self.column_count);
-        // The narrowed set comes behind all columns of the input.
+        // The narrowed set follows all columns of the input.
         let narrowed = self.column_count + usize::from(self.has_set);
         let places = (0..self.column_count).map(place).chain([Some(narrowed)]).collect();
         let conditions = self.conditions.iter().map(ConditionEvaluator::new).collect();
@@ -85,12 +85,12 @@ fn pass_on(mut batch: Batch, sets: &[SetNumber], places: &[Option<usize>], next:
     next(batch)
 }
 
-/// Behind an inner join of two sides with sets: a pair is for the queries of both.
+/// The intersection of sets above an inner join of two sides with sets: a pair belongs to the queries of both rows.
 pub(crate) struct IntersectStep {
     pub(crate) store: Arc<SetStore>,
-    /// Columns of the probe side without its set, which is behind them.
+    /// Number of columns of the probe side without its set, which follows them.
     pub(crate) probe_count: usize,
-    /// Columns of the build side without its set, which is behind them.
+    /// Number of columns of the build side without its set, which follows them.
     pub(crate) build_count: usize,
 }
 
@@ -143,18 +143,18 @@ impl Operator for IntersectOperator {
     }
 }
 
-/// A projection with columns that depend on the query: a row leaves once for each distinct row of the parameters that
-/// they read, for the queries that have these.
+/// A projection with columns that depend on the query. It returns a row once for each distinct combination of the parameters
+/// that the columns read, with the queries that have this combination.
 pub(crate) struct ProjectionStep {
     pub(crate) store: Arc<SetStore>,
-    /// The columns as the queries of each set have them. All queries are in one of the sets.
+    /// The variants of the columns, with the set of queries of each. Each query is in one of the sets.
     pub(crate) variants: Arc<[(Vec<Expression>, SetNumber)]>,
     /// Position of the input's set.
     pub(crate) set: Option<usize>,
 }
 
 struct ProjectionOperator {
-    /// Only columns that are wanted.
+    /// Only the columns that are read.
     variants: Vec<(Vec<Option<Evaluator>>, SetNumber)>,
     calculator: SetCalculator,
     set: Option<usize>,
@@ -224,7 +224,7 @@ impl Operator for ProjectionOperator {
     }
 }
 
-/// Adds the set of everybody to rows that have none.
+/// Adds the set of all queries to rows without a set.
 #[derive(Debug)]
 pub(crate) struct EverybodyStep {
     pub(crate) column_count: usize,

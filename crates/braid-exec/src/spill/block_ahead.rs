@@ -1,4 +1,4 @@
-//! A block on its way from a file, while whoever asked for it still works on the one before.
+//! A block that is read from a file while its consumer still processes the previous one.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::{BlockPlace, QuerySpill, SpillFile};
 use crate::runtime::result_rows::ResultRows;
 use crate::{ExecError, Reservation};
 
-/// A block that is being read. Dropping it ends that.
-// A task, because a request that has its turn and is not polled would keep all others from theirs.
+/// A block that is being read. Dropping it cancels the read.
+// The read is a task, because a request that is scheduled but not polled would block all other requests.
 pub(crate) struct BlockAhead(JoinSet<Result<ResultRows, ExecError>>);
 
 impl BlockAhead {
-    /// Begins to read, as soon as all of the file's blocks are written. What a block takes is asked of the budget. When others
-    /// have it, writes may give it back; without a block nobody could go on and give memory back, so it is read in any
-    /// case.
+    /// Starts a read, which waits until all of the file's blocks are written. The block's memory counts against the budget. If
+    /// the budget refuses it, finished writes may free memory. The block is read in any case, because otherwise no worker
+    /// could continue and free memory.
     pub(crate) fn begin(
         spill: &Arc<QuerySpill>,
         file: &Arc<SpillFile>,
@@ -25,7 +25,7 @@ impl BlockAhead {
         Self::read(spill, file, place, Reservation::new(spill.budget().clone(), operator))
     }
 
-    /// The same for a block that nobody waits for; `None` when there is no memory for it now.
+    /// As [`Self::begin`], for a block that no worker waits for yet. `None` if its memory is refused.
     pub(crate) fn begin_if_free(
         spill: &Arc<QuerySpill>,
         file: &Arc<SpillFile>,
@@ -54,7 +54,7 @@ impl BlockAhead {
     /// Its rows.
     ///
     /// # Errors
-    /// When an earlier write failed, or it cannot be read.
+    /// When an earlier write failed, or the read fails.
     pub(crate) async fn rows(mut self) -> Result<ResultRows, ExecError> {
         let read = self.0.join_next().await.expect("a block is on its way");
         read.map_err(|error| ExecError::Foreign(Box::new(error)))?

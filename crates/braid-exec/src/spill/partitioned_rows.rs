@@ -1,7 +1,7 @@
-//! Rows by the hash of their keys: some partitions in memory, the others in a file.
+//! Rows partitioned by the hash of their keys. Some partitions are in memory, the others in a file.
 //!
-//! All workers put their rows into the same partitions. When these take more than the operator may have, the largest
-//! leaves memory, and what comes for it later follows it a block at a time (hybrid hash joins with dynamic destaging:
+//! All workers add their rows to the same partitions. When the partitions exceed the operator's share, the largest one spills,
+//! and its later rows follow one block at a time (hybrid hash joins with dynamic destaging:
 //! DeWitt et al., SIGMOD 1984; Nakayama, Kitsuregawa, Takagi, VLDB 1988).
 
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::result_rows::ResultRows;
 use crate::{Batch, ExecError, Reservation, Vector};
 
-/// Rows that are divided between partitions.
+/// Rows divided into partitions.
 pub(crate) struct PartitionedRows {
     spill: Arc<QuerySpill>,
     file: Arc<SpillFile>,
     memory: Arc<OperatorMemory>,
-    /// What all partitions hold of it.
+    /// The memory that all partitions hold.
     held: Mutex<WorkerMemory>,
     operator: &'static str,
     column_count: usize,
-    /// Bytes that a row takes beside its columns when it stays in memory.
+    /// Bytes per row in memory, in addition to its columns.
     row_bytes: usize,
     block_bytes: usize,
     partitions: Vec<Mutex<Partition>>,
-    /// Of the rows that are in memory.
+    /// The reservation for the rows in memory.
     bytes: AtomicUsize,
 }
 
-/// Rows of one partition: those in the file, and those in memory behind them.
+/// One partition: the rows in the file, followed by the rows in memory.
 struct Partition {
     blocks: Vec<BlockPlace>,
     here: CollectedRows,
     row_count: usize,
-    /// Whether all of them stay here.
+    /// Whether all rows are in memory.
     is_resident: bool,
 }
 
-/// The rows of a partition of which some left memory, when all have come.
+/// The complete rows of a spilled partition.
 pub(crate) struct SpilledRows {
     pub(crate) file: Arc<SpillFile>,
     pub(crate) blocks: Vec<BlockPlace>,
@@ -49,15 +49,15 @@ pub(crate) struct SpilledRows {
     pub(crate) row_count: usize,
 }
 
-/// What becomes of partitions when all rows have come.
+/// The partitions after all rows are added.
 pub(crate) struct Divided {
-    /// Those that are in memory.
+    /// The rows of the partitions in memory.
     pub(crate) resident: Vec<CollectedRows>,
-    /// By partition the others.
+    /// The spilled partitions, by number.
     pub(crate) spilled: Vec<Option<SpilledRows>>,
 }
 
-/// Says to which partition each row of a batch belongs; one for each worker.
+/// One worker's assignment of rows to partitions.
 #[derive(Clone, Debug)]
 pub(crate) struct Divider {
     keys: Arc<[usize]>,
@@ -68,7 +68,7 @@ pub(crate) struct Divider {
 }
 
 impl Divider {
-    /// By these columns, and the bits of their hash that belong to a level.
+    /// A divider by these columns, and by the bits of their hash at `level`.
     pub(crate) fn new(keys: Arc<[usize]>, level: u32) -> Self {
         Self { keys, level, hasher: KeyHasher::default(), hashes: Vec::new(), rows: vec![Vec::new(); PARTITIONS] }
     }
@@ -93,17 +93,17 @@ impl Divider {
         &self.rows
     }
 
-    /// The same for whoever changes them.
+    /// The rows of each partition of the last batch, for changes.
     pub(crate) fn rows_mut(&mut self) -> &mut [Vec<u32>] {
         &mut self.rows
     }
 }
 
 impl PartitionedRows {
-    /// No rows yet, of so many columns. All partitions are in memory, if any may be.
+    /// Empty partitions of `column_count` columns, all in memory if the share allows it.
     ///
     /// # Errors
-    /// When there can be no file.
+    /// When the file cannot be created.
     pub(crate) fn new(
         spill: Arc<QuerySpill>,
         memory: Arc<OperatorMemory>,
@@ -113,7 +113,7 @@ impl PartitionedRows {
     ) -> Result<Self, ExecError> {
         let file = spill.create_file()?;
         let (held, is_resident) = (Mutex::new(memory.of_worker()), row_bytes.is_some());
-        // A block of each partition fits in any case.
+        // One block of each partition is always allowed.
         let block_bytes = spill.settings().block_bytes.min(memory.share() / (2 * PARTITIONS));
         let here = || CollectedRows::new(column_count, Reservation::new(spill.budget().clone(), operator));
         let partition = |_| Mutex::new(Partition { blocks: Vec::new(), here: here(), row_count: 0, is_resident });
@@ -122,10 +122,10 @@ impl PartitionedRows {
         Ok(Self { spill, file, memory, held, operator, column_count, row_bytes, block_bytes, partitions, bytes })
     }
 
-    /// Adds rows of these columns, those at `rows` of each partition.
+    /// Adds rows of these columns: to each partition its entry of `rows`.
     ///
     /// # Errors
-    /// When they can neither be kept nor written.
+    /// When the rows can neither be kept in memory nor written.
     pub(crate) fn add(&self, columns: &[Arc<Vector>], rows: &[Vec<u32>]) -> Result<(), ExecError> {
         for (partition, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             match self.put(partition, columns, rows) {
@@ -138,7 +138,7 @@ impl PartitionedRows {
         Ok(())
     }
 
-    /// Holds memory for the rows of a partition, which are here although it was refused.
+    /// Reserves memory for rows that are already in memory, after a refusal, by spilling partitions.
     fn make_room(&self, at: usize) -> Result<(), ExecError> {
         loop {
             self.spill.wait_for_writes()?;
@@ -175,8 +175,8 @@ impl PartitionedRows {
         partition.here.bytes() + partition.here.row_count() * self.row_bytes
     }
 
-    /// Lets the largest partition that is in memory as a whole leave it; where there is none, all others' rows. False when
-    /// nothing is left.
+    /// Spills the largest partition that is completely in memory, or if there is none, the remaining rows of all others. False
+    /// if there is nothing to spill.
     fn spill_largest(&self) -> Result<bool, ExecError> {
         let sizes = self.partitions.iter().enumerate().map(|(at, partition)| {
             let partition = partition.lock();
@@ -194,7 +194,7 @@ impl PartitionedRows {
         Ok(true)
     }
 
-    /// Writes rows of a partition. Nothing is locked meanwhile: it may have to wait for writes, and those for threads.
+    /// Writes rows of a partition. No lock is held, because the call may wait for writes, which need threads.
     fn write(&self, at: usize, rows: CollectedRows) -> Result<(), ExecError> {
         let rows = rows.into_result();
         let row_bytes = rows.bytes().div_ceil(rows.row_count().max(1)).max(1);
@@ -212,7 +212,7 @@ impl PartitionedRows {
         Ok(())
     }
 
-    /// All partitions, when there are no more rows.
+    /// The partitions, after all rows are added.
     pub(crate) fn divided(&self) -> Divided {
         let mut divided = Divided { resident: Vec::new(), spilled: Vec::new() };
         for at in 0..PARTITIONS {
@@ -227,7 +227,7 @@ impl PartitionedRows {
         divided
     }
 
-    /// The rows of a partition that is not in memory, when there are no more.
+    /// The rows of a spilled partition, after all rows are added.
     pub(crate) fn spilled(&self, at: usize) -> SpilledRows {
         let mut partition = self.partitions[at].lock();
         let here = Arc::new(self.take_here(&mut partition).into_result());
@@ -243,7 +243,7 @@ impl PartitionedRows {
 }
 
 impl SpilledRows {
-    /// The same rows in parts that take at most so many bytes in memory each, or have one block.
+    /// The rows in parts that take at most `bytes_max` bytes of memory each, or have one block.
     pub(crate) fn in_parts(&self, bytes_max: usize) -> Vec<Self> {
         let nothing = Arc::new(ResultRows::new(0, Vec::new()));
         let part = |blocks: &[BlockPlace], here: Arc<ResultRows>| {

@@ -1,9 +1,9 @@
 //! One query's temporary files.
 //!
-//! Blocks are written behind the query's back: whoever has one hands it over and goes on. Workers wait between two batches
-//! of their source while more than [`WRITING_BYTES_MAX`] are on their way ([`QuerySpill::is_congested`]); one that makes very many
-//! rows of one batch waits in its tracks when it is twice as much. Bytes on their way count as memory of the query, so who
-//! is refused memory may get it when they are written.
+//! Blocks are written in the background: a worker hands a block over and continues. Workers wait between two batches of their
+//! source while more than [`WRITING_BYTES_MAX`] bytes are being written ([`QuerySpill::is_congested`]). A worker that makes
+//! very many rows of one batch waits within the batch when twice as many bytes are being written. Bytes being written count
+//! as memory of the query. A refused request for memory may therefore succeed after a write.
 
 use std::fmt;
 use std::pin::pin;
@@ -21,10 +21,10 @@ use crate::runtime::backpressure::Backpressure;
 use crate::{ExecError, MemoryBudget, Reservation, Vector};
 use futures::future::BoxFuture;
 
-/// Bytes on their way to the disk before workers wait; less when a query has little memory.
+/// Bytes being written above which workers wait. The limit is lower for a small query budget.
 const WRITING_BYTES_MAX: usize = 4 << 20;
 
-/// One query's way to the disk.
+/// One query's access to temporary files.
 pub(crate) struct QuerySpill {
     space: Arc<SpillSpace>,
     budget: Arc<dyn MemoryBudget>,
@@ -32,29 +32,29 @@ pub(crate) struct QuerySpill {
     writing: Arc<Writing>,
 }
 
-/// What is on its way to the disk.
+/// The state of the writes.
 #[derive(Default)]
 struct Writing {
     bytes: AtomicUsize,
-    /// Told when a write has ended.
+    /// Notified when a write ends.
     ended: Notify,
     failed: OnceLock<IoError>,
 }
 
-/// A temporary file; its space is free when the last user is gone.
+/// A temporary file. Its space is released with the last reference.
 pub(crate) struct SpillFile {
     space: Arc<SpillSpace>,
     handle: FileHandle,
     end: AtomicU64,
-    /// Bytes on their way to it.
+    /// Bytes being written to it.
     writing: Arc<AtomicUsize>,
 }
 
-/// Where a block lies.
+/// The position of a block in its file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPlace {
     offset: u64,
-    /// Without the padding behind it.
+    /// The bytes without padding.
     len: usize,
     pub(crate) row_count: usize,
     /// Bytes that the rows take in memory.
@@ -62,13 +62,13 @@ pub(crate) struct BlockPlace {
 }
 
 impl QuerySpill {
-    /// For a query with this budget.
+    /// The spill of a query with this budget.
     pub(crate) fn new(space: Arc<SpillSpace>, budget: Arc<dyn MemoryBudget>) -> Arc<Self> {
         let writing_bytes_max = (budget.free() / 8).min(WRITING_BYTES_MAX);
         Arc::new(Self { space, budget, writing_bytes_max, writing: Arc::default() })
     }
 
-    /// What the operators have to keep to.
+    /// The sizes and limits for operators.
     pub(crate) fn settings(&self) -> SpillSettings {
         self.space.settings()
     }
@@ -81,14 +81,14 @@ impl QuerySpill {
     /// A new file.
     ///
     /// # Errors
-    /// When there can be none.
+    /// When the file cannot be created.
     pub(crate) fn create_file(&self) -> Result<Arc<SpillFile>, ExecError> {
         let handle = self.space.create_file()?;
         let (end, writing) = (AtomicU64::new(0), Arc::default());
         Ok(Arc::new(SpillFile { space: self.space.clone(), handle, end, writing }))
     }
 
-    /// Hands rows over to be written. Waits only when very much is on its way.
+    /// Writes rows in the background. Waits only when too many bytes are being written.
     ///
     /// # Errors
     /// When this or an earlier write failed, or the space is used up.
@@ -108,7 +108,7 @@ impl QuerySpill {
         let is_congested = self.writing.bytes.load(Ordering::Relaxed) > 2 * self.writing_bytes_max;
         if is_congested || reservation.resize(written).is_err() {
             self.wait_for_writes()?;
-            // One block is on its way when there is no memory for it, so that memory can be given back at all.
+            // One block is allowed without a reservation, because writing it frees memory.
             drop(reservation.resize(written));
         }
         let offset = file.grow(written)?;
@@ -116,7 +116,7 @@ impl QuerySpill {
         file.writing.fetch_add(written, Ordering::Relaxed);
         let (writing, of_file) = (self.writing.clone(), file.writing.clone());
         let write = self.space.device().write(&file.handle, offset, buffer, IoReason::Spill);
-        // A task, because a request that has its turn and is not polled would keep all others from theirs.
+        // The write is a task, because a request that is scheduled but not polled would block all other requests.
         tokio::spawn(async move {
             if let Err(error) = write.await {
                 drop(writing.failed.set(error));
@@ -129,7 +129,7 @@ impl QuerySpill {
         Ok(BlockPlace { offset, len, row_count, memory_bytes })
     }
 
-    /// Waits until everything is written that was handed over.
+    /// Waits until all blocks are written.
     ///
     /// # Errors
     /// When a write failed.
@@ -137,7 +137,7 @@ impl QuerySpill {
         self.writing.until(|| self.writing.bytes.load(Ordering::Relaxed) == 0).await
     }
 
-    /// The same in the middle of an operator.
+    /// As [`Self::until_all_written`], from synchronous code within an operator.
     ///
     /// # Errors
     /// When a write failed.
@@ -145,7 +145,7 @@ impl QuerySpill {
         wait_here(self.until_all_written())
     }
 
-    /// Waits until everything is written that was handed over for a file.
+    /// Waits until all blocks of a file are written.
     ///
     /// # Errors
     /// When a write failed.
@@ -156,7 +156,7 @@ impl QuerySpill {
     /// Reads a block that is written.
     ///
     /// # Errors
-    /// When the disk does not give what was written.
+    /// When the read fails, or returns other bytes than were written.
     pub(super) async fn read(&self, file: &SpillFile, place: BlockPlace) -> Result<Vec<Vector>, ExecError> {
         let padded = place.len.next_multiple_of(SEGMENT_ALIGN_BYTES);
         let read = self.space.device().read(&file.handle, place.offset, padded, IoReason::Spill);
@@ -177,11 +177,11 @@ impl Backpressure for QuerySpill {
 }
 
 impl Writing {
-    /// Waits for writes until it is enough, or one failed.
+    /// Waits for writes until `is_enough` holds or a write fails.
     async fn until(&self, is_enough: impl Fn() -> bool) -> Result<(), ExecError> {
         loop {
             let mut ended = pin!(self.ended.notified());
-            // From here on nothing that ends is missed.
+            // Registered before the check, so that no end of a write is missed.
             ended.as_mut().enable();
             if let Some(error) = self.failed.get() {
                 return Err(ExecError::Spill(error.clone()));
@@ -201,7 +201,7 @@ impl fmt::Debug for QuerySpill {
 }
 
 impl SpillFile {
-    /// Makes room for so many bytes, and says where.
+    /// Allocates `bytes` bytes in the file, and returns their offset.
     fn grow(&self, bytes: usize) -> Result<u64, ExecError> {
         self.space.take(bytes as u64)?;
         Ok(self.end.fetch_add(bytes as u64, Ordering::Relaxed))
@@ -214,13 +214,13 @@ impl Drop for SpillFile {
     }
 }
 
-/// Waits in the middle of an operator, where nothing can be awaited. A runtime of one thread has nobody for the others then,
-/// writes among them: there it does not wait.
+/// Waits within synchronous code of an operator. On a single-threaded runtime it does not wait, because the writes could not
+/// run meanwhile.
 fn wait_here(future: impl Future<Output = Result<(), ExecError>> + Send) -> Result<(), ExecError> {
     let runtime = Handle::try_current().map(|runtime| runtime.runtime_flavor());
     if !matches!(runtime, Ok(RuntimeFlavor::MultiThread)) {
         return Ok(());
     }
-    // Not counted in the task's share of its thread: as long as it is not polled again it would not get a new one.
+    // Excluded from the task's cooperative budget, which would not be renewed until the task is polled again.
     tokio::task::block_in_place(|| futures::executor::block_on(tokio::task::unconstrained(future)))
 }

@@ -1,4 +1,4 @@
-//! Where a database's queries put rows, and how much may lie there.
+//! The directory for the temporary files of a database's queries, and their limit.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use braid_io::{Device, FileHandle, IoError, IoOperation, OpenMode};
 
 use crate::ExecError;
 
-/// Sizes that differ in tests.
+/// Sizes that tests set to small values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpillSettings {
-    /// Bytes of rows that are written at once, about: large enough for a disk's bandwidth, small enough that a block of each
+    /// Approximate bytes of a written block: large enough for the disk's bandwidth, and small enough that one block of each
     /// partition or run fits into memory.
     pub block_bytes: usize,
-    /// Bytes that an operator may hold, whatever its query may.
+    /// Upper limit of an operator's share, for any query budget.
     pub operator_bytes_max: usize,
-    /// An operator with fewer bytes in memory does not spill: it would write blocks of a few rows.
+    /// Bytes below which an operator does not spill, because it would write blocks of a few rows.
     pub operator_bytes_min: usize,
 }
 
@@ -39,8 +39,7 @@ pub struct SpillSpace {
 }
 
 impl SpillSpace {
-    /// A space for at most `limit` in all files together. The directory must exist, and have no files but those of this
-    /// space.
+    /// A space for at most `limit` bytes in all files together. The directory must exist, and must contain no other files.
     pub fn new(device: Arc<dyn Device>, directory: PathBuf, limit: ByteSize, settings: SpillSettings) -> Arc<Self> {
         let (used, file_count) = (AtomicU64::new(0), AtomicU64::new(0));
         Arc::new(Self { device, directory, limit, settings, used, file_count })
@@ -51,7 +50,7 @@ impl SpillSpace {
         ByteSize(self.used.load(Ordering::Relaxed))
     }
 
-    /// Files that were ever made.
+    /// Number of files created so far.
     pub fn file_count(&self) -> u64 {
         self.file_count.load(Ordering::Relaxed)
     }
@@ -64,7 +63,7 @@ impl SpillSpace {
         self.settings
     }
 
-    /// A new file without a name. Blocks, shortly.
+    /// Creates a file and removes its name. Blocks for a short time.
     pub(super) fn create_file(&self) -> Result<FileHandle, ExecError> {
         let number = self.file_count.fetch_add(1, Ordering::Relaxed);
         let path = self.directory.join(format!("rows-{number}"));
@@ -75,7 +74,7 @@ impl SpillSpace {
         Ok(file)
     }
 
-    /// Takes so many bytes.
+    /// Takes `bytes` bytes of the limit.
     pub(super) fn take(&self, bytes: u64) -> Result<(), ExecError> {
         let grow = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit.0);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grow) {
@@ -84,7 +83,7 @@ impl SpillSpace {
         }
     }
 
-    /// Gives so many bytes back.
+    /// Returns `bytes` bytes to the limit.
     pub(super) fn give_back(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }

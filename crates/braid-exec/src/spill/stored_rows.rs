@@ -1,5 +1,5 @@
-//! Rows of a partition that left memory, as a source: a block is a morsel, the rows that are still here are the last. The
-//! next blocks are read while workers are busy with others.
+//! The rows of a spilled partition as a source. A block is a morsel; the rows that are still in memory are the last one. The
+//! next blocks are read while workers process others.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -46,11 +46,11 @@ impl Source for StoredRowsSource {
     }
 }
 
-/// Blocks that are read ahead for all workers together: enough that none waits, since a block takes longer to come than to be
-/// worked on, and little beside the blocks that each partition had in memory when it was written.
+/// Number of blocks that are read ahead for all workers together. Reading a block takes longer than processing it, so that
+/// this many keep workers from waiting. They take little memory compared with the blocks of all partitions during the write.
 const BLOCKS_AHEAD: usize = 8;
 
-/// Who asks for memory.
+/// The operator's name in errors.
 const OPERATOR: &str = "temporary file";
 
 struct Started {
@@ -59,17 +59,17 @@ struct Started {
     ahead: Mutex<Ahead>,
 }
 
-/// Blocks in the order in which workers get them.
+/// Blocks in the order in which workers take them.
 #[derive(Default)]
 struct Ahead {
     reading: VecDeque<BlockAhead>,
     /// Blocks that are read or being read.
     begun: usize,
-    /// Whether somebody has the rows that are not in blocks.
+    /// Whether a worker has taken the rows that are in memory.
     is_here_taken: bool,
 }
 
-/// What a worker gets next.
+/// The next rows for a worker.
 enum Rows {
     Block(BlockAhead),
     Here,

@@ -1,4 +1,4 @@
-//! One worker's evaluation of the conditions of many queries.
+//! One worker's evaluator of the conditions of many queries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::query_sets::set_calculator::{SetCalculator, SetOperation};
 use crate::values::vector::Values;
 use crate::{Batch, ExecError, SetNumber, Vector};
 
-/// A condition with what is worth keeping between batches.
+/// A condition, with its caches between batches.
 #[derive(Debug)]
 pub(crate) enum ConditionEvaluator {
     And(Vec<ConditionEvaluator>),
@@ -24,13 +24,13 @@ pub(crate) enum ConditionEvaluator {
     Distinct(DistinctEvaluators),
 }
 
-/// From the patterns that a text matches to the queries for which that makes the condition true.
+/// Maps the patterns that a text matches to the queries for which the condition is true.
 #[derive(Debug)]
 pub(crate) struct PatternSets {
     patterns: Arc<QueryPatterns>,
     matcher: LikeMatcher,
     matched: Vec<u64>,
-    /// Which patterns make which set; few combinations occur.
+    /// The set of each combination of patterns. Few combinations occur.
     known: HashMap<Box<[u64]>, SetNumber>,
 }
 
@@ -54,11 +54,11 @@ impl ConditionEvaluator {
         }
     }
 
-    /// For each row at least those queries of `wanted`, its set, for which the condition is true, and none for which it is
-    /// not.
+    /// For each row, a set of queries for which the condition is true. It includes at least those of the row's set in
+    /// `wanted`.
     ///
     /// # Errors
-    /// When a value cannot be computed, or there is not enough memory for the sets.
+    /// When the evaluation fails, or memory for the sets is refused.
     pub(crate) fn sets(
         &mut self,
         batch: &mut Batch,
@@ -124,7 +124,7 @@ impl PatternSets {
         if let Some(set) = self.known.get(self.matched.as_slice()) {
             return Ok(*set);
         }
-        // Only the whole is numbered: the pass would keep what is on the way to it.
+        // Only the final set is interned, because the pass would keep intermediate sets.
         let store = calculator.store();
         let mut words = vec![0; words_for(store.query_count())];
         for pattern in (0..self.patterns.queries.len()).filter(|p| self.matched[p / 64] >> (p % 64) & 1 == 1) {

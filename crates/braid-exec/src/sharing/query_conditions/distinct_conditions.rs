@@ -1,4 +1,4 @@
-//! Conditions that no index covers: each distinct one is evaluated for the rows that its queries still want.
+//! Conditions that no index covers. Each distinct condition is evaluated for the rows that belong to one of its queries.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,21 +11,21 @@ use crate::keys::multiplicative_hasher::NumberMap;
 use crate::query_sets::query_bitmap::words_for;
 use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
-/// Conditions and the queries of each.
+/// Distinct conditions, with the queries of each.
 #[derive(Clone, Debug)]
 pub(crate) struct DistinctConditions {
     conditions: Vec<(Expression, SetNumber)>,
 }
 
-/// One worker's evaluation of them.
+/// One worker's evaluators of these conditions.
 #[derive(Debug)]
 pub(crate) struct DistinctEvaluators {
     conditions: Vec<ConditionOfQueries>,
-    /// By row, the queries for which their condition is true, while a batch is evaluated.
+    /// For each row of the current batch, the queries whose condition is true.
     words: Vec<u64>,
 }
 
-/// A condition, whose it is, and what sets were found to have one of these queries.
+/// A condition, its queries, and a cache of whether a set contains one of them.
 #[derive(Debug)]
 struct ConditionOfQueries {
     evaluator: Evaluator,
@@ -33,8 +33,8 @@ struct ConditionOfQueries {
     concerned: NumberMap<bool>,
 }
 
-/// The queries by the values of the parameters that some expressions read: queries with equal ones need the expressions
-/// once. Each with any of its queries' rows.
+/// Groups the queries by the values of the parameters that some expressions read. Queries with equal values evaluate the
+/// expressions once. Returns each group with the parameter row of one of its queries.
 pub(crate) fn queries_by_parameters<'a>(
     expressions: &[&Expression],
     rows: &'a [ParameterRow],
@@ -66,10 +66,10 @@ pub(crate) fn distinct_values<T: Eq + Hash>(values: impl Iterator<Item = T>) -> 
 }
 
 impl DistinctConditions {
-    /// The conditions that a condition with parameters is for the queries.
+    /// The distinct conditions that a condition with parameters makes for the queries.
     ///
     /// # Errors
-    /// When there is not enough memory for the sets.
+    /// When memory for the sets is refused.
     pub(crate) fn new(condition: &Expression, parameters: PassParameters<'_>) -> Result<Self, ExecError> {
         let bound = |(row, queries): (&ParameterRow, QueryBitmap)| {
             let mut bound = condition.clone();
@@ -96,8 +96,8 @@ impl DistinctConditions {
 }
 
 impl DistinctEvaluators {
-    /// For each row the queries of `wanted`, its set, for which their condition is true. Sets on the way to these are not
-    /// numbered: the pass would keep them.
+    /// For each row, the queries of its set in `wanted` whose condition is true. Intermediate sets are not interned, because
+    /// the pass would keep them.
     pub(crate) fn sets(
         &mut self,
         batch: &mut Batch,
@@ -130,7 +130,7 @@ impl DistinctEvaluators {
 }
 
 impl ConditionOfQueries {
-    /// The rows whose sets have one of the condition's queries.
+    /// The rows whose sets contain one of the condition's queries.
     fn concerned_rows(&mut self, wanted: &[SetNumber], store: &SetStore) -> Vec<u32> {
         let Self { queries, concerned, .. } = self;
         let mut is_concerned = |set: &SetNumber| {

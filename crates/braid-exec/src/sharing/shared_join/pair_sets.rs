@@ -1,7 +1,7 @@
-//! From pairs with equal keys to those that are for anybody, with their sets.
+//! Pairs with equal keys and a non-empty query set.
 //!
-//! First the sets of both rows are intersected, since it costs least; of what is left the columns are put together as far
-//! as somebody reads them, and the conditions decide.
+//! The sets of both rows are intersected first, because that costs least. The columns of the remaining pairs are then combined
+//! as far as they are read, and the conditions are evaluated.
 
 use crate::expression::Evaluator;
 use crate::joins::hash::Pairs;
@@ -10,12 +10,12 @@ use crate::query_sets::set_calculator::{SetCalculator, SetOperation};
 use crate::sharing::shared_join::{SharedJoinLayout, SharedTable};
 use crate::{Batch, ExecError, SetNumber};
 
-/// Pairs, each for somebody.
+/// Pairs with non-empty sets.
 pub(super) struct SetPairs {
     pub(super) probe_rows: Vec<u32>,
     pub(super) build_rows: Vec<u32>,
     pub(super) sets: Vec<SetNumber>,
-    /// Their columns, where they are wanted.
+    /// Their columns, if they are read.
     pub(super) batch: Option<Batch>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct PairConditions {
 }
 
 impl SetPairs {
-    /// Pairs with the queries of both rows, given those of the batch's rows and of the build side's.
+    /// The pairs with the intersections of both rows' sets.
     pub(super) fn of(
         pairs: Pairs,
         wanted: &[SetNumber],
@@ -39,7 +39,7 @@ impl SetPairs {
             sets.push(calculator.intersect(wanted[*probe_row as usize], build_set(*build_row))?);
         }
         let mut pairs = Self { probe_rows, build_rows, sets, batch: None };
-        pairs.drop_nobody();
+        pairs.drop_empty();
         Ok(pairs)
     }
 
@@ -47,7 +47,7 @@ impl SetPairs {
         self.sets.is_empty()
     }
 
-    /// Puts the columns of both rows together.
+    /// Combines the columns of both rows.
     pub(super) fn join(&mut self, batch: &Batch, shared: &SharedTable) {
         let mut joined = batch.clone();
         let are_all = self.probe_rows.len() == batch.row_count()
@@ -59,8 +59,8 @@ impl SetPairs {
         self.batch = Some(shared.layout.join(joined, table, self.build_rows.clone()));
     }
 
-    /// Drops the pairs that are for nobody.
-    fn drop_nobody(&mut self) {
+    /// Drops the pairs with an empty set.
+    fn drop_empty(&mut self) {
         if self.sets.contains(&SetNumber::NOBODY) {
             let keep: Vec<bool> = self.sets.iter().map(|set| *set != SetNumber::NOBODY).collect();
             self.retain(&keep);
@@ -92,7 +92,7 @@ impl PairConditions {
         }
     }
 
-    /// Leaves of joined pairs those for which the conditions hold, for the queries for which they do.
+    /// Removes from each pair's set the queries for which the conditions do not hold, and drops pairs with an empty set.
     pub(super) fn apply(&mut self, pairs: &mut SetPairs, calculator: &mut SetCalculator) -> Result<(), ExecError> {
         if let (Some(residual), Some(batch)) = (&mut self.residual, &mut pairs.batch) {
             let keep = residual.select(batch)?;
@@ -103,7 +103,7 @@ impl PairConditions {
         {
             let holds = by_query(batch)?;
             calculator.apply(SetOperation::Intersect, &mut pairs.sets, &holds)?;
-            pairs.drop_nobody();
+            pairs.drop_empty();
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Probing of a shared join: from a batch of one side to what leaves the join, with sets.
+//! The probe of a shared join: from a batch of the probe side to the returned rows and their sets.
 //!
-//! For each row of a batch it is kept for whom it has found no partner so far. A join that only asks whether there is one
-//! does not look at pairs for other queries; a row for which all have found one is passed over.
+//! Each row of a batch has a remaining set: the queries for which it has found no partner so far. A join that only tests for a
+//! partner skips pairs of other queries, and skips rows with an empty remaining set.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::sharing::shared_join::pair_sets::{PairConditions, SetPairs};
 use crate::values::vector::{NO_ROW, Values};
 use crate::{Batch, ExecError, SetNumber, Vector};
 
-/// One worker's probing.
+/// One worker's probe operator.
 pub(crate) struct SharedProbe {
     shared: Arc<SharedTable>,
     probe: JoinProbe,
@@ -27,7 +27,7 @@ pub(crate) struct SharedProbe {
     turn: Turn,
 }
 
-/// The rows of a mark join that a batch makes.
+/// The rows that a batch makes in a mark join.
 #[derive(Default)]
 struct MarkedRows {
     rows: Vec<u32>,
@@ -46,7 +46,7 @@ impl SharedProbe {
         Self { shared, probe, conditions, calculator, turn: Turn::new(cancelled) }
     }
 
-    /// Takes out of `left` for whom a row has a partner, where keys alone decide.
+    /// Removes from `left` the queries for which a row has a partner, if keys alone decide.
     fn match_groups(&mut self, batch: &mut Batch, left: &mut [SetNumber]) -> Result<(), ExecError> {
         let sets = self.shared.build_sets();
         let groups = self.probe.groups(batch);
@@ -56,8 +56,8 @@ impl SharedProbe {
         Ok(())
     }
 
-    /// Follows pairs: those that are for anybody take their queries out of `left` and out of what build rows wait for, and
-    /// leave the join where pairs do. `sets` are those of the batch's rows.
+    /// Processes pairs: removes their queries from `left` and from the remaining sets of build rows, and returns the pairs if the
+    /// kind does. `sets` are the sets of the batch's rows.
     fn match_pairs(
         &mut self,
         batch: &Batch,
@@ -87,7 +87,7 @@ impl SharedProbe {
         }
     }
 
-    /// Lets the conditions decide on pairs, and gives them columns where somebody reads them.
+    /// Evaluates the conditions on pairs, and adds the columns that are read.
     fn decide(&mut self, batch: &Batch, pairs: &mut SetPairs) -> Result<(), ExecError> {
         let layout = &self.shared.layout;
         if pairs.is_empty() || !(layout.kind.makes_pairs() || layout.has_conditions()) {
@@ -97,7 +97,7 @@ impl SharedProbe {
         self.conditions.apply(pairs, &mut self.calculator)
     }
 
-    /// Notes for whom rows have partners, where it is asked.
+    /// Updates the remaining sets, if the kind needs them.
     fn note(&mut self, pairs: &SetPairs, left: &mut [SetNumber]) -> Result<(), ExecError> {
         let kind = self.shared.layout.kind;
         if kind.keeps_probe_rows() || kind.tests_probe_rows() {
@@ -134,7 +134,7 @@ impl SharedProbe {
         self.match_pairs(batch, with_all, &[], left, next)
     }
 
-    /// Semi, anti and mark joins: the batch's rows by what is known of them.
+    /// Semi, anti and mark joins: returns the batch's rows according to their remaining sets.
     fn emit_tested(
         &mut self,
         mut batch: Batch,

@@ -1,10 +1,11 @@
-//! The build side of a shared join: its rows by key, for whom they are, and for whom they still wait for a partner.
+//! The build side of a shared join: its rows by key, their query sets, and their remaining sets, which hold the queries for
+//! which a row has found no partner.
 //!
-//! Shared by all workers that probe. Only the waiting sets change then, and only become smaller, each by itself, so relaxed
-//! ordering is enough: whoever reads them in the end has joined the workers before.
+//! All probing workers share the table. Only the remaining sets change during the probe, and each only loses queries. Relaxed
+//! ordering therefore suffices, because they are read after the workers have been joined.
 //!
-//! Where conditions do not decide, all that a semi, anti or mark join asks of a key is the union of its rows' sets. It is
-//! computed once for each key, so probing costs the same however many rows have the key.
+//! Without further conditions, a semi, anti or mark join needs only the union of the sets of a key's rows. It is computed once
+//! for each key, so that the cost of a probe does not depend on the number of rows with the key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,16 +17,17 @@ use crate::sharing::shared_join::SharedJoinLayout;
 use crate::values::vector::{NO_ROW, Values};
 use crate::{ExecError, Reservation, SetNumber, SetStore};
 
-/// The build side, to be probed.
+/// The build side during the probe.
 pub(crate) struct SharedTable {
     pub(super) table: Arc<JoinTable>,
     pub(super) layout: Arc<SharedJoinLayout>,
     pub(super) store: Arc<SetStore>,
-    /// By row, the queries for which it has found no partner; empty where nobody asks.
+    /// The remaining set of each row; empty if the kind does not need it.
     waiting: Vec<AtomicU32>,
-    /// By group, for whom any of its rows is; after the last, nobody. Empty where rows or pairs decide.
+    /// The union of the rows' sets of each group, followed by the empty set. Empty if rows or pairs decide.
     group_sets: Vec<SetNumber>,
-    /// For whom there is a row, and for whom one whose key is null; nobody where nobody asks.
+    /// The queries with any build row, and the queries with a build row whose key is null; empty sets if the kind does not need
+    /// them.
     rows_for: SetNumber,
     null_keys_for: SetNumber,
     _reservation: Reservation,
@@ -43,10 +45,11 @@ impl BuildSets<'_> {
 }
 
 impl SharedTable {
-    /// A table of the layout's columns; `reservation` holds what is kept beside it. Gives way to other tasks.
+    /// A table of the layout's columns. `reservation` counts the memory beside the hash table. The construction yields to other
+    /// tasks.
     ///
     /// # Errors
-    /// When there is not enough memory, or the query was cancelled.
+    /// When memory is refused, or the query is cancelled.
     pub(crate) async fn build(
         table: Arc<JoinTable>,
         layout: Arc<SharedJoinLayout>,
@@ -75,7 +78,7 @@ impl SharedTable {
         Ok(shared)
     }
 
-    /// For whom rows wait that no partner was looked for yet.
+    /// The initial remaining sets.
     async fn all_waiting(&self, pace: &mut Pace) -> Result<Vec<AtomicU32>, ExecError> {
         let sets = self.build_sets();
         let mut waiting = Vec::with_capacity(self.table.row_count);
@@ -86,7 +89,7 @@ impl SharedTable {
         Ok(waiting)
     }
 
-    /// Whether the union of the sets of a key's rows is all that counts.
+    /// Whether the union of the sets of a key's rows decides.
     pub(super) fn decides_by_group(&self) -> bool {
         self.layout.kind.tests_probe_rows() && !self.layout.has_conditions()
     }
@@ -109,7 +112,7 @@ impl SharedTable {
             let (start, end) = lists.range(group);
             let rows = &lists.rows()[start as usize..end as usize];
             group_sets.push(union(&mut calculator, sets, rows.iter().copied(), pace).await?);
-            // Also where groups have no rows.
+            // Groups without rows need a set, too.
             pace.step(1).await?;
         }
         group_sets.push(SetNumber::NOBODY);
@@ -129,7 +132,7 @@ impl SharedTable {
         }))
     }
 
-    /// For whom rows of a group are. Only where that decides.
+    /// The union of the rows' sets of a group, if that decides.
     #[inline]
     pub(super) fn group_set(&self, sets: BuildSets<'_>, group: u32) -> SetNumber {
         match self.group_sets.len().checked_sub(1) {
@@ -139,25 +142,25 @@ impl SharedTable {
         }
     }
 
-    /// For whom a key may equal one of the build side because the one or the other is null.
+    /// The queries for which a key may equal a build key, because one of them is null.
     #[inline]
     pub(super) fn perhaps_equal(&self, key_is_valid: bool) -> SetNumber {
         if key_is_valid { self.null_keys_for } else { self.rows_for }
     }
 
-    /// The queries for which the row has found no partner.
+    /// The remaining set of a row: the queries for which it has found no partner.
     #[inline]
     pub(super) fn waiting(&self, row: u32) -> SetNumber {
         SetNumber::from_u32(self.waiting[row as usize].load(Ordering::Relaxed))
     }
 
-    /// Notes that the row has a partner for these queries.
+    /// Removes these queries from the row's remaining set.
     #[inline]
     pub(super) fn found(&self, row: u32, queries: SetNumber, calculator: &mut SetCalculator) -> Result<(), ExecError> {
         let mut before = self.waiting(row);
         loop {
             let after = calculator.subtract(before, queries)?;
-            // Reading keeps the line shared between workers when it says so already.
+            // A read keeps the cache line shared between workers if there is nothing to remove.
             if after == before {
                 return Ok(());
             }
@@ -170,7 +173,7 @@ impl SharedTable {
     }
 }
 
-/// For whom any of these rows is.
+/// The union of these rows' sets.
 async fn union(
     calculator: &mut SetCalculator,
     sets: BuildSets<'_>,

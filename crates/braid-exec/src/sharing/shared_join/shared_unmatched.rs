@@ -1,7 +1,7 @@
-//! What comes after the probing of a shared join: build rows for the queries for which they have no partner, or for a
+//! The rows that a shared join returns after the probe: build rows for the queries for which they have no partner, or for a
 //! semi join, have one.
 //!
-//! Several workers share the rows: each takes parts of them.
+//! Several workers share the rows; each takes one part at a time.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,14 +17,14 @@ use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
 use crate::sharing::shared_join::SharedTable;
 use crate::{Batch, ExecError, SetNumber};
 
-/// Rows of a part: enough that taking it costs nothing beside them.
+/// Rows of a part, enough to make the cost of taking a part negligible.
 const PART_ROWS: u32 = 16 * VECTOR_ROWS as u32;
 
-/// The source of these rows; none for kinds that do not ask for build rows.
+/// The source of these rows. It is empty for kinds that return no build rows.
 pub(crate) struct SharedUnmatched(Arc<SharedTable>);
 
 impl SharedUnmatched {
-    /// Of a table of which all probing has ended when the source is started.
+    /// The source of a table. The probe must end before the source starts.
     pub(crate) fn new(shared: Arc<SharedTable>) -> Self {
         Self(shared)
     }
@@ -72,7 +72,7 @@ impl Feed for Parts {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
         let row_count = self.shared.row_count();
         let part = self.next_part.fetch_add(1, Ordering::Relaxed);
-        // Each worker asks once after the end, so parts are numbers far below the last.
+        // Each worker takes one part after the end, so that the counter cannot overflow.
         let first = part.saturating_mul(PART_ROWS).min(row_count);
         let rows = first..first.saturating_add(PART_ROWS).min(row_count);
         let morsel = (!rows.is_empty()).then(|| {
