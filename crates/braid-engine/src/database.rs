@@ -1,4 +1,4 @@
-//! The open database: one data directory, its device, its buffer, its store, its memory.
+//! The open database: one data directory with its device, buffer, store and memory budgets.
 
 use std::fmt;
 use std::path::Path;
@@ -30,10 +30,10 @@ use crate::query::planner::Planner;
 use crate::settings::SettingValues;
 use crate::{Config, EngineError, Session, SqlState};
 
-/// Where operators that outgrow their memory write, within the data directory. Emptied when the database opens.
+/// The directory of temporary files within the data directory. It is deleted and created again when the database opens.
 const SPILL_DIRECTORY: &str = "spill";
 
-/// How long [`Database::close`] waits for statements to notice that they are to stop.
+/// Time that [`Database::close`] waits for statements to stop.
 const CLOSE_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// An open data directory. One process has it at a time.
@@ -57,7 +57,7 @@ impl Database {
     /// Opens the data directory, creating it if it is missing. Call inside a Tokio runtime.
     ///
     /// # Errors
-    /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for what the disk says.
+    /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for errors of the disk.
     pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
         Box::pin(async move {
             std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
@@ -120,12 +120,12 @@ impl Database {
         Session::new(self.clone(), user, id)
     }
 
-    /// Where queries put what does not fit into their memory.
+    /// The space of temporary files.
     pub fn spill_space(&self) -> &SpillSpace {
         &self.spill
     }
 
-    /// What it was opened with.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -145,13 +145,13 @@ impl Database {
         &self.device
     }
 
-    /// What the operators of all queries hold, and may hold.
+    /// The total budget of all queries.
     pub fn memory(&self) -> &Arc<TotalMemory> {
         &self.memory
     }
 
-    /// Creates a table with the rows of `batches`, in one atomic commit; answers the number of rows. The batches'
-    /// columns are matched by position and converted to the table's types, as INSERT converts them.
+    /// Creates a table with the rows of `batches` in one atomic commit, and returns the number of rows. The batches' columns
+    /// are matched by position and converted to the table's types, with the conversions of INSERT.
     pub fn load_batches<'a>(
         &'a self,
         table: NewTable,
@@ -160,8 +160,8 @@ impl Database {
         Box::pin(load::load_batches(self, table, batches))
     }
 
-    /// Creates `table` from a Parquet or CSV file (by its extension; CSV with a header line, types inferred from all
-    /// of it), in one atomic commit; answers the number of rows.
+    /// Creates `table` from a Parquet or CSV file in one atomic commit, and returns the number of rows. The extension selects
+    /// the format. A CSV file has a header line; the types are inferred from all its lines.
     pub fn load_file<'a>(&'a self, path: &'a Path, table: &'a str) -> BoxFuture<'a, Result<u64, EngineError>> {
         Box::pin(load::load_file(self, path, table))
     }
@@ -187,7 +187,7 @@ impl Database {
         &self.shutdown
     }
 
-    /// How many statements are under way: executing, or with rows still to be fetched; loads and COPYs among them.
+    /// Number of running statements, including loads and COPYs, and statements with rows that are not fetched yet.
     pub fn running_statement_count(&self) -> usize {
         self.statements.len()
     }
@@ -234,7 +234,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// What queries share: the directory for temporary files. Memory is each query's own.
+/// The runtime that queries share, with the directory for temporary files. Each query has its own memory.
 fn runtime(config: &Config, memory: &Arc<TotalMemory>) -> Result<Arc<RuntimeEnv>, EngineError> {
     let spill = config.data_dir.join(SPILL_DIRECTORY);
     if spill.exists() {

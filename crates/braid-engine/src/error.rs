@@ -1,8 +1,8 @@
-//! The one error of the engine: a SQLSTATE for programs, sentences for people.
+//! The error type of the engine: a SQLSTATE for programs, and sentences for people.
 //!
 //! Like PostgreSQL's `ereport`: a primary message, and optionally a detail, a hint and a position in the statement.
-//! It is a report and not an enum of causes because its readers are a wire protocol and a terminal; what a program
-//! may branch on is [`SqlState`]. What errors of the crates below become is told in `error_mapping`.
+//! It is a report and not an enum of causes, because its readers are a wire protocol and a terminal. Programs branch on
+//! [`SqlState`]. `error_mapping` converts the errors of lower crates.
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +20,7 @@ struct Report {
     message: String,
     detail: Option<String>,
     hint: Option<String>,
-    /// Where a load failed: file, line, column. PostgreSQL's CONTEXT.
+    /// The position of a failed load: file, line, column. PostgreSQL's CONTEXT.
     context: Option<String>,
     /// In characters, from 1.
     position: Option<usize>,
@@ -41,12 +41,12 @@ impl EngineError {
         }))
     }
 
-    /// What Braid does not do (yet), in a sentence.
+    /// An error for an unsupported feature, in a sentence.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(SqlState::FeatureNotSupported, message)
     }
 
-    /// A bug of ours.
+    /// An error for a bug of Braid.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(SqlState::InternalError, message)
     }
@@ -56,35 +56,35 @@ impl EngineError {
         Self::new(SqlState::QueryCanceled, "canceling statement due to user request")
     }
 
-    /// Adds a second sentence with particulars.
+    /// Adds a detail: a second sentence.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = Some(detail.into());
         self
     }
 
-    /// Adds advice.
+    /// Adds a hint: what the user can do.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Adds where in the input it happened.
+    /// Adds the position in the input.
     #[must_use]
     pub fn with_context(mut self, context: impl Into<String>) -> Self {
         self.0.context = Some(context.into());
         self
     }
 
-    /// Adds the place in the statement, in characters from 1.
+    /// Adds the position in the statement, in characters from 1.
     #[must_use]
     pub fn with_position(mut self, position: usize) -> Self {
         self.0.position = Some(position);
         self
     }
 
-    /// Keeps the error below for the log.
+    /// Adds the underlying error, for the log.
     #[must_use]
     pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
@@ -106,22 +106,22 @@ impl EngineError {
         &self.0.message
     }
 
-    /// Particulars, if any.
+    /// The detail, if any.
     pub fn detail(&self) -> Option<String> {
         self.0.detail.clone()
     }
 
-    /// Advice, if any.
+    /// The hint, if any.
     pub fn hint(&self) -> Option<String> {
         self.0.hint.clone()
     }
 
-    /// Where in the input it happened, if known: `COPY t, file x.csv, line 3, column a: "x"`.
+    /// The position in the input, if known: `COPY t, file x.csv, line 3, column a: "x"`.
     pub fn context(&self) -> Option<String> {
         self.0.context.clone()
     }
 
-    /// Place in the statement's text in characters from 1, if known.
+    /// The position in the statement's text in characters from 1, if known.
     pub fn position(&self) -> Option<usize> {
         self.0.position
     }

@@ -4,17 +4,17 @@
 //! text --Statement::parse--> Statement --Session::execute--> Outcome
 //! ```
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`config`] | what a database is opened with |
+//! | [`config`] | the configuration of a database |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | [`session`] | one client: user, settings, transaction block; dispatch of statements |
 //! | [`statement`] | SQL text into statements |
-//! | [`outcome`] | what a statement answers |
+//! | [`outcome`] | the outcome of a statement |
 //! | [`error`], [`sql_state`] | errors as PostgreSQL reports them |
 //! | [`copy`] | rows in and out as CSV, text and Parquet |
 //!
-//! Rule: DataFusion is handed only what it plans right (queries). Everything else is dispatched on the syntax tree.
+//! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
 
 pub mod config;
 pub mod copy;

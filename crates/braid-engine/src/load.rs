@@ -1,6 +1,6 @@
-//! Loading without SQL: batches from a generator, files whose columns nobody declared.
+//! Loading without SQL: batches of a generator, and files without declared columns.
 //!
-//! The table appears with its rows, in one atomic commit, or not at all.
+//! A load creates the table with its rows in one atomic commit.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -59,7 +59,7 @@ async fn load_parquet(database: &Database, path: &Path, table: &str) -> Result<u
     load_batches(database, table, file.read(columns)).await
 }
 
-/// Two passes: one to see the types, one to load.
+/// Loads a CSV file in two passes: the first infers the types, the second loads.
 async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, EngineError> {
     database.check_open()?;
     let _running = database.statements().token();
@@ -76,7 +76,7 @@ async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, 
     load_records(target, &TextSource { path, options: &csv_options() }).await
 }
 
-/// Names from the first line, types from all the others.
+/// The columns of a CSV file: names from the first line, types from all other lines.
 fn infer_csv(path: &Path) -> Result<Schema, EngineError> {
     let unreadable = |error: &dyn std::fmt::Display| {
         EngineError::new(SqlState::BadCopyFileFormat, format!("file \"{}\" is not valid CSV: {error}", path.display()))

@@ -10,7 +10,7 @@ pub(crate) const DATABASE_NAME: &str = "braid";
 /// The schema of all tables.
 pub(crate) const SCHEMA_NAME: &str = "public";
 
-/// Longest name of a table or column, in bytes: PostgreSQL's NAMEDATALEN - 1. Longer ones are cut there as well.
+/// Maximum length of a name in bytes: PostgreSQL's NAMEDATALEN - 1. Longer names are cut, as in PostgreSQL.
 pub(crate) const NAME_BYTES_MAX: usize = 63;
 
 /// An identifier, folded and cut to length.
@@ -34,7 +34,7 @@ pub(crate) fn fold_parts(name: &ObjectName) -> Result<Vec<String>, EngineError> 
     parts.collect()
 }
 
-/// The table that `name` means, for statements that change tables: only those of schema `public` can be changed.
+/// The table that `name` refers to, for statements that change tables. Only tables of schema `public` can be changed.
 pub(crate) fn table_name(name: &ObjectName) -> Result<String, EngineError> {
     let parts = fold_parts(name)?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

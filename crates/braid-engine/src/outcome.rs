@@ -1,4 +1,4 @@
-//! What a statement answers: rows, a tag, or a wish for data.
+//! The outcome of a statement: rows, a tag, or a request for data.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use datafusion::execution::SendableRecordBatchStream;
 
 use crate::copy::{CopyIn, CopyOut};
 
-/// The answer of one statement.
+/// The outcome of one statement.
 pub enum Outcome {
-    /// Rows to come. Dropping the stream stops the query.
+    /// A stream of rows. Dropping the stream stops the query.
     Rows {
         /// The rows' columns.
         schema: SchemaRef,
-        /// The rows, as they are produced. Its errors are [`crate::EngineError`]s inside
-        /// `DataFusionError::External`; [`crate::EngineError::from_datafusion`] takes them out again.
+        /// The rows as they are produced. Its errors are [`crate::EngineError`]s inside
+        /// `DataFusionError::External`; [`crate::EngineError::from_datafusion`] extracts them.
         stream: SendableRecordBatchStream,
         /// The command tag without the row count: `SELECT`, `EXPLAIN`, `SHOW`.
         tag: &'static str,
     },
-    /// Done, without rows.
+    /// A completed statement without rows.
     Done {
         /// The whole command tag: `CREATE TABLE`, `INSERT 0 5`.
         tag: String,
     },
-    /// COPY FROM STDIN: the client is to send data.
+    /// COPY FROM STDIN: the client must send data.
     CopyIn(CopyIn),
-    /// COPY TO STDOUT: the encoded data to come.
+    /// COPY TO STDOUT: the encoded data.
     CopyOut(CopyOut),
 }
 
@@ -43,11 +43,11 @@ impl fmt::Debug for Outcome {
     }
 }
 
-/// What is known of a statement before it runs.
+/// The description of a statement before it runs.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// Types of `$1`, `$2`, …: as given, or inferred.
     pub parameter_types: Vec<DataType>,
-    /// Columns of the rows it will answer, `None` if it answers none.
+    /// Columns of the rows; `None` if the statement returns no rows.
     pub schema: Option<SchemaRef>,
 }

@@ -1,11 +1,10 @@
-//! Transaction blocks: what BEGIN, COMMIT and ROLLBACK mean while a transaction is one statement.
+//! Transaction blocks: BEGIN, COMMIT and ROLLBACK, while a transaction is one statement.
 //!
-//! A statement is atomic and durable on its own. A block is a promise about several, and Braid keeps the part of it
-//! that it can: all statements of a block read **one snapshot**, the one of its first query, which is more than READ
-//! COMMITTED promises and all that REPEATABLE READ and SERIALIZABLE promise to readers. A statement that writes is
-//! refused in a block (0A000), never committed early: a ROLLBACK after it could not be kept.
+//! Each statement is atomic and durable on its own. All statements of a block read **one snapshot**, that of its first
+//! query. This satisfies READ COMMITTED, and for readers also REPEATABLE READ and SERIALIZABLE. A statement that writes is
+//! refused in a block (0A000), because a later ROLLBACK could not undo it.
 //!
-//! After an error a block has failed: until it ends, every statement is refused (25P02), and COMMIT rolls back.
+//! After an error, the block has failed: every statement is refused until the block ends (25P02), and COMMIT rolls back.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use braid_storage::Catalog;
 
 use crate::{EngineError, SqlState};
 
-/// Where a session stands between BEGIN and COMMIT: the letter of the protocol's ReadyForQuery.
+/// The transaction state of a session, as the letter of the protocol's ReadyForQuery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// No transaction block: `I`.
@@ -24,7 +23,7 @@ pub enum TransactionStatus {
     Failed,
 }
 
-/// A session's transaction block, or that there is none.
+/// A session's transaction block, or its absence.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
     block: Option<Block>,
@@ -32,7 +31,7 @@ pub(crate) struct Transaction {
 
 #[derive(Debug)]
 struct Block {
-    /// Taken at the first query.
+    /// The snapshot, taken at the first query.
     snapshot: Option<Arc<Catalog>>,
     read_only: bool,
     failed: bool,
@@ -41,7 +40,7 @@ struct Block {
 /// How a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockEnd {
-    /// There was none.
+    /// No block was open.
     NoBlock,
     /// By COMMIT.
     Committed,
@@ -50,7 +49,7 @@ pub(crate) enum BlockEnd {
 }
 
 impl Transaction {
-    /// Where it stands.
+    /// The transaction state.
     pub fn status(&self) -> TransactionStatus {
         match &self.block {
             None => TransactionStatus::Idle,
@@ -59,7 +58,7 @@ impl Transaction {
         }
     }
 
-    /// BEGIN. Within a block it changes nothing but what it says of writes, as in PostgreSQL, which warns.
+    /// BEGIN. Within a block it changes only the access mode, as in PostgreSQL, which warns.
     pub fn begin(&mut self, read_only: bool) {
         match &mut self.block {
             Some(block) => block.read_only |= read_only,
@@ -118,7 +117,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether a statement called `what` may write. `read_only` is what new transactions are by default.
+    /// Checks that a statement called `what` may write. `read_only` is the default of new transactions.
     pub fn check_may_write(&self, what: &str, read_only: bool) -> Result<(), EngineError> {
         if self.block.as_ref().map_or(read_only, |block| block.read_only) {
             let message = format!("cannot execute {what} in a read-only transaction");

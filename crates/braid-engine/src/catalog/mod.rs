@@ -1,13 +1,13 @@
-//! The catalog as DataFusion sees it: tables of one snapshot, and PostgreSQL's system tables.
+//! The catalog for DataFusion: the tables of one snapshot, and PostgreSQL's system tables.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`snapshot_catalog`] | database `braid`, schema `public`: the tables of one snapshot |
 //! | [`system_tables`] | schema `pg_catalog` |
-//! | [`object_ids`] | numbers for tables and schemas |
+//! | [`object_ids`] | object ids of tables and schemas |
 //! | [`system_functions`] | functions that clients call on the system tables |
-//! | [`system_queries`] | queries on the system tables, made fit |
-//! | [`template`] | functions, types and rules: what every statement is planned with |
+//! | [`system_queries`] | the rewriting of queries on system tables |
+//! | [`template`] | the functions, types and rules of every planner |
 
 mod object_ids;
 pub(crate) mod snapshot_catalog;

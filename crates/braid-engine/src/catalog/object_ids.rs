@@ -1,7 +1,7 @@
 //! Object ids: numbers by which clients refer to tables and schemas from one query to the next.
 //!
-//! They follow from what they are for, so that they need not be kept anywhere: a table's from its table id, which is
-//! never given out twice; PostgreSQL's own from PostgreSQL.
+//! Object ids are computed and not stored. A table's object id is computed from its table id, which is never reused. The
+//! schemas have PostgreSQL's ids.
 
 use braid_base::TableId;
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
@@ -9,10 +9,10 @@ use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 use super::snapshot_catalog::SYSTEM_SCHEMA;
 use crate::names::SCHEMA_NAME;
 
-/// PostgreSQL's first id for what users create.
+/// PostgreSQL's first id for objects of users.
 const FIRST_USER_ID: u32 = 16_384;
 
-/// Where the system tables' ids begin here: below the users', above those that PostgreSQL fixes.
+/// The first id of Braid's system tables: below the ids of users' objects, above PostgreSQL's fixed ids.
 const FIRST_SYSTEM_TABLE_ID: i32 = 12_000;
 
 /// PostgreSQL's id of schema `public`.
@@ -30,7 +30,7 @@ pub(super) fn table_object_id(table: TableId) -> i32 {
     FIRST_USER_ID.saturating_add(table.0) as i32
 }
 
-/// The user's table with that id, if there could be one.
+/// The id of the user's table with this object id, if it is in their range.
 pub(super) fn table_of_object_id(id: i32) -> Option<TableId> {
     u32::try_from(id).ok()?.checked_sub(FIRST_USER_ID).map(TableId)
 }

@@ -1,8 +1,8 @@
 //! Database `braid`, schema `public`: the tables of one snapshot.
 //!
-//! A statement gets its own catalog list over the snapshot it was given, so that everything it looks up, in whatever
-//! order, is of one state of the database. The system tables are the exception: they are made when they are read, from
-//! the newest snapshot, because their object ids must be the same for every statement.
+//! Each statement has its own catalog list over its snapshot, so that all its lookups see one state of the database. The
+//! system tables are an exception: they are computed from the newest snapshot when they are read, because their object ids
+//! must be the same for every statement.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -20,7 +20,7 @@ use crate::names::{DATABASE_NAME, SCHEMA_NAME};
 /// The schema of the system tables.
 pub(crate) const SYSTEM_SCHEMA: &str = "pg_catalog";
 
-/// All databases, which is one.
+/// The list of databases, which has one entry.
 #[derive(Debug)]
 pub(crate) struct CatalogList {
     database: Arc<DatabaseCatalog>,
@@ -32,8 +32,8 @@ impl CatalogList {
         Arc::new(Self { database: Arc::new(database) })
     }
 
-    /// From now on the system tables are held by somebody else. They hold this list, to see the tables there are: held
-    /// strongly in both directions, neither would ever be freed.
+    /// Replaces the reference to the system tables by a weak one. The system tables hold this list, so that strong references
+    /// in both directions would never be freed. The caller keeps the system tables alive.
     pub fn hold_system_weakly(&self) {
         let mut system = self.database.system.write();
         if let System::Held(schema) = &*system {
@@ -70,11 +70,11 @@ enum System {
     Known(Weak<dyn SchemaProvider>),
 }
 
-/// Which tables schema `public` has.
+/// The tables of schema `public`.
 pub(crate) enum Tables {
-    /// Those of one snapshot: for a statement.
+    /// The tables of one snapshot, for a statement.
     Of(Arc<Catalog>),
-    /// Those there are at the moment: for the system tables.
+    /// The current tables, for the system tables.
     Newest(Arc<Store>),
 }
 

@@ -1,9 +1,9 @@
 //! Queries on the system tables, as clients send them: rewritten by datafusion-pg-catalog's parser rules.
 //!
-//! psql's `\d` and the metadata calls of drivers use much of PostgreSQL that ordinary queries do not: casts to
-//! `regclass`, `OPERATOR(pg_catalog.~)`, arrays of letters, correlated subqueries in the select list. The rules make
-//! them fit, at the price of answers that are only good for catalogs (a correlated subquery in a select list becomes
-//! NULL). So only a query that names a system table goes through them.
+//! psql's `\d` and the metadata calls of drivers use features that ordinary queries do not use: casts to `regclass`,
+//! `OPERATOR(pg_catalog.~)`, arrays of letters, correlated subqueries in the select list. The rules rewrite these, with
+//! answers that are acceptable only for catalogs (a correlated subquery in a select list becomes NULL). The rules therefore
+//! apply only to queries that name a system table.
 
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
@@ -21,14 +21,14 @@ use crate::names::fold;
 
 static RULES: LazyLock<PostgresCompatibilityParser> = LazyLock::new(PostgresCompatibilityParser::new);
 
-/// The query as it is, or rewritten if it is on the system tables. `text` is what the client sent, if the query is all
-/// of it: some queries are known word by word.
+/// The query, rewritten if it is on the system tables. `text` is the client's text if it consists of this query only; the
+/// rules know the exact texts of some queries.
 pub(crate) fn make_fit(mut query: Statement, text: Option<&str>) -> Result<Statement, EngineError> {
     if !is_on_system_tables(&query) {
         return Ok(query);
     }
     let mut own = OwnRules { changed: false };
-    // It never breaks off.
+    // The visitor never stops early.
     let _: ControlFlow<()> = VisitMut::visit(&mut query, &mut own);
     let printed = query.to_string();
     let text = if own.changed { &printed } else { text.unwrap_or(&printed) };
@@ -41,7 +41,7 @@ pub(crate) fn make_fit(mut query: Statement, text: Option<&str>) -> Result<State
     }
 }
 
-/// What the rules would answer with NULL, or not at all, and we know better.
+/// Rewrites expressions for which the rules would give NULL or an error, although their value is known.
 struct OwnRules {
     changed: bool,
 }
@@ -51,11 +51,11 @@ impl VisitorMut for OwnRules {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         let replacement = match expr {
-            // psql's \d asks for a column's default with a correlated subquery.
+            // psql's \d selects a column's default with a correlated subquery.
             Expr::Subquery(query) if is_default_of_attribute(query) => {
                 Some(Expr::CompoundIdentifier(vec![Ident::new("a"), Ident::new(ATTRIBUTE_DEFAULT)]))
             }
-            // psql's \du asks for the roles a role is a member of: there are none.
+            // psql's \du selects the roles that a role is a member of. Braid has no memberships.
             Expr::Function(function)
                 if matches!(function.args, FunctionArguments::Subquery(_))
                     && function.name.to_string().eq_ignore_ascii_case("array")
@@ -63,7 +63,7 @@ impl VisitorMut for OwnRules {
             {
                 Some(Expr::Value(Value::SingleQuotedString("{}".to_owned()).with_empty_span()))
             }
-            // psql's \\d+ asks for storage parameters: tables have none.
+            // psql's \\d+ selects storage parameters. Braid's tables have none.
             Expr::Function(function)
                 if function.name.to_string().to_lowercase().ends_with("array_to_string")
                     && function.to_string().contains("reloptions") =>

@@ -1,8 +1,8 @@
-//! Schema `pg_catalog`: datafusion-pg-catalog's tables, and our own where they would not tell all we know.
+//! Schema `pg_catalog`: datafusion-pg-catalog's tables, some of them replaced by our own.
 //!
-//! Ours are `pg_class`, `pg_attribute`, `pg_attrdef` and `pg_namespace`: with the lengths of `varchar(n)`, the defaults,
-//! the row counts, and object ids that follow from the tables' ids, so that they are the same in every session and
-//! after every restart. They keep the columns of the tables they stand for.
+//! `pg_class`, `pg_attribute`, `pg_attrdef` and `pg_namespace` are our own. They have the lengths of `varchar(n)`, the
+//! defaults, the row counts, and object ids computed from the tables' ids, which are the same in every session and after
+//! every restart. They have the columns of the tables that they replace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 
 use super::object_ids::{NAMESPACES, SYSTEM_NAMESPACE_ID, USER_NAMESPACE_ID, system_table_id, table_object_id};
 
-/// A column of `pg_attribute` that PostgreSQL's has not: the text of the default, for [`super::system_queries`].
+/// An additional column of `pg_attribute`: the text of the default, for [`super::system_queries`].
 pub(super) const ATTRIBUTE_DEFAULT: &str = "attdefault";
 
-/// Rows of a page, for clients that ask how many pages a table has: a guess, as PostgreSQL's is between two ANALYZEs.
+/// Rows per page, for the number of pages of a table. It is an estimate, like PostgreSQL's between two ANALYZEs.
 const ROWS_PER_PAGE: u64 = 100;
 
 /// Schema `pg_catalog`.
@@ -30,11 +30,11 @@ pub(crate) struct SystemTables {
     store: Arc<Store>,
 }
 
-/// A row: values by column; what is not named is zero, false, empty, or null where it may be.
+/// A row: values by column name. Other columns are null if nullable, otherwise zero, false or empty.
 type Row = Vec<(&'static str, ScalarValue)>;
 
 impl SystemTables {
-    /// Our tables over `inner`'s.
+    /// The schema with our tables in place of `inner`'s.
     pub fn new(inner: Arc<dyn SchemaProvider>, store: Arc<Store>) -> Arc<Self> {
         Arc::new(Self { inner, store })
     }

@@ -1,4 +1,5 @@
-//! COPY from a file of the server. Files are read as the server's user: whoever may connect may load what it may read.
+//! COPY from a file on the server. Files are read with the rights of the server's process: every user who can connect can
+//! load every file that the server can read.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -16,21 +17,21 @@ use super::record_splitter::RecordSplitter;
 use crate::query::interrupt::to_the_end;
 use crate::{EngineError, SqlState};
 
-/// Bytes of a read.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Blocks that may wait to be parsed.
+/// Maximum number of blocks that wait for the parser.
 const BLOCKS_WAITING_MAX: usize = 4;
 
-/// A text file, and what errors call it.
+/// A text file, with its name in errors.
 pub(crate) struct TextSource<'a> {
     /// The file.
     pub path: &'a Path,
-    /// How it is written.
+    /// Its format.
     pub options: &'a CopyOptions,
 }
 
-/// Loads a file into its target and commits; answers the number of rows.
+/// Loads a file into its target and commits. Returns the number of rows.
 pub(crate) async fn load(target: CopyTarget, path: &str, options: &CopyOptions) -> Result<u64, EngineError> {
     let path = Path::new(path);
     match options.format {
@@ -110,7 +111,7 @@ fn read_blocks(path: &Path) -> Result<mpsc::Receiver<Result<Bytes, EngineError>>
     Ok(receiver)
 }
 
-/// PostgreSQL's errors for a file that does not open.
+/// PostgreSQL's errors for a file that cannot be opened.
 pub(crate) fn cannot_open(path: &Path, error: &std::io::Error) -> EngineError {
     let state = match error.kind() {
         ErrorKind::NotFound => SqlState::UndefinedFile,

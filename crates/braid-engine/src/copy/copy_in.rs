@@ -14,7 +14,7 @@ use crate::EngineError;
 use crate::query::interrupt::{Interrupt, to_the_end};
 use crate::query::result_stream::OnFailure;
 
-/// A COPY FROM STDIN that waits for data. Dropping it keeps nothing of the load.
+/// A COPY FROM STDIN that waits for data. Dropping it leaves the table unchanged.
 pub struct CopyIn {
     load: Box<Load>,
     interrupt: Interrupt,
@@ -47,12 +47,12 @@ impl CopyIn {
         self.load.target.columns.len()
     }
 
-    /// Whether the data is binary: never, so far.
+    /// Whether the data is binary. It never is.
     pub fn is_binary(&self) -> bool {
         false
     }
 
-    /// Takes the next piece of data, cut anywhere. After an error only dropping is left.
+    /// Processes the next piece of data, which may end anywhere. After an error, the caller must drop the COPY.
     pub fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
         Box::pin(async move {
             let taken = self.interrupt.run(self.load.take(&bytes)).await;
@@ -60,7 +60,7 @@ impl CopyIn {
         })
     }
 
-    /// The data is complete: commits, and answers the number of rows.
+    /// Ends the data and commits. Returns the number of rows.
     pub fn finish(self) -> BoxFuture<'static, Result<u64, EngineError>> {
         Box::pin(async move {
             let Self { load, interrupt, on_failure, _running } = self;

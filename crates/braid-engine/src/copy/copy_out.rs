@@ -18,7 +18,7 @@ use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::interrupt::Interrupt;
 use crate::{EngineError, Outcome, Session, Statement};
 
-/// A COPY TO STDOUT under way. Dropping it stops the query.
+/// A running COPY TO STDOUT. Dropping it stops the query.
 pub struct CopyOut {
     schema: SchemaRef,
     rows: SendableRecordBatchStream,
@@ -32,7 +32,7 @@ pub struct CopyOut {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyRecords {
     text: String,
-    /// Where each record ends in `text`.
+    /// The end of each record in `text`.
     ends: Vec<usize>,
 }
 
@@ -41,18 +41,18 @@ impl CopyRecords {
         Self { text: String::new(), ends: Vec::new() }
     }
 
-    /// What has been written since the last record is one.
+    /// Ends the current record.
     fn end_record(&mut self) {
         self.text.push('\n');
         self.ends.push(self.text.len());
     }
 
-    /// All of them, one after the other.
+    /// The text of all records.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Each of them, its newline included. In CSV a record may have further newlines, within quotes.
+    /// Each record with its newline. A CSV record may contain further newlines in quotes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
@@ -99,7 +99,7 @@ impl CopyOut {
         self.schema.fields().len()
     }
 
-    /// Whether the data is binary: never, so far.
+    /// Whether the data is binary. It never is.
     pub fn is_binary(&self) -> bool {
         false
     }
@@ -118,7 +118,7 @@ impl CopyOut {
         })
     }
 
-    /// Rows handed out so far; the tag at the end is `COPY rows`.
+    /// Number of rows returned so far. The tag at the end is `COPY rows`.
     pub fn rows(&self) -> u64 {
         self.row_count
     }
@@ -170,7 +170,7 @@ impl CopyOut {
         if is_csv(&self.options) { self.write_csv(text, forced, out) } else { self.write_text(text, out) }
     }
 
-    /// In quotes where it could be misread: as a null, as several fields, or as the end of the data.
+    /// Quotes a value that could be read as a null, as several fields, or as the end of the data.
     fn write_csv(&self, text: &str, forced: bool, out: &mut String) {
         let (quote, escape) = (char::from(self.options.quote), char::from(self.options.escape));
         let special = [quote, char::from(self.options.delimiter), '\n', '\r'];

@@ -1,7 +1,7 @@
-//! The syntax of COPY, as PostgreSQL 15 has it, plus `FORMAT parquet`.
+//! The syntax of COPY in PostgreSQL 15, plus `FORMAT parquet`.
 //!
-//! Both the option list in parentheses and the spelling from before 9.0 (`COPY t FROM stdin CSV HEADER`), which
-//! clients still send. What is not done (PROGRAM, FREEZE, WHERE, `FORMAT binary`) is refused here, by name.
+//! The parser accepts the option list in parentheses and the syntax from before version 9.0 (`COPY t FROM stdin CSV HEADER`),
+//! which clients still send. It refuses unsupported options by name (PROGRAM, FREEZE, WHERE, `FORMAT binary`).
 
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -13,9 +13,9 @@ use crate::{EngineError, SqlState};
 /// A COPY statement as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CopyStatement {
-    /// What is copied.
+    /// The table or query.
     pub subject: CopySubject,
-    /// Into the table, or out of it.
+    /// The direction.
     pub direction: CopyDirection,
     /// The other end.
     pub place: CopyPlace,
@@ -46,10 +46,10 @@ pub(crate) enum CopyDirection {
     To,
 }
 
-/// Where the data comes from or goes to.
+/// The source or target of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CopyPlace {
-    /// STDIN or STDOUT: the client.
+    /// The client: STDIN or STDOUT.
     Client,
     /// A file of the server.
     File(String),
@@ -81,14 +81,14 @@ pub(crate) enum CopyFormat {
     Parquet,
 }
 
-/// What to do with a first line of names.
+/// The treatment of a first line of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// There is none.
+    /// The data has no such line.
     None,
-    /// Skip it, or write it.
+    /// COPY FROM skips the line, COPY TO writes it.
     Present,
-    /// It must name the columns.
+    /// The line must name the columns.
     Match,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct CopyOptions {
     pub format: CopyFormat,
     /// DELIMITER: one byte.
     pub delimiter: u8,
-    /// NULL: how a null is written.
+    /// NULL: the text of a null.
     pub null: String,
     /// HEADER.
     pub header: Header,
@@ -112,7 +112,7 @@ pub(crate) struct CopyOptions {
 }
 
 impl CopyStatement {
-    /// Reads the statement after its first word.
+    /// Parses the statement after its first word.
     pub fn parse(parser: &mut Parser<'_>) -> Result<Self, ParserError> {
         let subject = if parser.consume_token(&Token::LParen) {
             let query = parser.parse_query()?;

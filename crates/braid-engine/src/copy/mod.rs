@@ -1,17 +1,17 @@
 //! COPY: rows in and out as CSV, as PostgreSQL's text format, or from Parquet files.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`copy_statement`] | the syntax, and which options fit together |
-//! | [`record_splitter`] | bytes into records: where a line ends when quotes may hold newlines |
+//! | [`copy_statement`] | the syntax, and the check of the options |
+//! | [`record_splitter`] | bytes into records, with newlines in quotes |
 //! | [`record_fields`] | a record into fields, for both text formats |
-//! | [`record_rows`] | records into batches of a table, with the place of every error |
+//! | [`record_rows`] | records into batches of a table, with the position of every error |
 //! | [`copy_in`] | COPY FROM STDIN |
 //! | [`copy_file`] | COPY from a file of the server |
 //! | [`parquet_file`] | Parquet files, columns by name |
 //! | [`copy_out`] | COPY TO STDOUT |
 //!
-//! A COPY FROM is one atomic commit: an error in its last line keeps nothing of it.
+//! A COPY FROM is one atomic commit: after an error, also in the last line, the table is unchanged.
 
 mod copy_file;
 mod copy_in;
@@ -38,15 +38,15 @@ use crate::table::definition::columns_named;
 use crate::{EngineError, Outcome, Session, SqlState, Statement};
 use copy_statement::{CopyFormat, CopyOptions, CopyPlace, CopySubject};
 
-/// The table of a COPY FROM, and everything its rows go through.
+/// The target of a COPY FROM.
 pub(crate) struct CopyTarget {
-    /// Takes the rows.
+    /// Writes the rows.
     pub appender: TableAppender,
-    /// Converts them.
+    /// Converts the rows.
     pub assignment: Assignment,
-    /// The table's columns that the data has, in the data's order.
+    /// The table's columns in the data, in the order of the data.
     pub columns: Vec<usize>,
-    /// Whether the statement named them.
+    /// Whether the statement lists the columns.
     pub columns_given: bool,
 }
 
@@ -108,7 +108,7 @@ impl CopyTarget {
     }
 }
 
-/// What a text format's reader needs of the options.
+/// The options of a text format's reader.
 pub(crate) fn is_csv(options: &CopyOptions) -> bool {
     options.format == CopyFormat::Csv
 }

@@ -1,4 +1,4 @@
-//! Parquet files: their columns go to the table's columns of the same name, converted as INSERT converts.
+//! Parquet files. Their columns are loaded into the table's columns of the same name, with the conversions of INSERT.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use super::CopyTarget;
 use super::copy_file::cannot_open;
 use crate::{EngineError, SqlState};
 
-/// Rows of a batch that is read: a few columns at a time fit the processor's cache.
+/// Rows per batch, so that a few columns fit into the processor's cache.
 const BATCH_ROWS: usize = 8192;
 
-/// Batches that may wait to be encoded.
+/// Maximum number of batches that wait for the encoder.
 const BATCHES_WAITING_MAX: usize = 4;
 
 /// An open Parquet file.
@@ -27,7 +27,7 @@ pub(crate) struct ParquetFile {
     metadata: ArrowReaderMetadata,
 }
 
-/// Where the columns of a table come from.
+/// The mapping of a file's columns to a table's columns.
 pub(crate) struct ColumnSources {
     /// The file's top-level columns to read, ascending.
     pub file_columns: Vec<usize>,
@@ -49,7 +49,7 @@ impl ParquetFile {
         self.metadata.schema()
     }
 
-    /// Its rows, with these top-level columns, decoded by a thread of their own. Dropping the stream stops it.
+    /// The rows with these top-level columns, decoded by a separate thread. Dropping the stream stops the thread.
     pub fn read(self, columns: Vec<usize>) -> BoxStream<'static, Result<RecordBatch, EngineError>> {
         let (sender, receiver) = mpsc::channel(BATCHES_WAITING_MAX);
         tokio::task::spawn_blocking(move || {
@@ -59,7 +59,7 @@ impl ParquetFile {
             let reader = match builder.with_projection(mask).with_batch_size(BATCH_ROWS).build() {
                 Ok(reader) => reader,
                 Err(error) => {
-                    // The receiver may be gone; then nobody wants to know.
+                    // Without a receiver the error is dropped.
                     let _ = sender.blocking_send(Err(unreadable(&path, &error.to_string())));
                     return;
                 }
@@ -79,8 +79,8 @@ impl ParquetFile {
     }
 }
 
-/// Matches a table's columns with a file's by name. Without a column list in the statement, each must have its
-/// counterpart in both directions; with one, the file may have more.
+/// Matches the columns of a table and a file by name. Without a column list in the statement, both must have the same
+/// columns. With a column list, the file may have more columns.
 pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<ColumnSources, EngineError> {
     let fields = file.schema().fields();
     let find = |name: &str| {

@@ -1,6 +1,6 @@
 //! A record into fields, for both text formats.
 //!
-//! The fields of one record lie in one buffer that is used again for the next: no allocation per value.
+//! All records use one buffer for their fields, without an allocation per value.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ struct Field {
 }
 
 impl RecordFields {
-    /// Reads a record, replacing the one before.
+    /// Reads a record, and replaces the previous one.
     pub fn read(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
         self.bytes.clear();
         self.fields.clear();
@@ -79,7 +79,7 @@ impl RecordFields {
         Ok(())
     }
 
-    /// Only what was not quoted can be a null.
+    /// Only an unquoted field can be null.
     fn end_csv_field(&mut self, start: usize, was_quoted: bool, options: &CopyOptions) {
         let range = start..self.bytes.len();
         let is_null = !was_quoted && self.bytes[range.clone()] == *options.null.as_bytes();
@@ -104,7 +104,7 @@ impl RecordFields {
         }
     }
 
-    /// `\b \f \n \r \t \v`, `\ooo`, `\xhh`; before anything else a backslash means that itself.
+    /// `\b \f \n \r \t \v`, `\ooo`, `\xhh`. Before any other character, a backslash is removed.
     fn unescape(&mut self, raw: &[u8]) {
         let mut at = 0;
         while let Some(&byte) = raw.get(at) {
@@ -153,7 +153,7 @@ fn end_of_text_field(record: &[u8], delimiter: u8) -> usize {
     record.len()
 }
 
-/// A number of up to `length_max` digits, as a byte, and how many digits it has.
+/// A number of up to `length_max` digits as a byte, and its number of digits.
 fn digits(text: &[u8], radix: u32, length_max: usize) -> (u8, usize) {
     let mut value = 0_u32;
     let mut length = 0;

@@ -1,4 +1,4 @@
-//! Records into batches of a table, with the place of every error: file, line, column, value.
+//! Records into batches of a table, with the position of every error: file, line, column, value.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::dml::assignment::Assignment;
 use crate::input::ColumnInput;
 use crate::{EngineError, SqlState};
 
-/// Rows of a batch.
+/// Rows per batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Most characters of a bad value that an error shows.
+/// Maximum number of characters of an invalid value in an error.
 const SHOWN_CHARACTERS_MAX: usize = 100;
 
 /// Collects rows for a table.
@@ -24,7 +24,7 @@ pub(crate) struct RecordRows {
     def: Arc<TableDef>,
     columns: Vec<usize>,
     options: CopyOptions,
-    /// What errors call the data: `COPY t` or `COPY t, file x.csv`.
+    /// The name of the data in errors: `COPY t` or `COPY t, file x.csv`.
     source: String,
     inputs: Vec<ColumnInput>,
     fields: RecordFields,
@@ -33,7 +33,7 @@ pub(crate) struct RecordRows {
 }
 
 impl RecordRows {
-    /// For records with `columns` of the table that `assignment` is for.
+    /// A collector for records with `columns` of the table of `assignment`.
     pub fn new(assignment: &Assignment, columns: &[usize], options: &CopyOptions, file: Option<&str>) -> Self {
         let def = assignment.def().clone();
         let inputs = columns.iter().map(|at| ColumnInput::new(def.columns[*at].column_type, *assignment.zone()));
@@ -53,7 +53,7 @@ impl RecordRows {
         }
     }
 
-    /// Takes one record.
+    /// Adds one record.
     pub fn push(&mut self, record: Record<'_>) -> Result<(), EngineError> {
         let at_line = |error: EngineError| error.with_context(format!("{}, line {}", self.source, record.line));
         self.fields.read(record.bytes, &self.options).map_err(at_line)?;
@@ -95,12 +95,12 @@ impl RecordRows {
         Ok(())
     }
 
-    /// Whether there are enough rows for a batch.
+    /// Whether the batch is full.
     pub fn is_full(&self) -> bool {
         self.row_count >= BATCH_ROWS
     }
 
-    /// The rows so far as a batch of the table; `None` if there are none.
+    /// The rows so far as a batch of the table; `None` without rows.
     pub fn finish(&mut self, assignment: &Assignment) -> Result<Option<RecordBatch>, EngineError> {
         if self.row_count == 0 {
             return Ok(None);
@@ -142,7 +142,7 @@ impl RecordRows {
     }
 }
 
-/// A value as errors show it.
+/// A value, shortened for errors.
 fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}...", &text[..end]),

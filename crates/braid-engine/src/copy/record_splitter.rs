@@ -1,35 +1,34 @@
-//! Bytes into records: where a line ends when quotes may hold newlines.
+//! Splits bytes into records.
 //!
-//! Bytes come in pieces cut anywhere; a record comes out when its end has been seen. Lines end with `\n` or `\r\n`. In
-//! CSV a newline within quotes belongs to the record; in the text format, one after a backslash does. A line `\.` ends
-//! the data, as it did in PostgreSQL's old protocol and still does in files of pg_dump.
+//! Bytes arrive in pieces that may end anywhere; a record is returned when its end is found. Lines end with `\n` or `\r\n`. A
+//! newline belongs to the record within quotes (CSV) or after a backslash (text format). A line `\.` ends the data, as in
+//! PostgreSQL's old protocol and in files of pg_dump.
 //!
-//! The unread part is bounded: a quote that is never closed fails after [`RECORD_BYTES_MAX`], it does not swallow the
-//! file.
+//! The length of a record is bounded: a quote that is never closed gives an error after [`RECORD_BYTES_MAX`].
 
 use super::copy_statement::CopyOptions;
 use super::is_csv;
 use crate::{EngineError, SqlState};
 
-/// Longest record, in bytes.
+/// Maximum length of a record in bytes.
 pub(crate) const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Cuts a stream of bytes into records.
+/// Splits a stream of bytes into records.
 pub(crate) struct RecordSplitter {
     csv: bool,
     quote: u8,
     escape: u8,
     buffer: Vec<u8>,
-    /// Start of the record that is being read.
+    /// Start of the current record.
     start: usize,
-    /// Up to where `buffer` has been looked at.
+    /// End of the scanned part of `buffer`.
     scanned: usize,
     in_quotes: bool,
-    /// The byte at `scanned` follows an escape and means nothing.
+    /// Whether the byte at `scanned` follows an escape and has no special meaning.
     escaped: bool,
-    /// Line in which the record that is being read begins, from 1.
+    /// First line of the current record, from 1.
     line: u64,
-    /// Newlines within it so far.
+    /// Number of newlines in the current record so far.
     newlines: u64,
     ended: bool,
 }
@@ -39,7 +38,7 @@ pub(crate) struct RecordSplitter {
 pub(crate) struct Record<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Line in which it begins, from 1.
+    /// Its first line, from 1.
     pub line: u64,
 }
 
@@ -61,7 +60,7 @@ impl RecordSplitter {
         }
     }
 
-    /// Takes more bytes.
+    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -71,7 +70,7 @@ impl RecordSplitter {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next complete record, if there is one.
+    /// The next complete record.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, EngineError> {
         if self.ended {
             return Ok(None);
@@ -83,7 +82,7 @@ impl RecordSplitter {
         }
     }
 
-    /// What is left when there are no more bytes: a last record without a line end.
+    /// The last record, if it has no line end, after all bytes are added.
     pub fn last_record(&mut self) -> Result<Option<Record<'_>>, EngineError> {
         if self.ended || self.start == self.buffer.len() {
             return Ok(None);
@@ -96,7 +95,7 @@ impl RecordSplitter {
         Ok(self.take(end, end))
     }
 
-    /// Whether the end-of-data line has been seen: what follows is ignored.
+    /// Whether the end-of-data line was found. Later bytes are ignored.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
@@ -115,7 +114,7 @@ impl RecordSplitter {
                 }
                 self.newlines += 1;
             } else if self.csv {
-                // Where the escape is the quote itself, a doubled quote closes and opens again: the same result.
+                // If the escape is the quote itself, a doubled quote closes and opens the quotes, with the same result.
                 if byte == self.quote {
                     self.in_quotes = !self.in_quotes;
                 } else if byte == self.escape && self.in_quotes {
@@ -129,7 +128,7 @@ impl RecordSplitter {
         None
     }
 
-    /// Hands out `start..end` and goes on at `next`. `None` for the end-of-data line.
+    /// Returns the record `start..end` and continues at `next`. `None` for the end-of-data line.
     fn take(&mut self, end: usize, next: usize) -> Option<Record<'_>> {
         let start = std::mem::replace(&mut self.start, next);
         self.scanned = next;

@@ -1,4 +1,4 @@
-//! Rows for a table: PostgreSQL's assignment casts column by column, and defaults for the columns nobody gives.
+//! Rows for a table: PostgreSQL's assignment casts for each column, and defaults for missing columns.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use crate::query::planner::Planner;
 use crate::settings::SettingValues;
 use crate::{EngineError, Session};
 
-/// Makes batches for one table.
+/// Converts batches for one table.
 pub(crate) struct Assignment {
     def: Arc<TableDef>,
     schema: SchemaRef,
     zone: Tz,
-    /// One for each column; `None` stands for null.
+    /// The default of each column; `None` for null.
     defaults: Vec<Option<Default>>,
 }
 
 impl Assignment {
-    /// For rows that have every column of `def`, with the session's time zone.
+    /// An assignment of rows with every column of `def`, in the session's time zone.
     pub fn new(def: &Arc<TableDef>, settings: &SettingValues) -> Self {
         let defaults = def.columns.iter().map(|_| None).collect();
         Self { def: def.clone(), schema: def.arrow_schema(), zone: settings.zone(), defaults }
     }
 
-    /// For rows that have the columns `given`; the others get their defaults.
+    /// An assignment of rows with the columns `given`. The other columns get their defaults.
     pub fn with_defaults(session: &Session, def: &Arc<TableDef>, given: &[usize]) -> Result<Self, EngineError> {
         let mut assignment = Self::new(def, &session.settings());
         let wanted: Vec<usize> =
@@ -51,13 +51,13 @@ impl Assignment {
         Ok(())
     }
 
-    /// A batch from one with a column for each column of the table, in its order.
+    /// Converts a batch that has all columns of the table in order.
     pub fn convert_all(&self, batch: &RecordBatch) -> Result<RecordBatch, EngineError> {
         let sources: Vec<Option<usize>> = (0..self.def.columns.len()).map(Some).collect();
         self.convert(batch, &sources)
     }
 
-    /// A batch whose column for the table's i-th is `sources[i]`; the default where it is `None`.
+    /// Converts a batch whose column `sources[i]` is the table's column i; `None` stands for the default.
     pub fn convert(&self, batch: &RecordBatch, sources: &[Option<usize>]) -> Result<RecordBatch, EngineError> {
         let arrays = sources.iter().enumerate().map(|(at, source)| match source {
             Some(source) => self.convert_column(at, batch.column(*source)).map(Some),
@@ -66,7 +66,7 @@ impl Assignment {
         self.assemble(arrays.collect::<Result<Vec<_>, _>>()?, batch.num_rows())
     }
 
-    /// A batch of converted arrays; the default where there is none.
+    /// A batch of converted arrays, with the default for a missing array.
     pub fn assemble(&self, arrays: Vec<Option<ArrayRef>>, row_count: usize) -> Result<RecordBatch, EngineError> {
         let columns = arrays.into_iter().enumerate().map(|(at, array)| match (array, &self.defaults[at]) {
             (Some(array), _) => self.check_nulls(at, array),

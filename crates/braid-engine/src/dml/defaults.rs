@@ -1,7 +1,7 @@
-//! DEFAULT: what a column gets when nothing is said.
+//! DEFAULT: the value of a column that a statement does not give.
 //!
-//! A default is kept as SQL text and planned at each statement, as an expression without columns, and evaluated for
-//! each batch; so `now()` is the statement's time, and `random()` differs from row to row.
+//! A default is stored as SQL text. Each statement plans it as an expression without columns, and evaluates it for each
+//! batch. `now()` is therefore the statement's time, and `random()` differs from row to row.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::query::planner::Planner;
 use crate::query::rewrite::{Parameters, rewrite};
 use crate::{EngineError, Session};
 
-/// A column's default, ready to be evaluated.
+/// A column's planned default.
 pub(crate) struct Default(Arc<dyn PhysicalExpr>);
 
 impl Default {
@@ -29,7 +29,7 @@ impl Default {
         planner.constant(&syntax).map(|expr| Some(Self(expr)))
     }
 
-    /// Its value for each of some rows.
+    /// Its value for each of `row_count` rows.
     pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
@@ -46,7 +46,7 @@ pub(crate) fn default_syntax(column: &ColumnDef) -> Result<Option<SqlExpr>, Engi
     })
 }
 
-/// Fails on the first default that makes no sense.
+/// Returns an error for the first invalid default.
 pub(crate) fn check_defaults(session: &Session, columns: &[ColumnDef]) -> Result<(), EngineError> {
     if columns.iter().all(|column| column.default.is_none()) {
         return Ok(());

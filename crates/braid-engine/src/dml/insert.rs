@@ -23,13 +23,13 @@ use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 /// An INSERT with its names resolved.
 struct Target<'a> {
     def: Arc<TableDef>,
-    /// The table's columns that the rows give, in the rows' order.
+    /// The table's columns in the rows, in the order of the rows.
     columns: Vec<usize>,
-    /// `None` for DEFAULT VALUES.
+    /// The source of the rows; `None` for DEFAULT VALUES.
     source: Option<&'a Query>,
 }
 
-/// Runs an INSERT; commits before it answers.
+/// Runs and commits an INSERT.
 pub(crate) async fn execute(
     session: &Session,
     statement: &Statement,
@@ -53,7 +53,7 @@ pub(crate) async fn execute(
     Ok(Outcome::Done { tag: format!("INSERT 0 {row_count}") })
 }
 
-/// The types of an INSERT's parameters: those of the columns they are for.
+/// The types of an INSERT's parameters, which are those of their columns.
 pub(crate) async fn prepare(
     session: &Session,
     statement: &Statement,
@@ -109,14 +109,14 @@ impl<'a> Target<'a> {
         Ok(Self { def, columns, source: insert.source.as_deref() })
     }
 
-    /// The rows, if they are a list of literals and parameters.
+    /// The rows, if they consist of literals and parameters.
     fn plain_rows(&self, session: &Session, params: &[ScalarValue]) -> Result<Option<RecordBatch>, EngineError> {
         let Some(values) = self.source.and_then(values_of) else { return Ok(None) };
         let assignment = Assignment::with_defaults(session, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params }.batch(&assignment)
     }
 
-    /// Starts the query that makes the rows; also says how many columns it gives.
+    /// Starts the query of the rows. Returns its number of columns, too.
     async fn start(
         &self,
         session: &Session,
@@ -138,7 +138,7 @@ impl<'a> Target<'a> {
         Ok((planner.start(physical)?, width))
     }
 
-    /// PostgreSQL lets a query give fewer columns than a table has, when no column list says otherwise.
+    /// Without a column list, a query may have fewer columns than the table, as in PostgreSQL.
     fn check_width(&self, width: usize) -> Result<(), EngineError> {
         if width > self.columns.len() {
             return Err(EngineError::new(SqlState::SyntaxError, "INSERT has more expressions than target columns"));
@@ -163,7 +163,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Which column of the rows is for which of the table's.
+/// The mapping of the rows' columns to the table's columns.
 fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
     let mut sources = vec![None; column_count];
     for (source, at) in given.iter().enumerate() {
@@ -179,7 +179,7 @@ fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
     }
 }
 
-/// Refuses what INSERT may say and Braid would not do.
+/// Refuses unsupported clauses of INSERT.
 fn check_clauses(insert: &Insert) -> Result<(), EngineError> {
     let refused = [
         (insert.returning.is_some(), "INSERT … RETURNING"),

@@ -1,11 +1,11 @@
 //! INSERT: rows from values or a query into a table, in one atomic commit.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`insert`] | the statement |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
-//! | [`assignment`] | the columns of a query as the columns of a table |
-//! | [`defaults`] | DEFAULT: what a column gets when nothing is said |
+//! | [`assignment`] | conversion of rows to the columns of a table |
+//! | [`defaults`] | DEFAULT: the values of missing columns |
 
 pub(crate) mod assignment;
 pub(crate) mod defaults;

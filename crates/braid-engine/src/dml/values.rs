@@ -1,8 +1,7 @@
 //! `VALUES (…), (…)` of literals and parameters, read column by column without a plan.
 //!
-//! This is how drivers insert, and it is where PostgreSQL's typing of literals matters: each literal is read by the
-//! input function of its own column, so `('1'), (2)` fits an integer column and `'2024-01-01'` a date. Rows with
-//! anything else in them are planned as a query.
+//! Drivers insert this way. As in PostgreSQL, each literal is read by the input function of its column, so that
+//! `('1'), (2)` fits an integer column and `'2024-01-01'` fits a date. Rows with other expressions are planned as a query.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
@@ -21,15 +20,15 @@ use crate::{EngineError, SqlState};
 
 /// The rows of an INSERT.
 pub(crate) struct ValueRows<'a> {
-    /// As written.
+    /// The rows as written.
     pub values: &'a Values,
-    /// The table's columns they are for.
+    /// The table's columns of the rows.
     pub columns: &'a [usize],
     /// The values of `$n`.
     pub params: &'a [ScalarValue],
 }
 
-/// A value that needs no plan.
+/// A value without a plan.
 enum Cell<'a> {
     Null,
     Text(&'a str),
@@ -39,7 +38,8 @@ enum Cell<'a> {
 }
 
 impl ValueRows<'_> {
-    /// The rows as a batch of the table; `None` if they need a plan: an expression, the word DEFAULT, a row too short.
+    /// The rows as a batch of the table; `None` if they need a plan because of an expression, the word DEFAULT, or a row with too
+    /// few values.
     pub fn batch(&self, assignment: &Assignment) -> Result<Option<RecordBatch>, EngineError> {
         let def = assignment.def();
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
@@ -158,7 +158,7 @@ fn rounded(number: &str) -> Result<String, EngineError> {
     Ok(parse_numeric(number, 38, 0)?.to_string())
 }
 
-/// The types that a list of values gives its parameters: those of the columns where they stand.
+/// The types of the parameters in a list of values, which are those of their columns.
 pub(crate) fn parameter_types(
     values: &Values,
     columns: &[usize],

@@ -1,14 +1,14 @@
-//! Settings: what SET, SHOW and RESET know.
+//! Settings, for SET, SHOW and RESET.
 //!
-//! Two kinds. Braid's own (`braid.*`) change what the database does. PostgreSQL's are there because drivers set and
-//! read them when they connect; of these, one that cannot be honoured is refused, not ignored: `client_encoding` takes
-//! UTF8 and nothing else.
+//! There are two kinds. Braid's own settings (`braid.*`) change the behaviour of the database. PostgreSQL's settings exist
+//! because drivers set and read them when they connect. A value that Braid cannot honour is refused: `client_encoding`
+//! accepts only UTF8.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`definition`] | the list: name, default, what values are allowed |
+//! | [`definition`] | the list: name, default, allowed values |
 //! | [`statements`] | SET, SHOW, RESET, BEGIN |
-//! | [`values`] | a session's values, and what a transaction block does to them |
+//! | [`values`] | a session's values, and the effect of transaction blocks on them |
 
 pub(crate) mod definition;
 pub(crate) mod statements;

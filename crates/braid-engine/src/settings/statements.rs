@@ -1,4 +1,4 @@
-//! SET, SHOW, RESET, DISCARD, and what BEGIN and SET TRANSACTION say of the transaction.
+//! SET, SHOW, RESET, DISCARD, and the options of BEGIN and SET TRANSACTION.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(crate) fn assign(session: &Session, name: &str, value: Option<&str>, scope: 
     Ok(())
 }
 
-/// The scan policy is the buffer's, and so everybody's.
+/// Sets the scan policy of the buffer, which applies to all sessions.
 fn set_policy(session: &Session, policy: &str) -> Result<(), EngineError> {
     let policy: ScanPolicy = policy
         .parse()
@@ -96,7 +96,7 @@ fn reset_one(session: &Session, definition: &'static Definition) -> Result<(), E
     Ok(())
 }
 
-/// RESET. `RESET ALL` leaves the scan policy alone: it is not the session's.
+/// RESET. `RESET ALL` does not change the scan policy, because it does not belong to the session.
 pub(crate) fn reset(session: &Session, reset: &Reset) -> Result<Outcome, EngineError> {
     match reset {
         Reset::ALL => session.change_settings(super::SettingValues::reset_all),
@@ -105,7 +105,7 @@ pub(crate) fn reset(session: &Session, reset: &Reset) -> Result<Outcome, EngineE
     done("RESET")
 }
 
-/// DISCARD: sessions hold settings and nothing else that could be discarded.
+/// DISCARD. A session has only settings to discard.
 pub(crate) fn discard(session: &Session) -> Result<Outcome, EngineError> {
     session.change_settings(super::SettingValues::reset_all);
     done("DISCARD ALL")
@@ -178,7 +178,7 @@ pub(crate) fn show(session: &Session, variable: &[Ident]) -> Result<Outcome, Eng
     rows(schema, columns, "SHOW")
 }
 
-/// The columns of SHOW's answer.
+/// The columns of SHOW's result.
 pub(crate) fn show_schema(variable: &[Ident]) -> SchemaRef {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let fields = if is_all(variable) {
@@ -190,7 +190,7 @@ pub(crate) fn show_schema(variable: &[Ident]) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// An answer of one batch.
+/// An outcome of one batch.
 pub(crate) fn rows(schema: SchemaRef, columns: Vec<ArrayRef>, tag: &'static str) -> Result<Outcome, EngineError> {
     let batch = RecordBatch::try_new(schema.clone(), columns)?;
     let stream = RecordBatchStreamAdapter::new(schema.clone(), stream::iter([Ok(batch)]));
@@ -201,7 +201,7 @@ fn is_all(variable: &[Ident]) -> bool {
     matches!(variable, [word] if word.value.eq_ignore_ascii_case("all"))
 }
 
-/// `TIME ZONE`, `braid.scan_policy`: the parser hands over words either way.
+/// The name of a setting from the parser's words, as in `TIME ZONE` and `braid.scan_policy`.
 fn words(variable: &[Ident]) -> String {
     let words: Vec<&str> = variable.iter().map(|word| word.value.as_str()).collect();
     let dotted = words.first().is_some_and(|word| word.eq_ignore_ascii_case("braid"));

@@ -1,4 +1,4 @@
-//! A session's values, and what a transaction block does to them.
+//! A session's values of the settings, and the effect of transaction blocks on them.
 //!
 //! Rules, as in PostgreSQL: SET within a block is undone by ROLLBACK; SET LOCAL is undone at the block's end either way.
 
@@ -12,7 +12,7 @@ use crate::input::datetime::utc;
 /// The values that differ from the defaults, by the setting's name.
 type Overrides = BTreeMap<&'static str, String>;
 
-/// How long a SET lasts.
+/// The scope of a SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Until the session ends.
@@ -28,7 +28,7 @@ pub(crate) struct SettingValues {
     block: Option<Block>,
 }
 
-/// What to go back to at the end of a transaction block.
+/// The values to restore at the end of a transaction block.
 #[derive(Clone, Debug)]
 struct Block {
     if_rolled_back: Overrides,
@@ -36,7 +36,7 @@ struct Block {
 }
 
 impl SettingValues {
-    /// The value somebody set, if anybody did. `name` is the definition's.
+    /// The value that was set; `None` for the default. `name` is the definition's.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.current.get(name).map(String::as_str)
     }
@@ -55,7 +55,7 @@ impl SettingValues {
         }
     }
 
-    /// Back to the default.
+    /// Resets a setting to its default.
     pub fn reset(&mut self, name: &str) {
         self.current.remove(name);
         if let Some(block) = &mut self.block {
@@ -63,7 +63,7 @@ impl SettingValues {
         }
     }
 
-    /// Everything back to its default.
+    /// Resets all settings to their defaults.
     pub fn reset_all(&mut self) {
         self.current.clear();
         if let Some(block) = &mut self.block {
@@ -71,20 +71,20 @@ impl SettingValues {
         }
     }
 
-    /// A transaction block begins.
+    /// Starts a transaction block.
     pub fn begin(&mut self) {
         let now = self.current.clone();
         self.block = Some(Block { if_rolled_back: now.clone(), if_committed: now });
     }
 
-    /// The block ends.
+    /// Ends the block.
     pub fn commit(&mut self) {
         if let Some(block) = self.block.take() {
             self.current = block.if_committed;
         }
     }
 
-    /// The block ends, and what was set in it is undone.
+    /// Ends the block, and undoes every SET in it.
     pub fn roll_back(&mut self) {
         if let Some(block) = self.block.take() {
             self.current = block.if_rolled_back;
@@ -96,12 +96,12 @@ impl SettingValues {
         self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
     }
 
-    /// How long a client may leave a transaction block alone, in milliseconds.
+    /// Idle limit of a client in a transaction block, in milliseconds.
     pub fn idle_in_transaction_timeout_ms(&self) -> Option<u64> {
         self.get("idle_in_transaction_session_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
     }
 
-    /// How long a statement may run, in milliseconds.
+    /// Time limit of a statement, in milliseconds.
     pub fn statement_timeout_ms(&self) -> Option<u64> {
         self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
     }

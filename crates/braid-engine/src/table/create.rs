@@ -15,7 +15,7 @@ use crate::session::done;
 use crate::sql_types::column_type_of;
 use crate::{EngineError, Outcome, Session, SqlState, Statement};
 
-/// Whether CREATE TABLE AS takes the query's rows or only its columns.
+/// Whether CREATE TABLE AS stores the query's rows or only its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// WITH DATA, the default.
@@ -43,7 +43,7 @@ pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Res
     done("CREATE TABLE")
 }
 
-/// CREATE TABLE AS. The table appears with its rows, or not at all.
+/// CREATE TABLE AS. Creates the table and its rows in one commit.
 pub(crate) async fn create_table_as(
     session: &Session,
     statement: &Statement,
@@ -74,7 +74,7 @@ pub(crate) async fn create_table_as(
     let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
     let table = NewTable { name, columns, primary_key: Vec::new() };
     let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();
-    // Finds names that occur twice.
+    // This check finds duplicate names.
     columns_named(&table.name, &table.columns, &names)?;
     let store = session.database().store();
     if wanted == Rows::None {

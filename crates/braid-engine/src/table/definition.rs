@@ -1,4 +1,4 @@
-//! CREATE TABLE's syntax into a definition.
+//! Conversion of CREATE TABLE's syntax to a table definition.
 //!
 //! PRIMARY KEY is informational: its columns become NOT NULL, and their uniqueness is not checked. Everything else
 //! that would promise something about rows (UNIQUE, CHECK, REFERENCES, identity and generated columns) is refused.
@@ -43,7 +43,7 @@ pub(crate) fn new_table(create: &CreateTable) -> Result<NewTable, EngineError> {
     Ok(NewTable { name, columns, primary_key })
 }
 
-/// Refuses what CREATE TABLE may say and Braid would not do.
+/// Refuses unsupported clauses of CREATE TABLE.
 pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
     let refused = [
         (create.or_replace, "CREATE OR REPLACE TABLE"),

@@ -8,8 +8,8 @@ use crate::query::interrupt::to_the_end;
 use crate::session::done;
 use crate::{EngineError, Outcome, Session, SqlState};
 
-/// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS nothing is dropped unless all are there; each is then dropped in a
-/// commit of its own, so a failure of the disk between two of them leaves the later ones.
+/// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped. Each table is dropped in a
+/// commit of its own. After a failure of the disk between two commits, the later tables still exist.
 pub(crate) async fn drop_tables(
     session: &Session,
     names: &[ObjectName],
