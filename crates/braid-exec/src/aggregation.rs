@@ -32,7 +32,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use merging::merge::Aggregation;
-pub(crate) use merging::spilled_groups::{LeavingGroups, ReadGroups, SpilledGroups};
+pub(crate) use merging::spilled_groups::{ReadGroups, SpilledGroups, SpillingGroups};
 
 use generations::Generations;
 use groups::group_table::GroupTable;
@@ -64,9 +64,9 @@ pub struct AggregationWorker {
     budget: Arc<dyn MemoryBudget>,
     /// Whether keys come as their hashes have scattered them.
     is_scattered: bool,
-    groups: MetGroups,
+    groups: WorkerGroups,
     /// The groups of generations that have ended.
-    ended: Vec<MetGroups>,
+    ended: Vec<WorkerGroups>,
     generations: Generations,
     generation_memory: Reservation,
     /// Of the rows of the batch at hand.
@@ -116,7 +116,7 @@ impl AggregationWorker {
     }
 
     /// Lets groups leave memory for a file when they take about so many bytes: see [`Self::leave`]. Before the first row.
-    pub(crate) fn let_leave(&mut self, bytes: usize) {
+    pub(crate) fn enable_spilling(&mut self, bytes: usize) {
         // Otherwise the slots alone would be too many, again and again.
         self.tuning.direct_slots = self.tuning.direct_slots.min(bytes / DIRECT_SLOT_SHARE);
         self.groups = self.without_groups();
@@ -130,11 +130,11 @@ impl AggregationWorker {
         self.groups = self.without_groups();
     }
 
-    fn without_groups(&self) -> MetGroups {
+    fn without_groups(&self) -> WorkerGroups {
         self.no_groups(self.is_scattered)
     }
 
-    fn no_groups(&self, is_hashed: bool) -> MetGroups {
+    fn no_groups(&self, is_hashed: bool) -> WorkerGroups {
         let table = match is_hashed {
             true => GroupTable::hashed(self.keys.len(), self.tuning),
             false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.tuning),
@@ -179,14 +179,14 @@ impl AggregationWorker {
     }
 
     /// Gives away what was met, and begins anew.
-    pub(crate) fn leave(&mut self) -> LeavingGroups {
+    pub(crate) fn take_groups(&mut self) -> SpillingGroups {
         let mut groups = self.without_groups();
         groups.may_leave = true;
         let mut all = std::mem::take(&mut self.ended);
         all.push(std::mem::replace(&mut self.groups, groups));
         self.generations = Generations::new(self.tuning.generation_groups);
         self.generation_memory = Reservation::new(self.budget.clone(), OPERATOR);
-        LeavingGroups::new(all)
+        SpillingGroups::new(all)
     }
 
     /// Holds as much memory as the groups take, after it was refused.
@@ -253,7 +253,7 @@ impl AggregationWorker {
         self.sets.as_ref().map(|store| Refinements::new(store.clone(), self.groups.budget.clone()))
     }
 
-    fn into_groups(self) -> impl Iterator<Item = MetGroups> {
+    fn into_groups(self) -> impl Iterator<Item = WorkerGroups> {
         self.ended.into_iter().chain([self.groups])
     }
 }

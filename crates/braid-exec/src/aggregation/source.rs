@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
-use crate::aggregation::{Aggregation, AggregationWorker, LeavingGroups, SpilledGroups};
+use crate::aggregation::{Aggregation, AggregationWorker, SpilledGroups, SpillingGroups};
 use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::result_rows::ResultRows;
@@ -40,14 +40,14 @@ impl AggregationSink {
 
     /// A sink whose groups may go to a file.
     pub(crate) fn spilling(mut worker: AggregationWorker, groups: Arc<SpilledGroups>, memory: WorkerMemory) -> Self {
-        worker.let_leave(memory.part());
+        worker.enable_spilling(memory.part());
         Self { worker, spilling: Some(Spilling { groups, memory, is_full: false }) }
     }
 
     /// Notes what the worker holds after it took more; when there was no memory for it, all groups leave.
     pub(crate) fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
         let Some(spilling) = &mut self.spilling else { return taken };
-        spilling.is_full |= spilling.memory.is_full(self.worker.bytes());
+        spilling.is_full |= spilling.memory.set_held(self.worker.bytes());
         let taken = match taken {
             Err(ExecError::Memory(_)) => {
                 spilling.groups.wait_for_writes()?;
@@ -57,8 +57,8 @@ impl AggregationSink {
         };
         match taken {
             Err(ExecError::Memory(_)) if spilling.memory.is_worth_writing() => {
-                let mut leaving = self.begin_to_leave().expect("there is a file");
-                while leaving.write_next(&self.spilled())? {}
+                let mut writing = self.start_spilling().expect("there is a file");
+                while writing.write_next(&self.spilled())? {}
                 Ok(())
             }
             taken => taken,
@@ -69,30 +69,30 @@ impl AggregationSink {
         self.spilling.as_ref().expect("there is a file").groups.clone()
     }
 
-    fn begin_to_leave(&mut self) -> Option<LeavingGroups> {
+    fn start_spilling(&mut self) -> Option<SpillingGroups> {
         let spilling = self.spilling.as_mut()?;
-        let leaving = self.worker.leave();
-        spilling.memory.is_full(0);
+        let writing = self.worker.take_groups();
+        spilling.memory.set_held(0);
         spilling.is_full = false;
-        Some(leaving)
+        Some(writing)
     }
 
     /// Writes all groups, if there are any.
-    pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
+    pub(crate) async fn spill_all(&mut self) -> Result<(), ExecError> {
         if !self.worker.has_groups() {
             return Ok(());
         }
-        let Some(mut leaving) = self.begin_to_leave() else { return Ok(()) };
+        let Some(mut writing) = self.start_spilling() else { return Ok(()) };
         let spilled = self.spilled();
-        while leaving.write_next(&spilled)? {
+        while writing.write_next(&spilled)? {
             tokio::task::yield_now().await;
         }
         Ok(())
     }
 
     /// The same, if they are too many.
-    pub(crate) async fn leave_if_full(&mut self) -> Result<(), ExecError> {
-        if Sink::is_ready(self) { Ok(()) } else { self.leave().await }
+    pub(crate) async fn spill_if_full(&mut self) -> Result<(), ExecError> {
+        if Sink::is_ready(self) { Ok(()) } else { self.spill_all().await }
     }
 
     pub(crate) fn worker_mut(&mut self) -> &mut AggregationWorker {
@@ -116,7 +116,7 @@ impl Sink for AggregationSink {
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
-        Box::pin(self.leave())
+        Box::pin(self.spill_all())
     }
 }
 

@@ -164,11 +164,11 @@ impl Started {
             let taken = sink.worker_mut().take_back(&read);
             drop(read);
             sink.settle(taken)?;
-            sink.leave_if_full().await?;
+            sink.spill_if_full().await?;
             tokio::task::yield_now().await;
         }
         if let Some(divided) = divided.filter(|divided| divided.has_groups()) {
-            sink.leave().await?;
+            sink.spill_all().await?;
             let partitions = divided.partitions().map(|partition| (divided.clone(), partition));
             self.partitions.lock().extend(partitions);
             return Ok(None);

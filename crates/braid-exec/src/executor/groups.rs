@@ -42,7 +42,7 @@ impl Executor {
         if !spilled.has_groups() {
             return Ok(Arc::new(AggregationSource::new(spec.clone(), sinks)?));
         }
-        run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
+        run_all(sinks.into_iter().map(|mut sink| async move { sink.spill_all().await })).await?;
         let memory = OperatorMemory::new(spill, self.worker_count);
         let (spec, worker_count) = (spec.clone(), self.worker_count);
         let is_only_group = make_worker().has_only_group();

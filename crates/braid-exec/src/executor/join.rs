@@ -184,7 +184,7 @@ impl Executor {
             let pieces = sinks.into_iter().flat_map(SpillingBuildSink::into_rows).collect();
             return Ok(Some(Build::Table(self.join_table(join, pieces).await?)));
         }
-        run_all(sinks.into_iter().map(|mut sink| async move { sink.leave().await })).await?;
+        run_all(sinks.into_iter().map(|mut sink| async move { sink.spill_all().await })).await?;
         let build = Arc::into_inner(build).expect("the workers have ended");
         let DividedRows { partitions: Divided { resident, spilled }, keys, has_null_keys } =
             build.into_divided(spec.nulls_equal);

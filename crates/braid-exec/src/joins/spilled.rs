@@ -163,12 +163,12 @@ impl SpillingBuildSink {
         }
         drop(piece);
         let bytes = self.bytes();
-        self.memory.is_full(bytes);
+        self.memory.set_held(bytes);
         Ok(true)
     }
 
     /// Divides what was collected before, if the rows of all workers are too many.
-    pub(crate) async fn leave(&mut self) -> Result<(), ExecError> {
+    pub(crate) async fn spill_all(&mut self) -> Result<(), ExecError> {
         while self.build.is_divided() && self.divide_piece()? {
             tokio::task::yield_now().await;
         }
@@ -189,7 +189,7 @@ impl Sink for SpillingBuildSink {
         }
         let collected = self.collect(&mut batch);
         let bytes = self.bytes();
-        let is_full = self.memory.is_full(bytes);
+        let is_full = self.memory.set_held(bytes);
         let collected = match collected {
             Err(ExecError::Memory(_)) => {
                 build.spill.wait_for_writes()?;
@@ -215,7 +215,7 @@ impl Sink for SpillingBuildSink {
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
-        Box::pin(self.leave())
+        Box::pin(self.spill_all())
     }
 }
 

@@ -63,8 +63,8 @@ impl SetCalculator {
     pub(crate) fn intersect(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
             _ if a == b => Ok(a),
-            (SetNumber::EVERYBODY, other) | (other, SetNumber::EVERYBODY) => Ok(other),
-            (SetNumber::NOBODY, _) | (_, SetNumber::NOBODY) => Ok(SetNumber::NOBODY),
+            (SetNumber::ALL, other) | (other, SetNumber::ALL) => Ok(other),
+            (SetNumber::EMPTY, _) | (_, SetNumber::EMPTY) => Ok(SetNumber::EMPTY),
             _ => self.compute(SetOperation::Intersect, a.min(b), a.max(b)),
         }
     }
@@ -74,8 +74,8 @@ impl SetCalculator {
     pub(crate) fn unite(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
             _ if a == b => Ok(a),
-            (SetNumber::EVERYBODY, _) | (_, SetNumber::EVERYBODY) => Ok(SetNumber::EVERYBODY),
-            (SetNumber::NOBODY, other) | (other, SetNumber::NOBODY) => Ok(other),
+            (SetNumber::ALL, _) | (_, SetNumber::ALL) => Ok(SetNumber::ALL),
+            (SetNumber::EMPTY, other) | (other, SetNumber::EMPTY) => Ok(other),
             _ => self.compute(SetOperation::Unite, a.min(b), a.max(b)),
         }
     }
@@ -84,9 +84,9 @@ impl SetCalculator {
     #[inline]
     pub(crate) fn subtract(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
-            _ if a == b => Ok(SetNumber::NOBODY),
-            (_, SetNumber::EVERYBODY) | (SetNumber::NOBODY, _) => Ok(SetNumber::NOBODY),
-            (_, SetNumber::NOBODY) => Ok(a),
+            _ if a == b => Ok(SetNumber::EMPTY),
+            (_, SetNumber::ALL) | (SetNumber::EMPTY, _) => Ok(SetNumber::EMPTY),
+            (_, SetNumber::EMPTY) => Ok(a),
             _ => self.compute(SetOperation::Subtract, a, b),
         }
     }
@@ -113,7 +113,7 @@ impl SetCalculator {
     fn compute(&mut self, operation: SetOperation, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         let at = memo_entry(a, b);
         // Pairs of equal sets never reach the memo, so that this initial entry matches no pair.
-        let unused = MemoEntry { a: SetNumber::NOBODY, b: SetNumber::NOBODY, result: SetNumber::NOBODY };
+        let unused = MemoEntry { a: SetNumber::EMPTY, b: SetNumber::EMPTY, result: SetNumber::EMPTY };
         let memo = self.memos[operation as usize].get_or_insert_with(|| vec![unused; MEMO_ENTRIES].into());
         let entry = memo[at];
         if (entry.a, entry.b) == (a, b) {
@@ -167,7 +167,7 @@ pub(crate) fn set_column(sets: &[SetNumber]) -> Vector {
 
 /// Drops the rows with an empty set.
 pub(crate) fn drop_unwanted(batch: &mut Batch, sets: &mut Vec<SetNumber>) {
-    if !sets.contains(&SetNumber::NOBODY) {
+    if !sets.contains(&SetNumber::EMPTY) {
         return;
     }
     // The loop has no branch per row, because empty sets occur in no pattern.
@@ -177,7 +177,7 @@ pub(crate) fn drop_unwanted(batch: &mut Batch, sets: &mut Vec<SetNumber>) {
         let set = sets[row];
         kept[count] = row as u32;
         sets[count] = set;
-        count += usize::from(set != SetNumber::NOBODY);
+        count += usize::from(set != SetNumber::EMPTY);
     }
     sets.truncate(count);
     batch.take(&kept[..count]);
@@ -196,7 +196,7 @@ mod tests {
         let mut random = SeededRandom::new(1);
         let store = SetStore::new(130, FixedBudget::new(ByteSize(1 << 24))).unwrap();
         let mut calculator = SetCalculator::new(store.clone());
-        let mut numbers = vec![SetNumber::NOBODY, SetNumber::EVERYBODY];
+        let mut numbers = vec![SetNumber::EMPTY, SetNumber::ALL];
         for _ in 0..300 {
             let share = random.below(5);
             let words: Vec<bool> = (0..130).map(|_| random.chance(share, 4)).collect();

@@ -30,10 +30,10 @@ pub struct SetNumber(u32);
 
 impl SetNumber {
     /// The empty set.
-    pub const NOBODY: Self = Self(0);
+    pub const EMPTY: Self = Self(0);
 
     /// All queries of the pass.
-    pub const EVERYBODY: Self = Self(1);
+    pub const ALL: Self = Self(1);
 
     /// The number as a value of a column of integers.
     pub fn value(self) -> i64 {
@@ -93,7 +93,7 @@ impl SetStore {
         let store = Self { query_count, budget, sets };
         let nobody = store.intern(QueryBitmap::none(query_count).words())?;
         let everybody = store.intern(QueryBitmap::from_fn(query_count, |_| true).words())?;
-        assert_eq!((nobody, everybody), (SetNumber::NOBODY, SetNumber::EVERYBODY));
+        assert_eq!((nobody, everybody), (SetNumber::EMPTY, SetNumber::ALL));
         Ok(Arc::new(store))
     }
 
@@ -195,15 +195,15 @@ mod tests {
         assert_eq!((store.number_of(&odd.clone()).unwrap(), store.set_count()), (number, 3));
         assert!(store.queries(number).into_iter().eq(odd.iter()));
         assert_eq!(SetNumber::from_value(number.value()), number);
-        assert_eq!(store.queries(SetNumber::EVERYBODY).len(), 70);
-        assert!(store.queries(SetNumber::NOBODY).is_empty());
+        assert_eq!(store.queries(SetNumber::ALL).len(), 70);
+        assert!(store.queries(SetNumber::EMPTY).is_empty());
     }
 
     #[test]
     fn sets_beyond_the_budget_are_refused_and_what_was_held_is_given_back() {
         let budget = FixedBudget::new(ByteSize(STEP_BYTES as u64));
         let store = SetStore::new(1024, budget.clone()).unwrap();
-        let mut outcome = Ok(SetNumber::NOBODY);
+        let mut outcome = Ok(SetNumber::EMPTY);
         for query in 0..1024 {
             outcome = outcome.and_then(|_| store.number_of(&QueryBitmap::from_fn(1024, |q| q.index() == query)));
         }

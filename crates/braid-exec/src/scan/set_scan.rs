@@ -102,17 +102,17 @@ impl SetScan {
                 break;
             }
         }
-        Ok(sets.unwrap_or_else(|| vec![SetNumber::EVERYBODY; rows.count()]))
+        Ok(sets.unwrap_or_else(|| vec![SetNumber::ALL; rows.count()]))
     }
 }
 
 /// Drops the rows with an empty set. Returns their number.
 fn drop_unwanted(rows: &mut Selection, sets: &mut Vec<SetNumber>) -> usize {
     let before = sets.len();
-    if !sets.contains(&SetNumber::NOBODY) {
+    if !sets.contains(&SetNumber::EMPTY) {
         return 0;
     }
-    let keep: Vec<bool> = sets.iter().map(|set| *set != SetNumber::NOBODY).collect();
+    let keep: Vec<bool> = sets.iter().map(|set| *set != SetNumber::EMPTY).collect();
     rows.retain_where(&keep);
     // The loop has no branch per row, because empty sets occur in no pattern.
     let mut count = 0;

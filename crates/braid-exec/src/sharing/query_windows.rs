@@ -118,7 +118,7 @@ impl QueryWindows {
                 are_over = self.are_over();
             }
         }
-        narrowed.resize(sets.len(), SetNumber::NOBODY);
+        narrowed.resize(sets.len(), SetNumber::EMPTY);
         Ok(narrowed)
     }
 }

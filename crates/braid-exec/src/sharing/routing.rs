@@ -116,7 +116,7 @@ impl<S: Sink> Sink for Routing<S> {
             return Err(Stop::Enough);
         }
         match self.set {
-            None => self.give_all(SetNumber::EVERYBODY, batch)?,
+            None => self.give_all(SetNumber::ALL, batch)?,
             Some(column) => {
                 let sets = sets_of(&batch.column(column));
                 let others = (0..batch.column_count()).filter(|other| *other != column).map(Some);

@@ -184,7 +184,7 @@ impl SharedJoinLayout {
     fn probe_sets(&self, batch: &mut Batch) -> Vec<SetNumber> {
         match self.probe_set {
             Some(column) => sets_of(&batch.column(column)),
-            None => vec![SetNumber::EVERYBODY; batch.row_count()],
+            None => vec![SetNumber::ALL; batch.row_count()],
         }
     }
 

@@ -23,7 +23,7 @@ use crate::sharing::query_conditions::{
     ConditionEvaluator, ParameterRow, PassParameters, QueryConditions, distinct_values, has_parameters,
     queries_by_parameters,
 };
-use crate::sharing::shared_steps::{ConditionStep, EverybodyStep, IntersectStep, ProjectionStep};
+use crate::sharing::shared_steps::{AllQueriesStep, ConditionStep, IntersectStep, ProjectionStep};
 use crate::{ExecError, Expression, MemoryBudget, QueryNumber, SetNumber, SetStore};
 
 /// Number of queries from which on conditions that all queries share are evaluated before the others. The sets of few queries
@@ -250,7 +250,7 @@ impl Sharing<'_> {
             return shared;
         }
         let column_count = shared.plan.column_count();
-        self.step(shared.plan, Arc::new(EverybodyStep { column_count }))
+        self.step(shared.plan, Arc::new(AllQueriesStep { column_count }))
     }
 
     fn join(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> Result<Shared, ExecError> {
@@ -306,7 +306,7 @@ impl Sharing<'_> {
             let mut evaluator = ConditionEvaluator::new(&conditions);
             let mut calculator = SetCalculator::new(store.clone());
             let sets = move |batch: &mut crate::Batch| {
-                let wanted = vec![SetNumber::EVERYBODY; batch.row_count()];
+                let wanted = vec![SetNumber::ALL; batch.row_count()];
                 evaluator.sets(batch, &wanted, &mut calculator)
             };
             Box::new(sets) as crate::plan::shared_operator::SetEvaluator

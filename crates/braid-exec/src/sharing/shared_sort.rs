@@ -148,7 +148,7 @@ impl SharedSortWorker {
         if self.last_wanted.iter().all(|last| *last == NOT_FULL) {
             return;
         }
-        let last_of_all = self.last_of(SetNumber::EVERYBODY);
+        let last_of_all = self.last_of(SetNumber::ALL);
         if last_of_all != NOT_FULL {
             // This test uses only the keys, before the set is read.
             self.rows.drop_from(last_of_all as usize, &self.spec.keys, batch);

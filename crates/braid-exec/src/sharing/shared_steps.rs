@@ -64,7 +64,7 @@ impl Operator for ConditionOperator {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let mut sets = match self.set {
             Some(column) => sets_of(&batch.column(column)),
-            None => vec![SetNumber::EVERYBODY; batch.row_count()],
+            None => vec![SetNumber::ALL; batch.row_count()],
         };
         for condition in &mut self.conditions {
             let wanted = condition.sets(&mut batch, &sets, &mut self.calculator)?;
@@ -195,7 +195,7 @@ impl Operator for ProjectionOperator {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let sets = match self.set {
             Some(column) => sets_of(&batch.column(column)),
-            None => vec![SetNumber::EVERYBODY; batch.row_count()],
+            None => vec![SetNumber::ALL; batch.row_count()],
         };
         for (columns, queries) in &mut self.variants {
             let others = vec![*queries; sets.len()];
@@ -226,13 +226,13 @@ impl Operator for ProjectionOperator {
 
 /// Adds the set of all queries to rows without a set.
 #[derive(Debug)]
-pub(crate) struct EverybodyStep {
+pub(crate) struct AllQueriesStep {
     pub(crate) column_count: usize,
 }
 
-struct EverybodyOperator;
+struct AllQueriesOperator;
 
-impl SharedStep for EverybodyStep {
+impl SharedStep for AllQueriesStep {
     fn column_count(&self, _: usize) -> usize {
         self.column_count + 1
     }
@@ -246,7 +246,7 @@ impl SharedStep for EverybodyStep {
     }
 
     fn operator(&self, _: &[bool]) -> Box<dyn Operator> {
-        Box::new(EverybodyOperator)
+        Box::new(AllQueriesOperator)
     }
 }
 
@@ -276,7 +276,7 @@ impl fmt::Display for ProjectionStep {
     }
 }
 
-impl fmt::Display for EverybodyStep {
+impl fmt::Display for AllQueriesStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ForEverybody")
     }

@@ -90,7 +90,7 @@ impl RunSink {
     fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
         let bytes = self.bytes();
         let Some(spilling) = &mut self.spilling else { return taken };
-        spilling.is_full |= spilling.memory.is_full(bytes);
+        spilling.is_full |= spilling.memory.set_held(bytes);
         let taken = match taken {
             Err(ExecError::Memory(_)) => {
                 spilling.spill.wait_for_writes()?;
@@ -101,9 +101,9 @@ impl RunSink {
         let Err(ExecError::Memory(_)) = taken else { return taken };
         let (bytes_min, is_worth_writing) = (spilling.memory.bytes_min(), spilling.memory.is_worth_writing());
         if is_worth_writing {
-            if let Some(mut leaving) = self.begin_to_leave()? {
-                while leaving.write_next()? {}
-                self.end_to_leave(leaving);
+            if let Some(mut writing) = self.start_spilling()? {
+                while writing.write_next()? {}
+                self.finish_spilling(writing);
             }
             // The rows in no run are here, but memory was refused for them.
             self.wait_for_writes()?;
@@ -118,7 +118,7 @@ impl RunSink {
         self.spilling.as_ref().map_or(Ok(()), |spilling| spilling.spill.wait_for_writes())
     }
 
-    fn begin_to_leave(&mut self) -> Result<Option<LeavingRuns>, ExecError> {
+    fn start_spilling(&mut self) -> Result<Option<SpillingRuns>, ExecError> {
         let Some(spilling) = &self.spilling else { return Ok(None) };
         let runs = std::mem::take(&mut self.runs);
         let rows: usize = runs.iter().map(|run| run.row_count()).sum();
@@ -128,29 +128,29 @@ impl RunSink {
         let bytes = std::mem::take(&mut self.run_bytes);
         let mut merge = SortMerge::new(self.spec.keys.clone(), runs.len());
         runs.into_iter().enumerate().for_each(|(at, run)| merge.go_on(at, Some(run)));
-        Ok(Some(LeavingRuns::new(merge, spilling.spill.clone(), bytes.div_ceil(rows))?))
+        Ok(Some(SpillingRuns::new(merge, spilling.spill.clone(), bytes.div_ceil(rows))?))
     }
 
-    fn end_to_leave(&mut self, leaving: LeavingRuns) {
+    fn finish_spilling(&mut self, writing: SpillingRuns) {
         let bytes = self.bytes();
         let spilling = self.spilling.as_mut().expect("there is a file");
-        spilling.stored.push(leaving.stored);
-        spilling.memory.is_full(bytes);
+        spilling.stored.push(writing.stored);
+        spilling.memory.set_held(bytes);
         spilling.is_full = false;
     }
 
-    async fn leave(&mut self) -> Result<(), ExecError> {
+    async fn spill_runs(&mut self) -> Result<(), ExecError> {
         self.close_run()?;
         self.leave_runs().await
     }
 
     pub(super) async fn leave_runs(&mut self) -> Result<(), ExecError> {
-        match self.begin_to_leave()? {
-            Some(mut leaving) => {
-                while leaving.write_next()? {
+        match self.start_spilling()? {
+            Some(mut writing) => {
+                while writing.write_next()? {
                     tokio::task::yield_now().await;
                 }
-                self.end_to_leave(leaving);
+                self.finish_spilling(writing);
             }
             None => self.spilling.iter_mut().for_each(|spilling| spilling.is_full = false),
         }
@@ -173,19 +173,19 @@ impl Sink for RunSink {
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
-        Box::pin(self.leave())
+        Box::pin(self.spill_runs())
     }
 }
 
 /// Runs on their way into one in a file.
-pub(super) struct LeavingRuns {
+pub(super) struct SpillingRuns {
     pub(super) merge: SortMerge,
     spill: Arc<QuerySpill>,
     pub(super) block_rows: usize,
     pub(super) stored: StoredRun,
 }
 
-impl LeavingRuns {
+impl SpillingRuns {
     pub(super) fn new(merge: SortMerge, spill: Arc<QuerySpill>, row_bytes: usize) -> Result<Self, ExecError> {
         let block_rows = (spill.settings().block_bytes / row_bytes.max(1)).max(1);
         let stored = StoredRun { file: spill.create_file()?, blocks: VecDeque::new() };

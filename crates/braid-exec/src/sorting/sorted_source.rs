@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::merge::{Merged, SortMerge};
-use super::runs::{LeavingRuns, RunSink, StoredRun};
+use super::runs::{RunSink, SpillingRuns, StoredRun};
 use crate::plan::{SortKey, SortSpec};
 use crate::runtime::backpressure::Backpressure;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
@@ -123,17 +123,17 @@ impl SortedRuns {
         let row_bytes = runs[0].blocks.front().map_or(1, |block| block.memory_bytes.div_ceil(block.row_count));
         let mut readers: Vec<RunReader> = runs.into_iter().map(|run| RunReader::new(spill.clone(), run)).collect();
         let merge = SortMerge::new(self.keys.clone(), readers.len());
-        let mut leaving = LeavingRuns::new(merge, spill.clone(), row_bytes)?;
+        let mut writing = SpillingRuns::new(merge, spill.clone(), row_bytes)?;
         loop {
-            while let Some(run) = leaving.merge.waits_for() {
+            while let Some(run) = writing.merge.waits_for() {
                 let rows = readers[run].next().await?;
-                leaving.merge.go_on(run, rows);
+                writing.merge.go_on(run, rows);
             }
-            let Merged { columns, row_count, .. } = leaving.merge.step(leaving.block_rows);
+            let Merged { columns, row_count, .. } = writing.merge.step(writing.block_rows);
             if row_count == 0 {
-                return Ok(leaving.stored);
+                return Ok(writing.stored);
             }
-            leaving.write(row_count, &columns)?;
+            writing.write(row_count, &columns)?;
             if spill.is_congested() {
                 spill.until_not_congested().await?;
             }

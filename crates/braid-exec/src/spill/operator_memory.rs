@@ -60,7 +60,7 @@ impl WorkerMemory {
     }
 
     /// Records that the worker holds `bytes` bytes. True if the operator exceeds its share and this worker must spill.
-    pub(crate) fn is_full(&mut self, bytes: usize) -> bool {
+    pub(crate) fn set_held(&mut self, bytes: usize) -> bool {
         let before = std::mem::replace(&mut self.bytes, bytes);
         self.of.held.fetch_sub(before, Ordering::Relaxed);
         let held = self.of.held.fetch_add(bytes, Ordering::Relaxed) + bytes;

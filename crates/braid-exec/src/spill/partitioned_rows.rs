@@ -133,7 +133,7 @@ impl PartitionedRows {
                 put => put?,
             }
         }
-        self.held.lock().is_full(self.bytes());
+        self.held.lock().set_held(self.bytes());
         while self.memory.is_over() && self.spill_largest()? {}
         Ok(())
     }
@@ -190,7 +190,7 @@ impl PartitionedRows {
             drop(partition);
             self.write(at, rows)?;
         }
-        self.held.lock().is_full(self.bytes());
+        self.held.lock().set_held(self.bytes());
         Ok(true)
     }
 

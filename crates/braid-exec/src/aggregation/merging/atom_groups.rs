@@ -77,7 +77,7 @@ impl MetSets {
         Self {
             keys: new(key_count, tuning),
             parts: Vec::new(),
-            first: if key_count == 0 { vec![SetNumber::EVERYBODY] } else { Vec::new() },
+            first: if key_count == 0 { vec![SetNumber::ALL] } else { Vec::new() },
             others: Vec::new(),
             reservation: Reservation::new(refinements.budget().clone(), OPERATOR),
         }
@@ -96,11 +96,11 @@ impl MetSets {
             self.keys.find(&keys, rows.len(), &mut found)?;
             part.keys.extend_from_slice(&found);
         }
-        self.first.resize(self.keys.group_count(), SetNumber::NOBODY);
+        self.first.resize(self.keys.group_count(), SetNumber::EMPTY);
         for (key, set) in part.keys.iter().zip(&part.sets) {
-            debug_assert_ne!(*set, SetNumber::NOBODY, "rows that nobody wants are not passed on");
+            debug_assert_ne!(*set, SetNumber::EMPTY, "rows that nobody wants are not passed on");
             let first = &mut self.first[*key as usize];
-            if *first == SetNumber::NOBODY {
+            if *first == SetNumber::EMPTY {
                 *first = *set;
             } else if first != set {
                 self.others.push((*key, *set));

@@ -47,7 +47,7 @@ pub struct Aggregation {
 
 /// What one worker has met.
 #[derive(Debug)]
-pub(crate) struct MetGroups {
+pub(crate) struct WorkerGroups {
     pub(crate) table: GroupTable,
     /// Key columns without that of the sets.
     key_count: usize,
@@ -77,8 +77,8 @@ impl Aggregation {
         let refinements = workers.first().and_then(AggregationWorker::refinements);
         let plan = AggregatePlan::new(&spec, tuning);
         let workers = workers.into_iter().flat_map(AggregationWorker::into_groups);
-        let mut workers: Vec<MetGroups> = workers.filter(|worker| worker.table.group_count() > 0).collect();
-        workers.iter_mut().try_for_each(MetGroups::finish)?;
+        let mut workers: Vec<WorkerGroups> = workers.filter(|worker| worker.table.group_count() > 0).collect();
+        workers.iter_mut().try_for_each(WorkerGroups::finish)?;
         let is_ready = workers.len() <= 1 && refinements.is_none();
         if let Some(worker) = workers.first_mut().filter(|_| is_ready) {
             worker.accumulate_distinct_values(&plan)?;
@@ -119,7 +119,7 @@ impl Aggregation {
             }
             workers => {
                 self.order_workers(partition)?;
-                let mut merged = MetGroups::to_merge(&self.spec, &self.plan, self);
+                let mut merged = WorkerGroups::to_merge(&self.spec, &self.plan, self);
                 workers.iter().try_for_each(|worker| merged.merge(worker, partition, self.partition_count))?;
                 merged.accumulate_distinct_values(&self.plan)?;
                 self.results(&merged, 0..merged.table.group_count())
@@ -167,7 +167,7 @@ impl Aggregation {
         keys.chain(results).collect()
     }
 
-    fn results(&self, groups: &MetGroups, range: Range<usize>) -> Result<Vec<Vector>, ExecError> {
+    fn results(&self, groups: &WorkerGroups, range: Range<usize>) -> Result<Vec<Vector>, ExecError> {
         let rows: Vec<u32> = (range.start as u32..range.end as u32).collect();
         let columns = groups.table.keys().iter().map(|key| Ok(key.take(&rows)));
         let (keys, sets) = (columns.clone().take(groups.key_count), columns.skip(groups.key_count));
@@ -179,7 +179,7 @@ impl Aggregation {
     }
 }
 
-impl MetGroups {
+impl WorkerGroups {
     /// Nothing accumulated yet. `key_count`: of the table's key columns those that are not the set; `is_scattered`: whether
     /// keys and values come as their hashes have scattered them.
     pub(crate) fn new(

@@ -4,7 +4,7 @@
 //! distinct value's own hash says where it belongs. The set of the queries that a
 //! group is for is none of the hash's columns: all sets of a key are refined together.
 
-use super::merge::{Accumulated, MetGroups};
+use super::merge::{Accumulated, WorkerGroups};
 use crate::Reservation;
 use crate::aggregation::OPERATOR;
 use crate::exec_error::{ExecError, MemoryExceeded};
@@ -39,7 +39,7 @@ pub(crate) struct Ordered {
 
 impl PartitionOrder {
     /// The order by the lowest bits of the hash.
-    pub(crate) fn new(worker: &MetGroups, partition_count: usize) -> Result<Self, MemoryExceeded> {
+    pub(crate) fn new(worker: &WorkerGroups, partition_count: usize) -> Result<Self, MemoryExceeded> {
         let mut reservation = Reservation::new(worker.budget.clone(), OPERATOR);
         match reservation.resize(Self::bytes(worker)) {
             Err(ExecError::Memory(exceeded)) => return Err(exceeded),
@@ -50,7 +50,7 @@ impl PartitionOrder {
     }
 
     /// The order by what `partition` makes of hashes. Whoever wants it has asked for the memory.
-    pub(crate) fn by(worker: &MetGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
+    pub(crate) fn by(worker: &WorkerGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
         let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
         let partitions = match worker.partitioning_keys() {
             [] => vec![0; worker.table.group_count()],
@@ -72,7 +72,7 @@ impl PartitionOrder {
     }
 
     /// Bytes that the order of a worker's groups takes.
-    pub(crate) fn bytes(worker: &MetGroups) -> usize {
+    pub(crate) fn bytes(worker: &WorkerGroups) -> usize {
         let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
         worker.table.group_count() * GROUP_BYTES + pair_counts * PAIR_BYTES
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::merge::{Accumulated, MERGED_ROWS, MetGroups};
+use super::merge::{Accumulated, MERGED_ROWS, WorkerGroups};
 use super::partition_order::PartitionOrder;
 use crate::ExecError;
 use crate::runtime::result_rows::ResultRows;
@@ -46,14 +46,14 @@ enum Content {
 }
 
 /// A worker's groups on their way to the file.
-pub(crate) struct LeavingGroups {
-    rest: Vec<MetGroups>,
+pub(crate) struct SpillingGroups {
+    rest: Vec<WorkerGroups>,
     now: Option<OrderedGroups>,
 }
 
 /// Groups of one generation, of which some partitions were written.
 struct OrderedGroups {
-    groups: MetGroups,
+    groups: WorkerGroups,
     order: PartitionOrder,
     next: usize,
 }
@@ -92,7 +92,7 @@ impl SpilledGroups {
     }
 
     /// Puts groups in the order in which they are written.
-    fn ordered(&self, groups: MetGroups) -> OrderedGroups {
+    fn ordered(&self, groups: WorkerGroups) -> OrderedGroups {
         let level = self.level;
         let order = PartitionOrder::by(&groups, PARTITIONS, |hash| partition_of(hash, level));
         OrderedGroups { groups, order, next: 0 }
@@ -154,9 +154,9 @@ pub(crate) struct ReadGroups {
     rows: ResultRows,
 }
 
-impl LeavingGroups {
+impl SpillingGroups {
     /// Of all generations.
-    pub(crate) fn new(groups: Vec<MetGroups>) -> Self {
+    pub(crate) fn new(groups: Vec<WorkerGroups>) -> Self {
         Self { rest: groups, now: None }
     }
 
@@ -215,7 +215,7 @@ impl OrderedGroups {
     }
 }
 
-impl MetGroups {
+impl WorkerGroups {
     /// Adds groups that were written.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ impl Pass {
     fn check_sets(&self) {
         let mut met: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
         for (row, set) in &self.found {
-            assert_ne!(*set, SetNumber::NOBODY);
+            assert_ne!(*set, SetNumber::EMPTY);
             let key: Vec<String> = row[..self.spec.keys.len()].iter().map(form).collect();
             let words = self.store.words(*set);
             let met = met.entry(key).or_insert_with(|| vec![0; words.len()]);
@@ -84,7 +84,7 @@ impl Pass {
             }
         }
         if self.spec.keys.is_empty() {
-            assert_eq!(met[&Vec::new()][..], self.store.words(SetNumber::EVERYBODY)[..]);
+            assert_eq!(met[&Vec::new()][..], self.store.words(SetNumber::ALL)[..]);
         }
     }
 }
@@ -208,7 +208,7 @@ fn queries_that_no_row_reached_have_a_row_without_keys_only() {
         found
     };
     let int = |value: i64| Some(Scalar::Int(value));
-    let everybody = SetNumber::EVERYBODY.value();
+    let everybody = SetNumber::ALL.value();
     assert_eq!(run(vec![], 0), [vec![int(0), None, int(everybody)]]);
     assert_eq!(run(vec![0], 0), Vec::<Row>::new());
     let rest = numbers(&store, &[&[1]])[0].value();

@@ -158,7 +158,7 @@ async fn run(
     let mut answers = vec![Answer::new(); sample.store.query_count()];
     for sink in executor.run(&question.plan, || Numbers::new(number, Some(set))).await? {
         for (number, set) in sink.numbers.into_iter().zip(sink.sets) {
-            assert_ne!(set, SetNumber::NOBODY, "rows for nobody are not passed on");
+            assert_ne!(set, SetNumber::EMPTY, "rows for nobody are not passed on");
             sample.store.queries(set).into_iter().for_each(|query| answers[query.index()].push(number));
         }
     }

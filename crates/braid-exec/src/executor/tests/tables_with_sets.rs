@@ -74,14 +74,14 @@ struct MorselWithSets<'a> {
 impl Morsel for MorselWithSets<'_> {
     fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
         while let Some(mut batch) = self.morsel.next_batch()? {
-            let mut sets = vec![SetNumber::EVERYBODY; batch.row_count()];
+            let mut sets = vec![SetNumber::ALL; batch.row_count()];
             for SetFilter { column, predicates } in self.filters {
                 let found = predicates.sets_of(&batch.column(*column), &mut DictionarySets::default());
                 let mut calculator = SetCalculator::new(predicates.store().clone());
                 calculator.apply(SetOperation::Intersect, &mut sets, &found)?;
             }
-            batch.retain(&sets.iter().map(|set| *set != SetNumber::NOBODY).collect::<Vec<_>>());
-            sets.retain(|set| *set != SetNumber::NOBODY);
+            batch.retain(&sets.iter().map(|set| *set != SetNumber::EMPTY).collect::<Vec<_>>());
+            sets.retain(|set| *set != SetNumber::EMPTY);
             if !sets.is_empty() {
                 batch.push(Arc::new(set_column(&sets)));
                 return Ok(Some(batch));

@@ -12,7 +12,7 @@ pub struct RowClass(pub u32);
 
 impl RowClass {
     /// The class of the values that satisfy no query.
-    pub const NOBODY: Self = Self(0);
+    pub const EMPTY: Self = Self(0);
 
     /// Its index in arrays with an entry for each class.
     pub fn index(self) -> usize {
@@ -40,7 +40,7 @@ impl ClassSets {
     /// Classes with these query sets. The first set must be empty.
     pub(crate) fn new(query_count: usize, bitmaps: Vec<QueryBitmap>) -> Self {
         static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(0);
-        assert!(bitmaps[RowClass::NOBODY.index()].is_empty(), "the first class is nobody's");
+        assert!(bitmaps[RowClass::EMPTY.index()].is_empty(), "the first class is nobody's");
         let identity = NEXT_IDENTITY.fetch_add(1, Ordering::Relaxed);
         Self { identity, query_count, bitmaps, lists: OnceLock::new() }
     }

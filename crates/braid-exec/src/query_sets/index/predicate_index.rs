@@ -143,10 +143,10 @@ impl PredicateIndex {
     /// A predicate that holds for every value with a non-empty set, from the least to the greatest; `None` if there is no
     /// restriction.
     pub fn hull(&self) -> Option<ColumnPredicate> {
-        if self.null != RowClass::NOBODY {
+        if self.null != RowClass::EMPTY {
             return None;
         }
-        let is_wanted = |class: &RowClass| *class != RowClass::NOBODY;
+        let is_wanted = |class: &RowClass| *class != RowClass::EMPTY;
         let Some(first) = self.slots.iter().position(is_wanted) else { return Some(ColumnPredicate::In(Vec::new())) };
         let last = self.slots.iter().rposition(is_wanted).expect("there is a first");
         // Even slots are the ranges between constants.
@@ -249,7 +249,7 @@ impl ClassesByBitmap {
     fn new(query_count: usize) -> Self {
         let mut classes = Self { bitmaps: Vec::new(), numbers: HashMap::new() };
         let nobody = classes.class_of(&QueryBitmap::none(query_count));
-        assert_eq!(nobody, RowClass::NOBODY);
+        assert_eq!(nobody, RowClass::EMPTY);
         classes
     }
 

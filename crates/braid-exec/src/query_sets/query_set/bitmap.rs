@@ -30,7 +30,7 @@ impl QuerySets for BitmapSets {
         kept.clear();
         let mut words = Vec::new();
         for (row, class) in classes.iter().enumerate() {
-            if *class != RowClass::NOBODY {
+            if *class != RowClass::EMPTY {
                 words.extend_from_slice(sets.bitmap(*class).words());
                 kept.push(row as u16);
             }

@@ -69,7 +69,7 @@ impl QuerySets for InternedSets {
         kept.clear();
         let mut numbers = Vec::with_capacity(classes.len());
         for (row, class) in classes.iter().enumerate() {
-            if *class != RowClass::NOBODY {
+            if *class != RowClass::EMPTY {
                 numbers.push(numbers_of[class.index()]);
                 kept.push(row as u16);
             }
@@ -84,7 +84,7 @@ impl QuerySets for InternedSets {
         for (row, class) in classes.iter().enumerate() {
             let common = self.calculator.intersect(column.numbers[row], numbers_of[class.index()]);
             let common = common.expect("nothing limits the memory");
-            if common != SetNumber::NOBODY {
+            if common != SetNumber::EMPTY {
                 column.numbers[kept.len()] = common;
                 kept.push(row as u16);
             }

@@ -159,7 +159,7 @@ impl Case {
             let sets = scan.narrow(&mut chunk, vector, &mut wanted).unwrap();
             let mut found = wanted.iter().zip(sets).peekable();
             for row in before {
-                let set = found.next_if(|(at, _)| *at == row).map_or(SetNumber::NOBODY, |(_, set)| set);
+                let set = found.next_if(|(at, _)| *at == row).map_or(SetNumber::EMPTY, |(_, set)| set);
                 let wanted = (0..self.query_count).map(QueryNumber::at);
                 let wanted = wanted.filter(|query| self.is_wanted(&rows[row], *query)).collect::<Vec<_>>();
                 assert_eq!(self.store.queries(set), wanted, "{:?}", rows[row]);
@@ -176,7 +176,7 @@ impl Case {
         for value in (0..12).map(|number| Some(values.scalar(number))).chain([None]) {
             let index = filter.predicates.index();
             let class = value.as_ref().map_or(index.class_of_null(), |value| index.class_of(value));
-            assert!(class == RowClass::NOBODY || hull.matches(value.as_ref()), "{value:?} is not in {hull:?}");
+            assert!(class == RowClass::EMPTY || hull.matches(value.as_ref()), "{value:?} is not in {hull:?}");
         }
     }
 }

@@ -75,7 +75,7 @@ impl ConditionEvaluator {
                 Ok(sets)
             }
             Self::Or(parts) => {
-                let mut sets = vec![SetNumber::NOBODY; wanted.len()];
+                let mut sets = vec![SetNumber::EMPTY; wanted.len()];
                 for part in parts {
                     let more = part.sets(batch, wanted, calculator)?;
                     calculator.apply(SetOperation::Unite, &mut sets, &more)?;
@@ -83,7 +83,7 @@ impl ConditionEvaluator {
                 Ok(sets)
             }
             Self::Common(condition) => {
-                let set = |is_true: bool| if is_true { SetNumber::EVERYBODY } else { SetNumber::NOBODY };
+                let set = |is_true: bool| if is_true { SetNumber::ALL } else { SetNumber::EMPTY };
                 Ok(condition.select(batch)?.into_iter().map(set).collect())
             }
             Self::Indexed { value, predicates, remembered } => {
@@ -102,11 +102,11 @@ impl PatternSets {
     }
 
     fn sets(&mut self, texts: &Vector, calculator: &mut SetCalculator) -> Result<Vec<SetNumber>, ExecError> {
-        let nothing = if self.patterns.negated { self.patterns.all } else { SetNumber::NOBODY };
+        let nothing = if self.patterns.negated { self.patterns.all } else { SetNumber::EMPTY };
         let mut sets = Vec::with_capacity(texts.len());
         for row in 0..texts.len() {
             sets.push(match texts.values() {
-                _ if !texts.is_valid(row) => SetNumber::NOBODY,
+                _ if !texts.is_valid(row) => SetNumber::EMPTY,
                 Values::Bytes(_) | Values::Coded(_) => {
                     if self.matcher.matches(texts.values().string(row), &mut self.matched) {
                         self.set_of_matched(calculator)?

@@ -61,8 +61,8 @@ impl SetPairs {
 
     /// Drops the pairs with an empty set.
     fn drop_empty(&mut self) {
-        if self.sets.contains(&SetNumber::NOBODY) {
-            let keep: Vec<bool> = self.sets.iter().map(|set| *set != SetNumber::NOBODY).collect();
+        if self.sets.contains(&SetNumber::EMPTY) {
+            let keep: Vec<bool> = self.sets.iter().map(|set| *set != SetNumber::EMPTY).collect();
             self.retain(&keep);
         }
     }

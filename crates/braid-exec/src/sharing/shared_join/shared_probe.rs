@@ -69,10 +69,10 @@ impl SharedProbe {
         let (shared, turn) = (self.shared.clone(), self.turn.clone());
         let (kind, build_sets) = (shared.layout.kind, shared.build_sets());
         let counts_once = kind.marks_build_rows() && !kind.makes_pairs();
-        let unwanted = |row: u32| counts_once && shared.waiting(row) == SetNumber::NOBODY;
+        let unwanted = |row: u32| counts_once && shared.waiting(row) == SetNumber::EMPTY;
         let build_set = |row: u32| if counts_once { shared.waiting(row) } else { build_sets.get(row) };
         loop {
-            let settled = |row: u32| kind.tests_probe_rows() && left[row as usize] == SetNumber::NOBODY;
+            let settled = |row: u32| kind.tests_probe_rows() && left[row as usize] == SetNumber::EMPTY;
             let Some(pairs) = stream.next(&shared.table, settled, unwanted) else { return Ok(()) };
             let pairs = turn.go_on(|| {
                 let wanted = if kind.tests_probe_rows() { &*left } else { sets };
@@ -124,7 +124,7 @@ impl SharedProbe {
             return Ok(());
         }
         let open = |left: &[SetNumber], valid: bool| -> Vec<u32> {
-            let open = |row: &usize| left[*row] != SetNumber::NOBODY && key.is_valid(*row) == valid;
+            let open = |row: &usize| left[*row] != SetNumber::EMPTY && key.is_valid(*row) == valid;
             (0..left.len()).filter(open).map(|row| row as u32).collect()
         };
         let next: &mut Next<'_> = &mut |_| unreachable!("joins that know of nulls do not make pairs");
@@ -200,7 +200,7 @@ impl SharedProbe {
 impl MarkedRows {
     #[inline]
     fn add(&mut self, row: u32, mark: bool, known: bool, set: SetNumber) {
-        if set != SetNumber::NOBODY {
+        if set != SetNumber::EMPTY {
             self.rows.push(row);
             self.marks.push(mark);
             self.known.push(known);

@@ -40,7 +40,7 @@ pub(super) struct BuildSets<'a>(Option<&'a [i64]>);
 impl BuildSets<'_> {
     #[inline]
     pub(super) fn get(self, row: u32) -> SetNumber {
-        self.0.map_or(SetNumber::EVERYBODY, |sets| SetNumber::from_value(sets[row as usize]))
+        self.0.map_or(SetNumber::ALL, |sets| SetNumber::from_value(sets[row as usize]))
     }
 }
 
@@ -63,8 +63,8 @@ impl SharedTable {
             store,
             waiting: Vec::new(),
             group_sets: Vec::new(),
-            rows_for: SetNumber::NOBODY,
-            null_keys_for: SetNumber::NOBODY,
+            rows_for: SetNumber::EMPTY,
+            null_keys_for: SetNumber::EMPTY,
             _reservation: reservation,
         };
         let mut pace = Pace::new(Some(cancelled.clone()));
@@ -115,7 +115,7 @@ impl SharedTable {
             // Groups without rows need a set, too.
             pace.step(1).await?;
         }
-        group_sets.push(SetNumber::NOBODY);
+        group_sets.push(SetNumber::EMPTY);
         self.group_sets = group_sets;
         Ok(())
     }
@@ -137,7 +137,7 @@ impl SharedTable {
     pub(super) fn group_set(&self, sets: BuildSets<'_>, group: u32) -> SetNumber {
         match self.group_sets.len().checked_sub(1) {
             Some(group_count) => self.group_sets[(group as usize).min(group_count)],
-            None if group == NO_ROW => SetNumber::NOBODY,
+            None if group == NO_ROW => SetNumber::EMPTY,
             None => sets.get(group),
         }
     }
@@ -180,7 +180,7 @@ async fn union(
     rows: impl Iterator<Item = u32>,
     pace: &mut Pace,
 ) -> Result<SetNumber, ExecError> {
-    let mut union = SetNumber::NOBODY;
+    let mut union = SetNumber::EMPTY;
     for row in rows {
         union = calculator.unite(union, sets.get(row))?;
         pace.step(1).await?;

@@ -96,7 +96,7 @@ impl Morsel for Part<'_> {
         for row in rows {
             let waiting = shared.waiting(row);
             let set = if wants_paired { calculator.subtract(build_sets.get(row), waiting)? } else { waiting };
-            if set != SetNumber::NOBODY {
+            if set != SetNumber::EMPTY {
                 found.push(row);
                 sets.push(set);
             }

@@ -92,7 +92,7 @@ fn palette(store: &SetStore, random: &mut SeededRandom) -> Vec<SetNumber> {
     let set = |_| {
         let one = random.below(query_count as u64) as usize;
         let mut queries = match random.below(4) {
-            0 => return SetNumber::EVERYBODY,
+            0 => return SetNumber::ALL,
             1 => QueryBitmap::none(query_count),
             _ => {
                 let wanted: Vec<bool> = (0..query_count).map(|_| random.chance(share, 10)).collect();

@@ -222,7 +222,7 @@ impl SharedCase {
                     Some(Scalar::Int(value)) => store.number_of(&QueryBitmap::from_fn(store.query_count(), |query| {
                         Self::counts_for(value, step, query)
                     })),
-                    _ => Ok(SetNumber::NOBODY),
+                    _ => Ok(SetNumber::EMPTY),
                 };
                 (0..batch.row_count()).map(queries).collect()
             };
@@ -350,7 +350,7 @@ impl SharedCase {
 /// Sets for rows, of a few distinct ones, none of them nobody.
 fn random_sets(store: &Arc<SetStore>, row_count: u64, random: &mut SeededRandom) -> Vec<SetNumber> {
     let query_count = store.query_count();
-    let mut palette = vec![SetNumber::EVERYBODY];
+    let mut palette = vec![SetNumber::ALL];
     for _ in 0..random.below(6) {
         let share = 1 + random.below(4);
         let mut bits: Vec<bool> = (0..query_count).map(|_| random.chance(share, 5)).collect();
