@@ -1,22 +1,22 @@
 //! Grouping and aggregation, of one query or of many in one pass: GROUP BY, aggregates without it, and DISTINCT.
 //!
-//! Each worker has groups and states of its own and shares nothing while it consumes rows. A row's key columns become a
-//! group number (`group_table`), the cheapest way that the keys allow: without hashing where they have few values or are
-//! densely numbered integers. Then each argument is accumulated into states by group number, one loop for a vector
-//! (`aggregate_states`); aggregates of the same argument share what they can (`aggregate_plan`). DISTINCT aggregates
-//! keep pairs of group and value, and are computed at the end (`distinct_values`). A worker whose rows are nearly all
-//! groups of their own begins with an empty table from time to time (`generations`). At last the workers' groups are merged,
-//! in partitions that several threads can work on (`partition_order`, `merge`).
+//! Each worker has its own groups and states, and shares nothing while it consumes rows. The key columns of a row are mapped
+//! to a group number (`group_table`) by the cheapest method that the keys allow: without hashing if they have few values or
+//! are densely numbered integers. Each argument is then accumulated into states by group number, with one loop per vector
+//! (`aggregate_states`); aggregates of the same argument share states (`aggregate_plan`). DISTINCT aggregates collect pairs
+//! of group and value, and are computed at the end (`distinct_values`). A worker in which nearly every row is a group of its
+//! own starts an empty table from time to time (`generations`). At the end the workers' groups are merged, in partitions that
+//! several threads process (`partition_order`, `merge`).
 //!
-//! Many queries can share one pass: then rows carry the set of the queries that want them, groups are those of key and
-//! set, and at the end each key's sets are made disjoint (`set_refinement`, `atom_groups`).
+//! Many queries can share one pass. Rows then carry their query set, groups are pairs of key and set, and at the end each
+//! key's sets are made disjoint (`set_refinement`, `atom_groups`).
 //!
-//! Groups that do not fit into memory go to a file, with what was accumulated so far (`spilled_groups`).
+//! Groups that exceed the memory spill to a file, with their accumulated states (`spilled_groups`).
 //!
-//! Types are the plan's business: a sum of integers comes out at whatever width it needs, and whoever wants a bigint
-//! checks the range.
+//! The plan decides about types: a sum of integers has the width that it needs, and an operator above checks the range of a
+//! bigint.
 //!
-//! Sums of floats depend on the order of rows, as they do everywhere.
+//! Sums of floats depend on the order of rows, as in other systems.
 
 mod generations;
 mod groups;
@@ -46,40 +46,40 @@ use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};
 
-/// Who asks for memory.
+/// The operator's name in errors.
 const OPERATOR: &str = "aggregation";
 
-/// Of the bytes that groups may take before they leave, one slot by address for so many: 4 bytes each, a quarter together.
+/// Bytes of a worker's memory per slot of a table by address. A slot has 4 bytes, so that the slots take a quarter.
 const DIRECT_SLOT_SHARE: usize = 16;
 
-/// The groups that one worker has met so far.
+/// The groups of one worker.
 #[derive(Debug)]
 pub struct AggregationWorker {
-    /// Key columns; last the set, when many queries share the groups.
+    /// The number of key columns, including the set column in a shared pass.
     keys: Vec<usize>,
     plan: AggregatePlan,
     tuning: AggregationTuning,
     sets: Option<Arc<SetStore>>,
     key_count: usize,
     budget: Arc<dyn MemoryBudget>,
-    /// Whether keys come as their hashes have scattered them.
+    /// Whether keys arrive in the order of their hashes.
     is_scattered: bool,
     groups: WorkerGroups,
-    /// The groups of generations that have ended.
+    /// The groups of ended generations.
     ended: Vec<WorkerGroups>,
     generations: Generations,
     generation_memory: Reservation,
-    /// Of the rows of the batch at hand.
+    /// The group of each row of the current batch.
     row_groups: Vec<u32>,
 }
 
 impl AggregationWorker {
-    /// No rows yet.
+    /// A worker without rows.
     pub fn new(spec: Arc<AggregationSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
         Self::with_tuning(&spec, None, budget, AggregationTuning::default())
     }
 
-    /// No rows yet. Each row counts for the queries of its set.
+    /// A worker without rows, for a shared pass: each row counts for the queries of its set.
     pub fn shared(spec: Arc<AggregationSpec>, sets: SetColumn, budget: Arc<dyn MemoryBudget>) -> Self {
         Self::with_tuning(&spec, Some(sets), budget, AggregationTuning::default())
     }
@@ -115,7 +115,8 @@ impl AggregationWorker {
         }
     }
 
-    /// Lets groups leave memory for a file when they take about so many bytes: see [`Self::leave`]. Before the first row.
+    /// Enables spilling: the worker's groups are taken out with [`Self::take_groups`] when they hold about `bytes` bytes. Must be
+    /// called before the first row.
     pub(crate) fn enable_spilling(&mut self, bytes: usize) {
         // Otherwise the slots alone would be too many, again and again.
         self.tuning.direct_slots = self.tuning.direct_slots.min(bytes / DIRECT_SLOT_SHARE);
@@ -123,8 +124,8 @@ impl AggregationWorker {
         self.groups.may_leave = true;
     }
 
-    /// For groups that had left, by partitions of their hashes: an address for each would take a page for each. Before the
-    /// first row.
+    /// Prepares for spilled groups, which arrive by partitions of their hashes. A table by address would need a page for each
+    /// of them. Must be called before the first row.
     pub(crate) fn expect_scattered_keys(&mut self) {
         self.is_scattered = true;
         self.groups = self.without_groups();
@@ -142,43 +143,43 @@ impl AggregationWorker {
         MetGroups::new(table, self.key_count, is_hashed, &self.plan, self.tuning, self.budget.clone())
     }
 
-    /// Whether groups may become too many, or the distinct values of the only one.
+    /// Whether the number of groups, or of the only group's distinct values, is unbounded.
     pub(crate) fn can_grow(&self) -> bool {
         self.key_count > 0 || self.has_only_group() && self.plan.inputs.iter().any(|input| input.distinct)
     }
 
-    /// Whether there are no keys, nor sets of queries.
+    /// Whether there are neither keys nor query sets.
     pub(crate) fn has_only_group(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Accumulates the distinct values of the only group, of which no more come.
+    /// Accumulates the complete distinct values of the only group.
     ///
     /// # Errors
-    /// When a sum goes out of range, or what is accumulated takes more memory than there is.
+    /// When a sum goes out of range, or memory is refused.
     pub(crate) fn close(&mut self) -> Result<(), ExecError> {
         self.groups.close(&self.plan)
     }
 
-    /// Adds what another that was closed has accumulated from other values.
+    /// Adds the states of another closed worker, which are of other values.
     ///
     /// # Errors
-    /// The same.
+    /// As [`Self::close`].
     pub(crate) fn add_closed(&mut self, other: &Self) -> Result<(), ExecError> {
         self.groups.add_closed(&other.groups)
     }
 
-    /// Bytes that the groups hold.
+    /// Bytes held by the groups.
     pub(crate) fn bytes(&self) -> usize {
         self.ended.iter().chain([&self.groups]).map(|groups| groups.reservation.held()).sum()
     }
 
-    /// Whether any groups were met; without keys the only one counts from the first row on.
+    /// Whether there are groups. Without keys, the only group counts from the first row on.
     pub(crate) fn has_groups(&self) -> bool {
         self.bytes() > 0
     }
 
-    /// Gives away what was met, and begins anew.
+    /// Takes out all groups, and starts with an empty table.
     pub(crate) fn take_groups(&mut self) -> SpillingGroups {
         let mut groups = self.without_groups();
         groups.may_leave = true;
@@ -189,27 +190,27 @@ impl AggregationWorker {
         SpillingGroups::new(all)
     }
 
-    /// Holds as much memory as the groups take, after it was refused.
+    /// Reserves the memory of the groups, after a refusal.
     ///
     /// # Errors
-    /// When it is refused again.
+    /// When memory is refused again.
     pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
         self.groups.reserve()
     }
 
-    /// Adds groups that had left.
+    /// Adds groups that were spilled.
     ///
     /// # Errors
-    /// When a sum goes out of range, or the groups take more memory than there is.
+    /// When a sum goes out of range, or memory is refused.
     pub(crate) fn take_back(&mut self, read: &ReadGroups) -> Result<(), ExecError> {
         self.groups.merge_read(read)?;
         self.groups.reserve()
     }
 
-    /// Adds rows. Reads the batch's columns that keys, arguments and filters are.
+    /// Adds rows. Reads the columns of keys, arguments and filters.
     ///
     /// # Errors
-    /// When a sum goes out of range, or the groups take more memory than there is.
+    /// When a sum goes out of range, or memory is refused.
     pub fn consume(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
         let row_count = batch.row_count();
         if row_count == 0 {
@@ -225,11 +226,11 @@ impl AggregationWorker {
         self.end_generation(row_count)
     }
 
-    /// Begins with no groups again, behind so many rows, if that is better.
+    /// Ends the generation after `row_count` more rows, if that is better.
     fn end_generation(&mut self, row_count: usize) -> Result<(), ExecError> {
         let Self { groups, generations, sets, .. } = &mut *self;
         let group_count = groups.table.group_count();
-        // The sets of a key are better together.
+        // In a shared pass, the sets of a key should stay together.
         let is_due = generations.add_rows(row_count, group_count) && groups.table.is_hashed() && sets.is_none();
         if !is_due || !generations.ends(group_count, || hashes_of(groups.table.keys())) {
             return Ok(());
@@ -248,7 +249,7 @@ impl AggregationWorker {
         self.tuning
     }
 
-    /// For what the worker's groups are merged with, if many queries share them.
+    /// The refinements for merging the groups of a shared pass.
     fn refinements(&self) -> Option<Refinements> {
         self.sets.as_ref().map(|store| Refinements::new(store.clone(), self.groups.budget.clone()))
     }
@@ -294,7 +295,7 @@ fn accumulate_rows(
     }
 }
 
-/// Null is not true, and a vector of nulls may be of any kind.
+/// The rows for which a filter is true. A vector of nulls may have any kind.
 fn rows_where_true(filter: &Vector) -> Vec<u32> {
     let Values::Bool(values) = filter.values() else { return Vec::new() };
     (0..values.len() as u32).filter(|row| values[*row as usize] && filter.is_valid(*row as usize)).collect()

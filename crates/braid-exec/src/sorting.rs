@@ -1,13 +1,13 @@
-//! ORDER BY, and with a limit the first rows of it.
+//! ORDER BY, with or without a limit.
 //!
-//! Each worker collects the rows it is given. With a small limit it sorts and cuts what it has whenever that grows to several
-//! times the limit, so it never holds much more than it hands on (the k first of k first rows are the k first). From
-//! then on a row that is not before the last of these is dropped by its keys, before any other column of it is read. At
-//! the end all workers' rows are sorted as one. Otherwise workers make sorted runs, in memory or in a file, which are
-//! merged (`runs`, `merge`, `sorted_source`).
+//! Each worker collects its rows. With a small limit, it sorts its rows and drops those beyond the limit whenever they have
+//! grown to several times the limit. It therefore never holds many more rows than it returns. After the first such cut, a
+//! row that does not precede the last kept row is dropped by its keys, before its other columns are read. At the end the
+//! rows of all workers are sorted together. Without a small limit, workers make sorted runs, in memory or in a file, which
+//! are merged (`runs`, `merge`, `sorted_source`).
 //!
-//! Most comparisons are one of the first key's prefix, a number (`key_prefixes`). Where it does not decide, keys are
-//! compared column after column on vectors of one kind each, at one `match` a column.
+//! Most comparisons use only the prefix of the first key, a number (`key_prefixes`). Where prefixes are equal, keys are compared
+//! column by column on vectors of one kind, with one `match` per column.
 
 mod key_prefixes;
 mod merge;
@@ -38,12 +38,12 @@ pub(crate) use sorted_source::{SortedRuns, SortedSource};
 pub struct SortWorker {
     spec: Arc<SortSpec>,
     rows: SortRows,
-    /// The last of the first rows so far, as many as are wanted; later rows must come before it.
+    /// The last of the first rows so far, if there are as many as the limit. Later rows must precede it.
     last_wanted: Option<usize>,
     tuning: SortTuning,
 }
 
-/// Rows that are collected to be sorted, with their memory.
+/// Rows collected for sorting, with their memory.
 pub(crate) struct SortRows {
     row_count: usize,
     columns: Vec<Vector>,
@@ -51,7 +51,7 @@ pub(crate) struct SortRows {
 }
 
 impl SortWorker {
-    /// No rows yet.
+    /// A worker without rows.
     pub fn new(spec: Arc<SortSpec>, budget: Arc<dyn MemoryBudget>) -> Self {
         Self::with_tuning(spec, budget, SortTuning::default())
     }
@@ -60,11 +60,11 @@ impl SortWorker {
         Self { spec, rows: SortRows::new(budget), last_wanted: None, tuning }
     }
 
-    /// All workers' rows in order, at most as many as are wanted; `column_count` columns, also of no rows. They hold
-    /// their memory until they are dropped.
+    /// The rows of all workers in order, up to the limit. The result has `column_count` columns, also without rows, and holds
+    /// its memory until it is dropped.
     ///
     /// # Errors
-    /// When the rows take more memory than the query may have.
+    /// When memory is refused.
     pub fn finish(workers: Vec<Self>, column_count: usize) -> Result<ResultRows, ExecError> {
         let mut workers = workers.into_iter().filter(|worker| worker.rows.row_count > 0);
         let Some(mut all) = workers.next() else {
@@ -77,7 +77,7 @@ impl SortWorker {
         Ok(all.rows.into_result())
     }
 
-    /// Brings the rows into their order and drops those beyond the limit.
+    /// Sorts the rows and drops those beyond the limit.
     fn sort(&mut self) -> Result<(), ExecError> {
         let SortSpec { keys, limit } = &*self.spec;
         self.rows.arrange(0, |columns, row_count| sorted_rows(columns, row_count, keys, *limit))?;
@@ -105,7 +105,7 @@ pub(crate) fn cut_rows(wanted: usize, tuning: SortTuning) -> usize {
 }
 
 impl SortRows {
-    /// No rows yet.
+    /// No rows.
     pub(crate) fn new(budget: Arc<dyn MemoryBudget>) -> Self {
         Self { row_count: 0, columns: Vec::new(), reservation: Reservation::new(budget, "sort") }
     }
@@ -120,7 +120,7 @@ impl SortRows {
         &self.columns
     }
 
-    /// Puts another column in the place of one. Panics unless it has as many rows and takes no more memory.
+    /// Replaces a column. Panics unless the new column has as many rows and takes no more memory.
     pub(crate) fn replace(&mut self, at: usize, column: Vector) {
         assert_eq!(column.len(), self.row_count, "a column has as many rows as its table");
         assert!(column.bytes() <= self.columns[at].bytes(), "memory was asked for");
@@ -158,7 +158,7 @@ impl SortRows {
         self.reserve()
     }
 
-    /// Holds as much memory as the rows take.
+    /// Reserves the memory of the rows.
     pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
         self.reservation.resize(self.bytes())
     }
@@ -168,14 +168,14 @@ impl SortRows {
         self.columns.iter().map(Vector::bytes).sum()
     }
 
-    /// Keeps the rows whose numbers `choose` gives, in that order. It gets the columns and the number of rows, and takes
-    /// at most `row_bytes` for each row beside the numbers.
+    /// Keeps the rows whose numbers `choose` returns, in that order. `choose` gets the columns and the number of rows, and takes
+    /// at most `row_bytes` per row in addition to the numbers.
     pub(crate) fn arrange(
         &mut self,
         row_bytes: usize,
         choose: impl FnOnce(&[Vector], usize) -> Vec<u32>,
     ) -> Result<(), ExecError> {
-        // Twice the rows while they move.
+        // The rows take twice their memory while they are copied.
         self.reservation.resize(2 * self.bytes() + (SORTED_ROW_BYTES + row_bytes) * self.row_count)?;
         let order = choose(&self.columns, self.row_count);
         self.columns = self.columns.iter().map(|column| column.take(&order)).collect();
@@ -183,7 +183,7 @@ impl SortRows {
         self.reserve()
     }
 
-    /// Drops the rows of a batch that do not come before row `last`: one that is equal came later.
+    /// Drops the rows of a batch that do not precede row `last`. An equal row is later, and is dropped, too.
     pub(crate) fn drop_from(&self, last: usize, keys: &[SortKey], batch: &mut Batch) {
         let mut orders = vec![Ordering::Equal; batch.row_count()];
         for key in keys {
@@ -202,16 +202,16 @@ impl SortRows {
     }
 }
 
-/// Bytes that sorting takes for each row: its prefix and number, and both again as a pair.
+/// Bytes per row during a sort: a prefix and a number, and both again as a pair.
 const SORTED_ROW_BYTES: usize = 8 + 4 + 16;
 
-/// The numbers of the first rows, all without a limit, in order.
+/// The numbers of the first rows in order; all rows without a limit.
 pub(crate) fn sorted_rows(columns: &[Vector], row_count: usize, keys: &[SortKey], limit: Option<usize>) -> Vec<u32> {
     let prefixes = keys.first().map(|key| prefixes(&columns[key.column], *key));
     let prefixes = prefixes.unwrap_or_else(|| vec![0; row_count]);
     let mut rows: Vec<(u64, u32)> = prefixes.into_iter().zip(0..).collect();
     let keys: Vec<KeyColumn<'_>> = keys.iter().map(|key| KeyColumn::new(&columns[key.column], *key)).collect();
-    // Equal rows keep the order in which they came, so that the answer of one worker does not depend on the sort.
+    // Equal rows keep their order, so that the result of one worker is deterministic.
     let compare = |(a_prefix, a): &(u64, u32), (b_prefix, b): &(u64, u32)| {
         a_prefix.cmp(b_prefix).then_with(|| {
             let mut orders = keys.iter().map(|key| key.compare(*a as usize, *b as usize));
@@ -232,7 +232,7 @@ pub(crate) fn sorted_rows(columns: &[Vector], row_count: usize, keys: &[SortKey]
 
 struct KeyColumn<'a> {
     vector: &'a Vector,
-    /// Places in a dictionary's order by code, so that coded strings are compared as numbers.
+    /// The rank of each code in the order of the dictionary, so that coded strings are compared as numbers.
     ranks: Option<Vec<u32>>,
     key: SortKey,
 }
@@ -285,7 +285,7 @@ pub(crate) fn compare_rows(left: &Vector, a: usize, right: &Vector, b: usize, ke
     if key.descending { order.reverse() } else { order }
 }
 
-/// Refines the orders of rows that are equal so far, by comparing each with row `other_row` of `other`.
+/// Refines the orders of rows that are equal so far by comparing each with row `other_row` of `other`.
 fn compare_with(vector: &Vector, other: &Vector, other_row: usize, key: SortKey, orders: &mut [Ordering]) {
     let is_plain = vector.valid().is_none() && other.is_valid(other_row);
     if let (Values::Int(values), Values::Int(others), true) = (vector.values(), other.values(), is_plain) {

@@ -1,54 +1,54 @@
-//! When a worker that finds groups by hashing begins a new table of them.
+//! The decision when a worker that finds groups by hashing starts a new table.
 //!
-//! In a table that is larger than the caches, each row costs misses, and so does each group when workers' groups are merged.
-//! Where nearly every row is a group of its own a large table is of no use: a *generation* of groups ends while its table is
-//! still in the caches, and is merged like another worker's groups, partition by partition (as the thread-local tables of
-//! Leis et al., Morsel-Driven Parallelism, SIGMOD 2014, 4.4). Where rows find groups that are there, tables grow.
+//! In a table larger than the caches, each row causes cache misses, and so does each group when workers' groups are merged. If
+//! nearly every row is a group of its own, a large table brings no benefit. A *generation* of groups then ends while its
+//! table still fits into the caches. It is merged like another worker's groups, partition by partition (like the
+//! thread-local tables of Leis et al., Morsel-Driven Parallelism, SIGMOD 2014, 4.4). If rows repeat existing groups, the table
+//! grows.
 //!
-//! Generations may have the same groups. Of all keys' hashes one in [`SAMPLED`] is remembered, so it is known about how
-//! often: all generations together have at most [`REPEATED_MAX`] times the groups that one table would have, and one more
-//! generation.
+//! Several generations may contain the same group. A sample of one in [`SAMPLED`] of the keys' hashes shows how often this
+//! happens. All generations together have at most [`REPEATED_MAX`] times the groups of a single table, plus one generation.
 
 use crate::keys::multiplicative_hasher::NumberMap;
 
-/// A table goes on that has so many rows for each group.
+/// Number of rows per group from which on a table is kept.
 const ROWS_PER_GROUP: u64 = 4;
 
-/// One hash in so many is remembered: a power of two.
+/// One in this many hashes is sampled; a power of two.
 const SAMPLED: u64 = 64;
 
-/// Groups in all generations, for each that differs.
+/// Maximum ratio of the groups of all generations to the distinct groups.
 const REPEATED_MAX: u64 = 2;
 
 /// One worker's generations.
 #[derive(Debug)]
 pub(super) struct Generations {
-    /// Groups of a generation.
+    /// Maximum groups of a generation.
     groups_max: usize,
-    /// Groups at which it is decided next.
+    /// Number of groups at which the next decision is made.
     next_decision: usize,
-    /// Rows of this generation.
+    /// Rows of the current generation.
     rows: u64,
-    /// Groups of those that have ended.
+    /// Groups of the ended generations.
     ended_groups: u64,
-    /// Hashes of groups of all generations.
+    /// Sampled hashes of the groups of all generations.
     sample: NumberMap<()>,
 }
 
 impl Generations {
-    /// The first one, of about so many groups.
+    /// Generations of about `groups_max` groups each.
     pub(super) fn new(groups_max: usize) -> Self {
         let groups_max = groups_max.max(1);
         Self { groups_max, next_decision: groups_max, rows: 0, ended_groups: 0, sample: NumberMap::default() }
     }
 
-    /// Notes rows of this generation; whether it is to be decided about it, now that it has so many groups.
+    /// Adds rows to the current generation, which has `group_count` groups now. True if a decision is due.
     pub(super) fn add_rows(&mut self, rows: usize, group_count: usize) -> bool {
         self.rows += rows as u64;
         group_count >= self.next_decision
     }
 
-    /// Whether the generation ends; `hashes` gives those of its keys, and is asked only where they matter.
+    /// Whether the generation ends. `hashes` computes the hashes of its keys, and is called only if they are needed.
     pub(super) fn ends(&mut self, group_count: usize, hashes: impl FnOnce() -> Vec<u64>) -> bool {
         let groups = group_count as u64;
         if self.rows < ROWS_PER_GROUP * groups {
@@ -66,7 +66,7 @@ impl Generations {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        // A hash and a byte of its own.
+        // An entry has a hash and one byte of the table.
         self.sample.capacity() * 9
     }
 }

@@ -1,8 +1,8 @@
-//! From a row's keys to the number of its group.
+//! The mapping of a row's keys to the number of its group.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `group_table` | the cheapest of the ways below that the keys allow, changed when they no longer do |
+//! | `group_table` | the choice of the cheapest method below, and the switch to the next one |
 //! | `direct_groups`, `paired_groups` | keys of few values as array indices |
 //! | `dense_groups` | densely numbered integers as array indices |
 //! | `hashed_groups`, `stored_keys` | open addressing for all other keys; the keys of each group |

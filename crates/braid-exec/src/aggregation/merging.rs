@@ -1,10 +1,10 @@
-//! The groups of several workers, and of files, brought together.
+//! Merging of the groups of several workers and files.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `partition_order` | a worker's groups in the order of the partitions of their hashes |
 //! | `merge` | partitions of all workers, merged by several threads |
-//! | `spilled_groups` | groups in temporary files, with what was accumulated so far |
+//! | `spilled_groups` | groups in temporary files, with their accumulated states |
 //! | `set_refinement`, `atom_groups` | groups of key and query set made disjoint at the end of a shared pass |
 
 pub(crate) mod atom_groups;

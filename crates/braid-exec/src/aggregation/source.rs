@@ -1,7 +1,7 @@
-//! The hash aggregation in pipelines: the sink that groups rows, the source of the groups.
+//! The hash aggregation in pipelines: the sink that groups rows, and the source of the groups.
 //!
-//! The source's morsels are partitions of the groups. Merging what the workers have found in one is part of reading it,
-//! so it happens on all cores, and on the way to the operators behind.
+//! The source's morsels are partitions of the groups. Reading a partition merges the groups of all workers in it. Merging
+//! therefore runs on all cores, in the same pipeline as the operators above.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub(crate) struct AggregationSink {
     spilling: Option<Spilling>,
 }
 
-/// Where a worker's groups go when they are too many.
+/// The spilling of a worker.
 pub(crate) struct Spilling {
     groups: Arc<SpilledGroups>,
     memory: WorkerMemory,
-    /// Whether they are.
+    /// Whether the worker must spill.
     is_full: bool,
 }
 
@@ -38,13 +38,13 @@ impl AggregationSink {
         Self { worker, spilling: None }
     }
 
-    /// A sink whose groups may go to a file.
+    /// A sink that can spill.
     pub(crate) fn spilling(mut worker: AggregationWorker, groups: Arc<SpilledGroups>, memory: WorkerMemory) -> Self {
         worker.enable_spilling(memory.part());
         Self { worker, spilling: Some(Spilling { groups, memory, is_full: false }) }
     }
 
-    /// Notes what the worker holds after it took more; when there was no memory for it, all groups leave.
+    /// Records the worker's memory after an addition. If memory was refused, spills all groups.
     pub(crate) fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
         let Some(spilling) = &mut self.spilling else { return taken };
         spilling.is_full |= spilling.memory.set_held(self.worker.bytes());
@@ -77,7 +77,7 @@ impl AggregationSink {
         Some(writing)
     }
 
-    /// Writes all groups, if there are any.
+    /// Spills all groups.
     pub(crate) async fn spill_all(&mut self) -> Result<(), ExecError> {
         if !self.worker.has_groups() {
             return Ok(());
@@ -90,7 +90,7 @@ impl AggregationSink {
         Ok(())
     }
 
-    /// The same, if they are too many.
+    /// Spills all groups if the worker must spill.
     pub(crate) async fn spill_if_full(&mut self) -> Result<(), ExecError> {
         if Sink::is_ready(self) { Ok(()) } else { self.spill_all().await }
     }
@@ -99,7 +99,7 @@ impl AggregationSink {
         &mut self.worker
     }
 
-    /// The worker, and what is counted of its memory.
+    /// The worker and its memory.
     pub(crate) fn into_parts(self) -> (AggregationWorker, Option<WorkerMemory>) {
         (self.worker, self.spilling.map(|spilling| spilling.memory))
     }

@@ -1,7 +1,7 @@
-//! The source of groups that went to a file.
+//! The source of spilled groups.
 //!
-//! A morsel is a partition, or a part of one: it is read back into groups like rows, and merged as they are. One that does
-//! not fit into memory leaves it again, divided further.
+//! A morsel is a partition, or a part of one. It is read back into groups and merged. A partition that exceeds the memory is
+//! spilled again, partitioned further.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::plan::AggregationSpec;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource, run_all};
 use crate::spill::{OperatorMemory, WorkerMemory};
 
-/// Makes a worker without groups.
+/// Creates a worker without groups.
 pub(crate) type MakeWorker = Arc<dyn Fn() -> AggregationWorker + Send + Sync>;
 
-/// Groups in a file.
+/// An aggregation whose groups are in a file.
 pub(crate) struct SpilledAggregation {
     pub(crate) spec: Arc<AggregationSpec>,
     pub(crate) groups: Arc<SpilledGroups>,
     pub(crate) make_worker: MakeWorker,
-    /// For what is read back.
+    /// The memory of the groups that are read back.
     pub(crate) memory: Arc<OperatorMemory>,
     pub(crate) worker_count: usize,
 }
@@ -54,7 +54,7 @@ impl SpilledAggregation {
         "groups from a temporary file".to_owned()
     }
 
-    /// What is computed of the only group, whose distinct values are in the file: each partition's by itself, and added up.
+    /// The only group, whose distinct values are in the file. The states of each partition are computed separately and added.
     ///
     /// # Errors
     /// When a sum goes out of range, memory is refused or the file cannot be read.
@@ -76,7 +76,7 @@ impl SpilledAggregation {
         Ok(all)
     }
 
-    /// Nothing accumulated yet, to add to.
+    /// A closed worker without states, as the target of additions.
     fn closed_worker(&self) -> Result<AggregationWorker, ExecError> {
         let mut worker = (self.make_worker)();
         worker.close()?;
@@ -86,7 +86,7 @@ impl SpilledAggregation {
 
 struct Started {
     aggregation: Arc<SpilledAggregation>,
-    /// Still to be read.
+    /// The partitions that are not read yet.
     partitions: Mutex<Vec<(Arc<SpilledGroups>, usize)>>,
 }
 
@@ -101,7 +101,7 @@ struct PartitionFeed {
     read: Option<ReadPartition>,
 }
 
-/// A partition in memory, which stays there as long as the sink.
+/// A partition in memory. The sink holds its memory.
 struct ReadPartition {
     groups: Arc<Aggregation>,
     next: usize,
@@ -117,7 +117,7 @@ impl Feed for PartitionFeed {
                     read.next += 1;
                     return Ok(Some(Box::new(part) as Box<dyn Morsel>));
                 }
-                // Its memory, before the next needs some.
+                // Frees its memory before the next partition is read.
                 self.read = None;
                 let Some((spilled, partition)) = self.started.next_partition() else { return Ok(None) };
                 if let Some((worker, memory)) = self.started.read(&spilled, partition).await? {
@@ -141,7 +141,7 @@ impl Started {
         self.partitions.lock().pop()
     }
 
-    /// Reads a partition: what was met of it, and what is counted of its memory. Nothing when it had to leave again.
+    /// Reads a partition. Returns its groups and their memory, or `None` if it was spilled again.
     async fn read(
         &self,
         spilled: &SpilledGroups,

@@ -1,8 +1,8 @@
-//! What is accumulated for each group.
+//! The states of aggregates, by group.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `aggregate_plan` | which states aggregates need; those of one argument share what they can |
+//! | `aggregate_plan` | the states that aggregates need; aggregates of one argument share states |
 //! | `aggregate_states` | the states of one argument, by group number |
 //! | `sums`, `averages`, `extremes` | sums and counts; averages of these; least and greatest values |
 //! | `distinct_values` | pairs of group and value, for DISTINCT |

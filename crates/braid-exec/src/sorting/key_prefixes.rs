@@ -1,12 +1,12 @@
-//! The beginning of sort keys as numbers, so that most comparisons are one of integers that lie beside each other.
+//! Prefixes of sort keys as numbers, so that most comparisons are of adjacent integers.
 //!
-//! Prefixes never contradict the order of rows; where they are equal, the rows' own values decide.
+//! Prefixes never contradict the order of rows. If they are equal, the rows' values decide.
 
 use crate::plan::SortKey;
 use crate::values::byte_strings::order_prefix;
 use crate::values::vector::{Values, Vector};
 
-/// The prefix of each row's value: smaller comes first.
+/// The prefix of each row's value. Rows with smaller prefixes are first.
 pub(super) fn prefixes(vector: &Vector, key: SortKey) -> Vec<u64> {
     let mut prefixes: Vec<u64> = match vector.values() {
         Values::Bool(values) => values.iter().map(|value| u64::from(*value)).collect(),
@@ -17,7 +17,7 @@ pub(super) fn prefixes(vector: &Vector, key: SortKey) -> Vec<u64> {
         Values::Coded(coded) => {
             let of_codes: Vec<u64> =
                 (0..coded.dictionary.len()).map(|code| order_prefix(coded.dictionary.get(code))).collect();
-            // What lies under a null may be no code.
+            // The value under a null may be out of the range of the dictionary.
             coded.codes.iter().map(|code| of_codes.get(*code as usize).copied().unwrap_or(0)).collect()
         }
     };

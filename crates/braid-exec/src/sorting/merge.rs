@@ -1,8 +1,8 @@
-//! Sorted runs made into one, with a tree of losers (Knuth, TAOCP vol. 3, 5.4.1): a comparison for each level of the tree
-//! and row.
+//! Merging of sorted runs with a tree of losers (Knuth, TAOCP vol. 3, 5.4.1): one comparison for each row and level of the
+//! tree.
 //!
-//! A run has a part of its rows here; when that is used up the merge stops until it is told how the run goes on. Equal
-//! rows come in the order of their runs.
+//! The merge holds a part of each run. When a part is used up, the merge stops until it gets the next part of the run. Equal
+//! rows are in the order of their runs.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,53 +13,53 @@ use crate::Vector;
 use crate::plan::SortKey;
 use crate::runtime::result_rows::ResultRows;
 
-/// The prefix of a run without a next row. Rows may have it as well, so it does not decide where it meets itself.
+/// The prefix of a run without a next row. Rows may have the same prefix, so that two such prefixes do not decide.
 const NO_HEAD: u64 = u64::MAX;
 
-/// Runs on their way into one.
+/// A merge of runs.
 pub(crate) struct SortMerge {
     keys: Vec<SortKey>,
     runs: Vec<Run>,
-    /// By run the prefix of its next row; behind all others where there is none. They lie together, so that most matches
-    /// look at nothing else.
+    /// The prefix of each run's next row; the largest one without a next row. Prefixes are contiguous, and most matches read
+    /// nothing else.
     heads: Vec<u64>,
-    /// By inner node of the tree the run that lost there; the winner of all in the first place.
+    /// The loser of each inner node of the tree; the first entry is the overall winner.
     losers: Vec<usize>,
 }
 
 enum Run {
-    /// Where it is now.
+    /// The current part of the run.
     Here(RunPart),
-    /// Its next rows are not known.
+    /// The next part is missing.
     Waiting,
     Ended,
 }
 
-/// Some rows of a run, of which those before `next` are gone.
+/// A part of a run. The rows before `next` are merged.
 struct RunPart {
     rows: Arc<ResultRows>,
-    /// Of the first key; none without keys.
+    /// The prefixes of the first key; empty without keys.
     prefixes: Vec<u64>,
     next: usize,
 }
 
-/// What a step of a merge gives.
+/// The result of a step.
 pub(crate) struct Merged {
-    /// The next rows, none when there are none.
+    /// The next rows.
     pub(crate) columns: Vec<Vector>,
     pub(crate) row_count: usize,
-    /// Whether a run has to go on before there are more rows.
+    /// Whether a run needs its next part before the merge continues.
     pub(crate) waits_for: Option<usize>,
 }
 
 impl SortMerge {
-    /// So many runs, all of which are still to come.
+    /// A merge of `run_count` runs, which all need their first part.
     pub(crate) fn new(keys: Vec<SortKey>, run_count: usize) -> Self {
         let runs = (0..run_count).map(|_| Run::Waiting).collect();
         Self { keys, runs, heads: vec![NO_HEAD; run_count], losers: Vec::new() }
     }
 
-    /// How a run goes on: its next rows, or not at all.
+    /// Gives a run its next part, or ends it with `None`.
     pub(crate) fn go_on(&mut self, run: usize, rows: Option<Arc<ResultRows>>) {
         self.runs[run] = match rows.filter(|rows| rows.row_count() > 0) {
             None => Run::Ended,
@@ -74,12 +74,12 @@ impl SortMerge {
         }
     }
 
-    /// A run of which nothing is known.
+    /// A run that needs its next part.
     pub(crate) fn waits_for(&self) -> Option<usize> {
         self.runs.iter().position(|run| matches!(run, Run::Waiting))
     }
 
-    /// The next rows, at most so many. All runs must have gone on.
+    /// The next rows, at most `row_count_max`. No run may need a part.
     pub(crate) fn step(&mut self, row_count_max: usize) -> Merged {
         assert!(self.waits_for().is_none(), "runs are waited for");
         if self.losers.is_empty() {
@@ -121,7 +121,7 @@ impl SortMerge {
         }
     }
 
-    /// Plays the matches of a run again. It has won all of them before.
+    /// Plays the matches of a run again. The run has won all of them before.
     fn replay(&mut self, run: usize) {
         let mut winner = run;
         let mut node = (run + self.runs.len()) / 2;
@@ -134,7 +134,7 @@ impl SortMerge {
         self.losers[0] = winner;
     }
 
-    /// Whether the next row of a run comes before that of another. A run that has ended is behind all.
+    /// Whether the next row of run `a` precedes that of run `b`. An ended run is last.
     #[inline]
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (left, right) = (self.heads[a], self.heads[b]);
@@ -152,7 +152,7 @@ impl SortMerge {
         self.compare(left, right).then(a.cmp(&b)).is_lt()
     }
 
-    /// The order of rows of equal prefixes.
+    /// The order of rows with equal prefixes.
     fn compare(&self, left: &RunPart, right: &RunPart) -> Ordering {
         let mut orders = self.keys.iter().map(|key| {
             let (a, b) = (&left.rows.columns()[key.column], &right.rows.columns()[key.column]);
@@ -163,7 +163,7 @@ impl SortMerge {
 }
 
 impl RunPart {
-    /// The prefix of the next row; the same for all without keys.
+    /// The prefix of the next row; a constant without keys.
     fn head(&self) -> u64 {
         self.prefixes.get(self.next).copied().unwrap_or(0)
     }
@@ -185,7 +185,7 @@ impl Run {
     }
 }
 
-/// Rows of several tables, in the order in which they were picked.
+/// Copies rows of several parts, in the order in which they were picked.
 fn gather(parts: &[Option<Arc<ResultRows>>], picked: &[(usize, u32)]) -> Vec<Vector> {
     let mut rows_of: Vec<Vec<u32>> = vec![Vec::new(); parts.len()];
     let places: Vec<usize> = picked
@@ -213,7 +213,7 @@ fn gather(parts: &[Option<Arc<ResultRows>>], picked: &[(usize, u32)]) -> Vec<Vec
     let column = |column: usize| {
         let mut gathered = first.columns()[column].take(first_rows);
         others.iter().for_each(|(part, rows)| gathered.append_rows(&part.columns()[column], rows));
-        // Of closed strings only views are copied.
+        // Closed strings are copied as views.
         if is_in_order { gathered } else { gathered.closed().take(&order) }
     };
     (0..first.columns().len()).map(column).collect()

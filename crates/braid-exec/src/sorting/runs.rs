@@ -1,4 +1,4 @@
-//! Sorted runs: what workers make of rows that are to be sorted.
+//! Sorted runs, which workers make of their rows.
 //!
 //! Each worker sorts what it has whenever that is [`run_rows`](crate::tuning::SortTuning::run_rows), so that sorting is done on all cores and never for long.
 //! When its runs take too much memory, it merges them into one in a file.
@@ -28,12 +28,12 @@ pub(crate) struct RunSink {
     rows: SortRows,
     run_rows: usize,
     pub(super) runs: Vec<Arc<ResultRows>>,
-    /// Of all runs.
+    /// The bytes of all runs.
     run_bytes: usize,
     pub(super) spilling: Option<Spilling>,
 }
 
-/// Where a worker's runs go when they are too many.
+/// The spilling of a worker.
 pub(crate) struct Spilling {
     pub(super) spill: Arc<QuerySpill>,
     memory: WorkerMemory,
@@ -67,7 +67,7 @@ impl RunSink {
         Self { spec, run_rows, rows: SortRows::new(budget.clone()), budget, runs: Vec::new(), run_bytes: 0, spilling }
     }
 
-    /// Makes a run of the rows that are in none.
+    /// Sorts the rows that are in no run into a new run.
     pub(super) fn close_run(&mut self) -> Result<(), ExecError> {
         if self.rows.row_count() == 0 {
             return Ok(());
@@ -85,8 +85,8 @@ impl RunSink {
         self.rows.bytes() + self.run_bytes
     }
 
-    /// When there was no memory for more, everything that is in runs leaves. Rows that are too few to be worth writing stay
-    /// although memory was refused for them: others have it, and give it back when theirs leave.
+    /// Spills all runs if memory was refused. Rows that are too few to be worth writing stay in memory without a reservation; other
+    /// workers hold the memory, and release it when they spill.
     fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
         let bytes = self.bytes();
         let Some(spilling) = &mut self.spilling else { return taken };
@@ -105,7 +105,7 @@ impl RunSink {
                 while writing.write_next()? {}
                 self.finish_spilling(writing);
             }
-            // The rows in no run are here, but memory was refused for them.
+            // The rows that are in no run are in memory, although memory was refused for them.
             self.wait_for_writes()?;
         }
         match self.rows.reserve() {
@@ -139,12 +139,12 @@ impl RunSink {
         spilling.is_full = false;
     }
 
-    async fn spill_runs(&mut self) -> Result<(), ExecError> {
+    async fn close_run_and_spill(&mut self) -> Result<(), ExecError> {
         self.close_run()?;
-        self.leave_runs().await
+        self.spill_runs().await
     }
 
-    pub(super) async fn leave_runs(&mut self) -> Result<(), ExecError> {
+    pub(super) async fn spill_runs(&mut self) -> Result<(), ExecError> {
         match self.start_spilling()? {
             Some(mut writing) => {
                 while writing.write_next()? {
@@ -173,11 +173,11 @@ impl Sink for RunSink {
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
-        Box::pin(self.spill_runs())
+        Box::pin(self.close_run_and_spill())
     }
 }
 
-/// Runs on their way into one in a file.
+/// Runs that are being merged into one run in a file.
 pub(super) struct SpillingRuns {
     pub(super) merge: SortMerge,
     spill: Arc<QuerySpill>,
@@ -192,10 +192,10 @@ impl SpillingRuns {
         Ok(Self { merge, spill, block_rows, stored })
     }
 
-    /// Writes the next rows; false when there are none. All runs are here.
+    /// Writes the next rows; false at the end. All runs are in memory.
     fn write_next(&mut self) -> Result<bool, ExecError> {
         let Merged { columns, row_count, waits_for } = self.merge.step(self.block_rows);
-        // A run that is here as a whole has ended.
+        // A run that is completely in memory has no further part.
         waits_for.into_iter().for_each(|run| self.merge.go_on(run, None));
         self.write(row_count, &columns)?;
         Ok(row_count > 0)

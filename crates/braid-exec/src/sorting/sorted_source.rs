@@ -1,4 +1,4 @@
-//! The source that merges sorted runs as their rows are asked for.
+//! The source that merges sorted runs while its rows are read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::runtime::result_rows::ResultRows;
 use crate::spill::{BlockAhead, QuerySpill};
 use crate::{Batch, ExecError};
 
-/// Least runs that are merged at a time, whatever memory there is.
+/// Minimum number of runs that are merged at a time, for any budget.
 const FAN_IN_MIN: usize = 4;
 
-/// A run that is read from a file, a block ahead. As many runs are merged as memory is free for; when others have it by
-/// then, the merge goes on with two blocks of each run beyond the budget at most.
+/// A run that is read from a file, one block ahead. The number of merged runs depends on the free memory. If other operators
+/// take this memory meanwhile, the merge exceeds the budget by at most two blocks per run.
 struct RunReader {
     spill: Arc<QuerySpill>,
     run: StoredRun,
@@ -55,17 +55,17 @@ pub(crate) struct SortedRuns {
 }
 
 impl SortedRuns {
-    /// What workers have collected, when there is nothing more. All of them sort what they have left at the same time.
+    /// The runs of workers that have consumed all rows. All workers sort their remaining rows at the same time.
     ///
     /// # Errors
-    /// When the rows take more memory than there is, or a file cannot be written or read.
+    /// When memory is refused, or a file cannot be written or read.
     pub(crate) async fn of_workers(sinks: Vec<RunSink>) -> Result<Self, ExecError> {
         let Some(spec) = sinks.first().map(|sink| sink.spec.clone()) else { panic!("there is a worker") };
         let SortSpec { keys, limit } = &*spec;
         let mut closed = run_all(sinks.into_iter().map(|mut sink| async move {
             match sink.close_run() {
-                // There is no memory to sort what is left as long as the runs are here.
-                Err(ExecError::Memory(_)) => sink.leave_runs().await?,
+                // There is not enough memory to sort the remaining rows while the runs are in memory.
+                Err(ExecError::Memory(_)) => sink.spill_runs().await?,
                 closed => closed?,
             }
             Ok(sink)
@@ -73,9 +73,9 @@ impl SortedRuns {
         .await?;
         for at in 0..closed.len() {
             if let Err(ExecError::Memory(_)) = closed[at].close_run() {
-                // Nor as long as those of others are, or on their way.
+                // Other workers' runs may still hold memory, or be written.
                 for sink in &mut closed {
-                    sink.leave_runs().await?;
+                    sink.spill_runs().await?;
                 }
                 closed[at].wait_for_writes()?;
                 closed[at].close_run()?;
@@ -93,19 +93,19 @@ impl SortedRuns {
         Ok(all)
     }
 
-    /// The only run, if all rows are in it.
+    /// The only run, if it has all rows.
     pub(crate) fn into_only_run(mut self) -> Result<Arc<ResultRows>, Self> {
         let is_only = self.stored.is_empty() && self.runs.len() == 1;
         if is_only { Ok(self.runs.pop().expect("there is one")) } else { Err(self) }
     }
 
-    /// Merges some runs into one as long as a block of each takes too much memory.
+    /// Merges runs into larger ones while one block of each run exceeds the memory.
     async fn merge_beforehand(&mut self) -> Result<(), ExecError> {
         let Some(spill) = self.spill.clone() else { return Ok(()) };
-        // What is on its way is memory as well.
+        // Blocks being written count as memory, too.
         spill.until_all_written().await?;
         loop {
-            // A block that is read and one ahead of it, for each run.
+            // Each run needs the current block and one block ahead.
             let block_bytes = self.stored.iter().flat_map(|run| &run.blocks).map(|block| block.memory_bytes).max();
             let fan_in = spill.budget().free().min(spill.settings().operator_bytes_max)
                 / 2
@@ -162,7 +162,7 @@ impl Source for SortedSource {
         1
     }
 
-    /// Panics when it was started before.
+    /// Panics when it is started again.
     fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
         let runs = self.0.lock().take().expect("sorted runs are read once");
         Arc::new(Mutex::new(Some(MergeFeed::new(runs))))
@@ -182,14 +182,14 @@ impl StartedSource for Mutex<Option<MergeFeed>> {
 struct MergeFeed {
     merge: SortMerge,
     readers: Vec<RunReader>,
-    /// Rows that are still wanted.
+    /// The remaining number of rows up to the limit.
     left: usize,
 }
 
 impl MergeFeed {
     fn new(sorted: SortedRuns) -> Self {
         let SortedRuns { keys, limit, runs, stored, spill } = sorted;
-        // What was written came before what is here.
+        // Written rows precede the rows in memory.
         let mut merge = SortMerge::new(keys, stored.len() + runs.len());
         let first_here = stored.len();
         runs.into_iter().enumerate().for_each(|(at, run)| merge.go_on(first_here + at, Some(run)));
@@ -204,7 +204,7 @@ impl Feed for MergeFeed {
             while let Some(run) = self.merge.waits_for() {
                 let rows = match self.readers.get_mut(run) {
                     Some(reader) => reader.next().await?,
-                    // A run that was here as a whole.
+                    // A run that was completely in memory has no further part.
                     None => None,
                 };
                 self.merge.go_on(run, rows);
@@ -216,7 +216,7 @@ impl Feed for MergeFeed {
 }
 
 impl MergeFeed {
-    /// The next rows; none when there are no more, or a run is waited for.
+    /// The next rows; `None` at the end, or if a run needs its next part.
     fn batch(&mut self) -> Option<Batch> {
         if self.merge.waits_for().is_some() {
             return None;
@@ -227,7 +227,7 @@ impl MergeFeed {
     }
 }
 
-/// Rows until a run is waited for.
+/// The rows until a run needs its next part.
 struct MergedMorsel<'a> {
     feed: &'a mut MergeFeed,
     batch: Option<Batch>,

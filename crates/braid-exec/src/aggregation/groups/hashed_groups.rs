@@ -1,9 +1,9 @@
 //! Groups found by hashing: open addressing on group numbers, with the hash beside the number.
 //!
-//! A slot has the upper 32 bits of the hash and the group. The upper bits also say where to look first, so that a table
-//! that doubles is read and written from beginning to end, and no hash is computed twice. Rows are looked up a vector
-//! at a time, in three loops without dependencies between rows: find the slot with an equal hash, store the keys of
-//! slots that were free, compare the keys of the others column by column. What differs, hardly ever a row, looks on.
+//! A slot holds the upper 32 bits of the hash and the group. The upper bits also determine the first position, so that a table
+//! that doubles is read and written sequentially, and no hash is computed twice. A vector of rows is looked up in three
+//! loops without dependencies between rows: find the slot with an equal hash, store the keys of free slots, and compare the
+//! keys of the others column by column. The few rows whose keys differ continue the search.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use super::stored_keys::StoredKeys;
 use crate::Vector;
 use crate::keys::key_hashes::KeyHasher;
 
-/// A slot not in use: a group number that no group has.
+/// A free slot: an unused group number.
 const FREE: u64 = u64::MAX;
 
 /// Groups by hash.
 #[derive(Debug)]
 pub(crate) struct HashedGroups {
-    /// Upper half of the hash, group. A power of two, at most 5/8 in use.
+    /// The slots: upper half of the hash, and group. Their number is a power of two, and at most 5/8 are used.
     slots: Vec<u64>,
     hasher: KeyHasher,
     scratch: Scratch,
 }
 
-/// What a lookup works on; kept for its memory.
+/// Buffers of a lookup, which are reused.
 #[derive(Debug, Default)]
 struct Scratch {
     hashes: Vec<u64>,
-    /// Where each row looks.
+    /// The current position of each row.
     positions: Vec<u32>,
-    /// Rows still without a group.
+    /// The rows without a group.
     pending: Vec<u32>,
     candidates: Vec<u32>,
     new: Vec<u32>,
@@ -48,7 +48,7 @@ impl HashedGroups {
         table
     }
 
-    /// Replaces `groups` by the groups of the rows; new keys are appended to `stored`.
+    /// Replaces `groups` by the groups of the rows, and appends new keys to `stored`.
     pub(crate) fn find(
         &mut self,
         keys: &[Arc<Vector>],
@@ -118,17 +118,17 @@ impl HashedGroups {
     }
 }
 
-/// Slots for so many groups.
+/// Number of slots for `group_count` groups.
 fn slot_count(group_count: usize) -> usize {
     (group_count * 8).div_ceil(5).next_power_of_two()
 }
 
-/// What a hash is shifted by to give its first position.
+/// The shift that turns a hash into its first position.
 fn shift(slot_count: usize) -> u32 {
     64 - slot_count.trailing_zeros()
 }
 
-/// Puts a slot's contents where they are looked for.
+/// Inserts the contents of a slot at the first free position of its search.
 fn insert(slots: &mut [u64], contents: u64) {
     let mask = slots.len() - 1;
     let mut position = (contents >> shift(slots.len())) as usize;

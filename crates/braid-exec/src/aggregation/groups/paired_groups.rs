@@ -1,26 +1,26 @@
-//! Groups of an integer key and a set of queries: the key by address, and its set beside it.
+//! Groups of an integer key and a query set. The key is found by address, and its set is stored beside it.
 //!
-//! Most keys come with one set, so a key has room for one group and its set, and what else it comes with is in a table of
-//! hashes. When that has more groups than there are keys, the caller goes over to hashing.
+//! Most keys have one set, so that a key has space for one group and its set. The groups of further sets are in a hash table.
+//! When this table has more groups than there are keys, the caller switches to hashing.
 
 use super::direct_groups::DirectGroups;
 use crate::keys::multiplicative_hasher::{NumberMap, pair};
 
-/// No group.
+/// The entry for a missing group.
 const NONE: u32 = u32::MAX;
 
-/// Groups that keys may have beside their first, for as long as there are few keys.
+/// Number of further groups that are allowed for any number of keys.
 const OTHERS_MIN: usize = 1 << 10;
 
 /// Groups by key and set.
 #[derive(Debug)]
 pub(crate) struct PairedGroups {
     keys: DirectGroups,
-    /// By key: the set it came with first, and its group.
+    /// For each key, its first set and that set's group.
     first: Vec<(u32, u32)>,
-    /// The groups of other sets, by key and set.
+    /// The groups of further sets, by key and set.
     others: NumberMap<u32>,
-    /// Keys of the rows that are looked up, and the first rows of new ones.
+    /// The keys of the current rows, and the first rows of new keys.
     row_keys: Vec<u32>,
     new_keys: Vec<u32>,
 }
@@ -37,8 +37,8 @@ impl PairedGroups {
         }
     }
 
-    /// Replaces `groups` by the groups of the rows; the rows of the first of each new group are appended to `new`. False,
-    /// without a new group, when the keys lie too far apart or have too many sets.
+    /// Replaces `groups` by the groups of the rows, and appends the first row of each new group to `new`. False, without a new
+    /// group, if the range of the keys is too large or they have too many sets.
     pub(crate) fn find(
         &mut self,
         keys: &[i64],
@@ -78,7 +78,7 @@ impl PairedGroups {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        // An entry of the map is a pair, a group and a byte of its hash.
+        // An entry of the map has a pair, a group and one byte of the hash.
         self.keys.bytes() + self.first.capacity() * 8 + self.others.capacity() * (8 + 8 + 1)
     }
 }

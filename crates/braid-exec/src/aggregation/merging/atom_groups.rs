@@ -1,12 +1,11 @@
-//! The groups of one partition when many queries share it: for each key, one group for each atom of the sets that it was
-//! met with.
+//! The groups of one partition in a shared pass: for each key, one group for each atom of its sets.
 //!
-//! Workers have a group for each key and set. Here the keys alone are found, and then what sets each has. Nearly all keys
-//! have one set, whatever the worker: their only group is for that set. The others' sets are cut into atoms
-//! ([`Refinement`]), and what a worker has for a set goes into the group of each of its atoms.
+//! Workers have one group for each pair of key and set. This module finds the distinct keys, and the sets of each key. Nearly
+//! all keys have one set in all workers, and get one group for that set. The sets of other keys are split into atoms
+//! ([`Refinement`]), and a worker's states of a set are merged into the group of each of its atoms.
 //!
-//! Without keys every query has a row of results, also without rows: as if everybody had been met, without anything
-//! accumulated.
+//! Without keys, every query has one row of results, also without input rows. The module therefore adds the set of all queries
+//! with empty states.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,18 +20,18 @@ use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
 use crate::{ExecError, Reservation, SetNumber};
 
-/// Not refined, since there is one set.
+/// The entry of a key with one set, which needs no refinement.
 const WHOLE: u32 = u32::MAX;
 
 /// The keys of a partition, and the sets of each.
 #[derive(Debug)]
-pub(crate) struct MetSets {
+pub(crate) struct KeySets {
     keys: GroupTable,
-    /// By worker, the keys and sets of its groups in the partition.
+    /// The keys and sets of each worker's groups in the partition.
     parts: Vec<Part>,
-    /// By key.
+    /// The first set of each key.
     first: Vec<SetNumber>,
-    /// Keys with the sets that they have beside their first.
+    /// Pairs of a key and a further set.
     others: Vec<(u32, SetNumber)>,
     reservation: Reservation,
 }
@@ -43,25 +42,25 @@ struct Part {
     sets: Vec<SetNumber>,
 }
 
-/// Which groups there are, and which of them a worker's groups go to.
+/// The groups of the partition, and the mapping of workers' groups to them.
 #[derive(Debug)]
 pub(crate) struct AtomGroups {
     parts: Vec<Part>,
-    /// By key, its first group. Empty when each key has one, of the same number.
+    /// The first group of each key. Empty if each key has exactly one group, with the same number.
     begins: Vec<u32>,
-    /// By key, which refinement, or `WHOLE`.
+    /// The refinement of each key, or `WHOLE`.
     refined: Vec<u32>,
     refinements: Vec<Arc<Refinement>>,
-    /// Bytes beside those of one worker's targets.
+    /// Bytes without those of one worker's targets.
     bytes: usize,
     reservation: Reservation,
 }
 
-/// The groups that rows go to.
+/// The target groups of rows.
 #[derive(Debug)]
 pub(crate) struct Targets {
     groups: Vec<u32>,
-    /// Where each row's groups end; empty when each has one.
+    /// The end of each row's groups; empty if each row has one group.
     ends: Vec<u32>,
 }
 
@@ -83,10 +82,10 @@ impl MetSets {
         }
     }
 
-    /// Adds some groups of the next worker; the last of its key columns is the set.
+    /// Adds groups of the next worker. The last of its key columns is the set.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When memory is refused.
     pub(crate) fn add(&mut self, keys: &[Vector], rows: &[u32]) -> Result<(), ExecError> {
         let (sets, keys) = keys.split_last().expect("the set is the last key");
         let mut part = Part { keys: Vec::with_capacity(rows.len()), sets: sets_of(&sets.take(rows)) };
@@ -115,10 +114,10 @@ impl MetSets {
         self.keys.bytes() + parts + self.first.capacity() * 4 + self.others.capacity() * 8
     }
 
-    /// The groups, and their keys, the sets last.
+    /// The groups and their key columns; the last one is the set.
     ///
     /// # Errors
-    /// When there is not enough memory, or there are more groups than numbers.
+    /// When memory is refused, or the group numbers are used up.
     pub(crate) fn refine(mut self, refinements: &Refinements) -> Result<(AtomGroups, Vec<Vector>), ExecError> {
         self.others.sort_unstable();
         self.others.dedup();
@@ -134,7 +133,7 @@ impl MetSets {
         if group_count > GROUPS_MAX {
             return Err(too_many_groups());
         }
-        // A key, a set and its column for each group; a first group and a refinement for each key.
+        // Each group takes a key, a set and the set's column. Each key takes a first group and a refinement.
         self.reservation.resize(self.bytes() + group_count * (4 + 4 + 8) + refined.len() * (4 + 4))?;
         let (mut key_rows, mut sets) = (Vec::with_capacity(group_count), Vec::with_capacity(group_count));
         let mut begins = Vec::with_capacity(refined.len());
@@ -152,7 +151,7 @@ impl MetSets {
         Ok((AtomGroups { parts, begins, refined, refinements, bytes, reservation }, keys))
     }
 
-    /// By key its refinement's position, and the refinements.
+    /// The position of each key's refinement, and the refinements.
     fn refine_keys(&self, refinements: &Refinements) -> Result<(Vec<u32>, Vec<Arc<Refinement>>), ExecError> {
         let mut of_key = vec![WHOLE; self.first.len()];
         let mut positions: NumbersMap<Vec<SetNumber>, u32> = NumbersMap::default();
@@ -178,10 +177,10 @@ impl MetSets {
 }
 
 impl AtomGroups {
-    /// The groups that a worker's groups go to, in the order in which they were added. To be asked for once.
+    /// The targets of a worker's groups, in the order in which they were added. Can be called once per worker.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When memory is refused.
     pub(crate) fn targets(&mut self, worker: usize) -> Result<Targets, ExecError> {
         let Part { keys, sets } = std::mem::take(&mut self.parts[worker]);
         if self.begins.is_empty() {
@@ -196,7 +195,7 @@ impl AtomGroups {
         if target_count > u32::MAX as usize {
             return Err(too_many_groups());
         }
-        // A group and a row for each; where they end.
+        // Each target takes a group and a row; each row takes an end.
         self.reservation.resize(self.bytes + target_count * (4 + 4) + keys.len() * 4)?;
         let (mut groups, mut ends) = (Vec::with_capacity(target_count), Vec::with_capacity(keys.len()));
         for (key, set) in rows() {
@@ -209,17 +208,17 @@ impl AtomGroups {
 }
 
 impl Targets {
-    /// Each of the rows goes to the one group at its place.
+    /// Targets with one group per row.
     pub(crate) fn one_each(groups: Vec<u32>) -> Self {
         Self { groups, ends: Vec::new() }
     }
 
-    /// The groups of all rows, one row after the other.
+    /// The target groups of all rows, row by row.
     pub(crate) fn groups(&self) -> &[u32] {
         &self.groups
     }
 
-    /// The rows, each as often as it has groups.
+    /// The rows, each repeated for its target groups.
     pub(crate) fn rows<'a>(&self, rows: &'a [u32]) -> Cow<'a, [u32]> {
         if self.ends.is_empty() {
             return Cow::Borrowed(rows);
@@ -231,7 +230,7 @@ impl Targets {
         Cow::Owned(repeated)
     }
 
-    /// Items that belong to rows, given the places of these: their groups, and each item as often as it has groups.
+    /// The target groups of items, given the positions of their rows, and the items, each repeated for its groups.
     pub(crate) fn follow<'a>(&self, places: impl Iterator<Item = u32>, items: &'a [u32]) -> (Vec<u32>, Cow<'a, [u32]>) {
         if self.ends.is_empty() {
             return (places.map(|place| self.groups[place as usize]).collect(), Cow::Borrowed(items));

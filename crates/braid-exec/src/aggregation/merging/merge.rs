@@ -1,19 +1,18 @@
 //! The groups of all workers, merged partition by partition.
 //!
-//! What one worker has alone needs no merging: its groups are cut into ranges. Otherwise the hash of a key says to which
-//! partition its group belongs, whichever worker has met it, and a partition is merged by whoever asks for it, from the
-//! workers in their order. Each worker's groups are put in the order of partitions once, by the first thread that needs
-//! it; threads begin with different workers.
+//! The groups of a single worker are not merged but split into ranges. Otherwise the hash of a key determines the partition of
+//! its group, in all workers. The thread that requests a partition merges it from the workers in their order. Each worker's
+//! groups are ordered by partition once, by the first thread that needs the order; threads start with different workers.
 //!
-//! When many queries share the groups, a worker has one for each key and set of queries, and merging makes the sets of a
-//! key disjoint (`atom_groups`), also of what one worker has alone.
+//! In a shared pass, a worker has one group for each key and query set. Merging makes the sets of a key disjoint
+//! (`atom_groups`), also for a single worker.
 //!
-//! Invariant: the workers' groups do not change any more, so threads share them without locks.
+//! Invariant: the workers' groups are immutable, so that threads share them without locks.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::atom_groups::{MetSets, Targets};
+use super::atom_groups::{KeySets, Targets};
 use super::partition_order::PartitionOrder;
 use super::set_refinement::Refinements;
 use crate::aggregation::groups::group_table::GroupTable;
@@ -27,13 +26,13 @@ use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
 use crate::{MemoryBudget, Reservation};
 
-/// Partitions, at most; a power of two.
+/// Maximum number of partitions; a power of two.
 const PARTITIONS_MAX: usize = 1 << 10;
 
-/// Groups that are looked up at once.
+/// Number of groups that are looked up at a time.
 pub(crate) const MERGED_ROWS: usize = 1024;
 
-/// All workers' groups, in disjoint partitions that different threads can ask for.
+/// The groups of all workers, in disjoint partitions that different threads can request.
 #[derive(Debug)]
 pub struct Aggregation {
     spec: Arc<AggregationSpec>,
@@ -41,25 +40,25 @@ pub struct Aggregation {
     tuning: AggregationTuning,
     workers: Vec<MetGroups>,
     partition_count: usize,
-    /// When many queries share the groups.
+    /// The refinements of a shared pass.
     refinements: Option<Refinements>,
 }
 
-/// What one worker has met.
+/// The groups of one worker, with their states.
 #[derive(Debug)]
 pub(crate) struct WorkerGroups {
     pub(crate) table: GroupTable,
-    /// Key columns without that of the sets.
+    /// Number of key columns without the set column.
     key_count: usize,
     pub(crate) inputs: Vec<Accumulated>,
     pub(crate) budget: Arc<dyn MemoryBudget>,
     pub(crate) reservation: Reservation,
-    /// Whether memory is held for the order in which groups are written.
+    /// Whether the reservation includes the order in which groups are written.
     pub(crate) may_leave: bool,
     order: OnceLock<Result<PartitionOrder, MemoryExceeded>>,
 }
 
-/// What is accumulated of one input's rows.
+/// The states of one input.
 #[derive(Debug)]
 pub(crate) enum Accumulated {
     States(InputStates),
@@ -67,8 +66,8 @@ pub(crate) enum Accumulated {
 }
 
 impl Aggregation {
-    /// The groups of workers that have consumed all their rows. Those of one aggregation share its spec, and whether
-    /// they look at sets.
+    /// The groups of workers that have consumed all their rows. All workers have the same specification and the same use of
+    /// sets.
     ///
     /// # Errors
     /// When a sum of distinct values goes out of range.
@@ -86,7 +85,7 @@ impl Aggregation {
         let group_count: usize = workers.iter().map(|worker| worker.table.group_count()).sum();
         let partitions = group_count.div_ceil(tuning.groups_per_partition).max(1);
         let partition_count = if is_ready { partitions } else { partitions.next_power_of_two().min(PARTITIONS_MAX) };
-        // The only group is in one piece.
+        // The only group is one partition.
         let partition_count = if spec.keys.is_empty() { 1 } else { partition_count };
         Ok(Self { spec, plan, tuning, workers, partition_count, refinements })
     }
@@ -96,11 +95,11 @@ impl Aggregation {
         self.partition_count
     }
 
-    /// The groups of a partition: key columns, then results, in the spec's order; the set last, if many queries share the
-    /// groups. Any number of rows.
+    /// The groups of a partition: key columns and results in the order of the specification, and last the set in a shared pass.
+    /// The partition has any number of rows.
     ///
     /// # Errors
-    /// When a result goes out of range, or merging takes more memory than there is.
+    /// When a result goes out of range, or memory is refused.
     pub fn partition(&self, partition: usize) -> Result<Vec<Vector>, ExecError> {
         assert!(partition < self.partition_count, "partition {partition} of {}", self.partition_count);
         if let Some(refinements) = &self.refinements {
@@ -127,7 +126,7 @@ impl Aggregation {
         }
     }
 
-    /// Puts all workers' groups in order, beginning with another worker for each partition.
+    /// Orders the groups of all workers, starting with a different worker for each partition.
     fn order_workers(&self, partition: usize) -> Result<(), ExecError> {
         let workers = &self.workers;
         (0..workers.len()).try_for_each(|at| {
@@ -136,7 +135,7 @@ impl Aggregation {
         })
     }
 
-    /// The groups of a partition, of each key for disjoint sets.
+    /// The groups of a partition, with disjoint sets for each key.
     fn refined_partition(&self, partition: usize, refinements: &Refinements) -> Result<Vec<Vector>, ExecError> {
         let partition_count = self.partition_count;
         self.order_workers(partition)?;
@@ -156,7 +155,7 @@ impl Aggregation {
         self.results(&merged, 0..merged.table.group_count())
     }
 
-    /// Without rows there are no groups; without keys there is one all the same.
+    /// The result without rows: no groups, or without keys one group.
     fn results_of_nothing(&self) -> Result<Vec<Vector>, ExecError> {
         let group_count = usize::from(self.spec.keys.is_empty());
         let keys = self.spec.keys.iter().map(|_| Ok(Vector::integers(Vec::new())));
@@ -180,8 +179,8 @@ impl Aggregation {
 }
 
 impl WorkerGroups {
-    /// Nothing accumulated yet. `key_count`: of the table's key columns those that are not the set; `is_scattered`: whether
-    /// keys and values come as their hashes have scattered them.
+    /// Groups without states. `key_count` is the number of the table's key columns without the set. `is_scattered` tells whether
+    /// keys and values arrive in the order of their hashes.
     pub(crate) fn new(
         table: GroupTable,
         key_count: usize,
@@ -207,7 +206,7 @@ impl WorkerGroups {
         }
     }
 
-    /// No groups yet, to merge those of an aggregation's workers into.
+    /// An empty target for merging the groups of an aggregation's workers.
     fn to_merge(spec: &AggregationSpec, plan: &AggregatePlan, all: &Aggregation) -> Self {
         let table = match all.partition_count {
             1 => GroupTable::new(spec.keys.len(), all.tuning),
@@ -216,13 +215,13 @@ impl WorkerGroups {
         Self::new(table, spec.keys.len(), false, plan, all.tuning, all.workers[0].budget.clone())
     }
 
-    /// Nothing is looked up any more, and nobody is going to write the groups.
+    /// Ends the lookups of groups that will not be written.
     fn finish(&mut self) -> Result<(), ExecError> {
         self.may_leave = false;
         self.end()
     }
 
-    /// Nothing is looked up any more.
+    /// Ends the lookups.
     pub(crate) fn end(&mut self) -> Result<(), ExecError> {
         self.table.finish();
         for input in &mut self.inputs {
@@ -233,7 +232,7 @@ impl WorkerGroups {
         self.reserve()
     }
 
-    /// Holds as much as there is.
+    /// Reserves the memory of the groups.
     pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
         let input = |input: &Accumulated| match input {
             Accumulated::States(states) => states.bytes(),
@@ -243,13 +242,13 @@ impl WorkerGroups {
         self.reservation.resize(self.table.bytes() + self.inputs.iter().map(input).sum::<usize>() + order)
     }
 
-    /// Accumulates the values of the only group, of which no more come.
+    /// Accumulates the complete distinct values of the only group.
     pub(crate) fn close(&mut self, plan: &AggregatePlan) -> Result<(), ExecError> {
         self.finish()?;
         self.accumulate_distinct_values(plan)
     }
 
-    /// Adds what was accumulated for the only group from other values.
+    /// Adds states of the only group, which are of other values.
     pub(crate) fn add_closed(&mut self, other: &Self) -> Result<(), ExecError> {
         for (to, from) in self.inputs.iter_mut().zip(&other.inputs) {
             let (Accumulated::States(to), Accumulated::States(from)) = (to, from) else {
@@ -265,7 +264,7 @@ impl WorkerGroups {
         for (input, plan) in self.inputs.iter_mut().zip(&plan.inputs) {
             if let Accumulated::Distinct(values) = input {
                 let mut states = InputStates::new(plan);
-                // Of no values not even the kind is known.
+                // Without values, the kind is unknown.
                 if values.count() > 0 {
                     states.update(&values.groups(), group_count, &[values.values()])?;
                 }
@@ -275,12 +274,12 @@ impl WorkerGroups {
         self.reserve()
     }
 
-    /// The key columns that say to which partition a group belongs.
+    /// The key columns that determine the partition of a group.
     pub(crate) fn partitioning_keys(&self) -> &[Vector] {
         &self.table.keys()[..self.key_count]
     }
 
-    /// This worker's groups in the order of partitions.
+    /// The order of this worker's groups by partition.
     fn order(&self, partition_count: usize) -> Result<&PartitionOrder, ExecError> {
         let order = self.order.get_or_init(|| PartitionOrder::new(self, partition_count));
         order.as_ref().map_err(|exceeded| ExecError::Memory(exceeded.clone()))
@@ -299,7 +298,7 @@ impl WorkerGroups {
         self.merge_inputs(worker, order, partition, &Targets::one_each(groups))
     }
 
-    /// Adds what a worker has accumulated for its groups of a partition to the groups that they go to.
+    /// Merges a worker's states of a partition into the target groups.
     fn merge_inputs(
         &mut self,
         worker: &Self,
@@ -322,7 +321,7 @@ impl WorkerGroups {
                         let (groups, pairs) = targets.follow(places, pairs);
                         let before = to.bytes();
                         to.merge(&groups, from.values(), &pairs)?;
-                        // A pair goes to each atom of its set, so that there may be many times as many as workers held.
+                        // A pair goes to each atom of its set, so that there may be many times the pairs of the workers.
                         reservation.resize(reservation.held() + to.bytes().saturating_sub(before))?;
                     }
                 }

@@ -1,8 +1,8 @@
 //! One worker's groups in the order of partitions.
 //!
-//! The hash of a key says to which partition its group belongs, whichever worker has met it; where all rows are one group, a
-//! distinct value's own hash says where it belongs. The set of the queries that a
-//! group is for is none of the hash's columns: all sets of a key are refined together.
+//! The hash of a key determines the partition of its group, in all workers. If all rows are one group, the hash of a distinct
+//! value determines the value's partition. The query set of a group is excluded from the hash, because all sets of a key
+//! are refined together.
 
 use super::merge::{Accumulated, WorkerGroups};
 use crate::Reservation;
@@ -15,25 +15,25 @@ use crate::values::vector::Vector;
 #[derive(Debug)]
 pub(crate) struct PartitionOrder {
     pub(crate) groups: Ordered,
-    /// A group's place within its partition; needed for distinct values only.
+    /// A group's position within its partition, for distinct values only.
     pub(crate) places: Vec<u32>,
     /// The pairs of each input with distinct values.
     pub(crate) pairs: Vec<Option<Ordered>>,
-    /// Where it is not counted with the worker's groups.
+    /// The reservation, if the order is not counted with the worker's groups.
     _reservation: Option<Reservation>,
 }
 
-/// What the order takes for each group: a hash, a partition, a row and a place.
+/// Bytes of the order per group: a hash, a partition, a row and a position.
 const GROUP_BYTES: usize = 8 + 4 + 4 + 4;
 
-/// What it takes for each pair of group and distinct value: a partition, a row, and a group or a hash.
+/// Bytes of the order per pair of group and distinct value: a partition, a row, and a group or a hash.
 const PAIR_BYTES: usize = 4 + 4 + 8;
 
 /// Rows in the order of partitions.
 #[derive(Debug, Default)]
 pub(crate) struct Ordered {
     rows: Vec<u32>,
-    /// Where each partition's rows end.
+    /// The end of each partition's rows.
     ends: Vec<usize>,
 }
 
@@ -49,7 +49,7 @@ impl PartitionOrder {
         Ok(Self { _reservation: Some(reservation), ..Self::by(worker, partition_count, partition) })
     }
 
-    /// The order by what `partition` makes of hashes. Whoever wants it has asked for the memory.
+    /// The order by `partition` of the hashes. The caller has reserved the memory.
     pub(crate) fn by(worker: &WorkerGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
         let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
         let partitions = match worker.partitioning_keys() {
@@ -93,12 +93,12 @@ fn partitions_of(keys: &[Vector], partition_count: usize, partition: impl Fn(u64
     }
     let mut hashes = Vec::new();
     KeyHasher::default().fill(keys, 0..row_count, &mut hashes);
-    // Tables take the upper bits of the hash, and these must not be the same for all groups of a partition.
+    // Hash tables use the upper bits of the hash, which must differ between the groups of a partition.
     hashes.iter().map(|hash| partition(*hash) as u32).collect()
 }
 
 impl Ordered {
-    /// Rows, each with its partition, in the order of partitions and within them as they were.
+    /// Rows ordered by their partitions, and within a partition by their numbers.
     fn by_partition(partitions: &[u32], partition_count: usize) -> Self {
         let mut counts = vec![0; partition_count];
         partitions.iter().for_each(|partition| counts[*partition as usize] += 1);
@@ -123,7 +123,7 @@ impl Ordered {
         &self.rows[begin..self.ends[partition]]
     }
 
-    /// For each row, its place within its partition.
+    /// The position of each row within its partition.
     fn places(&self) -> Vec<u32> {
         let mut places = vec![0; self.rows.len()];
         for partition in 0..self.ends.len() {

@@ -1,12 +1,11 @@
-//! From sets of queries that overlap to disjoint ones, so that no query has two groups of one key.
+//! Refinement of overlapping query sets into disjoint sets, so that no query has two groups of one key.
 //!
-//! The rows of a key come with several sets. What was accumulated for a set belongs to each of its queries, so the results
-//! of a query are those of all sets that it is in. Queries that are in the same sets have the same results: they are an
-//! *atom*. The atoms are the coarsest partition of the queries of which every set is a union (partition refinement: Paige,
-//! Tarjan, SIAM J. Comput. 16(6), 1987), found by cutting with one set after the other, at a step for each query of each
-//! set.
+//! The rows of a key have several sets. The states of a set belong to each of its queries, so that a query's result combines
+//! all sets that contain it. Queries in the same sets have the same result; they form an *atom*. The atoms are the coarsest
+//! partition of the queries such that every set is a union of atoms (partition refinement: Paige, Tarjan, SIAM J. Comput.
+//! 16(6), 1987). The algorithm splits by one set after the other, with one step for each query of each set.
 //!
-//! Many keys come with the same sets, so what was found is remembered, for all partitions.
+//! Many keys have the same sets, so that refinements are cached for all partitions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,32 +17,32 @@ use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::query_bitmap::words_for;
 use crate::{ExecError, MemoryBudget, Reservation, SetNumber, SetStore};
 
-/// Most sets that are cut word by word, at a step for each set and atom.
+/// Maximum number of sets that are split word by word, with one step for each set and atom.
 const ONE_WORD_SETS_MAX: usize = 16;
 
-/// No class, no set.
+/// The entry for a missing class or set.
 const NONE: u32 = u32::MAX;
 
-/// The class that all queries are in at first.
+/// The initial class of all queries.
 const OUTSIDE: u32 = 0;
 
-/// Some sets cut into atoms.
+/// The atoms of several sets.
 #[derive(Debug)]
 pub(crate) struct Refinement {
     /// The sets, ascending.
     sets: Box<[SetNumber]>,
-    /// Disjoint and not empty; together they are the sets.
+    /// The atoms: disjoint non-empty sets.
     atoms: Vec<SetNumber>,
-    /// The atoms of all sets, one set after the other, and where each set's end.
+    /// The atoms of all sets, set by set, and the end of each set's atoms.
     parts: Vec<u32>,
     ends: Vec<u32>,
 }
 
 impl Refinement {
-    /// Cuts sets, ascending and each once, into atoms.
+    /// Splits distinct, ascending sets into atoms.
     ///
     /// # Errors
-    /// When there is not enough memory for the atoms.
+    /// When memory for the atoms is refused.
     fn of_sets(store: &SetStore, sets: &[SetNumber]) -> Result<Self, ExecError> {
         if store.query_count() <= 64 && sets.len() <= ONE_WORD_SETS_MAX {
             return Self::of_one_word(store, sets);
@@ -68,7 +67,7 @@ impl Refinement {
         Ok(Self { sets: sets.into(), atoms: atoms?, parts, ends })
     }
 
-    /// The same for few queries and sets: a set is one word, and cuts all atoms.
+    /// As [`Self::of_sets`], for few queries and sets: each set is one word, and splits all atoms.
     fn of_one_word(store: &SetStore, sets: &[SetNumber]) -> Result<Self, ExecError> {
         let words: Vec<u64> = sets.iter().map(|set| store.words(*set)[0]).collect();
         let mut atoms: Vec<u64> = Vec::new();
@@ -86,7 +85,7 @@ impl Refinement {
                 atoms.push(new);
             }
         }
-        // The small ones first: whoever takes them out of a larger set one by one comes by sets that there are already.
+        // Small sets come first, because removing them from a larger set one by one gives sets that exist already.
         atoms.sort_unstable_by_key(|atom| atom.count_ones());
         let (mut parts, mut ends) = (Vec::new(), Vec::new());
         for set in &words {
@@ -102,24 +101,24 @@ impl Refinement {
         &self.atoms
     }
 
-    /// Positions of the atoms of one of the sets. Panics when it is none of them.
+    /// Positions of the atoms of one of the sets. Panics for any other set.
     pub(crate) fn atoms_of(&self, set: SetNumber) -> &[u32] {
         let at = self.sets.binary_search(&set).expect("a key's sets were all refined");
         let begin = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.parts[begin as usize..self.ends[at] as usize]
     }
 
-    /// Bytes held, those of the table that remembers it included.
+    /// Bytes held, including the entry of the cache.
     fn bytes(&self) -> usize {
         let numbers = self.sets.len() * 3 + self.atoms.len() + self.parts.len();
         numbers * 4 + size_of::<Self>() + 2 * size_of::<(Box<[SetNumber]>, Arc<Self>)>()
     }
 }
 
-/// For each query the number of its atom, `NONE` for those that are in no set; and how many atoms there are.
+/// The atom of each query, `NONE` for a query in no set, and the number of atoms.
 fn atoms_of_queries(sets: &[Vec<usize>], query_count: usize) -> (Vec<u32>, usize) {
     let mut classes = vec![OUTSIDE; query_count];
-    // By class, the set that has cut it last, and the class of what was cut out of it.
+    // For each class, the last set that has split it, and the class of the part that was split off.
     let mut cuts = vec![(NONE, NONE)];
     for (set, queries) in (0..).zip(sets) {
         for query in queries {
@@ -131,7 +130,7 @@ fn atoms_of_queries(sets: &[Vec<usize>], query_count: usize) -> (Vec<u32>, usize
             *class = cuts[*class as usize].1;
         }
     }
-    // Of some classes nothing was left.
+    // Some classes are empty.
     let (mut atoms, mut atom_count) = (vec![NONE; cuts.len()], 0);
     for class in classes.iter().filter(|class| **class != OUTSIDE) {
         let atom = &mut atoms[*class as usize];
@@ -143,7 +142,7 @@ fn atoms_of_queries(sets: &[Vec<usize>], query_count: usize) -> (Vec<u32>, usize
     (classes.iter().map(|class| atoms[*class as usize]).collect(), atom_count as usize)
 }
 
-/// What was refined so far. The lock guards it; threads come here once for each list of sets.
+/// The cache of refinements. The lock guards it; threads access it once for each list of sets.
 pub(crate) struct Refinements {
     store: Arc<SetStore>,
     budget: Arc<dyn MemoryBudget>,
@@ -162,27 +161,27 @@ impl fmt::Debug for Refinements {
 }
 
 impl Refinements {
-    /// Nothing yet.
+    /// An empty cache.
     pub(crate) fn new(store: Arc<SetStore>, budget: Arc<dyn MemoryBudget>) -> Self {
         let reservation = Reservation::new(budget.clone(), OPERATOR);
         let known = RwLock::new(Known { by_sets: NumbersMap::default(), reservation });
         Self { store, budget, known }
     }
 
-    /// Whom memory is asked of.
+    /// The memory budget.
     pub(crate) fn budget(&self) -> &Arc<dyn MemoryBudget> {
         &self.budget
     }
 
-    /// The refinement of sets, ascending and each once.
+    /// The refinement of distinct, ascending sets.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When memory is refused.
     pub(crate) fn of_sets(&self, sets: &[SetNumber]) -> Result<Arc<Refinement>, ExecError> {
         if let Some(known) = self.known.read().by_sets.get(sets) {
             return Ok(known.clone());
         }
-        // Another thread may do the same meanwhile; whichever is first is kept.
+        // Another thread may compute the same refinement meanwhile. The first one is kept.
         let refinement = Arc::new(Refinement::of_sets(&self.store, sets)?);
         let mut known = self.known.write();
         let held = known.reservation.held();

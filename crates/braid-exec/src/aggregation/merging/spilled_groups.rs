@@ -1,13 +1,13 @@
-//! Groups that do not fit into memory, in a file.
+//! Spilled groups, in a file.
 //!
-//! A worker that has too many writes all of them, by partitions of the hashes of their keys, with what was accumulated so
-//! far, and begins anew. In the end each partition is merged by itself. One that does not fit either is written again, by
-//! the next bits of the hash.
+//! A worker that exceeds its memory writes all its groups with their states, partitioned by the hashes of their keys, and
+//! starts with an empty table. At the end each partition is merged separately. A partition that exceeds the memory is
+//! written again, partitioned by the next bits of the hash.
 //!
-//! What is written is accumulated already, so frequent keys cost one row for each time that a worker writes. Pairs of group
-//! and distinct value are blocks of their own, with the group's key in place of its number. Where all rows are one group,
-//! its distinct values are in the partitions of their own hashes. The sets of queries that
-//! share groups are one more key column, which does not take part in the hash: all sets of a key are refined together.
+//! The written states are accumulated already, so that a frequent key costs one row each time a worker spills. Pairs of group
+//! and distinct value are separate blocks, with the group's key in place of its number. If all rows are one group, its
+//! distinct values are partitioned by their own hashes. In a shared pass the query set is one more key column, which is
+//! excluded from the hash, because all sets of a key are refined together.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ use crate::values::vector::Vector;
 pub(crate) struct SpilledGroups {
     spill: Arc<QuerySpill>,
     file: OnceLock<Arc<SpillFile>>,
-    /// Which bits of the hash are the partition.
+    /// The level, which selects the bits of the hash.
     level: u32,
     partitions: Vec<Mutex<Vec<Block>>>,
 }
@@ -36,22 +36,22 @@ struct Block {
     content: Content,
 }
 
-/// What the columns behind the keys are.
+/// The contents of the columns after the keys.
 #[derive(Clone, Copy, Debug)]
 enum Content {
-    /// The states of each input that is accumulated.
+    /// The states of each input.
     Groups,
-    /// The values of an input whose values count once.
+    /// The distinct values of an input.
     DistinctValues { input: usize },
 }
 
-/// A worker's groups on their way to the file.
+/// A worker's groups while they are being written.
 pub(crate) struct SpillingGroups {
     rest: Vec<WorkerGroups>,
     now: Option<OrderedGroups>,
 }
 
-/// Groups of one generation, of which some partitions were written.
+/// The groups of one generation, some of whose partitions are written.
 struct OrderedGroups {
     groups: WorkerGroups,
     order: PartitionOrder,
@@ -59,7 +59,7 @@ struct OrderedGroups {
 }
 
 impl SpilledGroups {
-    /// Nothing yet.
+    /// No groups.
     pub(crate) fn new(spill: Arc<QuerySpill>) -> Self {
         Self::at_level(spill, 0)
     }
@@ -68,7 +68,7 @@ impl SpilledGroups {
         Self { spill, file: OnceLock::new(), level, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
     }
 
-    /// For the groups of a partition that are too many; `None` when hashes do not tell them apart any more.
+    /// The groups of a partition that is too large, at the next level. `None` if the hash has no more bits.
     pub(crate) fn divided(&self) -> Option<Self> {
         (self.level + 1 < LEVELS_MAX).then(|| Self::at_level(self.spill.clone(), self.level + 1))
     }
@@ -78,7 +78,7 @@ impl SpilledGroups {
         self.file.get().is_some()
     }
 
-    /// Waits in the middle of an operator until everything is written, and its memory given back.
+    /// Waits, from synchronous code, until everything is written and its memory released.
     ///
     /// # Errors
     /// When a write failed.
@@ -100,7 +100,7 @@ impl SpilledGroups {
 
     fn file(&self) -> Result<&Arc<SpillFile>, ExecError> {
         if self.file.get().is_none() {
-            // Another worker's may be first.
+            // Another worker may have created the file meanwhile.
             drop(self.file.set(self.spill.create_file()?));
         }
         Ok(self.file.get().expect("there is one by now"))
@@ -119,7 +119,7 @@ impl SpilledGroups {
         Ok(())
     }
 
-    /// Begins to bring a partition's block back; `None` behind the last.
+    /// Starts reading a block of a partition; `None` after the last one.
     ///
     /// # Errors
     /// When there is no file.
@@ -142,35 +142,35 @@ impl GroupsAhead {
     /// The groups.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the read fails.
     pub(crate) async fn groups(self) -> Result<ReadGroups, ExecError> {
         Ok(ReadGroups { content: self.content, rows: self.block.rows().await? })
     }
 }
 
-/// Groups that were read.
+/// Groups read from the file.
 pub(crate) struct ReadGroups {
     content: Content,
     rows: ResultRows,
 }
 
 impl SpillingGroups {
-    /// Of all generations.
+    /// The groups of all generations.
     pub(crate) fn new(groups: Vec<WorkerGroups>) -> Self {
         Self { rest: groups, now: None }
     }
 
-    /// Writes the next partition of a generation; false behind the last.
+    /// Writes the next partition of a generation; false after the last one.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the write fails.
     pub(crate) fn write_next(&mut self, spilled: &SpilledGroups) -> Result<bool, ExecError> {
         if let Some(now) = &mut self.now
             && now.write_next(spilled)?
         {
             return Ok(true);
         }
-        // Its memory, before the next is put in order.
+        // Frees its memory before the next generation is ordered.
         self.now = None;
         self.now = self.rest.pop().map(|groups| spilled.ordered(groups));
         Ok(self.now.is_some())
@@ -178,7 +178,7 @@ impl SpillingGroups {
 }
 
 impl OrderedGroups {
-    /// Writes the next partition; false behind the last.
+    /// Writes the next partition; false after the last one.
     fn write_next(&mut self, spilled: &SpilledGroups) -> Result<bool, ExecError> {
         let partition = self.next;
         if partition == PARTITIONS {
@@ -216,10 +216,10 @@ impl OrderedGroups {
 }
 
 impl WorkerGroups {
-    /// Adds groups that were written.
+    /// Adds groups read from the file.
     ///
     /// # Errors
-    /// When a sum goes out of range, or there are more groups than numbers.
+    /// When a sum goes out of range, or the group numbers are used up.
     pub(crate) fn merge_read(&mut self, read: &ReadGroups) -> Result<(), ExecError> {
         let rows: Vec<u32> = (0..read.rows.row_count() as u32).collect();
         let mut groups = Vec::new();

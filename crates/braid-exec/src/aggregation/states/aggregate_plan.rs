@@ -1,4 +1,4 @@
-//! What is accumulated for a query's aggregates, so that several may read the same.
+//! The plan of a query's states, which several aggregates may share.
 //!
 //! Aggregates of the same rows (all, or those of one filter, or the distinct values of one argument) share a count of
 //! these rows; those of the same argument share its sum, its extremes and its nulls. `sum(x)`, `avg(x)` and `count(x)`
@@ -15,17 +15,17 @@ pub(crate) struct AggregatePlan {
     unused_bytes_min: usize,
 }
 
-/// Some rows that are counted and whose arguments are accumulated.
+/// A set of rows, with a count and the states of arguments.
 #[derive(Debug)]
 pub(crate) struct InputPlan {
-    /// Only rows where this column is true.
+    /// A filter: only rows for which this column is true.
     pub(crate) filter: Option<usize>,
-    /// Only one row of each group for each value of its one argument.
+    /// DISTINCT: only one row of each group for each value of the argument.
     pub(crate) distinct: bool,
     pub(crate) arguments: Vec<ArgumentPlan>,
 }
 
-/// What is accumulated of an argument.
+/// The states of an argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArgumentPlan {
     pub(crate) column: usize,
@@ -36,7 +36,7 @@ pub(crate) struct ArgumentPlan {
     pub(crate) unused_bytes_min: usize,
 }
 
-/// Where a result comes from.
+/// The source of a result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultPlan {
     pub(crate) function: AggregateFunction,
@@ -70,7 +70,7 @@ impl AggregatePlan {
             return ResultPlan { function, input: self.input(call.filter, None), argument: 0 };
         }
         let column = call.argument.expect("the plan gives an argument to each aggregate but a count of rows");
-        // An extreme of the distinct values is one of the values.
+        // An extreme of the distinct values is the extreme of all values.
         let input = self.input(call.filter, (call.distinct && !extreme).then_some(column));
         let unused_bytes_min = self.unused_bytes_min;
         let arguments = &mut self.inputs[input].arguments;
@@ -85,7 +85,7 @@ impl AggregatePlan {
         ResultPlan { function, input, argument }
     }
 
-    /// The input of these rows; added if it is not there.
+    /// The input of these rows, added if it is missing.
     fn input(&mut self, filter: Option<usize>, distinct: Option<usize>) -> usize {
         let same = |input: &InputPlan| {
             let values_of = input.distinct.then(|| input.arguments[0].column);

@@ -1,7 +1,7 @@
-//! What is accumulated for the groups of one input: the count of its rows, and the states of its arguments.
+//! The states of one input, by group: the count of its rows, and the states of its arguments.
 //!
-//! An argument's non-null values are the rows without its nulls, so an argument without nulls is not counted at all. A
-//! group that no value reached has whatever its sum or extreme began with; the count makes it null.
+//! The number of an argument's values is the number of rows minus the number of its nulls, so that an argument without nulls
+//! needs no count. A group without values has an arbitrary sum or extreme, and the count makes its result null.
 
 use std::borrow::Borrow;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(crate) struct InputStates {
 
 #[derive(Debug)]
 struct ArgumentStates {
-    /// Nulls among the rows; as long as there was one.
+    /// The number of nulls of each group; empty without nulls.
     null_counts: Vec<i64>,
     sums: Option<Sums>,
     least: Option<Extremes>,
@@ -31,13 +31,13 @@ struct ArgumentStates {
 }
 
 impl InputStates {
-    /// No groups yet.
+    /// States of no groups.
     pub(crate) fn new(plan: &InputPlan) -> Self {
         let arguments = plan.arguments.iter().map(ArgumentStates::new).collect();
         Self { row_counts: Vec::new(), arguments }
     }
 
-    /// Accumulates rows: their groups, and a vector for each argument.
+    /// Accumulates rows, given by their groups and one vector per argument.
     ///
     /// # Errors
     /// When a sum goes out of range.
@@ -54,7 +54,7 @@ impl InputStates {
         Ok(())
     }
 
-    /// Adds what was accumulated for `rows`, groups of `other`, to `groups`.
+    /// Merges the states of `rows`, which are groups of `other`, into `groups`.
     ///
     /// # Errors
     /// When a sum goes out of range.
@@ -73,8 +73,7 @@ impl InputStates {
         Ok(())
     }
 
-    /// What was accumulated for some groups, as columns: their rows, then of each argument its nulls and what the plan
-    /// asks for.
+    /// The states of some groups as columns: the row counts, then for each argument its null counts and its planned states.
     pub(crate) fn columns(&self, groups: &[u32]) -> Vec<Vector> {
         let mut columns = vec![Vector::integers(of_rows(&self.row_counts, groups, 0))];
         for argument in &self.arguments {
@@ -97,7 +96,7 @@ impl InputStates {
         1 + self.arguments.iter().map(of_argument).sum::<usize>()
     }
 
-    /// Adds such columns to `groups`.
+    /// Merges such columns into `groups`.
     ///
     /// # Errors
     /// When a sum goes out of range.
@@ -189,7 +188,7 @@ impl ArgumentStates {
         vector: &Vector,
         row_counts: &[i64],
     ) -> Result<(), ExecError> {
-        // Of a vector of nulls not even the kind means anything.
+        // The kind of a vector of nulls has no meaning.
         if vector.valid().is_none_or(|valid| valid.contains(&true)) {
             if let Some(sums) = &mut self.sums {
                 sums.add(groups, group_count, vector)?;
@@ -241,7 +240,7 @@ impl ArgumentStates {
     }
 }
 
-/// Values of an argument that are not null.
+/// The number of an argument's values that are not null.
 #[inline]
 fn argument_count(row_counts: &[i64], null_counts: &[i64], group: usize) -> i64 {
     let count = |counts: &[i64]| counts.get(group).copied().unwrap_or(0);
@@ -262,14 +261,14 @@ fn merge_counts(counts: &mut Vec<i64>, other: &[i64], rows: &[u32], groups: &[u3
     groups.iter().zip(added).for_each(|(group, count)| counts[*group as usize] += count);
 }
 
-/// The entries of some groups; groups that nothing reached may have none.
+/// The entries of a range of groups; `neutral` for missing entries.
 fn of_range<T: Copy>(values: &[T], groups: Range<usize>, neutral: T) -> Vec<T> {
     let mut entries = values[groups.start.min(values.len())..groups.end.min(values.len())].to_vec();
     entries.resize(groups.len(), neutral);
     entries
 }
 
-/// Sums as they come out of a query: of the least width, null where there was nothing to add.
+/// The resulting sums: of the least width, and null for a group without values.
 fn sums_of_range(sums: &Sums, groups: Range<usize>, known: impl Fn(usize) -> bool) -> Vector {
     let valid: Vec<bool> = groups.clone().map(known).collect();
     let values = match sums {
@@ -281,7 +280,7 @@ fn sums_of_range(sums: &Sums, groups: Range<usize>, known: impl Fn(usize) -> boo
     Vector::new(values, valid.contains(&false).then_some(valid))
 }
 
-/// 64 bits wide if all fit.
+/// Integers of 64 bits if all values fit, otherwise of 128 bits.
 pub(crate) fn narrowest(values: Vec<i128>) -> Values {
     crate::aggregation::groups::group_table::narrow(&values, None).map_or(Values::Int128(values), Values::Int)
 }
