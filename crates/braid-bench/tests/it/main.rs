@@ -88,7 +88,7 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     assert!(plot.contains("\nQ13\n") && plot.matches("<circle").count() >= 8 * 6 + 4, "{plot}");
 
     let spilling = run("spilling", &options).await;
-    assert!(value(&spilling, "time with 1/10 of the memory, of that with plenty, worst query") > 0.0, "{spilling:?}");
+    assert!(value(&spilling, "time with 1/10 of the memory / with ample memory, worst query") > 0.0, "{spilling:?}");
 
     let sets = run("query-sets", &options).await;
     assert!(value(&sets, "one pass of 4096 with interned sets, one worker") > 0.0, "{sets:?}");
@@ -109,7 +109,7 @@ async fn random_queries_have_the_same_answers_on_both_kinds_of_operators() {
     let report = run("differential", &options).await;
     assert_eq!(value(&report, "differences"), 0.0, "the cases are printed above");
     assert!(value(&report, "answers that agree") >= 280.0, "{report:?}");
-    assert!(value(&report, "rows in them") >= 1000.0, "{report:?}");
+    assert!(value(&report, "rows of these answers") >= 1000.0, "{report:?}");
     assert!(!directory.path().join("differential-scratch").exists(), "the benchmark cleans up behind itself");
 }
 

@@ -60,7 +60,7 @@ mod tests {
     fn a_limit_below_connections_and_files_is_a_shortage() {
         assert_eq!(shortage(2356, 2000, 100), None);
         let warning = shortage(2355, 2000, 100).unwrap();
-        assert!(warning.starts_with("only 2355 files and sockets may be open at a time, and 2356"), "{warning}");
+        assert!(warning.starts_with("the limit of open files and sockets is 2355, but 2356 may be needed"), "{warning}");
         assert!(shortage(u64::MAX - 1, u64::MAX, 1).is_some(), "no overflow");
     }
 }
