@@ -1,11 +1,11 @@
 //! Joins of one query: rows of two sides with equal keys.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`hash`] | the hash join's build side, directories of keys, and probing |
+//! | [`hash`] | the hash join: build side, directories of keys, probe |
 //! | `operator` | the probe as an operator of a pipeline |
-//! | `spilled` | a join whose sides do not fit into memory, partition by partition |
-//! | `side_choice` | which side is built, decided again when the join runs |
+//! | `spilled` | a join that spills, partition by partition |
+//! | `side_choice` | the choice of the build side at run time |
 //!
 //! Joins whose partners depend on the query are in [`crate::sharing`].
 

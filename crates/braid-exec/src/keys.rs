@@ -1,11 +1,11 @@
-//! Keys of joins, groups and partitions: their hashes, their addresses, and what is known of a set of them.
+//! Keys of joins, groups and partitions: hashes, addresses, and filters.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `key_hashes`, `multiplicative_hasher` | hashes of keys |
-//! | `key_addresses` | integer keys as one number of a known range |
-//! | `key_bitmap`, `bloom_filter` | which keys there are: exactly, where their range is small; nearly, in general |
-//! | [`key_filter`] | what the keys of a join's build side say to a scan of the probe side |
+//! | `key_addresses` | integer keys mapped to one number of a known range |
+//! | `key_bitmap`, `bloom_filter` | sets of keys: exact for small ranges, approximate in general |
+//! | [`key_filter`] | the filter of a join's build keys for scans of the probe side |
 
 pub(crate) mod bloom_filter;
 pub(crate) mod key_addresses;

@@ -1,12 +1,12 @@
-//! What a query is to do, before anything runs.
+//! The plan of a query.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `operator_tree` | the plan: a tree of operators |
-//! | `join_spec`, `aggregation_spec`, `sort_spec` | what joins, groupings and sorts are to do |
-//! | [`shared_operator`] | the operators that look at query sets |
-//! | [`join_order`] | in which order relations are joined |
-//! | `side_shape` | what is known of one side of a join before it runs |
+//! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
+//! | [`shared_operator`] | the shared forms of operators, which use query sets |
+//! | [`join_order`] | the order of joins |
+//! | `side_shape` | the known properties of a join's side before it runs |
 
 mod aggregation_spec;
 pub mod join_order;

@@ -1,21 +1,21 @@
-//! The hash join: one side's rows are collected and found by their keys, the other side's rows look for partners.
+//! The hash join: the rows of the build side are collected in a hash table, and the rows of the probe side look for partners.
 //!
-//! The build side is finished before probing starts. Workers collect [`CollectedRows`](crate::runtime::collected_rows::CollectedRows), a [`JoinTable`] brings them together,
-//! by several workers if there are many rows, and each worker probes the table with a [`JoinProbe`] of its own. What only
-//! the end of probing can tell (build rows without partner) comes from [`JoinTable::unmatched`].
+//! The build side is finished before probing starts. Workers collect [`CollectedRows`](crate::runtime::collected_rows::CollectedRows), and [`JoinTable`] combines them,
+//! with several workers if there are many rows. Each worker probes the table with a [`JoinProbe`] of its own. After the probe,
+//! [`JoinTable::unmatched`] returns the build rows without a partner.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `build` | what workers collect, and how it is brought together |
-//! | `directory` | from a key to the rows that have it |
-//! | `join_table` | columns and keys of the build side, and which rows found partners |
+//! | `build` | collected rows, and their combination |
+//! | `directory` | the mapping of a key to its rows |
+//! | `join_table` | columns and keys of the build side, and marks of rows with partners |
 //! | `probe` | from a batch of the probe side to pairs |
 //!
-//! Rows with one key make a *group*. Where keys are unique a group is its row, and probing is one load for each row. A
-//! join without keys is the same code: all its rows have the only key there is.
+//! The rows with one key form a *group*. With unique keys a group is its row, and a probe is one load per row. A join without
+//! keys uses the same code, with one group of all rows.
 //!
-//! A build side that does not fit its budget is an error here; who has temporary files divides it before it comes to that
-//! (`spilled_join`).
+//! A build side that exceeds the budget is an error in this module. With temporary files, the build side is partitioned before
+//! (`spilled`).
 
 mod build;
 mod directory;
@@ -41,19 +41,19 @@ use crate::tuning::JoinTuning;
 /// A join.
 #[derive(Clone, Debug)]
 pub struct JoinSpec {
-    /// What becomes of rows.
+    /// The kind of the join.
     pub kind: JoinKind,
-    /// Columns of the build side's batches; the first must equal the first of `probe_keys`, and so on. Without any,
-    /// every pair of rows has equal keys.
+    /// Key columns of the build side's batches, each of which must equal the key of `probe_keys` at the same position. Without
+    /// keys, every pair of rows has equal keys.
     pub build_keys: Vec<usize>,
-    /// Columns of the probe side's batches, as many.
+    /// Key columns of the probe side's batches, as many as `build_keys`.
     pub probe_keys: Vec<usize>,
-    /// Whether null equals null: IS NOT DISTINCT FROM. Otherwise it equals nothing.
+    /// Whether null equals null (IS NOT DISTINCT FROM). Otherwise null equals nothing.
     pub nulls_equal: bool,
-    /// NOT IN: a comparison with null may have been true. Only for [`JoinKind::ProbeAnti`] and [`JoinKind::ProbeMark`]
+    /// NOT IN: a comparison with null is unknown. Only for [`JoinKind::ProbeAnti`] and [`JoinKind::ProbeMark`]
     /// with one key and without `nulls_equal`.
     pub null_aware: bool,
-    /// Whether pairs count only if one more condition is true; each [`JoinProbe`] brings it.
+    /// Whether there is a further condition on pairs, which each [`JoinProbe`] provides.
     pub has_residual: bool,
     /// Thresholds.
     pub tuning: JoinTuning,
@@ -62,7 +62,7 @@ pub struct JoinSpec {
 }
 
 impl JoinSpec {
-    /// Panics on what no plan may ask for.
+    /// Panics on a combination that a plan must not contain.
     pub(crate) fn check(&self) {
         assert_eq!(self.build_keys.len(), self.probe_keys.len(), "keys come in pairs");
         assert!(self.build_keys.iter().all(|key| *key < self.build_column_count), "keys are columns");
@@ -73,13 +73,13 @@ impl JoinSpec {
         );
     }
 
-    /// Whether rows with different keys can be joined in tables of their own. Rows without keys are all alike, and where
-    /// further conditions decide on pairs with a null, NOT IN needs all rows for each null.
+    /// Whether the join can be partitioned by key. A join without keys cannot. NOT IN with a further condition cannot, because
+    /// each null needs all rows.
     pub(crate) fn can_be_divided(&self) -> bool {
         !(self.build_keys.is_empty() || self.null_aware && self.has_residual)
     }
 
-    /// Whether the build side's keys are all that matters of it.
+    /// Whether the join needs only the keys of the build side.
     pub(crate) fn needs_keys_only(&self) -> bool {
         self.kind.tests_probe_rows() && !self.has_residual
     }

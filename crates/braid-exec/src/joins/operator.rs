@@ -1,7 +1,7 @@
-//! The hash join in pipelines: the sink of its build side, the operator of its probe side, the source of what is left.
+//! The hash join in pipelines: the sink of the build side, the operator of the probe side, and the source of unmatched rows.
 //!
-//! Only columns that somebody reads are kept of the build side. So the join's rows have fewer columns than the plan says,
-//! and get their places back when they leave it ([`JoinLayout`]).
+//! The build side keeps only the columns that are read. The join's rows therefore have fewer columns than in the plan;
+//! [`JoinLayout`] moves them to their positions in the plan when they are returned.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use crate::runtime::stop::{Stop, StopFlag};
 use crate::runtime::turn::Turn;
 use crate::{Batch, ExecError, Expression};
 
-/// Morsels of what is left of the build side: the most workers that it keeps busy.
+/// Number of morsels of the unmatched build rows, which limits the workers.
 const UNMATCHED_PARTS: usize = 64;
 
-/// Which columns a join reads, keeps and has.
+/// The columns that a join reads, keeps and returns.
 #[derive(Debug)]
 pub(crate) struct JoinLayout {
-    /// Columns of the probe side that are read.
+    /// Whether each column of the probe side is read.
     pub(crate) probe_read: Vec<bool>,
-    /// Columns of the build side that are read.
+    /// Whether each column of the build side is read.
     pub(crate) build_read: Vec<bool>,
-    /// The same, as a list: the columns that are kept.
+    /// The columns of the build side that are read, as a list. The table keeps these.
     pub(crate) build_columns: Vec<usize>,
-    /// The keys among them.
+    /// The positions of the keys among the kept columns.
     pub(crate) build_keys: Vec<usize>,
-    /// The further condition over the probe side's columns and the kept ones.
+    /// The further condition, over the probe side's columns and the kept ones.
     residual: Option<Expression>,
-    /// Columns of the rows while they are in the join.
+    /// Number of columns within the join.
     joined_count: usize,
     probe_count: usize,
     kind: JoinKind,
-    /// Keys of the probe side, with those of the build side.
+    /// The key columns of the probe side, each with that of the build side.
     keys: Vec<(usize, usize)>,
-    /// The place in the join of each column that the plan says.
+    /// The position in the join of each column of the plan.
     columns: Vec<Option<usize>>,
 }
 
@@ -95,19 +95,19 @@ impl JoinLayout {
         }
     }
 
-    /// Columns of the rows that leave the join.
+    /// Number of columns of the returned rows.
     pub(crate) fn column_count(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where a column comes from in the probe side, if a row of the probe side can be left out for its value in it.
+    /// The column of the probe side that a column comes from, if a filter on it may drop probe rows.
     pub(crate) fn filtered_probe_column(&self, column: usize) -> Option<usize> {
-        // Where rows of the build side wait for partners, one that is missing shows.
+        // If build rows without a partner are returned, dropping a probe row would change the result.
         (!self.kind.marks_build_rows() && column < self.probe_count).then_some(column)
     }
 
-    /// Where a column comes from in the build side, if a row of the build side can be left out for its value in it: it is
-    /// a column of the build side, or a key of the probe side that is equal to one.
+    /// The column of the build side that a column comes from, if a filter on it may drop build rows. It is a column of the build
+    /// side, or a key of the probe side that equals one.
     pub(crate) fn filtered_build_column(&self, column: usize) -> Option<usize> {
         let kind = self.kind.columns();
         if let Some(column) = column.checked_sub(self.probe_count + usize::from(kind.mark)) {
@@ -118,7 +118,7 @@ impl JoinLayout {
         keys.next().map(|(_, build)| *build)
     }
 
-    /// Gives columns the places that the plan says.
+    /// Moves columns to their positions in the plan.
     fn place(&self, mut batch: Batch) -> Batch {
         assert_eq!(batch.column_count(), self.joined_count, "a join's rows have the columns of its layout");
         batch.project(&self.columns);
@@ -149,7 +149,7 @@ impl Sink for BuildSink {
     }
 }
 
-/// Looks for partners of the probe side's rows.
+/// The probe as an operator.
 pub(crate) struct ProbeOperator {
     probe: JoinProbe,
     turn: Turn,
@@ -178,7 +178,7 @@ impl Operator for ProbeOperator {
     }
 }
 
-/// The build side's rows that the join has when the probe side has ended.
+/// The build rows that the join returns after the probe.
 pub(crate) struct UnmatchedSource {
     table: Arc<JoinTable>,
     layout: Arc<JoinLayout>,

@@ -1,9 +1,9 @@
-//! A join whose build side does not fit into memory: the sink that divides the build side, the operator that divides the
+//! A join whose build side exceeds the memory: the sink that partitions the build side, and the operator that partitions the
 //! probe side.
 //!
-//! Build rows are collected as always until they take too much. Then they are divided by the hash of their keys, and as many
-//! partitions leave memory as must. Probe rows of the others find their partners at once; the rest are written too, and
-//! joined partition by partition when both sides are complete (`executor/join`).
+//! Build rows are collected as usual until they exceed the memory. They are then partitioned by the hash of their keys, and as
+//! many partitions spill as necessary. Probe rows of the partitions in memory are joined at once. The other probe rows are
+//! written, and are joined partition by partition when both sides are complete (`executor/join`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,41 +23,41 @@ use crate::{Batch, ExecError, Reservation};
 /// What finding a row by its key takes beside its columns, about: a hash, a slot of a table that is half empty, a number.
 const DIRECTORY_ROW_BYTES: usize = 24;
 
-/// Of the bytes that an operator may hold, one for the filter of a build side's keys for so many.
+/// Bytes of an operator's share per byte of the filter of the build side's keys.
 const BLOOM_SHARE: usize = 8;
 
-/// A build side that may leave memory.
+/// A build side that can spill.
 pub(crate) struct SpillableBuild {
     spill: Arc<QuerySpill>,
     memory: Arc<OperatorMemory>,
-    /// The keys among the columns that are kept.
+    /// The positions of the keys among the kept columns.
     keys: Arc<[usize]>,
     level: u32,
     column_count: usize,
-    /// Whether their keys are noted, for the source of the probe side.
+    /// Whether the keys are added to a filter for the source of the probe side.
     notes_keys: bool,
     piece_rows: usize,
     division: OnceLock<Division>,
 }
 
-/// What becomes of rows that are too many.
+/// The partitions of a build side that exceeds the memory.
 struct Division {
     rows: PartitionedRows,
     keys: Option<SharedBloom>,
     has_null_keys: AtomicBool,
 }
 
-/// A build side that was divided.
+/// A partitioned build side.
 pub(crate) struct DividedRows {
     pub(crate) partitions: Divided,
-    /// What the keys say to the source of the probe side.
+    /// The filter for the source of the probe side.
     pub(crate) keys: Option<KeyFilter>,
-    /// Whether a row has a null among its keys.
+    /// Whether a row has a null key.
     pub(crate) has_null_keys: bool,
 }
 
 impl SpillableBuild {
-    /// Of so many columns, of which some are keys, divided by the bits of a level.
+    /// A build side of `column_count` columns with these keys, partitioned by the bits of a level.
     pub(crate) fn new(
         spill: Arc<QuerySpill>,
         worker_count: usize,
@@ -71,7 +71,7 @@ impl SpillableBuild {
         Arc::new(Self { spill, memory, keys, level, column_count, notes_keys, piece_rows, division: OnceLock::new() })
     }
 
-    /// Whether the rows are too many.
+    /// Whether the rows are partitioned.
     pub(crate) fn is_divided(&self) -> bool {
         self.division.get().is_some()
     }
@@ -82,13 +82,13 @@ impl SpillableBuild {
             let bloom = || SharedBloom::of_bytes(memory.share() / BLOOM_SHARE, spill.budget().clone());
             let keys = self.notes_keys.then(bloom).flatten();
             let rows = PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(DIRECTORY_ROW_BYTES))?;
-            // Another worker may have been faster.
+            // Another worker may have started meanwhile.
             drop(self.division.set(Division { rows, keys, has_null_keys: AtomicBool::new(false) }));
         }
         Ok(self.division.get().expect("there are some by now"))
     }
 
-    /// What became of the rows. Panics unless they were divided.
+    /// The partitioned rows. Panics unless they are partitioned.
     pub(crate) fn into_divided(self, nulls_equal: bool) -> DividedRows {
         let Division { rows, keys, has_null_keys } = self.division.into_inner().expect("the rows were divided");
         let keys = keys.and_then(|keys| keys.into_filter(nulls_equal));
@@ -96,29 +96,29 @@ impl SpillableBuild {
     }
 }
 
-/// Who asks for memory.
+/// The operator's name in errors.
 const OPERATOR: &str = "hash join";
 
-/// Collects one worker's part of a build side that may leave memory.
+/// One worker's sink of a build side that can spill.
 pub(crate) struct SpillingBuildSink {
     build: Arc<SpillableBuild>,
     columns: Vec<Option<usize>>,
     pieces: Vec<CollectedRows>,
-    /// Of all pieces but the last.
+    /// The bytes of all pieces but the last.
     closed_bytes: usize,
     memory: WorkerMemory,
     divider: Divider,
 }
 
 impl SpillingBuildSink {
-    /// Of these columns.
+    /// A sink that keeps these columns.
     pub(crate) fn new(build: Arc<SpillableBuild>, columns: &[usize]) -> Self {
         let (memory, divider) = (build.memory.of_worker(), Divider::new(build.keys.clone(), build.level));
         let columns = columns.iter().copied().map(Some).collect();
         Self { build, columns, pieces: Vec::new(), closed_bytes: 0, memory, divider }
     }
 
-    /// The rows of a build side that stayed in memory.
+    /// The rows of a build side that is not partitioned.
     pub(crate) fn into_rows(self) -> Vec<CollectedRows> {
         self.pieces
     }
@@ -148,7 +148,7 @@ impl SpillingBuildSink {
         division.rows.add(&batch.all_columns(), self.divider.rows())
     }
 
-    /// Divides some of the rows that were collected before; false when there are none.
+    /// Partitions one piece of the collected rows; false if there is none.
     fn divide_piece(&mut self) -> Result<bool, ExecError> {
         let Some(piece) = self.pieces.pop() else { return Ok(false) };
         self.closed_bytes -= self.pieces.last().map_or(0, bytes_with_directory);
@@ -167,7 +167,7 @@ impl SpillingBuildSink {
         Ok(true)
     }
 
-    /// Divides what was collected before, if the rows of all workers are too many.
+    /// Partitions the collected rows, if the build side exceeds the memory.
     pub(crate) async fn spill_all(&mut self) -> Result<(), ExecError> {
         while self.build.is_divided() && self.divide_piece()? {
             tokio::task::yield_now().await;
@@ -219,19 +219,19 @@ impl Sink for SpillingBuildSink {
     }
 }
 
-/// What becomes of the probe side of such a join.
+/// The probe side of a partitioned join.
 pub(crate) struct SpilledProbe {
-    /// The probe side's keys, and the columns that are kept of rows that have to wait.
+    /// The probe side's keys, and the columns to keep of written rows.
     pub(crate) keys: Vec<usize>,
     pub(crate) columns: Vec<usize>,
     pub(crate) nulls_equal: bool,
     pub(crate) level: u32,
-    /// By partition, whether its build rows left memory.
+    /// For each partition, whether its build rows are spilled.
     pub(crate) is_spilled: [bool; PARTITIONS],
     pub(crate) rows: PartitionedRows,
 }
 
-/// Looks for partners among the build rows that are in memory; rows whose partners would be elsewhere have to wait.
+/// Probes the build rows in memory, and writes the probe rows of other partitions.
 pub(crate) struct SpillingProbe {
     probe: ProbeOperator,
     of_all: Arc<SpilledProbe>,
@@ -257,7 +257,7 @@ impl Operator for SpillingProbe {
             }
             has_null
         };
-        // A null that equals nothing has no partner anywhere.
+        // A null that equals nothing has no partner in any partition.
         let stays = if *nulls_equal { vec![false; batch.row_count()] } else { has_null(&mut batch) };
         self.divider.divide(&mut batch);
         let waiting = self.divider.rows_mut();
@@ -282,7 +282,7 @@ impl Operator for SpillingProbe {
     }
 }
 
-/// Numbers rows as they are when only those that are kept are left.
+/// Renumbers rows after the rows that are not kept have been removed.
 fn renumber(rows: &mut [Vec<u32>], keep: &[bool]) {
     let mut count = 0;
     let place = |keep: &bool| {

@@ -4,12 +4,12 @@
 /// With four bits of a word for each key, about one key in 30 that is not there passes.
 const BLOOM_BITS_PER_ROW: usize = 12;
 
-/// The words.
+/// A Bloom filter.
 pub(crate) struct BloomFilter {
     words: Vec<u64>,
 }
 
-/// The word of a hash among so many, from its high half, and its four bits, from its low 24.
+/// The word of a hash, from its high half, and its four bits, from its low 24 bits.
 #[inline]
 pub(crate) fn bloom_place(word_count: usize, hash: u64) -> (usize, u64) {
     let word = (((hash >> 32) * word_count as u64) >> 32) as usize;
@@ -18,17 +18,17 @@ pub(crate) fn bloom_place(word_count: usize, hash: u64) -> (usize, u64) {
 }
 
 impl BloomFilter {
-    /// From words that were filled elsewhere, at the places that [`bloom_place`] says.
+    /// A filter of words filled according to [`bloom_place`].
     pub(crate) fn of_words(words: Vec<u64>) -> Self {
         Self { words }
     }
 
-    /// Words for the keys of so many rows.
+    /// Number of words for the keys of `row_count` rows.
     pub(crate) fn word_count(row_count: usize) -> usize {
         (row_count * BLOOM_BITS_PER_ROW).div_ceil(64).max(1)
     }
 
-    /// No key yet, for so many rows.
+    /// An empty filter for `row_count` rows.
     pub(crate) fn new(row_count: usize) -> Self {
         Self { words: vec![0; Self::word_count(row_count)] }
     }
@@ -39,7 +39,7 @@ impl BloomFilter {
         self.words[word] |= bits;
     }
 
-    /// False where no key with this hash was added.
+    /// False if no key with this hash was added.
     #[inline]
     pub(crate) fn may_contain(&self, hash: u64) -> bool {
         let (word, bits) = bloom_place(self.words.len(), hash);

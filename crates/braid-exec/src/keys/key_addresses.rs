@@ -1,8 +1,8 @@
-//! Integer keys as one number of a known range: the key's *address*.
+//! Addresses: integer keys mapped to one number of a known range.
 //!
-//! The build side's keys tell each column's range; the address counts the combinations, as the index of an array of so
-//! many dimensions does. What lies outside any column's range has no partner, which is known without looking. Two keys
-//! become one number that way, and null is one value more where it equals itself.
+//! The build side's keys determine the range of each column. The address numbers the combinations, like the index of a
+//! multi-dimensional array. A key outside a column's range has no partner, without a lookup. If null equals null, it is one
+//! more value of its column.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,32 +10,33 @@ use std::sync::Arc;
 use crate::Vector;
 use crate::values::vector::Values;
 
-/// No build row has this key. Addresses end at 2^63, so adding to it saturates, and every range is below it.
+/// The address of a key that no build row has. Addresses are below 2^63, so that additions saturate here, and every range is
+/// below this value.
 pub(crate) const NO_ADDRESS: u64 = u64::MAX;
 
 const ADDRESS_COUNT_MAX: u128 = 1 << 63;
 
-/// From keys to addresses.
+/// The mapping of keys to addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyAddresses {
     keys: Vec<KeyRange>,
-    /// All addresses are below.
+    /// The end of all addresses.
     pub(crate) count: u64,
 }
 
-/// One column of the key. The address grows by `stride * (value - min)`.
+/// One column of the key, which adds `stride * (value - min)` to the address.
 #[derive(Clone, Debug)]
 struct KeyRange {
     min: i64,
-    /// Values from `min`; zero when there is nothing but nulls.
+    /// Number of values from `min` on; zero if there are only nulls.
     value_count: u64,
     stride: u64,
-    /// Null as a distance from `min`; [`NO_ADDRESS`] where it equals nothing or there is none.
+    /// The distance of null from `min`; [`NO_ADDRESS`] if null equals nothing or does not occur.
     null_distance: u64,
 }
 
 impl KeyAddresses {
-    /// The addresses of keys with these extremes; `None` when they have too many combinations.
+    /// The mapping for keys with these extremes; `None` if there are too many combinations.
     pub(crate) fn of(extremes: &[KeyExtremes], nulls_equal: bool) -> Option<Self> {
         let mut count: u128 = 1;
         let mut ranges = Vec::with_capacity(extremes.len());
@@ -57,12 +58,12 @@ impl KeyAddresses {
         Some(Self { keys: ranges, count: count as u64 })
     }
 
-    /// The addresses of rows; [`NO_ADDRESS`] where no build row has the key.
+    /// The addresses of rows; [`NO_ADDRESS`] for a key outside the ranges.
     pub(crate) fn fill(&self, keys: &[Arc<Vector>], rows: Range<usize>, addresses: &mut Vec<u64>) {
         addresses.resize(rows.len(), 0);
         let mut keys = self.keys.iter().zip(keys);
         match keys.next() {
-            // Its stride is one.
+            // The stride of the first column is one.
             Some((range, key)) => range.each(key, rows.clone(), addresses, |_, distance| distance),
             None => addresses.fill(0),
         }
@@ -74,8 +75,7 @@ impl KeyAddresses {
         }
     }
 
-    /// Smallest and largest value of a key's column, if nulls have no partners; the first is above the second when
-    /// there is none.
+    /// The minimum and maximum of a key column, if nulls have no partners. The minimum exceeds the maximum if there is no value.
     pub(crate) fn bounds(&self, key: usize) -> Option<(i64, i64)> {
         let KeyRange { min, value_count, null_distance, .. } = self.keys[key];
         if null_distance != NO_ADDRESS {
@@ -86,8 +86,8 @@ impl KeyAddresses {
 }
 
 impl KeyRange {
-    /// Puts what `combine` makes of an address and this column's distance from the least value, [`NO_ADDRESS`] beyond
-    /// the range, in its place.
+    /// Replaces each address by `combine` of the address and this column's distance from `min`, which is [`NO_ADDRESS`] outside
+    /// the range.
     #[inline]
     fn each(&self, key: &Vector, rows: Range<usize>, addresses: &mut [u64], combine: impl Fn(u64, u64) -> u64) {
         let valid = key.valid().map(|valid| &valid[rows.clone()]);
@@ -101,7 +101,7 @@ impl KeyRange {
             Values::Bool(values) => {
                 self.each_value(&values[rows], valid, |value| from_min(value.into()), addresses, combine);
             }
-            // The build side has nothing but nulls here, and so may have any kind.
+            // The build side has only nulls in this column, which may have any kind.
             Values::Float(_) | Values::Bytes(_) | Values::Coded(_) => {
                 let nothing = vec![false; rows.len()];
                 self.each_value(&nothing, valid, |_| NO_ADDRESS, addresses, combine);
@@ -138,16 +138,16 @@ impl KeyRange {
     }
 }
 
-/// What some rows of a key's column are.
+/// The extremes of a key column in some rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeyExtremes {
-    /// Smallest and largest value; `None` without any.
+    /// Minimum and maximum; `None` without values.
     values: Option<(i64, i64)>,
     has_null: bool,
 }
 
 impl KeyExtremes {
-    /// Of these rows; `None` unless they are 64-bit integers.
+    /// The extremes of these rows; `None` unless the values are 64-bit integers.
     pub(crate) fn of(key: &Vector, rows: Range<usize>) -> Option<Self> {
         let valid = key.valid().map(|valid| &valid[rows.clone()]);
         let values = match key.values() {
@@ -168,7 +168,7 @@ impl KeyExtremes {
         Some(Self { values, has_null: valid.is_some_and(|valid| valid.contains(&false)) })
     }
 
-    /// Of these rows and others.
+    /// The extremes of both sets of rows.
     pub(crate) fn with(self, other: Self) -> Self {
         let values = match (self.values, other.values) {
             (Some((min, max)), Some((other_min, other_max))) => Some((min.min(other_min), max.max(other_max))),

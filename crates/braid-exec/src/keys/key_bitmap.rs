@@ -1,30 +1,30 @@
-//! Which addresses of keys there are, where their range is small.
+//! The set of keys as a bitmap over their addresses, for small ranges.
 
 use super::key_addresses::NO_ADDRESS;
 
-/// Which addresses there are, one bit each.
+/// A set of addresses, with one bit each.
 pub(crate) struct KeyBitmap {
-    /// The last word is empty: where addresses beyond the range look.
+    /// The words. The last one is empty, for addresses beyond the range.
     words: Vec<u64>,
 }
 
 impl KeyBitmap {
-    /// No address yet, of so many.
+    /// An empty set of `address_count` possible addresses.
     pub(crate) fn new(address_count: u64) -> Self {
         Self { words: vec![0; Self::word_count(address_count)] }
     }
 
-    /// From words that were made elsewhere: as many as [`Self::word_count`] says.
+    /// A set of these words; there must be [`Self::word_count`] of them.
     pub(crate) fn of_words(words: Vec<u64>) -> Self {
         Self { words }
     }
 
-    /// Words for so many addresses.
+    /// Number of words for `address_count` addresses.
     pub(crate) fn word_count(address_count: u64) -> usize {
         address_count.div_ceil(64) as usize + 1
     }
 
-    /// Bytes that so many addresses take.
+    /// Bytes for `address_count` addresses.
     pub(crate) fn bytes(address_count: u64) -> usize {
         Self::word_count(address_count) * 8
     }

@@ -1,7 +1,6 @@
-//! What the build side's keys say to a scan of the probe side: which rows cannot have partners.
+//! The key filter, with which a scan of the probe side drops rows without partners.
 //!
-//! A bitmap of all possible keys where they are few, and exact then; otherwise a Bloom filter. Either way a row with a
-//! partner is never dropped.
+//! It is an exact bitmap if there are few possible keys, and otherwise a Bloom filter. A row with a partner is never dropped.
 
 use std::sync::Arc;
 
@@ -11,43 +10,42 @@ use super::key_bitmap::KeyBitmap;
 use super::key_hashes::{HashSeed, KeyHasher};
 use crate::{Reservation, Vector};
 
-/// Keys of the build side. Cheap to clone: each worker uses its own.
+/// The filter of a build side's keys. It is cheap to clone; each worker uses its own clone.
 #[derive(Clone)]
 pub struct KeyFilter {
     members: Members,
     nulls_equal: bool,
-    /// Addresses or hashes of a vector.
+    /// A buffer for the addresses or hashes of a vector.
     numbers: Vec<u64>,
-    /// The memory that it takes, where no table holds it.
+    /// The reservation for its memory, if no table holds it.
     _reservation: Option<Arc<Reservation>>,
 }
 
-/// What is known of the keys.
+/// The set of keys.
 #[derive(Clone)]
 pub(crate) enum Members {
-    /// Exactly the addresses of the keys.
+    /// The exact addresses of the keys.
     Bitmap(KeyAddresses, Arc<KeyBitmap>),
-    /// Hashes of the addresses of the keys, and perhaps others.
+    /// A superset of the hashes of the keys' addresses.
     Addresses(KeyAddresses, HashSeed, Arc<BloomFilter>),
-    /// Hashes of the keys, and perhaps others.
+    /// A superset of the hashes of the keys.
     Hashes(KeyHasher, Arc<BloomFilter>),
 }
 
 impl KeyFilter {
-    /// Of keys whose memory is held elsewhere.
+    /// A filter whose memory a table holds.
     pub(crate) fn new(members: Members, nulls_equal: bool) -> Self {
         Self { members, nulls_equal, numbers: Vec::new(), _reservation: None }
     }
 
-    /// Of a Bloom filter's words, for hashes of all keys.
+    /// A filter of a Bloom filter's words, for the hashes of all keys.
     pub(crate) fn of_hashes(words: Vec<u64>, nulls_equal: bool, reservation: Reservation) -> Self {
         let members = Members::Hashes(KeyHasher::default(), Arc::new(BloomFilter::of_words(words)));
         Self { members, nulls_equal, numbers: Vec::new(), _reservation: Some(Arc::new(reservation)) }
     }
 
-    /// Smallest and largest value that a partner has in the key's column at this position among the join's keys, for
-    /// pruning; the first is above the second when nothing has a partner. `None` unless keys are integers and null is
-    /// not among those that have partners.
+    /// The minimum and maximum of the build side's key at this position, for pruning. The minimum exceeds the maximum if there is
+    /// no key. `None` unless the keys are integers and nulls have no partners.
     pub fn bounds(&self, key: usize) -> Option<(i64, i64)> {
         match &self.members {
             Members::Bitmap(addresses, _) | Members::Addresses(addresses, ..) => addresses.bounds(key),
@@ -55,13 +53,13 @@ impl KeyFilter {
         }
     }
 
-    /// Whether it keeps no row that has a null among its keys.
+    /// Whether it drops every row with a null key.
     pub fn drops_nulls(&self) -> bool {
         !self.nulls_equal
     }
 
-    /// Sets `keep` to false for rows whose keys have no partner; others are left as they are, as are some of those.
-    /// The keys are in the order of the join's. Panics unless there are as many of each.
+    /// Sets the entries of `keep` to false for rows without a partner, as far as the filter recognises them. Other entries are
+    /// unchanged. The keys are in the join's order. Panics unless `keep` has one entry per row.
     pub fn retain(&mut self, keys: &[Arc<Vector>], keep: &mut [bool]) {
         assert!(keys.iter().all(|key| key.len() == keep.len()), "one decision for each row");
         let Self { members, numbers, .. } = self;

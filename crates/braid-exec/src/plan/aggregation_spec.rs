@@ -1,34 +1,34 @@
-//! What a grouping is to do.
+//! The specification of a grouping.
 
 use std::fmt;
 
-/// What is computed of a group's rows.
+/// An aggregate function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggregateFunction {
-    /// Number of rows; takes no argument.
+    /// Number of rows, without an argument.
     CountRows,
     /// Number of values that are not null.
     Count,
-    /// Sum of numbers; that of integers is exact.
+    /// Sum of numbers, exact for integers.
     Sum,
-    /// Least value. A NaN is above all numbers, strings are in the order of their bytes.
+    /// Minimum. NaN is above all numbers; strings are ordered by their bytes.
     Minimum,
-    /// Greatest value.
+    /// Maximum.
     Maximum,
     /// Sum divided by count.
     Average(AverageKind),
     /// Whether all booleans are true.
     BoolAnd,
-    /// Whether a boolean is true.
+    /// Whether any boolean is true.
     BoolOr,
 }
 
-/// How an average is computed.
+/// The arithmetic of an average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AverageKind {
     /// A numeric: `sum * 10^scale_up_digits / count`, truncated towards zero.
     Numeric {
-        /// Digits that the average has after the point beyond the argument's.
+        /// The additional digits after the point, compared with the argument.
         scale_up_digits: u8,
     },
     /// In double precision.
@@ -38,27 +38,27 @@ pub enum AverageKind {
 /// One aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AggregateCall {
-    /// What is computed.
+    /// The function.
     pub function: AggregateFunction,
     /// The argument's position among the columns of a batch; every function but `CountRows` needs one.
     pub argument: Option<usize>,
     /// DISTINCT: each value counts once.
     pub distinct: bool,
-    /// FILTER: position of a column of booleans; only rows where it is true count.
+    /// FILTER: position of a boolean column. Only rows for which it is true count.
     pub filter: Option<usize>,
 }
 
-/// Keys and aggregates. Without keys, all rows are one group, which is there even without rows.
+/// Keys and aggregates. Without keys, all rows are one group, which exists even without rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AggregationSpec {
     /// Positions of the key columns; nulls are equal to each other.
     pub keys: Vec<usize>,
-    /// What is computed of each group; nothing for a mere DISTINCT.
+    /// The aggregates of each group; empty for DISTINCT.
     pub aggregates: Vec<AggregateCall>,
 }
 
 impl AggregationSpec {
-    /// Columns that are read, some of them more than once.
+    /// The columns that are read, with repetitions.
     pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
         let of_calls = self.aggregates.iter().flat_map(|call| call.argument.into_iter().chain(call.filter));
         self.keys.iter().copied().chain(of_calls)

@@ -1,14 +1,14 @@
-//! In which order relations are joined, and which side of each join is built: the cheapest tree, found by dynamic
-//! programming over sets of relations (Selinger et al., SIGMOD 1979; every pair of connected sets as in Moerkotte and
-//! Neumann, VLDB 2006), greedily from a number of relations on where that takes too long.
+//! The order of joins, and the build side of each join. The cheapest tree is found by dynamic programming over sets of
+//! relations (Selinger et al., SIGMOD 1979; over every pair of connected sets as in Moerkotte and Neumann, VLDB 2006). For
+//! many relations, for which this takes too long, the search is greedy.
 //!
-//! A pure function of row counts and selectivities. Row counts are of relations after their own filters, selectivities
-//! of predicates between two relations, taken as independent.
+//! The search is a pure function of row counts and selectivities. Row counts are those of relations after their own filters.
+//! Selectivities are those of predicates between two relations, and are taken as independent.
 //!
-//! Orders that are not the cheapest, for measuring what they cost, are in [`imposed_order`].
+//! [`imposed_order`] makes orders other than the cheapest, to measure their cost.
 //!
-//! Not here: what a wrong estimate costs. The executor exchanges sides that turn out large, and asks for another order where
-//! a join makes too many pairs ([`join_graph`]); docs/join-order.md has the figures.
+//! The executor corrects wrong estimates: it swaps sides that turn out large, and requests another order if a join makes too
+//! many pairs ([`join_graph`]). docs/join-order.md has the figures.
 
 pub mod imposed_order;
 pub mod join_graph;
@@ -17,10 +17,10 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Most relations for the exhaustive search: 3^10 = 59 049 pairs of sets.
+/// Maximum number of relations for the exhaustive search: 3^10 = 59 049 pairs of sets.
 const EXHAUSTIVE_RELATIONS_MAX: usize = 10;
 
-/// Cost of a row of the build side: it is copied and entered into a table.
+/// Cost of a row of the build side, which is copied and entered into a table.
 const BUILD_ROW_COST: f64 = 3.0;
 /// Cost of a row of the probe side.
 const PROBE_ROW_COST: f64 = 1.0;
@@ -30,9 +30,9 @@ const RESULT_ROW_COST: f64 = 1.0;
 /// A predicate that connects two different relations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JoinEdge {
-    /// The relations' positions.
+    /// The positions of the relations.
     pub relations: (usize, usize),
-    /// Share of the pairs that satisfy it.
+    /// The share of pairs that satisfy it.
     pub selectivity: f64,
 }
 
@@ -41,11 +41,11 @@ pub struct JoinEdge {
 pub enum JoinTree {
     /// The relation at this position.
     Relation(usize),
-    /// Two trees.
+    /// A join of two trees.
     Join {
-        /// Its rows are collected first.
+        /// The build side.
         build: Box<JoinTree>,
-        /// Its rows look for partners.
+        /// The probe side.
         probe: Box<JoinTree>,
     },
 }
@@ -70,13 +70,13 @@ impl fmt::Display for JoinTree {
     }
 }
 
-/// The cheapest tree that joins all relations, of which there is at least one and at most 64, given their row counts.
-/// Pairs of sets that no edge connects are only joined when nothing else is left.
+/// The cheapest tree that joins all relations, given their row counts. There must be 1 to 64 relations. Unconnected sets are
+/// joined only if no connected sets are left.
 pub fn join_order(rows: &[f64], edges: &[JoinEdge]) -> JoinTree {
     JoinGraph::new(rows, edges).search(Wanted::Cheapest)
 }
 
-/// Which tree a search looks for.
+/// The goal of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Cheapest,
@@ -84,7 +84,7 @@ enum Wanted {
 }
 
 impl Wanted {
-    /// `Less` where the first cost is the one that is wanted.
+    /// `Less` if the first cost is better.
     fn compare(self, cost: f64, other: f64) -> Ordering {
         match self {
             Self::Cheapest => cost.total_cmp(&other),
@@ -98,7 +98,7 @@ struct JoinGraph<'a> {
     edges: &'a [JoinEdge],
 }
 
-/// The best way found to join a set of relations.
+/// The best tree found for a set of relations.
 #[derive(Clone)]
 struct Candidate {
     tree: JoinTree,
@@ -128,13 +128,13 @@ impl<'a> JoinGraph<'a> {
             if set.count_ones() < 2 {
                 continue;
             }
-            // Unconnected halves only where the set itself falls apart: its parts are then joined in the end.
+            // Unconnected halves are joined only if the set itself is unconnected. Its parts are then joined last.
             let (connected, rows) = (is_connected(set), self.rows_of(set));
             let mut chosen: Option<Candidate> = None;
             let mut half = (set - 1) & set;
             while half != 0 {
                 let other = set ^ half;
-                // No cross product where it can be avoided, however small the estimates say it is.
+                // An avoidable cross product is never made, also if its estimate is small.
                 if !connected || (is_connected(half) && is_connected(other)) {
                     let (Some(build), Some(probe)) = (best.get(&half), best.get(&other)) else {
                         unreachable!("smaller sets come first")
@@ -151,8 +151,8 @@ impl<'a> JoinGraph<'a> {
         best.remove(&all).expect("the set of all relations was the last").tree
     }
 
-    /// Joins the pair whose join is cheapest until one tree is left (greedy operator ordering: Fegaras, DEXA 1998); the
-    /// costliest likewise.
+    /// Repeatedly joins the pair with the cheapest join, until one tree is left (greedy operator ordering: Fegaras, DEXA 1998).
+    /// For the costliest tree, repeatedly joins the pair with the costliest join.
     fn greedy(&self, wanted: Wanted) -> JoinTree {
         let mut parts: Vec<(RelationSet, Candidate)> =
             (0..self.rows.len()).map(|at| (1 << at, self.relation(at))).collect();
@@ -192,7 +192,7 @@ impl<'a> JoinGraph<'a> {
         build.cost + probe.cost + BUILD_ROW_COST * build.rows + PROBE_ROW_COST * probe.rows + RESULT_ROW_COST * rows
     }
 
-    /// Rows of the join of a set, which do not depend on the order in which it is joined.
+    /// The number of rows of the join of a set, which is independent of the order.
     fn rows_of(&self, set: RelationSet) -> f64 {
         let within = |edge: &&JoinEdge| contains(set, edge.relations.0) && contains(set, edge.relations.1);
         let selectivity: f64 = self.edges.iter().filter(within).map(|edge| edge.selectivity).product();

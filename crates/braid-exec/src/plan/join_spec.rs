@@ -1,17 +1,17 @@
-//! What a join is to do.
+//! The specification of a join.
 
 use crate::Expression;
 
-/// How the rows of a join belong together.
+/// The condition and kind of a join.
 #[derive(Clone, Debug)]
 pub struct JoinCondition {
-    /// Which rows the join has.
+    /// The kind of the join.
     pub kind: JoinKind,
-    /// Columns of the build side that are equal to those of the probe side; none for every pair.
+    /// Key columns of the build side, which equal those of the probe side. Empty for a cross product.
     pub build_keys: Vec<usize>,
-    /// Columns of the probe side.
+    /// Key columns of the probe side.
     pub probe_keys: Vec<usize>,
-    /// A further condition over the columns of the probe side, then those of the build side.
+    /// A further condition, over the columns of the probe side followed by those of the build side.
     pub residual: Option<Expression>,
     /// IS NOT DISTINCT FROM.
     pub nulls_equal: bool,
@@ -19,42 +19,42 @@ pub struct JoinCondition {
     pub null_aware: bool,
 }
 
-/// What becomes of rows with and without partners.
+/// The kind of a join: the rows that it returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
-    /// Pairs.
+    /// All pairs.
     Inner,
-    /// Pairs, and probe rows without partner with nulls for the build side.
+    /// All pairs, and probe rows without a partner with nulls for the build side.
     ProbeOuter,
-    /// Pairs; after probing, build rows without partner with nulls for the probe side.
+    /// All pairs; after the probe, build rows without a partner with nulls for the probe side.
     BuildOuter,
-    /// Both of these.
+    /// All rows of `ProbeOuter` and `BuildOuter`.
     FullOuter,
     /// Probe rows with a partner, once.
     ProbeSemi,
-    /// Probe rows without partner.
+    /// Probe rows without a partner.
     ProbeAnti,
-    /// Probe rows and whether they have a partner, as one more column.
+    /// All probe rows, with the mark, a column that tells whether they have a partner.
     ProbeMark,
-    /// After probing, build rows with a partner, once.
+    /// After the probe, build rows with a partner, once.
     BuildSemi,
-    /// After probing, build rows without partner.
+    /// After the probe, build rows without a partner.
     BuildAnti,
 }
 
-/// Which columns the rows of a join have, in this order.
+/// The columns of a join's rows, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinColumns {
-    /// The probe side's.
+    /// Whether the probe side's columns are included.
     pub probe: bool,
-    /// Whether there is a partner.
+    /// Whether the mark is included.
     pub mark: bool,
-    /// The build side's.
+    /// Whether the build side's columns are included.
     pub build: bool,
 }
 
 impl JoinKind {
-    /// Which columns its rows have.
+    /// The columns of the join's rows.
     pub fn columns(self) -> JoinColumns {
         JoinColumns {
             probe: !matches!(self, Self::BuildSemi | Self::BuildAnti),
@@ -63,27 +63,27 @@ impl JoinKind {
         }
     }
 
-    /// Whether build rows must know if they found partners.
+    /// Whether build rows with partners must be marked.
     pub(crate) fn marks_build_rows(self) -> bool {
         matches!(self, Self::BuildOuter | Self::FullOuter | Self::BuildSemi | Self::BuildAnti)
     }
 
-    /// Whether probe rows leave with build rows beside them.
+    /// Whether the join returns pairs.
     pub(crate) fn makes_pairs(self) -> bool {
         matches!(self, Self::Inner | Self::ProbeOuter | Self::BuildOuter | Self::FullOuter)
     }
 
-    /// Whether probe rows without partner leave with nulls beside them.
+    /// Whether the join returns probe rows without a partner, with nulls.
     pub(crate) fn keeps_probe_rows(self) -> bool {
         matches!(self, Self::ProbeOuter | Self::FullOuter)
     }
 
-    /// Whether all that counts is if a probe row has a partner.
+    /// Whether the join only tests if a probe row has a partner.
     pub(crate) fn tests_probe_rows(self) -> bool {
         matches!(self, Self::ProbeSemi | Self::ProbeAnti | Self::ProbeMark)
     }
 
-    /// Whether probe rows without partner change nothing, so that they may be dropped before they come.
+    /// Whether probe rows without a partner may be dropped before the join.
     pub(crate) fn drops_probe_rows(self) -> bool {
         matches!(self, Self::Inner | Self::ProbeSemi | Self::BuildOuter | Self::BuildSemi | Self::BuildAnti)
     }

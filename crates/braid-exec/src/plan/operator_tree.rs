@@ -1,5 +1,5 @@
-//! What one query is to do, as a tree of operators. Columns are positions among those of the input; the planner that made
-//! the tree knows their names and types.
+//! The plan of a query as a tree of operators. Columns are positions in the input; only the planner knows their names and
+//! types.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,73 +14,72 @@ use crate::runtime::stop::NodeId;
 /// A plan.
 #[derive(Clone, Debug)]
 pub enum Plan {
-    /// Rows from somewhere.
+    /// The rows of a source.
     Source {
-        /// Where from.
+        /// The source.
         source: Arc<dyn Source>,
         /// Number of its columns.
         column_count: usize,
     },
-    /// The rows for which a condition is true.
+    /// WHERE and HAVING: the rows for which a condition is true.
     Filter {
         /// Rows.
         input: Box<Plan>,
         /// The condition.
         condition: Expression,
     },
-    /// Other columns.
+    /// SELECT: new columns.
     Project {
         /// Rows.
         input: Box<Plan>,
         /// The new columns.
         expressions: Vec<Expression>,
     },
-    /// Rows of the probe side with those of the build side: first the probe side's columns, then the build side's, as far
-    /// as the kind of join has them.
+    /// A join. Its columns are the probe side's followed by the build side's, as far as its kind includes them.
     Join {
         /// Its number in the plan, while that runs: [`Plan::numbered`].
         node: NodeId,
         /// Rows that are collected first.
         build: Box<Plan>,
-        /// Rows that look for partners among them.
+        /// The probe side.
         probe: Box<Plan>,
-        /// How.
+        /// The condition and kind.
         condition: JoinCondition,
     },
-    /// Groups: their keys, then the results.
+    /// Groups: the keys, followed by the results.
     Aggregate {
         /// Rows.
         input: Box<Plan>,
-        /// Keys and functions.
+        /// The keys and functions.
         spec: Arc<AggregationSpec>,
     },
-    /// Rows in order.
+    /// Sorted rows.
     Sort {
         /// Rows.
         input: Box<Plan>,
-        /// Order, and how many are wanted.
+        /// The order and the limit.
         spec: Arc<SortSpec>,
     },
-    /// Some of the rows.
+    /// LIMIT and OFFSET.
     Limit {
         /// Rows.
         input: Box<Plan>,
-        /// Rows that are skipped.
+        /// Number of rows to skip.
         offset: u64,
-        /// Most rows after them.
+        /// Maximum number of rows after these.
         limit: Option<u64>,
     },
-    /// The rows of all, which have as many columns of the same types.
+    /// The rows of all inputs, which have the same number and types of columns.
     Union(Vec<Plan>),
     /// A plan whose expressions read the values of scalar subqueries: [`Expression::SubqueryValue`] `n` is the only column of
     /// the only row of the `n`-th subquery, null without a row.
     WithScalars {
-        /// Plans of one column.
+        /// The subqueries, each with one column.
         subqueries: Vec<Plan>,
-        /// What needs their values.
+        /// The plan that uses their values.
         input: Box<Plan>,
     },
-    /// An operator of a plan that many queries share. Plans for one query have none.
+    /// The shared form of an operator. Plans of one query have none.
     Shared(Box<SharedOperator>),
 }
 
@@ -150,7 +149,7 @@ impl Plan {
 
     /// The same plan with `values` in place of the query's parameters.
     ///
-    /// Panics when there are fewer values than parameters, and on plans that are shared already.
+    /// Panics if there are fewer values than parameters, and on a shared plan.
     pub fn bind(&self, values: &[Option<Scalar>]) -> Self {
         let mut bound = self.clone();
         bound.each_expression(WithinScalars::Yes, &mut |expression| expression.bind_parameters(values));
@@ -185,7 +184,7 @@ impl Plan {
         self.inputs_mut().into_iter().for_each(|input| input.each_expression(within_scalars, each));
     }
 
-    /// Writes the tree, one operator a line, each input two blanks further right.
+    /// Writes the tree with one operator per line, each input indented by two blanks.
     pub fn describe(&self, depth: usize, out: &mut dyn fmt::Write) -> fmt::Result {
         write!(out, "{:1$}", "", 2 * depth)?;
         let inputs: Vec<&Self> = match self {

@@ -1,7 +1,7 @@
-//! Operators of a plan that many queries share.
+//! The shared forms of operators, in the plan of a pass.
 //!
-//! Rows carry the set of the queries that want them as their last column, an integer ([`SetNumber`](crate::SetNumber)).
-//! What does not look at sets is an ordinary operator: it carries the column along as any other. What is here does.
+//! Rows carry their query set as their last column, an integer ([`SetNumber`](crate::SetNumber)). Ordinary operators treat this
+//! column like any other. The operators in this module use the sets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{AggregationSpec, JoinCondition, Plan, SortSpec};
 use crate::runtime::pipeline::Operator;
 use crate::{Batch, ExecError, SetNumber, SetStore};
 
-/// Which column of rows their sets are in.
+/// The column of rows that holds their sets.
 #[derive(Clone, Debug)]
 pub struct SetColumn {
     /// The sets.
@@ -19,77 +19,76 @@ pub struct SetColumn {
     pub column: usize,
 }
 
-/// An operator that looks at sets. Its rows have their set as their last column.
+/// An operator that uses sets. The set is the last column of its rows.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "plans hold operators in boxes, a few for each query")]
 pub enum SharedOperator {
-    /// What is done with one batch at a time.
+    /// A step on one batch at a time.
     Step {
         /// Rows.
         input: Plan,
-        /// What.
+        /// The step.
         step: Arc<dyn SharedStep>,
     },
-    /// A join in which it depends on the query whether a row has partners. A pair is for the queries of both its rows for
-    /// which the condition holds; a row without partners is one for some queries and not for others.
+    /// A join in which the partners of a row depend on the query. A pair belongs to the queries of both rows for which the
+    /// condition holds. A row may have no partner for some queries, and partners for others.
     Join {
-        /// Rows that are collected first.
+        /// The build side.
         build: Plan,
-        /// Rows that look for partners among them.
+        /// The probe side.
         probe: Plan,
-        /// How. Columns are those of the plan with sets: first all of the probe side, then all of the build side.
+        /// The condition and kind. Columns are those of the plan with sets: the probe side's followed by the build side's.
         condition: JoinCondition,
         /// The sets.
         sets: JoinSets,
     },
-    /// Groups: each has its key, its results and the queries for which these are the results. No two groups of one key
-    /// are for the same query.
+    /// Groups: each has its key, its results, and the set of queries with these results. The sets of one key are disjoint.
     Aggregate {
         /// Rows.
         input: Plan,
-        /// Keys and functions; the set is none of the keys.
+        /// The keys and functions. The keys exclude the set.
         spec: Arc<AggregationSpec>,
         /// The rows' sets.
         sets: SetColumn,
     },
-    /// Rows in order, of which a row stays for the queries that have fewer before it than are wanted.
+    /// Sorted rows, with a limit for each query.
     Sort {
         /// Rows, whose last column is the set.
         input: Plan,
-        /// Order, and how many each query wants.
+        /// The order, and the limit of each query.
         spec: Arc<SortSpec>,
         /// The rows' sets.
         sets: SetColumn,
     },
-    /// Some of the rows of each query.
+    /// LIMIT and OFFSET for each query.
     Limit {
         /// Rows, whose last column is the set.
         input: Plan,
-        /// Rows that are skipped, for each query.
+        /// Number of rows to skip, for each query.
         offset: u64,
-        /// Most rows after them, for each query.
+        /// Maximum number of rows after these, for each query.
         limit: Option<u64>,
         /// The rows' sets.
         sets: SetColumn,
     },
 }
 
-/// Something that is done with one batch at a time, each worker for itself.
+/// A step on one batch at a time, independent in each worker.
 pub trait SharedStep: Send + Sync + fmt::Debug + fmt::Display {
-    /// Number of columns of its rows, given that of its input's.
+    /// Number of columns of its rows, for an input with `input_count` columns.
     fn column_count(&self, input_count: usize) -> usize;
 
-    /// Marks the columns of its input that it reads or hands on, given those of its own that somebody reads.
+    /// Marks the columns of its input that it reads or passes on, if the columns in `wanted` are read of its rows.
     fn mark_read(&self, wanted: &[bool], read: &mut [bool]);
 
-    /// Which column of its input a column is, unchanged.
+    /// The column of its input that a column equals.
     fn origin(&self, column: usize) -> Option<usize>;
 
-    /// One worker's part; `wanted` says which of its columns somebody reads.
+    /// One worker's operator. `wanted` tells which of its columns are read.
     fn operator(&self, wanted: &[bool]) -> Box<dyn Operator>;
 }
 
-/// The sets of a join's sides. A side without a set column is for everybody.
+/// The sets of a join's sides. The rows of a side without a set column belong to all queries.
 #[derive(Clone)]
 pub struct JoinSets {
     /// The sets.
@@ -98,20 +97,20 @@ pub struct JoinSets {
     pub probe: Option<usize>,
     /// Position of the build side's set among its columns.
     pub build: Option<usize>,
-    /// A condition that depends on the query, over the columns of the probe side, then those of the build side.
+    /// A condition that depends on the query, over the columns of the probe side followed by those of the build side.
     pub condition: Option<SetCondition>,
 }
 
-/// A condition that is true for some queries and not for others.
+/// A condition that depends on the query.
 #[derive(Clone)]
 pub struct SetCondition {
     /// Columns that it reads.
     pub columns: Vec<usize>,
-    /// Makes what one worker evaluates: for each row the queries for which the condition is true.
+    /// Makes one worker's evaluator: for each row, the queries for which the condition is true.
     pub evaluator: Arc<dyn Fn() -> SetEvaluator + Send + Sync>,
 }
 
-/// For each row of a batch, the queries for which something is true of it.
+/// Evaluates, for each row of a batch, the queries for which a condition is true.
 pub type SetEvaluator = Box<dyn FnMut(&mut Batch) -> Result<Vec<SetNumber>, ExecError> + Send>;
 
 impl fmt::Debug for JoinSets {
@@ -121,7 +120,7 @@ impl fmt::Debug for JoinSets {
 }
 
 impl SharedOperator {
-    /// Number of columns, the set included.
+    /// Number of columns, including the set.
     pub(crate) fn column_count(&self) -> usize {
         match self {
             Self::Step { input, step } => step.column_count(input.column_count()),

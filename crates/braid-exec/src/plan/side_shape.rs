@@ -1,17 +1,17 @@
-//! What is known of one side of a join before it runs: whether it is a table, and how many rows its tables have.
+//! The known properties of a join's side before it runs: whether it is a table, and the row counts of its tables.
 
 use super::{JoinKind, Plan, SharedOperator};
 
-/// What is known of a side before it runs.
+/// The known properties of a side before it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SideShape {
-    /// Rows of the largest table that it reads; `None` when some source does not know.
+    /// Row count of the largest table that it reads; `None` if a source does not know its row count.
     pub(crate) table_rows_max: Option<u64>,
-    /// Whether it is a table's rows, some of them perhaps, and nothing else. Then it has no more rows than the table.
+    /// Whether it consists of rows of one table, and therefore has at most as many rows as the table.
     pub(crate) is_chain: bool,
-    /// Whether it drops rows, as far as one can see.
+    /// Whether it visibly drops rows, by a filter or a predicate.
     pub(crate) is_narrowed: bool,
-    /// Whether the order of its rows means something.
+    /// Whether the order of its rows matters.
     pub(crate) is_ordered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a sort is to do.
+//! The specification of a sort.
 
 /// One column of ORDER BY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +11,11 @@ pub struct SortKey {
     pub nulls_first: bool,
 }
 
-/// What is sorted, and how much of it is wanted.
+/// The order of a sort, and its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortSpec {
     /// Most significant first.
     pub keys: Vec<SortKey>,
-    /// Rows wanted, with those that an OFFSET skips.
+    /// The number of rows that are needed, including those that an OFFSET skips.
     pub limit: Option<usize>,
 }

@@ -60,7 +60,10 @@ mod tests {
     fn a_limit_below_connections_and_files_is_a_shortage() {
         assert_eq!(shortage(2356, 2000, 100), None);
         let warning = shortage(2355, 2000, 100).unwrap();
-        assert!(warning.starts_with("the limit of open files and sockets is 2355, but 2356 may be needed"), "{warning}");
+        assert!(
+            warning.starts_with("the limit of open files and sockets is 2355, but 2356 may be needed"),
+            "{warning}"
+        );
         assert!(shortage(u64::MAX - 1, u64::MAX, 1).is_some(), "no overflow");
     }
 }

@@ -1,14 +1,14 @@
-//! The build side: workers collect rows, then bring them together and enter their keys into a directory.
+//! The build side: workers collect rows, then combine them and enter their keys into a directory.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `united_columns`, `column_parts` | the workers' columns, each in one piece |
-//! | `directory_builder` | which directory suits the keys; its making by one thread |
-//! | `parallel_directories`, `parallel_hashing`, `parallel_lists` | its making by several workers |
-//! | `filter_builder` | the filter that the keys make for the probe side |
-//! | `shared_bloom` | the same for a build side that does not fit into memory |
-//! | `row_partitions` | rows by ranges of a number, for those |
-//! | `build_tasks` | workers that take pieces of this work, give way and stop |
+//! | `united_columns`, `column_parts` | the combination of the workers' columns |
+//! | `directory_builder` | the choice of the directory, and its construction by one thread |
+//! | `parallel_directories`, `parallel_hashing`, `parallel_lists` | its construction by several workers |
+//! | `filter_builder` | the key filter for the probe side |
+//! | `shared_bloom` | the key filter of a build side that spills |
+//! | `row_partitions` | partitions of rows, for parallel construction |
+//! | `build_tasks` | workers that process pieces, yield and stop |
 //! | `vec_parts`, `atomic_cells` | arrays that several tasks fill |
 
 pub(crate) mod atomic_cells;

@@ -1,9 +1,9 @@
-//! Directories: from a key to the build rows that have it.
+//! Directories: the mapping of a key to its build rows.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `direct_addresses` | arrays by the address of integer keys, where its range is small |
-//! | `ranked_addresses` | bitmaps of addresses that number their members, where it is larger |
+//! | `direct_addresses` | arrays by the address of integer keys, for small ranges |
+//! | `ranked_addresses` | bitmaps that rank addresses, for larger ranges |
 //! | `hashed_keys` | open addressing for all other keys |
 //! | `row_lists` | the rows of a key that repeats |
 

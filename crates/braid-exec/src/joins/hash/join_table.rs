@@ -1,7 +1,7 @@
-//! The build side when it is complete: its columns, its rows by key, and which of them found partners.
+//! The complete build side: its columns, its rows by key, and marks of the rows with partners.
 //!
-//! Shared by all workers that probe. Only the marks change then; they are set and never cleared, so relaxed ordering is
-//! enough: whoever reads them has joined the workers before.
+//! All probing workers share the table. Only the marks change during the probe; they are set and never cleared. Relaxed ordering
+//! suffices, because the marks are read after the workers have been joined.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,44 +26,44 @@ use crate::values::row_numbers::RowNumbers;
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
 
-/// The build side of a join, to be probed.
+/// The build side of a join during the probe.
 pub struct JoinTable {
     pub(crate) spec: JoinSpec,
-    /// None are left where the keys are all that matters and lie elsewhere.
+    /// The columns; empty if the join needs only keys and the directory has them.
     columns: Vec<Arc<Vector>>,
     pub(crate) row_count: usize,
     pub(crate) directory: Directory,
-    /// The rows of each group; `None` where a group is its row, or where rows do not matter.
+    /// The rows of each group; `None` if a group is its row, or if the join needs no rows.
     pub(crate) lists: Option<RowLists>,
-    /// Rows whose key equals nothing because of a null.
+    /// Rows whose key equals nothing, because it is null.
     pub(crate) null_key_rows: Vec<u32>,
-    /// What is in other parts of the build side.
+    /// The properties of the other partitions of the build side.
     elsewhere: Elsewhere,
-    /// Whether a row found a partner: by row with a residual, by group without one. Empty where nobody asks.
+    /// Whether each row (with a residual) or group (without one) has a partner. Empty if the kind does not need marks.
     pub(crate) marks: Vec<AtomicU8>,
-    /// Made when the table was, if it was made by whoever may wait.
+    /// The key filter, if the asynchronous construction has built it.
     pub(crate) filter: Option<KeyFilter>,
     memory: BuildMemory,
 }
 
-/// What NOT IN has to know of the rest of a build side that is divided: its partitions are tables of their own.
+/// The properties of a partitioned build side that NOT IN needs in each partition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Elsewhere {
-    /// Whether there may be rows.
+    /// Whether other partitions may have rows.
     pub(crate) has_rows: bool,
-    /// Whether one of them has a null for a key.
+    /// Whether a row of another partition has a null key.
     pub(crate) has_null_keys: bool,
 }
 
-/// From keys to groups.
+/// The mapping of keys to groups.
 pub(crate) enum Directory {
-    /// Which keys there are; the only group is zero.
+    /// The set of keys; the only group is zero.
     Members(KeyAddresses, Arc<KeyBitmap>),
     /// The row of each address.
     Rows(KeyAddresses, DirectRows),
     /// Addresses are groups.
     Addresses(KeyAddresses),
-    /// Groups are ranks of addresses, or rows where no two have the same.
+    /// Groups are ranks of addresses, or rows if keys are unique.
     Ranks(KeyAddresses, RankedAddresses),
     /// By hash of the address; a group is its first row.
     HashedAddresses(KeyAddresses, HashedAddresses),
@@ -71,7 +71,7 @@ pub(crate) enum Directory {
     HashedColumns(HashedColumns),
 }
 
-/// Where groups are looked up, with room for what is computed on the way; one for each worker.
+/// One worker's buffers for looking up groups.
 #[derive(Default)]
 pub(crate) struct Finder {
     numbers: Vec<u64>,
@@ -81,25 +81,26 @@ pub(crate) struct Finder {
 }
 
 impl JoinTable {
-    /// Brings what workers collected together, in the caller's thread.
+    /// Combines the workers' rows in the caller's thread.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// When memory is refused.
     ///
     /// # Panics
-    /// On a join that makes no sense: see [`JoinSpec`].
+    /// On an invalid join: see [`JoinSpec`].
     pub fn new(spec: JoinSpec, parts: Vec<CollectedRows>) -> Result<Self, ExecError> {
         let row_count = parts.iter().map(CollectedRows::row_count).sum();
         without_waiting(Self::build_with(spec, parts, BuildTasks::synchronous(row_count)))
     }
 
-    /// The same with so many workers, which stop when the query is cancelled. Few rows are not worth a second worker.
+    /// Combines the workers' rows with up to `worker_count` workers, depending on the number of rows. The workers stop when the
+    /// query is cancelled.
     ///
     /// # Errors
-    /// When there is not enough memory, or the query was cancelled.
+    /// When memory is refused, or the query is cancelled.
     ///
     /// # Panics
-    /// On a join that makes no sense: see [`JoinSpec`].
+    /// On an invalid join: see [`JoinSpec`].
     pub async fn build(
         spec: JoinSpec,
         parts: Vec<CollectedRows>,
@@ -111,7 +112,7 @@ impl JoinTable {
         Self::build_with(spec, parts, tasks).await
     }
 
-    /// The same table as a part of a build side.
+    /// The table as one partition of a build side.
     pub(crate) fn beside(self, elsewhere: Elsewhere) -> Self {
         Self { elsewhere, ..self }
     }
@@ -121,7 +122,7 @@ impl JoinTable {
         self.row_count > 0 || self.elsewhere.has_rows
     }
 
-    /// Whether a row of the whole build side has a null for a key.
+    /// Whether a row of the whole build side has a null key.
     pub(super) fn has_any_null_keys(&self) -> bool {
         !self.null_key_rows.is_empty() || self.elsewhere.has_null_keys
     }
@@ -165,7 +166,7 @@ impl JoinTable {
         Ok(table)
     }
 
-    /// Drops columns that nobody reads any more.
+    /// Drops columns that are no longer read.
     fn release_columns(&mut self) {
         if self.spec.needs_keys_only() && !matches!(self.directory, Directory::HashedColumns(..)) {
             let bytes: usize = self.columns.iter().map(|column| column.bytes()).sum();
@@ -179,12 +180,12 @@ impl JoinTable {
         self.row_count
     }
 
-    /// The key's columns, where they are still held.
+    /// The key columns, if they are still held.
     pub(crate) fn keys(&self) -> Vec<Arc<Vector>> {
         self.spec.build_keys.iter().map(|key| self.columns[*key].clone()).collect()
     }
 
-    /// A column of the build side; only where columns are kept, as they are for joins that make pairs.
+    /// A column of the build side. Only for joins that keep columns, such as joins that make pairs.
     pub(crate) fn column(&self, at: usize) -> &Vector {
         &self.columns[at]
     }
@@ -193,7 +194,7 @@ impl JoinTable {
         Finder::default()
     }
 
-    /// The group of each of a vector of keys, [`NO_ROW`] for none. A group may have no rows.
+    /// The group of each key, or [`NO_ROW`]. A group may have no rows.
     pub(crate) fn find(&self, keys: &[Arc<Vector>], row_count: usize, finder: &mut Finder, groups: &mut Vec<u32>) {
         let Finder { numbers, active, hasher, search } = finder;
         match &self.directory {
@@ -238,11 +239,11 @@ impl JoinTable {
         }
     }
 
-    /// Notes that a row or group found a partner.
+    /// Marks a row or group that has a partner.
     #[inline]
     pub(crate) fn mark(&self, at: u32) {
         let mark = &self.marks[at as usize];
-        // Reading first keeps the line shared between workers when it says so already.
+        // A read keeps the cache line shared between workers if the mark is set already.
         if mark.load(Ordering::Relaxed) == 0 {
             mark.store(1, Ordering::Relaxed);
         }
@@ -260,7 +261,7 @@ impl Origin for JoinTable {
     }
 }
 
-/// Rows with a null in any of these, in order.
+/// The rows with a null in any of these columns, in order.
 async fn null_rows(keys: &Arc<[Arc<Vector>]>, row_count: usize, tasks: &mut BuildTasks) -> Result<Vec<u32>, ExecError> {
     if keys.iter().all(|key| key.valid().is_none()) {
         return Ok(Vec::new());

@@ -1,11 +1,11 @@
-//! The probe side: from a batch to pairs of rows, and afterwards the build rows without partner.
+//! The probe side: from a batch to pairs of rows, and after the probe the build rows without a partner.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `join_probe`, `candidates` | from a batch to pairs |
-//! | `key_equality` | comparisons of keys, a vector at a time |
-//! | `pair_stream` | pairs of row numbers, for callers that decide on them |
-//! | `unmatched_rows` | the build rows that come after probing |
+//! | `key_equality` | comparison of keys, one vector at a time |
+//! | `pair_stream` | pairs of row numbers, for callers with tests of their own |
+//! | `unmatched_rows` | the build rows that are returned after the probe |
 
 pub(crate) mod candidates;
 pub(crate) mod join_probe;

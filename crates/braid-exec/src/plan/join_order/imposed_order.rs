@@ -1,8 +1,7 @@
-//! Join orders by another rule than the least cost: what a wrong order costs can then be measured, which tells how much
-//! depends on right estimates.
+//! Join orders by rules other than the least cost, to measure the cost of bad orders and the importance of good estimates.
 //!
-//! Invariants: a seed gives the same tree each time; relations of a connected graph are joined along its edges only, as in the
-//! cheapest tree. Where a graph falls apart, random trees join its parts in the end, the others when the cost says so.
+//! Invariants: a seed always gives the same tree. The relations of a connected graph are joined only along its edges, as in the
+//! cheapest tree. Random trees join the parts of an unconnected graph last; other trees join them according to the cost.
 
 use std::error::Error;
 use std::fmt;
@@ -12,7 +11,7 @@ use braid_base::{Random, SeededRandom};
 
 use super::{JoinEdge, JoinGraph, JoinTree, Wanted, join_order};
 
-/// Which of a graph's trees is taken.
+/// The rule that selects a tree of a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderRule {
     /// The cheapest by the estimates.
@@ -20,9 +19,9 @@ pub enum OrderRule {
     Cheapest,
     /// The costliest by the estimates.
     Costliest,
-    /// Any.
+    /// A random tree.
     Random,
-    /// The cheapest, with build and probe side exchanged in any of its joins.
+    /// The cheapest, with the build and probe sides of random joins swapped.
     Swapped,
 }
 
@@ -39,8 +38,7 @@ impl OrderRule {
         }
     }
 
-    /// The tree that the rule takes, as [`join_order`] does for [`OrderRule::Cheapest`]. Only the rules that draw
-    /// something look at the seed.
+    /// The tree of the rule; for [`OrderRule::Cheapest`] that of [`join_order`]. Only random rules use the seed.
     pub fn tree(self, seed: u64, rows: &[f64], edges: &[JoinEdge]) -> JoinTree {
         let random = &mut SeededRandom::new(seed);
         match self {
@@ -58,7 +56,7 @@ impl fmt::Display for OrderRule {
     }
 }
 
-/// No rule has this name.
+/// The error for an unknown rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule(String);
 
@@ -79,12 +77,12 @@ impl FromStr for OrderRule {
     }
 }
 
-/// A random tree: joins a random pair of connected parts, either of which is built, until one is left.
+/// A random tree: repeatedly joins a random pair of connected parts with a random build side, until one part is left.
 pub fn random_order(rows: &[f64], edges: &[JoinEdge], random: &mut dyn Random) -> JoinTree {
     let graph = JoinGraph::new(rows, edges);
     let mut parts: Vec<(u64, JoinTree)> = (0..rows.len()).map(|at| (1 << at, JoinTree::Relation(at))).collect();
     while parts.len() > 1 {
-        // Ordered pairs: each connected one in both directions.
+        // Ordered pairs: each connected pair in both directions.
         let all = || (0..parts.len()).flat_map(|a| (0..parts.len()).map(move |b| (a, b))).filter(|(a, b)| a != b);
         let mut pairs: Vec<(usize, usize)> =
             all().filter(|(a, b)| graph.are_joined(parts[*a].0, parts[*b].0)).collect();
@@ -100,7 +98,7 @@ pub fn random_order(rows: &[f64], edges: &[JoinEdge], random: &mut dyn Random) -
     parts.remove(0).1
 }
 
-/// The tree with sides exchanged in half of its joins.
+/// The tree with the sides of about half of its joins swapped.
 fn swapped(tree: JoinTree, random: &mut dyn Random) -> JoinTree {
     let JoinTree::Join { build, probe } = tree else { return tree };
     let (build, probe) = (swapped(*build, random), swapped(*probe, random));
@@ -121,7 +119,7 @@ mod tests {
         JoinEdge { relations: (left, right), selectivity: 1e-3 }
     }
 
-    /// Fails where a tree joins what nothing connects.
+    /// Panics if a tree joins unconnected parts.
     fn check_connected(graph: &JoinGraph<'_>, tree: &JoinTree) {
         if let JoinTree::Join { build, probe } = tree {
             let set = |tree: &JoinTree| tree.relations().iter().fold(0, |set, at| set | 1 << at);
@@ -160,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn swapping_exchanges_sides_alone() {
+    fn swapping_changes_only_sides() {
         let (rows, edges) = ([1e6, 1e5, 10.0], [edge(0, 1), edge(1, 2)]);
         let sets = |tree: &JoinTree| match tree {
             JoinTree::Join { build, probe } => {

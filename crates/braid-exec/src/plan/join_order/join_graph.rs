@@ -1,10 +1,9 @@
-//! Inner joins as a graph of relations, equal columns and further conditions, and the plan that joins them in an order.
+//! Inner joins as a graph of relations, equal columns and further conditions, and the plan that joins them in a given order.
 //!
-//! A planner makes one of a statement's joins. A run makes one of a plan's when it finds out that their order was wrong
-//! (mid-query re-optimisation: Kabra and DeWitt, SIGMOD 1998). By then more is known than when the order was chosen: that a
-//! join makes far more pairs than it is given rows. Of the other joins it is taken that one side's key is unique, so that they
-//! make no more rows than their larger table has. That is how databases are laid out; and where it is not, the next run of
-//! the same query is no worse off than this one.
+//! The planner makes a graph of a statement's joins. The executor makes a graph of a plan's joins when it finds that their
+//! order is bad (mid-query re-optimisation: Kabra and DeWitt, SIGMOD 1998). It then knows that one join makes many more pairs
+//! than it has input rows. It assumes that every other join has a unique key on one side, so that it makes at most as many
+//! rows as its larger table has. This holds in most databases. If it does not hold, the next run of the query is no worse.
 
 use std::ops::Range;
 
@@ -12,20 +11,20 @@ use super::{JoinEdge, JoinTree, join_order};
 use crate::Expression;
 use crate::plan::{JoinCondition, JoinKind, NodeId, Plan, SideShape};
 
-/// Rows of a table of which it is not known how many it has.
+/// Assumed rows of a table with an unknown row count.
 const ROWS_UNKNOWN: f64 = 1e6;
 
-/// Share of a table's rows that is left when it drops some.
+/// Assumed share of rows that a table with a filter keeps.
 const NARROWED_SHARE: f64 = 0.25;
 
-/// Relations that inner joins bring together. Columns of all relations are numbered through.
+/// Relations of inner joins. The columns of all relations are numbered consecutively.
 #[derive(Debug, Default)]
 pub struct JoinGraph<'a> {
     relations: Vec<&'a Plan>,
     /// The number of each relation's first column.
     first_columns: Vec<usize>,
     column_count: usize,
-    /// Pairs of columns that are equal.
+    /// Pairs of equal columns.
     equalities: Vec<(usize, usize)>,
     /// Further conditions over the numbered columns.
     conditions: Vec<Expression>,
@@ -40,23 +39,23 @@ pub struct JoinedRelations<T> {
     pub plan: Plan,
     /// The number of each of its columns.
     pub columns: Vec<usize>,
-    /// What is known of it.
+    /// The knowledge about it.
     pub known: T,
 }
 
-/// How what is known of relations makes what is known of their joins, for whoever wants to know more than the plan.
+/// Derives knowledge about joins from knowledge about relations, for callers that need more than the plan.
 pub trait JoinKnowledge {
-    /// What is known of relations and joins.
+    /// The knowledge about a relation or join.
     type Known;
 
-    /// Of the relation at this position.
+    /// The knowledge about the relation at this position.
     fn of_relation(&self, relation: usize) -> Self::Known;
 
-    /// Of a join, whose columns are the probe side's, then the build side's.
+    /// The knowledge about a join, whose columns are the probe side's followed by the build side's.
     fn of_join(&self, probe: Self::Known, build: Self::Known, condition: &JoinCondition) -> Self::Known;
 }
 
-/// Nothing but the plan.
+/// No knowledge beyond the plan.
 struct PlanAlone;
 
 impl JoinKnowledge for PlanAlone {
@@ -68,7 +67,7 @@ impl JoinKnowledge for PlanAlone {
 }
 
 impl<'a> JoinGraph<'a> {
-    /// Of these relations, which nothing connects yet.
+    /// A graph of these relations, without edges.
     pub fn of_relations(relations: impl Iterator<Item = &'a Plan>) -> Self {
         let mut graph = Self::default();
         for relation in relations {
@@ -82,12 +81,12 @@ impl<'a> JoinGraph<'a> {
         self.first_columns[relation] + column
     }
 
-    /// Pairs of them are joined only if these columns are equal.
+    /// Adds the condition that two columns are equal.
     pub fn add_equality(&mut self, column: usize, other: usize) {
         self.equalities.push((column, other));
     }
 
-    /// Pairs of them are joined only if this is true of the numbered columns; it is tested as soon as they are together.
+    /// Adds a condition on numbered columns. It is evaluated as soon as all of its columns are joined.
     pub fn add_condition(&mut self, condition: Expression) {
         match condition {
             Expression::And(parts) => self.conditions.extend(parts),
@@ -95,14 +94,14 @@ impl<'a> JoinGraph<'a> {
         }
     }
 
-    /// Of a plan's inner join and those right below it, and the numbers of its columns.
+    /// The graph of an inner join and of the inner joins directly below it, and the numbers of its columns.
     pub(crate) fn of(build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> (Self, Vec<usize>) {
         let mut graph = Self::default();
         let columns = graph.add_join(build, probe, condition);
         (graph, columns)
     }
 
-    /// Whether a join may be reordered with those above and below it.
+    /// Whether a join may be reordered with the joins above and below it.
     pub(crate) fn takes(condition: &JoinCondition) -> bool {
         condition.kind == JoinKind::Inner && !condition.nulls_equal && !condition.null_aware
     }
@@ -151,7 +150,7 @@ impl<'a> JoinGraph<'a> {
         self.first_columns.partition_point(|first| *first <= column) - 1
     }
 
-    /// The order in which joins of relations that are among `many` together come as late as can be.
+    /// The order in which joins between relations within `many` come as late as possible.
     pub(crate) fn order_without(&self, many: &Range<usize>) -> JoinTree {
         let shapes: Vec<SideShape> = self.relations.iter().map(|plan| SideShape::of(plan)).collect();
         let table_rows = |at: usize| shapes[at].table_rows_max.map_or(ROWS_UNKNOWN, |rows| (rows as f64).max(1.0));
@@ -179,7 +178,7 @@ impl<'a> JoinGraph<'a> {
         Plan::Project { input: Box::new(plan), expressions }
     }
 
-    /// The plan of a tree and what is known of it. Conditions are taken out of the graph when they find their place.
+    /// The plan of a tree and the knowledge about it. Removes each condition from the graph when it is placed.
     pub fn join<K: JoinKnowledge>(&mut self, tree: &JoinTree, knowledge: &K) -> JoinedRelations<K::Known> {
         let (build, probe) = match tree {
             JoinTree::Relation(at) => {
@@ -211,7 +210,7 @@ impl<'a> JoinGraph<'a> {
         JoinedRelations { plan, columns, known }
     }
 
-    /// Takes the conditions that can be tested on these columns.
+    /// Removes and returns the conditions on these columns.
     fn take_conditions(&mut self, columns: &[usize]) -> Vec<Expression> {
         let place = |column: usize| columns.iter().position(|other| *other == column);
         let is_here = |condition: &Expression| {

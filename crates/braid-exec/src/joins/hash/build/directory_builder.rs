@@ -1,11 +1,11 @@
-//! From the build side's keys to the directory that finds them.
+//! Construction of the directory of a build side's keys.
 //!
-//! What the keys are decides: a bitmap if only their presence matters, an array by address if there are few possible
-//! keys, a ranked bitmap if there are some hundred times as many, and otherwise hashing. Memory is asked for before each
-//! structure is made.
+//! The keys determine the directory: a bitmap if only the presence of keys matters, an array by address if there are few
+//! possible keys, a ranked bitmap if there are some hundred times as many possible keys as rows, and otherwise hashing. Memory
+//! is reserved before each structure is allocated.
 //!
-//! Here one thread makes them, row by row. Several workers make the same of [partitions](super::row_partitions) of the rows
-//! (`parallel_directories`, `parallel_hashing`), as long as the budget has room for those.
+//! In this module one thread builds the directory, row by row. Several workers build the same directory from
+//! [partitions](super::row_partitions) of the rows (`parallel_directories`, `parallel_hashing`), if the budget allows it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,19 +25,19 @@ use crate::keys::key_hashes::KeyHasher;
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
 
-/// Addresses that an array may have for each row: 8 bytes of it.
+/// Maximum addresses per row of an array, which take 8 bytes.
 const ADDRESSES_PER_ROW: u64 = 2;
 
-/// Addresses that a ranked bitmap may have for each row: 64 bytes of it, about what a row takes in a hash table.
+/// Maximum addresses per row of a ranked bitmap, which take 64 bytes, about as much as a row of a hash table.
 const RANKED_ADDRESSES_PER_ROW: u64 = 256;
 
-/// Addresses that a bitmap may have for each row: 32 bytes of it.
+/// Maximum addresses per row of a bitmap, which take 32 bytes.
 const BITMAP_ADDRESSES_PER_ROW: u64 = 256;
 
 /// A directory, and the rows of its groups if keys repeat.
 pub(crate) type KeyedRows = (Directory, Option<RowLists>);
 
-/// What a directory is made from.
+/// The builder of a directory.
 pub(crate) struct DirectoryBuilder<'a> {
     pub(crate) keys: Arc<[Arc<Vector>]>,
     pub(crate) row_count: usize,
@@ -46,7 +46,7 @@ pub(crate) struct DirectoryBuilder<'a> {
 }
 
 impl DirectoryBuilder<'_> {
-    /// The smallest directory that is fast for these keys, of which so many rows have none that equals any.
+    /// Builds the smallest directory that is fast for these keys. `null_key_count` rows have a key that equals nothing.
     pub(crate) async fn build(&mut self, null_key_count: usize) -> Result<KeyedRows, ExecError> {
         let Some(addresses) = self.addresses().await? else {
             return self.hash_columns().await;
@@ -66,7 +66,7 @@ impl DirectoryBuilder<'_> {
         }
     }
 
-    /// The addresses of the keys, if they have any.
+    /// The addresses of the keys, if they have addresses.
     async fn addresses(&mut self) -> Result<Option<KeyAddresses>, ExecError> {
         let pieces = ranges(self.row_count, self.tasks.piece_rows(self.row_count));
         let keys = Arc::new(self.keys.clone());
@@ -98,7 +98,7 @@ impl DirectoryBuilder<'_> {
         Ok((Directory::Members(addresses, Arc::new(bitmap)), None))
     }
 
-    /// `row_count` is without rows whose keys equal nothing, here and below.
+    /// `row_count` excludes rows whose keys equal nothing, here and below.
     async fn by_address(&mut self, addresses: KeyAddresses, row_count: usize) -> Result<KeyedRows, ExecError> {
         self.tasks.memory.grow(DirectRows::bytes(addresses.count))?;
         if let Some(rows) = self.direct_rows(&addresses, row_count).await? {
@@ -127,7 +127,7 @@ impl DirectoryBuilder<'_> {
         Ok((Directory::Addresses(addresses), Some(lists.finish())))
     }
 
-    /// The row of each address; `None` if any has several.
+    /// The row of each address; `None` if an address has several rows.
     async fn direct_rows(
         &mut self,
         addresses: &KeyAddresses,
@@ -155,7 +155,7 @@ impl DirectoryBuilder<'_> {
         })
         .await?;
         let group_count = ranks.count(self.tasks.pace()).await?;
-        // Ranks are rows then.
+        // Ranks are row numbers in this case.
         if order.holds && row_count == self.row_count {
             return Ok((Directory::Ranks(addresses, ranks), None));
         }
@@ -253,7 +253,7 @@ impl DirectoryBuilder<'_> {
         Ok((Directory::HashedColumns(hashed), lists))
     }
 
-    /// Lists of rows by group, if keys repeat and rows matter.
+    /// Lists of rows by group, if keys repeat and the join needs rows.
     pub(crate) async fn lists(&mut self, groups: Groups) -> Result<Option<RowLists>, ExecError> {
         let mut lists = None;
         if !groups.unique && !self.spec.needs_keys_only() {
@@ -275,7 +275,7 @@ impl DirectoryBuilder<'_> {
         Ok(lists)
     }
 
-    /// Calls `each` with the addresses of all rows, a vector at a time, and the number of the first.
+    /// Calls `each` with the addresses of all rows, one vector at a time, and the number of the first row.
     async fn each_address(
         &mut self,
         addresses: &KeyAddresses,
@@ -291,7 +291,7 @@ impl DirectoryBuilder<'_> {
     }
 }
 
-/// The group of each row so far.
+/// The groups of rows.
 pub(crate) struct Groups {
     pub(crate) groups: Vec<u32>,
     /// Whether each row is its own group.
@@ -310,10 +310,10 @@ impl Groups {
     }
 }
 
-/// Whether numbers that come in vectors ascend strictly.
+/// Checks whether numbers in consecutive vectors ascend strictly.
 struct Ascending {
     holds: bool,
-    /// One more than the last.
+    /// One more than the last number.
     next: u64,
 }
 
@@ -333,17 +333,17 @@ impl Ascending {
     }
 }
 
-/// The rows of each vector.
+/// All rows as ranges of one vector each.
 pub(crate) fn vectors(row_count: usize) -> impl Iterator<Item = Range<usize>> {
     (0..row_count).step_by(VECTOR_ROWS).map(move |start| start..row_count.min(start + VECTOR_ROWS))
 }
 
-/// All rows in pieces.
+/// All rows as ranges of `piece_rows` rows.
 pub(crate) fn ranges(row_count: usize, piece_rows: usize) -> Vec<Range<usize>> {
     (0..row_count).step_by(piece_rows).map(|start| start..row_count.min(start + piece_rows)).collect()
 }
 
-/// Zero for rows whose keys may equal others, [`NO_ROW`] for those with nulls that equal nothing.
+/// Initial groups: zero, or [`NO_ROW`] for rows with nulls that equal nothing.
 pub(crate) fn groups_with_keys(keys: &[Arc<Vector>], rows: Range<usize>, nulls_equal: bool, groups: &mut Vec<u32>) {
     groups.clear();
     groups.resize(rows.len(), 0);

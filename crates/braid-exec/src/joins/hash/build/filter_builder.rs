@@ -1,6 +1,7 @@
-//! The making of key filters: what a build side's keys say to a scan of the probe side.
+//! Construction of key filters, which a build side sends to the scans of the probe side.
 //!
-//! A bitmap where that is small or exact at little cost, a Bloom filter otherwise. Several workers make them together.
+//! The filter is a bitmap if that is small, or cheap enough for an exact filter; otherwise it is a Bloom filter. Several workers
+//! build it in parallel.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,13 +21,13 @@ use crate::keys::key_filter::{KeyFilter, Members};
 use crate::keys::key_hashes::{HashSeed, KeyHasher};
 use crate::{ExecError, Vector};
 
-/// A bitmap that takes up to so many bits for each row is better than a Bloom filter: it is exact and hashes nothing.
+/// Maximum bits per row of a bitmap. Up to this size, a bitmap is better than a Bloom filter: it is exact and needs no hash.
 const BITMAP_BITS_PER_ROW: u64 = 64;
 
 /// Partitions of a Bloom filter's words.
 struct BloomRanges {
     keys: Arc<[Arc<Vector>]>,
-    /// Where addresses are what is hashed.
+    /// The addresses, if these are hashed instead of the keys.
     addresses: Option<(KeyAddresses, HashSeed)>,
     word_count: usize,
     shift: u32,
@@ -50,8 +51,8 @@ impl Numbering for BloomRanges {
 }
 
 impl JoinTable {
-    /// A filter for the probe side; `None` where probe rows without partner matter, or all rows are partners. Made now
-    /// unless [`JoinTable::build`] has.
+    /// The filter for the probe side; `None` if the join returns probe rows without a partner, or has no keys. Built now unless
+    /// [`JoinTable::build`] has built it.
     pub fn key_filter(&self) -> Option<KeyFilter> {
         self.filter.clone().or_else(|| {
             let made = without_waiting(self.make_key_filter(&mut BuildTasks::synchronous(self.row_count)));
@@ -117,7 +118,7 @@ impl JoinTable {
         Ok(Members::Hashes(hasher, Arc::new(bloom)))
     }
 
-    /// Calls `each` with the addresses of all rows, a vector at a time.
+    /// Calls `each` with the addresses of all rows, one vector at a time.
     async fn each_address(
         &self,
         addresses: &KeyAddresses,
@@ -128,7 +129,7 @@ impl JoinTable {
         for rows in vectors(self.row_count) {
             let row_count = rows.len();
             match &self.directory {
-                // Its keys may be gone.
+                // The key columns may be released already.
                 Directory::HashedAddresses(_, hashed) => each(&hashed.addresses()[rows]),
                 _ => {
                     addresses.fill(&self.keys(), rows, &mut numbers);

@@ -1,10 +1,10 @@
-//! Directories by address, made by several workers.
+//! Parallel construction of directories by address.
 //!
-//! Arrays of rows are written in any order: a row is one store, and that keys repeat shows when fewer addresses have a row
-//! than rows were stored. Everything else is made partition by partition, since there a task reads what it has written:
-//! bits of a word, counts of a group.
+//! Arrays of rows are written in any order, with one store per row. Keys repeat if fewer addresses have a row than rows were
+//! stored. All other structures are built partition by partition, because a task reads what it has written: the bits of a
+//! word, or the counts of a group.
 //!
-//! One worker does without all that, as does where the budget has no room for partitions: there is no result here then.
+//! With one worker, or if the budget refuses the memory for partitions, these functions return `None`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::{ExecError, Vector};
 /// Words of a bitmap are not shared between partitions.
 const WORD_BITS_SHIFT: u32 = 6;
 
-/// Partitions are ranges of 2^`shift` addresses.
+/// Partitions by ranges of 2^`shift` addresses.
 struct AddressRanges {
     keys: Arc<[Arc<Vector>]>,
     addresses: KeyAddresses,
@@ -33,7 +33,7 @@ struct AddressRanges {
     partition_count: usize,
 }
 
-/// Rows that are stored by address.
+/// Rows stored by address.
 struct StoredRows {
     keys: Arc<[Arc<Vector>]>,
     addresses: KeyAddresses,
@@ -41,13 +41,13 @@ struct StoredRows {
     repeated: AtomicBool,
 }
 
-/// A ranked bitmap that is being made.
+/// A ranked bitmap during construction.
 struct RankCells {
     partitions: RowPartitions,
     shift: u32,
-    /// Bits, and how many stand before them.
+    /// The bits of each word, and the number of bits before it.
     words: Vec<[AtomicU64; 2]>,
-    /// One row of each rank, or lists.
+    /// The row of each rank, or lists of rows.
     rows: Vec<AtomicU32>,
     lists: Option<ListCells>,
 }
@@ -80,7 +80,7 @@ impl DirectoryBuilder<'_> {
         Ok(Some(KeyBitmap::of_words(plain_u64(words))))
     }
 
-    /// The row of each address; `None` if any has several.
+    /// The row of each address; `None` if an address has several rows.
     pub(crate) async fn parallel_direct_rows(
         &mut self,
         addresses: &KeyAddresses,
@@ -128,7 +128,7 @@ impl DirectoryBuilder<'_> {
         Ok(Some(lists))
     }
 
-    /// A ranked bitmap of addresses and the rows of its ranks: with them if they are not their ranks, as lists if addresses
+    /// A ranked bitmap of addresses. It has the rows of its ranks if these differ from the ranks, and lists of rows if addresses
     /// repeat.
     pub(crate) async fn parallel_ranks(
         &mut self,
@@ -152,7 +152,7 @@ impl DirectoryBuilder<'_> {
         let group_count: usize = counts.iter().sum();
         let cells_mut = Arc::get_mut(&mut cells).expect("tasks have ended");
         if group_count == row_count {
-            // With room for the one that is said to be none.
+            // One more entry, for addresses without a rank.
             cells_mut.rows = zeroed_u32(row_count + 1);
         } else if self.tasks.memory.grow(RowLists::bytes(group_count, row_count) - row_count * 4).is_ok() {
             cells_mut.lists = Some(ListCells::new(group_count, row_count));
@@ -187,7 +187,7 @@ impl DirectoryBuilder<'_> {
     }
 }
 
-/// Partitions of the rows; `None` when there is no memory for them.
+/// Partitions of the rows; `None` if their memory is refused.
 pub(crate) async fn partitioned<N: Numbering>(
     numbering: &Arc<N>,
     row_count: usize,
@@ -201,7 +201,7 @@ pub(crate) async fn partitioned<N: Numbering>(
     RowPartitions::of(numbering, row_count, partition_count, tasks).await.map(Some)
 }
 
-/// Drops partitions of so many rows.
+/// Drops the partitions of `row_count` rows, and releases their memory.
 pub(crate) fn release(partitions: RowPartitions, row_count: usize, tasks: &BuildTasks) {
     let bytes = RowPartitions::bytes(row_count, partitions.row_counts().len(), tasks);
     drop(partitions);
@@ -267,7 +267,7 @@ impl RankCells {
         &self.words[at << shift..((at + 1) << shift).min(self.words.len())]
     }
 
-    /// How many a partition has.
+    /// Number of bits set in a partition.
     async fn set_bits(&self, at: usize, pace: &mut Pace) -> Result<usize, ExecError> {
         insert_bits(&self.partitions, at, |word| &self.words[word][0], pace).await?;
         let mut count = 0;
@@ -291,7 +291,7 @@ impl RankCells {
         first_places(&self.partitions).into_iter().enumerate().zip(counts).map(place).collect()
     }
 
-    /// Numbers a partition's bits and sorts its rows; whether their numbers are the ranks.
+    /// Ranks a partition's bits and sorts its rows. True if the row numbers equal the ranks.
     async fn rank(&self, partition: RankedPartition, pace: &mut Pace) -> Result<bool, ExecError> {
         let RankedPartition { at, ranks, first_place } = partition;
         let words = self.words(at);

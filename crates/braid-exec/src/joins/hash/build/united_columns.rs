@@ -1,11 +1,11 @@
-//! The columns that workers collected, each in one piece.
+//! The combination of the workers' columns.
 //!
-//! One column after the other is made at its final size, of pieces that all workers copy; then the workers' own are
-//! dropped. So the most that is held beside the rows is one column, which is asked of the budget. Where the budget has no
-//! room for that, one worker's column after the other is appended to the first one's, at once.
+//! Columns are combined one after the other. Each is allocated at its final size, and all workers copy pieces into it; the
+//! workers' parts are then dropped. In addition to the rows, at most one column is therefore held, and it is reserved from
+//! the budget. If the budget refuses it, the workers' parts are appended to the first one, one at a time.
 //!
-//! Long strings stay where they are: their buffers change hands, and what is copied is views. Strings stay codes where
-//! the dictionaries are one or can be made one.
+//! Long strings are not copied: their buffers are shared, and only views are copied. Strings stay codes if the parts have one
+//! dictionary or can share one.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::{ExecError, Vector};
 /// Build rows have 32-bit numbers, of which the last is [`NO_ROW`] and its successor would be zero.
 pub(crate) const ROW_COUNT_MAX: usize = NO_ROW as usize - 1;
 
-/// Columns of the build side. What they take is in the memory of the tasks that made them.
+/// Columns of the build side. The tasks that built them hold their memory.
 pub(crate) struct BuildColumns {
     pub(crate) columns: Vec<Vector>,
     pub(crate) row_count: usize,
 }
 
-/// All parts as one.
+/// Combines all parts.
 ///
 /// # Errors
-/// When there is not enough memory, or the query was cancelled.
+/// When memory is refused, or the query is cancelled.
 pub(crate) async fn unite(
     column_count: usize,
     parts: Vec<CollectedRows>,
@@ -61,7 +61,7 @@ pub(crate) async fn unite(
     Ok(BuildColumns { columns, row_count })
 }
 
-/// The other columns take `bytes_of_others`.
+/// Combines one column. The other columns take `bytes_of_others`.
 async fn unite_column(
     vectors: Vec<Vector>,
     bytes_of_others: usize,
@@ -95,7 +95,7 @@ async fn unite_column(
     Ok(united)
 }
 
-/// Without more memory than the rows take.
+/// Appends the parts one by one, without additional memory.
 async fn append_each(vectors: Vec<Vector>, pace: &mut Pace) -> Result<Vector, ExecError> {
     let mut vectors = vectors.into_iter();
     let mut united = vectors.next().expect("a column has parts");
@@ -118,7 +118,7 @@ async fn any_null(parts: &Arc<ColumnParts>, tasks: &mut BuildTasks) -> Result<bo
     Ok(found.await?.contains(&true))
 }
 
-/// The kind of those that have more than nulls.
+/// The kind of the parts that have values other than null.
 async fn kind_of(vectors: &[Vector], pace: &mut Pace) -> Result<Kind, ExecError> {
     let first = vectors[0].values().kind();
     if vectors.iter().all(|vector| vector.values().kind() == first) {

@@ -1,7 +1,7 @@
-//! Keys found by their hashes: open addressing over row numbers, at most half full.
+//! Hash tables of keys: open addressing over row numbers, at most half full.
 //!
-//! A slot holds half of the hash beside the row, so that what is compared is nearly always equal. Of rows with equal
-//! keys only the first has a slot; it gives the group its number.
+//! A slot holds half of the hash beside the row, so that compared keys are nearly always equal. Of the rows with equal keys,
+//! only the first has a slot; its number is the number of the group.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::keys::key_addresses::NO_ADDRESS;
 use crate::keys::key_hashes::HashSeed;
 use crate::values::vector::NO_ROW;
 
-/// The half of a hash that a slot holds. The slot's place comes from the other half's low end.
+/// The half of a hash that a slot holds. The low bits of the other half give the slot's position.
 pub(crate) const TAG: u64 = 0xFFFF_FFFF_0000_0000;
 
-/// Slots: a tag in the high half; row + 1 in the low half, zero where the slot is empty.
+/// Slots: a tag in the high half, and row + 1 in the low half, which is zero in an empty slot.
 struct Slots {
     slots: Vec<u64>,
 }
@@ -24,13 +24,13 @@ impl Slots {
         Self { slots: vec![0; slot_count(row_count)] }
     }
 
-    /// The place after this one.
+    /// The next position.
     #[inline]
     fn after(&self, place: usize) -> usize {
         (place + 1) & (self.slots.len() - 1)
     }
 
-    /// From `place` on, the first slot that is empty or has the hash's tag: its place and row, [`NO_ROW`] when empty.
+    /// The first slot from `place` on that is empty or has the hash's tag: its position and row, [`NO_ROW`] if empty.
     #[inline]
     fn next(&self, hash: u64, mut place: usize) -> (usize, u32) {
         place &= self.slots.len() - 1;
@@ -48,13 +48,13 @@ impl Slots {
     }
 }
 
-/// What the slot of a row holds.
+/// The contents of the slot of a row.
 #[inline]
 pub(crate) fn slot(hash: u64, row: u32) -> u64 {
     hash & TAG | u64::from(row + 1)
 }
 
-/// Slots of so many rows: a power of two.
+/// Number of slots for `row_count` rows: a power of two.
 pub(crate) fn slot_count(row_count: usize) -> usize {
     (row_count * 2).next_power_of_two().max(2)
 }
@@ -63,25 +63,25 @@ pub(crate) fn slot_count(row_count: usize) -> usize {
 pub(crate) struct HashedAddresses {
     slots: Slots,
     seed: HashSeed,
-    /// Whether addresses fit a slot: they are the tags then, and what a slot says is certain.
+    /// Whether addresses fit into a slot. They are then the tags, and a match of tags is exact.
     is_exact: bool,
-    /// Of each row; [`NO_ADDRESS`] of those without.
+    /// The address of each row, or [`NO_ADDRESS`].
     addresses: Vec<u64>,
 }
 
 impl HashedAddresses {
-    /// Bytes that so many rows take.
+    /// Bytes for `row_count` rows.
     pub(crate) fn bytes(row_count: usize) -> usize {
         slot_count(row_count) * 8 + row_count * 8
     }
 
-    /// Whether addresses below `address_count` fit a slot.
+    /// Whether addresses below `address_count` fit into a slot.
     pub(crate) fn are_exact(address_count: u64) -> bool {
         // An address of 32 ones would look like none.
         address_count <= u64::from(u32::MAX)
     }
 
-    /// No rows yet, of so many with addresses below `address_count`.
+    /// An empty table for `row_count` rows with addresses below `address_count`.
     pub(crate) fn new(row_count: usize, address_count: u64) -> Self {
         Self {
             slots: Slots::new(row_count),
@@ -91,18 +91,18 @@ impl HashedAddresses {
         }
     }
 
-    /// From slots that were filled elsewhere, and the addresses of all rows.
+    /// A table of filled slots and the addresses of all rows.
     pub(crate) fn of_slots(slots: Vec<u64>, addresses: Vec<u64>, address_count: u64) -> Self {
         let is_exact = Self::are_exact(address_count);
         Self { slots: Slots { slots }, seed: HashSeed::of_process(), is_exact, addresses }
     }
 
-    /// Of all rows.
+    /// The addresses of all rows.
     pub(crate) fn addresses(&self) -> &[u64] {
         &self.addresses
     }
 
-    /// Adds the next rows, and says in `groups` which their groups are.
+    /// Adds the next rows, and writes their groups to `groups`.
     pub(crate) fn insert(&mut self, addresses: &[u64], groups: &mut Vec<u32>) {
         groups.clear();
         for address in addresses {
@@ -112,7 +112,7 @@ impl HashedAddresses {
         }
     }
 
-    /// Adds a row whose address is known; its group.
+    /// Adds a row with this address, and returns its group.
     pub(crate) fn insert_row(&mut self, address: u64, row: u32) -> u32 {
         let (place, group) = self.look_up(address);
         if group != NO_ROW {
@@ -123,7 +123,7 @@ impl HashedAddresses {
         row
     }
 
-    /// The place and group of an address; an empty place and [`NO_ROW`] if there is none.
+    /// The position and group of an address; the position of an empty slot and [`NO_ROW`] if the address is missing.
     fn look_up(&self, address: u64) -> (usize, u32) {
         let hash = self.seed.hash(address);
         let tag = address_tag(self.is_exact, address, hash);
@@ -137,7 +137,7 @@ impl HashedAddresses {
         }
     }
 
-    /// The group of each address, [`NO_ROW`] for none. `active` is room for positions.
+    /// The group of each address, or [`NO_ROW`]. `active` is a buffer for positions.
     pub(crate) fn find(&self, addresses: &[u64], active: &mut Vec<u32>, groups: &mut Vec<u32>) {
         groups.clear();
         groups.resize(addresses.len(), NO_ROW);
@@ -149,8 +149,8 @@ impl HashedAddresses {
         }
     }
 
-    /// In rounds of one slot for each that still looks, without branches on what is found: hits and misses come in no
-    /// order that a processor could predict.
+    /// Searches in rounds, one slot per active row and round. The loop has no branches on the result, because hits and misses
+    /// are unpredictable.
     #[inline]
     fn find_tags(&self, addresses: &[u64], active: &mut Vec<u32>, groups: &mut [u32], tag: impl Fn(u64, u64) -> u64) {
         let slots = self.slots.slots.as_slice();
@@ -183,11 +183,11 @@ impl HashedAddresses {
         }
     }
 
-    /// Looks again where a tag was another address's.
+    /// Repeats the search for rows whose tag matched another address.
     fn correct(&self, addresses: &[u64], groups: &mut [u32]) {
         let last = self.addresses.len().saturating_sub(1);
         let is_wrong = |address: u64, group: u32| {
-            // Reading some address for those that found nothing costs less than a branch.
+            // Reading an arbitrary address for rows without a match costs less than a branch.
             let found = self.addresses.get((group as usize).min(last)).copied();
             group != NO_ROW && found != Some(address)
         };
@@ -202,39 +202,39 @@ impl HashedAddresses {
     }
 }
 
-/// What slots of an address have in their high half.
+/// The tag of an address.
 #[inline]
 pub(crate) fn address_tag(is_exact: bool, address: u64, hash: u64) -> u64 {
     if is_exact { address << 32 } else { hash }
 }
 
-/// Rows by the hashes of their keys, which lie in the build side's columns.
+/// Rows by the hashes of their keys, which are in the build side's columns.
 pub(crate) struct HashedColumns {
     slots: Slots,
 }
 
-/// Rows that look for their group, round by round: each round finds candidates for all, then compares them column by
-/// column, and those that differ look on.
+/// A search for the groups of rows, in rounds. Each round finds candidates for all active rows and compares them column by
+/// column. Rows whose keys differ stay active.
 #[derive(Default)]
 pub(crate) struct Search {
-    /// Positions that still look, and where.
+    /// The active rows, and the position of each.
     active: Vec<(u32, usize)>,
-    /// What is compared in this round.
+    /// The comparisons of this round.
     left_rows: Vec<u32>,
     right_rows: Vec<u32>,
     equal: Vec<bool>,
 }
 
-/// What a row that looks for its group finds.
+/// The result of one step of a search.
 pub(crate) enum Candidate {
-    /// At a place, a group whose key may be the row's.
+    /// The position and number of a group whose key may equal the row's.
     Group(usize, u32),
-    /// The row's group, [`NO_ROW`] for none: nothing needs to be compared.
+    /// The row's final group, or [`NO_ROW`], without a comparison.
     Certain(u32),
 }
 
 impl HashedColumns {
-    /// Bytes that so many rows take.
+    /// Bytes for `row_count` rows.
     pub(crate) fn bytes(row_count: usize) -> usize {
         slot_count(row_count) * 8
     }
@@ -243,13 +243,13 @@ impl HashedColumns {
         Self { slots: Slots::new(row_count) }
     }
 
-    /// From slots that were filled elsewhere.
+    /// A table of filled slots.
     pub(crate) fn of_slots(slots: Vec<u64>) -> Self {
         Self { slots: Slots { slots } }
     }
 
-    /// Adds rows with these hashes, of which `row_at` has the numbers, and says in `groups` which their groups are. Rows
-    /// whose `groups` are [`NO_ROW`] before are left out.
+    /// Adds rows with these hashes, and writes their groups to `groups`. `row_at` returns the number of a row. Rows whose entry
+    /// in `groups` is [`NO_ROW`] are skipped.
     pub(crate) fn insert(
         &mut self,
         keys: &[Arc<Vector>],
@@ -269,7 +269,7 @@ impl HashedColumns {
         });
     }
 
-    /// The group of each row, [`NO_ROW`] for none. Rows whose `groups` are [`NO_ROW`] before are left out.
+    /// The group of each row, or [`NO_ROW`]. Rows whose entry in `groups` is [`NO_ROW`] are skipped.
     pub(crate) fn find(
         &self,
         keys: &[Arc<Vector>],
@@ -292,8 +292,8 @@ impl HashedColumns {
 }
 
 impl Search {
-    /// `candidate` has, for a hash, a place from the hash on and a row, the next group that may be the row's;
-    /// `row_at` has the row at a position.
+    /// Runs the search. `candidate` returns the next possible group for a hash, a position and a row; `row_at` returns the row at
+    /// a position.
     pub(crate) fn run(
         &mut self,
         hashes: &[u64],

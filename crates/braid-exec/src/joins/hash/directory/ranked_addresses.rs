@@ -1,8 +1,8 @@
-//! A bitmap of addresses that also numbers them: sixteen bytes for 64 possible keys, where an array would take 256.
+//! A bitmap of addresses that also ranks them. It takes 16 bytes for 64 possible keys, where an array would take 256.
 //!
-//! The *rank* of an address is how many smaller ones there are: a count at each word and a population count within it.
-//! Keys that are spread over a range many times their number are found without hashing that way, mostly in cache. Where
-//! rows come in the order of their keys, as those of a primary key often do, the rank is the row.
+//! The *rank* of an address is the number of smaller addresses: a count stored at each word plus a population count within the
+//! word. Keys spread over a range many times their number are therefore found without hashing, mostly in the cache. If rows
+//! are in the order of their keys, as is common for primary keys, the rank is the row number.
 
 use braid_base::VECTOR_ROWS;
 
@@ -13,27 +13,27 @@ use crate::values::vector::NO_ROW;
 
 /// Addresses and their ranks.
 pub(crate) struct RankedAddresses {
-    /// The last word is empty: where addresses beyond the range look.
+    /// The words. The last one is empty, for addresses beyond the range.
     words: Vec<Word>,
-    /// The row of each rank and then [`NO_ROW`], where those without rank look; empty when ranks are what is asked for.
+    /// The row of each rank, followed by [`NO_ROW`] for addresses without a rank; empty if ranks are the result.
     rows: Vec<u32>,
 }
 
 struct Word {
     bits: u64,
-    /// Addresses in the words before: below 2^32.
+    /// Number of addresses in the preceding words, below 2^32.
     before: u64,
 }
 
 impl RankedAddresses {
-    /// Bytes that so many addresses of so many rows take.
+    /// Bytes for `address_count` addresses and `row_count` rows.
     pub(crate) fn bytes(address_count: u64, row_count: usize) -> usize {
         Self::word_count(address_count) * size_of::<Word>() + (row_count + 1) * 4
     }
 
-    /// No address yet, of so many.
+    /// An empty bitmap for `address_count` addresses.
     pub(crate) fn new(address_count: u64) -> Self {
-        // Zeros that are not touched before they are written.
+        // The allocator provides zeros that are not touched before they are written.
         Self::of_words(vec![[0; 2]; Self::word_count(address_count)])
     }
 
@@ -44,17 +44,17 @@ impl RankedAddresses {
         }
     }
 
-    /// From bits and counts that were made elsewhere: as many of each as [`Self::word_count`] says.
+    /// A bitmap of these bits and counts; there must be [`Self::word_count`] of each.
     pub(crate) fn of_words(words: Vec<[u64; 2]>) -> Self {
         Self { words: words.into_iter().map(|[bits, before]| Word { bits, before }).collect(), rows: Vec::new() }
     }
 
-    /// Words for so many addresses.
+    /// Number of words for `address_count` addresses.
     pub(crate) fn word_count(address_count: u64) -> usize {
         address_count.div_ceil(64) as usize + 1
     }
 
-    /// Numbers the addresses when all are in; how many there are.
+    /// Ranks the addresses, after all are added. Returns their number.
     pub(crate) async fn count(&mut self, pace: &mut Pace) -> Result<usize, ExecError> {
         let mut sum = 0;
         for words in self.words.chunks_mut(VECTOR_ROWS) {
@@ -67,13 +67,13 @@ impl RankedAddresses {
         Ok(sum as usize)
     }
 
-    /// From now on addresses have rows instead of ranks: the row of each rank.
+    /// Makes the search return rows instead of ranks: the row of each rank.
     pub(crate) fn set_rows(&mut self, mut rows: Vec<u32>) {
         rows.push(NO_ROW);
         self.rows = rows;
     }
 
-    /// The rank or row of each address, [`NO_ROW`] for none.
+    /// The rank or row of each address, or [`NO_ROW`].
     pub(crate) fn find(&self, addresses: &[u64], groups: &mut Vec<u32>) {
         let last = self.words.len() - 1;
         groups.clear();

@@ -1,10 +1,10 @@
-//! Probing: from a batch of one side to what leaves the join.
+//! The probe: from a batch of the probe side to the rows that the join returns.
 //!
-//! Where keys are unique and no residual decides, a batch leaves as one: the rows with partners, each with its build row.
-//! Otherwise pairs are made a vector at a time, the residual decides on each vector, and what is left of it leaves.
+//! With unique keys and without a residual, a batch gives one batch: the rows with partners, each with its build row.
+//! Otherwise pairs are made one vector at a time, and the residual filters each vector.
 //!
-//! `x NOT IN (…)` is null where it would be true, but a comparison with null could have been true: with a build row whose
-//! key is null, or with any build row if the probe row's key is null. With a residual only rows that satisfy it count.
+//! `x NOT IN (…)` is null instead of true if a comparison is unknown: with a build row whose key is null, or with any build row
+//! if the probe row's key is null. With a residual, only the build rows that satisfy it count.
 
 use std::sync::Arc;
 
@@ -23,32 +23,33 @@ pub type Residual = Box<dyn FnMut(&mut Batch) -> Result<Vec<bool>, Stop> + Send>
 /// Who takes what leaves a join.
 type Emit<'a> = &'a mut dyn FnMut(Batch) -> Result<(), Stop>;
 
-/// One worker's probing.
+/// One worker's probe.
 pub struct JoinProbe {
     table: Arc<JoinTable>,
     residual: Option<Residual>,
     finder: Finder,
-    /// Of the batch's rows.
+    /// The groups of the batch's rows.
     groups: Vec<u32>,
 }
 
-/// What is known of each probe row.
+/// The results for each probe row.
 struct Outcome {
-    /// Whether a pair with equal keys counts.
+    /// Whether the row has a partner.
     paired: Vec<bool>,
-    /// Whether a pair counts whose keys compare with a null; only for NOT IN.
+    /// Whether the comparison with some row is unknown because of a null; only for NOT IN.
     perhaps_paired: Vec<bool>,
 }
 
 impl JoinProbe {
-    /// Probes `table`. Panics unless there is a residual exactly if the table's join has one.
+    /// A probe of `table`. Panics unless `residual` is given exactly if the table's join has a residual.
     pub fn new(table: Arc<JoinTable>, residual: Option<Residual>) -> Self {
         assert_eq!(table.spec.has_residual, residual.is_some(), "a residual belongs to the join");
         let finder = table.finder();
         Self { table, residual, finder, groups: Vec::new() }
     }
 
-    /// Gives what a batch of the probe side makes to `emit`: its columns, then the build side's or the mark.
+    /// Joins a batch of the probe side, and passes the rows to `emit`: the probe side's columns, followed by the build side's or
+    /// the mark.
     ///
     /// # Errors
     /// What the residual or `emit` reports, at once.
@@ -76,13 +77,13 @@ impl JoinProbe {
         }
     }
 
-    /// The group of each row of a batch, [`NO_ROW`] for none; a group may have no rows.
+    /// The group of each row of a batch, or [`NO_ROW`]. A group may have no rows.
     pub(crate) fn groups(&mut self, batch: &mut Batch) -> &[u32] {
         self.find(batch);
         &self.groups
     }
 
-    /// The pairs with equal keys that a batch makes, whatever the join's kind; nothing is emitted or marked.
+    /// The pairs with equal keys of a batch, for any kind of join. Emits and marks nothing.
     pub(crate) fn pairs(&mut self, batch: &mut Batch) -> PairStream {
         self.find(batch);
         PairStream::of_groups(&self.table, &self.groups)
@@ -213,8 +214,8 @@ impl JoinProbe {
         }
     }
 
-    /// Lets the residual decide on pairs; sets `paired` for probe rows that have one, marks build rows, and emits pairs
-    /// where pairs leave the join.
+    /// Evaluates the residual on pairs. Sets `paired` for probe rows with a partner, marks build rows, and emits pairs if the kind
+    /// returns them.
     fn decide(
         &mut self,
         batch: &Batch,
@@ -267,7 +268,7 @@ impl JoinProbe {
     }
 }
 
-/// [`Batch::retain`] without branches on what is kept.
+/// [`Batch::retain`] without branches on the values of `keep`.
 fn retain(batch: &mut Batch, keep: &[bool]) {
     let mut kept = vec![0; keep.len()];
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! What comes after probing: build rows by whether they found a partner.
+//! The build rows that are returned after the probe, selected by whether they have a partner.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use crate::plan::JoinKind;
 use crate::values::batch::Origin;
 use crate::{Batch, Vector};
 
-/// Batches of build rows: those without partner, or for [`JoinKind::BuildSemi`] those with one. Several workers can
-/// share them: see [`UnmatchedRows::split`].
+/// Batches of build rows: those without a partner, or for [`JoinKind::BuildSemi`] those with one. [`UnmatchedRows::split`]
+/// divides them between workers.
 pub struct UnmatchedRows {
     table: Arc<JoinTable>,
-    /// Columns of the probe side that stand before the build side's, all null.
+    /// Number of null columns of the probe side before the build side's columns.
     probe_column_count: usize,
-    /// Marks to look at.
+    /// The range of marks to read.
     marks: Range<usize>,
-    /// Rows with null keys, which are in no group.
+    /// Rows with null keys, which belong to no group.
     null_key_rows: Range<usize>,
-    /// Rows to come, from the end of those that came.
+    /// The remaining rows.
     rows: Vec<u32>,
     rows_taken: usize,
 }
 
 impl JoinTable {
-    /// What comes after all probing. With [`JoinKind::BuildOuter`] and [`JoinKind::FullOuter`] the batches have
-    /// `probe_column_count` columns of nulls and then the build side's, with [`JoinKind::BuildSemi`] and
-    /// [`JoinKind::BuildAnti`] only those. Nothing comes for other kinds.
+    /// The rows that the join returns after the probe. With [`JoinKind::BuildOuter`] and [`JoinKind::FullOuter`], the batches have
+    /// `probe_column_count` columns of nulls followed by the build side's columns. With [`JoinKind::BuildSemi`] and
+    /// [`JoinKind::BuildAnti`], they have only the build side's columns. Other kinds return no rows.
     pub fn unmatched(self: &Arc<Self>, probe_column_count: usize) -> UnmatchedRows {
         let kind = self.spec.kind;
         let by_group = self.lists.is_some() && !self.spec.has_residual;
@@ -49,7 +49,7 @@ impl JoinTable {
 }
 
 impl UnmatchedRows {
-    /// The same rows in so many parts, for as many workers.
+    /// The rows in `count` parts, for as many workers.
     pub fn split(self, count: usize) -> Vec<Self> {
         let part = |range: &Range<usize>, at: usize| {
             let bound = |at: usize| range.start + (range.len() as u64 * at as u64 / count as u64) as usize;
@@ -66,7 +66,7 @@ impl UnmatchedRows {
         parts.collect()
     }
 
-    /// Fills `rows` with at least a vector, unless the end comes first.
+    /// Fills `rows` with at least one vector, unless the rows end.
     fn collect_rows(&mut self) {
         let Self { table, marks, null_key_rows, rows, .. } = self;
         let wanted = table.spec.kind == JoinKind::BuildSemi;
