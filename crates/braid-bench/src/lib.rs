@@ -1,14 +1,14 @@
 //! Workloads, drivers and the benchmarks that print the papers' figures.
 //!
-//! | room | what lives there | knows |
+//! | room | contents | knows |
 //! |---|---|---|
-//! | [`workloads`] | what is asked, and what the right answer is: TPC-H, random SQL | the engine, to load tables |
+//! | [`workloads`] | queries and their right answers: TPC-H, random SQL | the engine, to load tables |
 //! | [`report`] | figures with goals, for people and as JSON; curves | – |
-//! | [`drivers`] | who is asked, and how: sessions, connections, the closed loop, DuckDB, DataFusion on Parquet | workloads |
+//! | [`drivers`] | clients and engines: sessions, connections, the closed loop, DuckDB, DataFusion on Parquet | workloads |
 //! | [`benchmarks`](mod@benchmarks) | the registry, one file for each benchmark, the demo | the other rooms |
-//! | [`error`] | why a benchmark could not be run | – |
+//! | [`error`] | the errors of benchmarks | – |
 //!
-//! No room knows how the server is built: `braid-server` hands in closures ([`drivers::lent_servers`]).
+//! No room knows how the server is built: `braid-server` passes closures ([`drivers::lent_servers`]).
 
 pub mod benchmarks;
 pub mod drivers;

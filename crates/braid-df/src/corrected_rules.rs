@@ -40,7 +40,7 @@ pub(crate) fn physical_optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + 
     rules
 }
 
-/// DataFusion's rules, of which some leave plans alone that they would break.
+/// DataFusion's rules, some of them restricted to plans that they do not break.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let guarded = |rule: Rule| match rule.name() {
         PUSH_DOWN_FILTER => Arc::new(Guarded { rule, is_left_alone: filters_one_group }),

@@ -20,7 +20,7 @@ use crate::request::Request;
 pub(crate) enum Wake {
     /// Wake the ring thread.
     Needed,
-    /// It is awake, or there is none.
+    /// The kernel thread is awake, or does not exist.
     NotNeeded,
 }
 

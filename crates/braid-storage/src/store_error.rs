@@ -21,7 +21,7 @@ pub enum StoreError {
         /// Process id of the holder; `None` while it has not written it yet.
         pid: Option<u32>,
     },
-    /// There are data files and no manifest: somebody deleted it, or this is no data directory.
+    /// There are data files but no manifest: it was deleted, or this is not a data directory.
     #[error(
         "data directory \"{}\" has {data_files} data files but no manifest; restore the manifest or use another directory",
         dir.display()

@@ -1,12 +1,11 @@
 //! `cold-scan`: one column of lineitem, with nothing in memory.
 //!
-//! Two questions: does the scan read that column's segments and nothing else, and does it read them as fast as the disk
-//! gives them? What the disk gives is measured in the same run: the same data files, whole, in requests of 1 MiB, as
-//! many at a time as the buffer is allowed. A scan that is slower than the disk may be bound by the processor; the share of
-//! processor time it used says so.
+//! It answers two questions: does the scan read only that column's segments, and does it read them at the disk's bandwidth?
+//! The disk's bandwidth is measured in the same run, by reading the whole data files in requests of 1 MiB, with as many
+//! requests in flight as the buffer allows. The share of processor time shows whether a slow scan is bound by the processor.
 //!
-//! Needs direct I/O; without it the operating system's cache answers instead of the disk, and the benchmark says so.
-//! The answer that is checked is the column's sum, against the one SQL gives.
+//! The benchmark needs direct I/O. Without it, reads come from the operating system's cache, and the benchmark reports this.
+//! It checks the column's sum against the result of SQL.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,10 +35,10 @@ const COLUMN: &str = "l_extendedprice";
 /// Bytes of a sequential read.
 const SEQUENTIAL_READ_BYTES: usize = 1 << 20;
 
-/// Each measurement is taken so often; the median counts.
+/// Repetitions of each measurement; the median counts.
 const REPETITIONS: usize = 5;
 
-/// What one scan took.
+/// The measurements of one scan.
 struct ColdScan {
     elapsed: Duration,
     processor: Duration,
@@ -131,7 +130,7 @@ async fn cold_scan(
     })
 }
 
-/// SQL's answer is the truth that the scans are held against.
+/// Checks the scan's sum against SQL's.
 async fn check_sum(database: &Arc<Database>, scans: &[ColdScan]) -> Result<(), BenchError> {
     let sql = format!("select cast(sum({COLUMN}) * 100 as bigint) from lineitem");
     let answer = SessionClient::new(database).answer(&sql).await?;

@@ -1,6 +1,5 @@
-//! Where benchmarks keep their data: `ROOT/tpch-SCALE` a database, `ROOT/parquet-SCALE` the same rows as Parquet files
-//! and `ROOT/duckdb-SCALE` as a file of DuckDB's for what Braid is compared with. All are made when missing and reused when
-//! present.
+//! The data of benchmarks: the database `ROOT/tpch-SCALE`, the same rows as Parquet files in `ROOT/parquet-SCALE`, and in DuckDB's
+//! format in `ROOT/duckdb-SCALE`. Missing data is created; existing data is reused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,7 +66,7 @@ pub(crate) async fn duckdb_file(options: &BenchOptions) -> Result<Option<PathBuf
         let path = path.to_owned();
         move |source| BenchError::File { path, source }
     };
-    // Renamed when whole: a directory that is there is complete.
+    // Renamed when complete, so that an existing directory is complete.
     let unfinished = options.data.join(format!("duckdb-{}-unfinished", options.scale));
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished).map_err(file_error(&unfinished))?;
@@ -83,7 +82,7 @@ pub(crate) async fn duckdb_file(options: &BenchOptions) -> Result<Option<PathBuf
 async fn write_parquet(table: TpchTable, scale: f64, path: &Path) -> Result<(), BenchError> {
     let file_error = |source| BenchError::File { path: path.to_owned(), source };
     let parquet_error = |e| BenchError::other(format!("writing {}", path.display()), e);
-    // Renamed when whole: a file that is there is complete.
+    // Renamed when complete, so that an existing file is complete.
     let unfinished = path.with_extension("unfinished");
     let file = File::create(&unfinished).map_err(file_error)?;
     let mut batches = generator::batches(table, scale);

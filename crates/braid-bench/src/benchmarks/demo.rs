@@ -1,9 +1,9 @@
-//! The first thing a user runs: many clients, one database smaller in memory than on disk, scan sharing off and on.
+//! The demo: many clients on a database larger than the buffer, with scan sharing off and on.
 //!
-//! Everything is real: the clients speak PostgreSQL's protocol over TCP, the data is read from the disk past the
-//! operating system's cache where the disk allows it, the queries have random parameters, nothing is left out of the
-//! averages. "Off" is the policy `normal`: every scan reads in its own order and the buffer keeps what was used last,
-//! which is what other engines do. "On" is `relevance`. The buffer, the plans and the operators are the same.
+//! The clients speak PostgreSQL's protocol over TCP. Data is read from the disk with direct I/O where the disk allows it.
+//! Queries have random parameters, and all of them count in the averages. "Off" is the policy `normal`: every scan reads in
+//! its own order, and the buffer keeps the most recently used segments, as in other engines. "On" is `relevance`. The
+//! buffer, the plans and the operators are the same.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,31 +20,31 @@ use crate::report::{left, machine, number, plain_table, right};
 use crate::workloads::tpch::{self, Progress, QueryMix};
 use crate::{BenchError, RunningServer, ServerStarter};
 
-/// The buffer's share of the tables' bytes: small enough that no query finds everything in memory.
+/// The buffer's share of the tables' bytes, small enough that every query reads from the disk.
 const BUFFER_SHARE: f64 = 0.25;
 
-/// The smallest buffer: a whole chunk of lineitem is about this large, and no scan can do with less than a chunk.
+/// The smallest buffer. A chunk of lineitem is about this large, and a scan needs at least one chunk.
 const BUFFER_MIN: ByteSize = ByteSize::mib(4);
 
-/// What is compared.
+/// The compared policies.
 const POLICIES: [(ScanPolicy, &str); 2] = [(ScanPolicy::Normal, "off"), (ScanPolicy::Relevance, "on")];
 
 /// Options of the demo; `clap` derives the command line from them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DemoOptions {
-    /// TPC-H scale factor: 1 is about 1 GB of raw data.
+    /// TPC-H scale factor; 1 is about 1 GB of raw data.
     #[arg(long, default_value_t = 1.0)]
     pub scale: f64,
-    /// Data directory [default: ./braid-data/tpch-SCALE]; used as it is when the data is already there.
+    /// Data directory; existing data is reused [default: ./braid-data/tpch-SCALE].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Seconds for each measurement.
+    /// Seconds per measurement.
     #[arg(long, default_value_t = 4.0)]
     pub seconds: f64,
-    /// Numbers of clients, one measurement for each, without and with sharing.
+    /// Client counts; each is measured with sharing off and on.
     #[arg(long, value_delimiter = ',', default_value = "1,8,32")]
     pub clients: Vec<usize>,
-    /// Leave the server running afterwards, until Ctrl-C.
+    /// Keep the server running afterwards, until Ctrl-C.
     #[arg(long)]
     pub keep: bool,
 }
@@ -58,11 +58,11 @@ pub struct Measurement {
     pub figures: LoopFigures,
     /// Bytes that came from the disk.
     pub bytes_read: u64,
-    /// Bytes that scans were given without a read of their own.
+    /// Bytes delivered to scans that were read for another scan.
     pub bytes_saved: u64,
 }
 
-/// Runs the demo: generates or reuses the data, measures, prints one table.
+/// Runs the demo: generates or reuses the data, measures, and prints one table.
 pub async fn run(options: DemoOptions, server_starter: &ServerStarter) -> Result<Vec<Measurement>, BenchError> {
     let started = Instant::now();
     let directory = options.data.clone().unwrap_or_else(|| database_directory("braid-data".as_ref(), options.scale));
@@ -105,7 +105,7 @@ async fn measure(
     server: &RunningServer,
 ) -> Result<Vec<Measurement>, BenchError> {
     let mut control = WireClient::connect(server.address).await?;
-    // Once through all types before anything counts: code and catalog are then in memory, as on a server that runs.
+    // All types run once before the measurement, so that code and catalog are in memory, as on a running server.
     for query in QueryMix::new(0).take(16) {
         control.run(&query.sql).await?;
     }
@@ -118,7 +118,7 @@ async fn measure(
                 clients.push(Box::new(WireClient::connect(server.address).await?));
             }
             let before = database.buffer().stats();
-            // Both policies are asked the same queries.
+            // Both policies get the same queries.
             let figures = closed_loop(clients, client_count as u64, Duration::from_secs_f64(options.seconds)).await?;
             let after = database.buffer().stats();
             measurements.push(Measurement {

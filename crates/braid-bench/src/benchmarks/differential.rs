@@ -1,8 +1,8 @@
-//! `differential`: random queries on random tables, answered by Braid and by another engine: DuckDB, or without it
-//! DataFusion's operators on the same plans, which tells Braid's operators from DataFusion's and nothing of the planner.
+//! `differential`: random queries on random tables, on Braid and on another engine. The other engine is DuckDB, or DataFusion's
+//! operators on the same plans, which test only Braid's operators and not the planner.
 //!
-//! A case that differs is printed in its smallest form, as SQL that makes its tables and asks, with the seed that finds it
-//! again. It goes on after that: how many differ is its figure.
+//! A case with different answers is reduced to its smallest form, and printed as SQL with the seed that reproduces it. The
+//! benchmark then continues; its figure is the number of differences.
 
 pub mod comparison;
 pub mod engines;
@@ -23,7 +23,7 @@ use crate::drivers::duckdb::{DuckDbSession, PEERS_PYTHON};
 use crate::report::{Figure, Goal};
 use crate::{BenchError, BenchOptions};
 
-/// Cores for a query: more than most machines of a test have, so that workers do meet.
+/// Cores per query: more than most test machines have, so that workers run concurrently.
 const WORKERS: usize = 4;
 
 /// Runs it.
@@ -71,7 +71,7 @@ fn figures(tally: Tally, seconds: f64) -> Vec<Figure> {
     ]
 }
 
-/// The peer that is asked for; DuckDB if it is there and nothing is asked for.
+/// The requested engine, or by default DuckDB if it is installed.
 async fn peer(options: &BenchOptions, database: &Arc<Database>) -> Result<(PeerEngine, String), BenchError> {
     let bad = |reason: &str| BenchError::BadOption {
         option: "peer",

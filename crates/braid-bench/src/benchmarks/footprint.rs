@@ -1,9 +1,9 @@
-//! `footprint`: what a server costs that does little: time to start, resident memory at rest, under queries, under idle
-//! connections, and while a client takes its time over a large result.
+//! `footprint`: the cost of a server with little load: start time, and resident memory at rest, after queries, with idle
+//! connections, and while a slow client reads a large result.
 //!
-//! The server is a process of its own, so that its memory is the server's alone; each measurement starts a fresh one,
-//! because memory that an earlier one gave back to the allocator would hide what the next one takes. What is compared
-//! with is the memory after one answered query. Clients log in with a password, as they would on a network.
+//! The server is a separate process, so that only its memory is measured. Each measurement starts a new process, because memory
+//! freed to the allocator earlier would hide later growth. The baseline is the memory after one query. Clients log in with a
+//! password, as on a network.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,31 +23,31 @@ use crate::report::{Figure, Goal};
 use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions, Servers};
 
-/// The buffer that is measured with, unless another one is asked for.
+/// The default buffer of the measurement.
 const BUFFER: ByteSize = ByteSize::mib(256);
 
-/// Starts of which the median counts.
+/// Number of starts; the median counts.
 const STARTS: usize = 3;
 
-/// From the start of the process to its first answer.
+/// Goal for the time from the start of the process to its first answer.
 const START_S_MAX: f64 = 0.5;
 
-/// What the server may hold besides its buffer: code, catalog, plans, what the allocator keeps.
+/// Goal for the server's memory in addition to its buffer: code, catalog, plans, and memory kept by the allocator.
 const BESIDES_BUFFER_MB_MAX: f64 = 300.0;
 
-/// What idle connections may take, all together.
+/// Goal for the memory of all idle connections together.
 const CONNECTIONS_MB_MAX: f64 = 100.0;
 
-/// What a result may take on its way to a client.
+/// Goal for the memory of a result that is being sent.
 const RESULT_MB_MAX: f64 = 100.0;
 
-/// How long a client reads nothing of its large result, after the first row; less if measurements are to take less.
+/// Maximum time that the client pauses after the first row of its large result. Shorter if measurements are shorter.
 const UNREAD_S_MAX: f64 = 2.0;
 
-/// Time for the server to finish what an answer leaves behind.
+/// Time for the server to finish the work after an answer.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// After the queries: for a server to notice that it idles, and to give back what they freed.
+/// Time after the queries for the server to notice that it is idle, and to return freed memory.
 const IDLE: Duration = Duration::from_secs(2);
 
 /// Connections that log in at the same time.
@@ -58,7 +58,7 @@ const FIRST_QUERY: &str = "select count(*) from lineitem";
 /// Runs it.
 pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
     raise_descriptor_limit().map_err(|e| BenchError::other("raising the limit on open files", e))?;
-    // Makes the data where it is missing; the server needs the directory for itself.
+    // Creates missing data first, because the server needs exclusive access to the directory.
     let database = open_tpch(options, None).await?;
     database.close().await;
     drop(database);
@@ -75,14 +75,14 @@ pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
     Ok(figures)
 }
 
-/// What every measurement starts with.
+/// The initial state of every measurement.
 struct Footprint<'a> {
     directory: PathBuf,
     buffer: ByteSize,
     starter: &'a ProcessStarter,
 }
 
-/// A server that has answered once, and its client.
+/// A server that has answered one query, and its client.
 struct Started {
     server: ServerProcess,
     client: WireClient,
@@ -124,8 +124,8 @@ impl Footprint<'_> {
         ])
     }
 
-    /// Memory after the 22 queries, whose answers are checked where the scale has stored ones. A query that goes over
-    /// its memory budget is counted: refusing it is what keeps the server's memory bounded.
+    /// Memory after the 22 queries, whose answers are checked if the scale has stored ones. Queries over their memory budget are
+    /// counted, because these refusals keep the server's memory bounded.
     async fn queries(&self, scale: f64) -> BenchResult {
         let mut started = self.started().await?;
         let mut over_budget = 0;
@@ -150,7 +150,7 @@ impl Footprint<'_> {
         ])
     }
 
-    /// What connections that have asked something and now idle take.
+    /// The memory of idle connections that have run a query.
     async fn idle_connections(&self, count: usize) -> BenchResult {
         let started = self.started().await?;
         let before = started.memory()?.now_bytes;
@@ -162,7 +162,7 @@ impl Footprint<'_> {
         Ok(vec![Figure::new(name, mb(grown), "MB").with_goal(Goal::AtMost(CONNECTIONS_MB_MAX))])
     }
 
-    /// What a result of `rows` rows takes while a client first reads nothing of it, then all.
+    /// The memory of a result of `rows` rows, while the client pauses and then reads all of it.
     async fn large_result(&self, rows: u64, unread: Duration) -> BenchResult {
         let started = self.started().await?;
         let before = started.memory()?.now_bytes;
@@ -177,7 +177,7 @@ impl Footprint<'_> {
     }
 }
 
-/// Whether the server refused the query more memory.
+/// Whether the server refused memory to the query.
 fn is_over_budget(error: &BenchError) -> bool {
     matches!(error, BenchError::Wire { source, .. } if source.code() == Some(&SqlState::OUT_OF_MEMORY))
 }

@@ -1,15 +1,15 @@
-//! `join-order`: what a wrong join order costs. The 22 TPC-H queries as planned, beside the same queries in other orders.
+//! `join-order`: the cost of bad join orders. Runs the 22 TPC-H queries as planned, and in other orders.
 //!
-//! The other orders are `SET braid.join_order`'s: the costliest tree by the estimates, random trees, and the chosen tree with
-//! sides exchanged. None has a cross product that can be avoided. Outer and semi joins stay where SQL puts them, and only
-//! exchange sides. Orders with the plan of one before are left out; so many are taken as a quarter of the time for a
-//! measurement allows, and rounds end after as much. Queries of fewer than two joins have no order to speak of.
+//! The other orders are those of `SET braid.join_order`: the costliest tree by the estimates, random trees, and the chosen tree
+//! with sides swapped. No order has an avoidable cross product. Outer and semi joins stay at their position in the query; only
+//! their sides are swapped. Each plan is measured once. A quarter of the time for a measurement limits the number of orders,
+//! and another quarter the number of rounds. Queries with fewer than two joins are skipped.
 //!
-//! All tables lie in the buffer, times are with planning. Rounds run each order once; the median of an order's rounds
-//! counts. The worst order is then measured again, in turn with the chosen one, because of many the slowest is also the
-//! unluckiest. Every order's answer is compared with that of the chosen one. An order that takes [`PATIENCE`] times as long as
-//! the chosen one, or more memory or disk space than there is, is given up: its time is what it took until then, so the ratio
-//! is higher than the one that is told.
+//! All tables are in the buffer, and times include planning. Each round runs each order once; the median of an order's rounds
+//! counts. The worst order is then measured again, alternately with the chosen one, because the slowest of many measurements
+//! is partly due to chance. Every order's answer is compared with that of the chosen order. An order that takes [`PATIENCE`]
+//! times as long as the chosen one, or exceeds memory or disk space, is given up. Its time counts until then, so that the real
+//! ratio is higher than the reported one.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -23,31 +23,31 @@ use crate::workloads::answer::{Answer, RowOrder};
 use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions};
 
-/// Random and swapped orders that are asked for, each with a seed of its own.
+/// Number of random and of swapped orders, each with a different seed.
 const SEEDS: u64 = 16;
 
-/// Rounds after the one that warms up.
+/// Number of rounds after the warm-up round.
 const ROUNDS: usize = 3;
 
-/// Times that the worst order and the chosen one are measured in turn.
+/// Number of alternate measurements of the worst order and the chosen one.
 const TURNS: usize = 7;
 
-/// Fewest joins of a query that is measured.
+/// Minimum number of joins of a measured query.
 const JOINS_MIN: usize = 2;
 
-/// Most that the worst order may take, as a multiple of the chosen one.
+/// Goal for the ratio of the worst order to the chosen one.
 const WORST_GOAL: f64 = 2.0;
 
-/// An order may take so many times as long as the chosen one.
+/// Ratio to the chosen order at which an order is given up.
 const PATIENCE: f64 = 50.0;
 
-/// And no less, because the chosen one may take very little: milliseconds.
+/// Minimum time in milliseconds before an order is given up, because the chosen one may take very little time.
 const PATIENCE_MS_MIN: f64 = 1000.0;
 
-/// SQLSTATEs of an order that is given up: it took too long, more disk space or more memory than there is.
+/// SQLSTATEs of an order that is given up: timeout, disk full, memory refused, temporary file limit.
 const GIVEN_UP: [&str; 4] = ["57014", "53100", "53200", "53400"];
 
-/// How joins are ordered: the settings' values.
+/// The values of the settings for a join order.
 #[derive(Clone, Copy)]
 struct Order {
     rule: &'static str,
@@ -57,7 +57,7 @@ struct Order {
 const CHOSEN: Order = Order { rule: "cheapest", seed: 0 };
 
 impl Order {
-    /// The chosen one, the costliest one, then those that are drawn.
+    /// The chosen order, the costliest one, and the random ones.
     fn all() -> impl Iterator<Item = Self> {
         let drawn = (1..=SEEDS).flat_map(|seed| ["random", "swapped"].map(|rule| Self { rule, seed }));
         [CHOSEN, Self { rule: "costliest", seed: 0 }].into_iter().chain(drawn)
@@ -68,7 +68,7 @@ impl Order {
     }
 }
 
-/// An order of a query with a plan of its own, and the times it took.
+/// An order with a distinct plan, and its times.
 struct Measured {
     order: Order,
     times_ms: Vec<f64>,
@@ -81,7 +81,7 @@ impl Measured {
     }
 }
 
-/// What a query's orders take.
+/// The times of a query's orders.
 struct Orders {
     joins: usize,
     count: usize,
@@ -142,7 +142,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     Ok(figures)
 }
 
-/// Measures a query's orders; `None` where there is none but the chosen one, or too few joins.
+/// Measures a query's orders; `None` if there is only the chosen order, or too few joins.
 async fn measure(
     client: &mut SessionClient,
     name: &str,
@@ -192,8 +192,8 @@ async fn measure(
     }))
 }
 
-/// A query's number of joins, and the orders that give plans of their own, the chosen one first. Runs each once, comparing
-/// answers, as long as `limit` allows but one besides the chosen one in any case.
+/// A query's number of joins, and the orders with distinct plans, the chosen one first. Runs each order once and compares the
+/// answers, within `limit`, but always at least one besides the chosen order.
 async fn distinct_orders(
     client: &mut SessionClient,
     name: &str,
@@ -220,7 +220,7 @@ async fn distinct_orders(
             continue;
         }
         if orders.is_empty() {
-            // What it takes when its tables are in memory says how long others may take.
+            // The time with tables in memory determines the time limit of the other orders.
             client.run(sql).await?;
             let patience_ms = (time_ms(client, sql).await? * PATIENCE).max(PATIENCE_MS_MIN);
             client.run(&format!("set statement_timeout = {patience_ms:.0}")).await?;
@@ -246,7 +246,7 @@ async fn distinct_orders(
     Ok((joins, orders))
 }
 
-/// Has the session's queries planned in an order.
+/// Sets the session's join order.
 async fn take(client: &mut SessionClient, order: Order) -> Result<(), BenchError> {
     let Order { rule, seed } = order;
     client.run(&format!("set braid.join_order = {rule}; set braid.join_order_seed = {seed}")).await?;

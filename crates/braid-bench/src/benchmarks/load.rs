@@ -1,8 +1,7 @@
-//! `load`: TPC-H from Parquet files into an empty data directory, beside DuckDB doing the same.
+//! `load`: loads TPC-H from Parquet files into an empty data directory, and into DuckDB.
 //!
-//! DuckDB runs where `bench/peers` has installed it; without it the figures stand alone, without goals. The Parquet
-//! files are written before and not timed. The answers that are checked: the number of rows of every table, and the
-//! stored answers where the scale has some.
+//! DuckDB runs if `bench/peers` has installed it; without it the figures have no goals. Writing the Parquet files is not timed.
+//! The benchmark checks the number of rows of every table, and the stored answers if the scale has any.
 
 use std::path::Path;
 use std::time::Instant;
@@ -77,7 +76,7 @@ fn check_rows(table: TpchTable, rows: u64, scale: f64) -> Result<(), BenchError>
     Err(BenchError::WrongAnswer { query: format!("loading {table}"), difference })
 }
 
-/// Loads the same files into DuckDB; `None` where it is not installed.
+/// Loads the same files into DuckDB; `None` if it is not installed.
 async fn duckdb(parquet: &Path, directory: &Path) -> Result<Option<DuckDbLoad>, BenchError> {
     run_duckdb(DUCKDB_LOAD, &[parquet, directory], Vec::new()).await
 }

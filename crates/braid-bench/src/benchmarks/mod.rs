@@ -1,10 +1,10 @@
 //! The benchmarks, one file each, named as on the command line, with their registry and the demo.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`registry`] | every benchmark by name, and the options that they share |
-//! | [`data_directory`] | where databases and Parquet files of a scale lie |
-//! | [`demo`] | the first thing a user runs: one database, scan sharing off and on |
+//! | [`data_directory`] | the databases and Parquet files of a scale |
+//! | [`demo`] | the demo: one database, scan sharing off and on |
 //! | all others | one benchmark each |
 
 mod cold_scan;

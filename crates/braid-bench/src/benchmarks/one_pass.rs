@@ -1,18 +1,18 @@
-//! `one-pass`: Q queries of one type of QPipe's mix, with random parameters, in one pass; beside each of them alone on Braid
-//! and on DuckDB (SharedDB, VLDB 2012, sections 3 and 5).
+//! `one-pass`: runs many queries of one type of QPipe's mix, with random parameters, in one pass, and one at a time on Braid and
+//! on DuckDB (SharedDB, VLDB 2012, sections 3 and 5).
 //!
-//! A type is a plan with parameters ([`SharedQueries`]); a pass shares it among the rows of parameters. The mix has as
-//! many queries of each of the eight types, whose passes follow each other. All tables lie in memory. The time of a pass
-//! is from the parameters to having every query's rows.
+//! A type is a plan with parameters ([`SharedQueries`]); a pass shares it among the parameter rows. The mix has equally many
+//! queries of each of the eight types; their passes run one after the other. All tables are in memory. The time of a pass
+//! starts with the parameters and ends with the rows of every query.
 //!
-//! Alone on Braid is the query's text, planned and run by the engine. A pass of one query is measured in turn with that, and
-//! with the same plan with the query's constants in place of the parameters, neither of which knows anything of sets: so
-//! what sets cost shows where they are of no use.
+//! One query alone on Braid is its text, planned and run by the engine. A pass of one query is measured alternately with that
+//! text, and with the pass's plan with constants in place of the parameters. Neither of these uses sets, so that the
+//! comparison shows the cost of sets for a single query.
 //!
-//! DuckDB is asked [`ALONE_MAX`] queries of a type, one after the other; what more of them would take is counted in proportion
-//! and says so.
+//! DuckDB runs [`ALONE_MAX`] queries of a type, one after the other. The time of more queries is extrapolated, and reported as
+//! such.
 //!
-//! The answers that are checked: the first queries of each pass against the same text as SQL.
+//! The first answers of each pass are checked against the same queries in SQL.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,28 +41,28 @@ use crate::{BenchError, BenchOptions};
 /// Numbers of queries in a pass.
 const QUERY_COUNTS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
 
-/// Of how many queries of a type the time alone is taken; more are counted in proportion.
+/// Number of queries of a type that are measured one at a time. The time of more queries is extrapolated.
 const ALONE_MAX: usize = 16;
 
-/// How many queries of each type of a pass are checked.
+/// Number of checked queries of each type of a pass.
 const CHECKED: usize = 4;
 
-/// Most passes of which the median is taken; fewer when they take longer than the time for a measurement.
+/// Maximum number of passes, of which the median counts. Fewer if they exceed the time for a measurement.
 const RUNS_MAX: usize = 5;
 
-/// Times that a pass of one query and the query alone are run in turn.
+/// Number of alternate measurements of a pass of one query and the query alone.
 const TURNS: usize = 9;
 
-/// Most memory of a pass.
+/// Memory budget of a pass.
 const PASS_MEMORY: ByteSize = ByteSize(2 << 30);
 
-/// How many times DuckDB's time a pass of the mix takes, for so many queries.
+/// Goals for DuckDB's time divided by the time of a pass of the mix, by number of queries.
 const MIX_GOALS: [(usize, f64); 3] = [(64, 12.0), (256, 35.0), (1024, 80.0)];
 
-/// Most times that a pass of one query takes what it takes alone.
+/// Goal for the time of a pass of one query divided by its time alone.
 const ONE_QUERY_GOAL: f64 = 1.25;
 
-/// Most memory of a process that makes passes of 1024 queries: 2 GB.
+/// Goal for the memory of a process that runs passes of 1024 queries: 2 GB.
 const RESIDENT_GOAL_MB: f64 = 2e3;
 
 /// Runs it.
@@ -94,21 +94,21 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     let memory =
         ResidentMemory::of(std::process::id()).map_err(|e| BenchError::other("reading this process's memory", e))?;
     let figure = Figure::new("peak resident memory, with the tables in memory", memory.peak_bytes as f64 / 1e6, "MB");
-    // The goal is for scale 1, whose tables take 0.2 GB of it.
+    // The goal applies to scale 1, whose tables take 0.2 GB of it.
     figures.push(if options.scale <= 1.0 { figure.with_goal(Goal::AtMost(RESIDENT_GOAL_MB)) } else { figure });
     Ok(figures)
 }
 
-/// What passes of some types take.
+/// The times of passes of some types.
 struct Compared {
     figures: Vec<Figure>,
     /// Numbers of queries, seconds of a pass.
     passes_s: Vec<(f64, f64)>,
-    /// Numbers of queries, DuckDB's seconds; none where it is not installed.
+    /// Numbers of queries, DuckDB's seconds; empty if it is not installed.
     duckdb_s: Vec<(f64, f64)>,
 }
 
-/// How a pass grows with its queries.
+/// The growth of a pass with its number of queries.
 fn plot(options: &BenchOptions, curves: Vec<Curve>) -> Plot {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Plot {
@@ -119,7 +119,7 @@ fn plot(options: &BenchOptions, curves: Vec<Curve>) -> Plot {
     }
 }
 
-/// Some types at every number of queries, which are divided among the types.
+/// Measures some types at every number of queries, divided equally among the types.
 async fn compare(
     options: &BenchOptions,
     tables: &TpchSources,
@@ -131,7 +131,7 @@ async fn compare(
         ["queries", "distinct", "sets", "passes s", "queries/s", "one at a time s", "DuckDB s", "DuckDB / passes"];
     let mut table = plain_table(&header);
     let (mut figures, mut passes_s, mut alone_s) = (Vec::new(), Vec::new(), Vec::new());
-    // Fewer queries than types would not be the workload that the others are asked.
+    // With fewer queries than types, the workload would be a different one.
     for count in QUERY_COUNTS.into_iter().filter(|count| *count >= numbers.len()) {
         let share = |at: usize| count / numbers.len() + usize::from(at < count % numbers.len());
         let queries = |(at, number): (usize, &u8)| SharedQueries::random(*number, share(at), u64::from(*number));
@@ -162,7 +162,7 @@ async fn compare(
     Ok(Compared { figures, passes_s, duckdb_s: alone_s })
 }
 
-/// What a pass of one query costs beside the query alone.
+/// Compares a pass of one query with the query alone.
 fn one_query(alone: &[Alone]) -> Vec<Figure> {
     let mut table = plain_table(&["query", "SQL ms", "bound plan ms", "pass of one ms", "ratio"]);
     let mut ratios = Vec::new();
@@ -183,12 +183,12 @@ fn one_query(alone: &[Alone]) -> Vec<Figure> {
     vec![figure.with_goal(Goal::AtMost(ONE_QUERY_GOAL))]
 }
 
-/// What queries of a type take alone, in seconds.
+/// The seconds of queries of a type, one at a time.
 #[derive(Clone, Copy)]
 struct Alone {
     braid_s: f64,
     duckdb_s: Option<f64>,
-    /// One query, in three forms in turn.
+    /// Measures one query in three forms, alternately.
     text_s: f64,
     bound_s: f64,
     pass_of_one_s: f64,
@@ -246,7 +246,7 @@ impl Alone {
     }
 }
 
-/// Seconds of a query, after one that warms up. Blocks.
+/// Seconds of a query after a warm-up run. Blocks.
 fn duckdb_seconds(duckdb: &mut DuckDbSession, queries: &[String]) -> Result<f64, BenchError> {
     duckdb.run(&queries[0])?;
     let mut sum = 0.0;
@@ -276,7 +276,7 @@ async fn passes(options: &BenchOptions, tables: &TpchSources, queries: &[SharedQ
             distinct_count += pass.distinct_count;
             set_count += pass.set_count;
         }
-        // The first warms up.
+        // The first run is a warm-up.
         if run > 0 {
             seconds.push(start.elapsed().as_secs_f64());
         }
@@ -287,7 +287,7 @@ async fn passes(options: &BenchOptions, tables: &TpchSources, queries: &[SharedQ
     Ok(Passes { median_s: median(seconds), distinct_count, set_count })
 }
 
-/// What a pass gives.
+/// The result of a pass.
 struct Pass {
     /// The rows of each query.
     rows: Vec<ResultRows>,
@@ -325,7 +325,7 @@ async fn alone(plan: &Plan) -> Result<ResultRows, BenchError> {
     SortWorker::finish(sinks, plan.column_count()).map_err(failed)
 }
 
-/// Keeps rows in the order in which they come.
+/// Collects rows in the order of their arrival.
 fn collector(budget: &Arc<FixedBudget>) -> SortWorker {
     SortWorker::new(Arc::new(SortSpec { keys: Vec::new(), limit: None }), budget.clone())
 }

@@ -1,9 +1,9 @@
-//! `query-sets`: what rows carry, measured: lists of queries (SharedDB's choice, section 3.1), bitmaps, and numbers of interned
-//! sets, for 2 to 4096 queries of the type Q6 in one pass over lineitem.
+//! `query-sets`: compares representations of query sets: lists of queries (SharedDB's choice, section 3.1), bitmaps, and numbers of
+//! interned sets, for 2 to 4096 queries of the type Q6 in one pass over lineitem.
 //!
-//! The pass is written out here for each representation, by one worker: classes of three columns, their intersections, and
-//! the sum of a product for every bucket a row belongs to, distributed to the queries at the end. So the only thing that
-//! differs is what a row carries. All three must come to the same sums.
+//! This module implements the pass by hand for each representation, with one worker: the classes of three columns, their
+//! intersections, and the sum of a product for every bucket of a row, distributed to the queries at the end. The passes
+//! differ only in the representation. All three must give the same sums.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use crate::{BenchError, BenchOptions};
 /// Numbers of queries in a pass.
 const QUERY_COUNTS: [usize; 6] = [2, 16, 64, 256, 1024, 4096];
 
-/// Most passes of which the median is taken.
+/// Maximum number of passes, of which the median counts.
 const RUNS: usize = 3;
 
-/// The columns with predicates, and then those of the product.
+/// The columns with predicates, followed by those of the product.
 const COLUMNS: [&str; 4] = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"];
 
 const DISCOUNT: usize = 1;
@@ -50,7 +50,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         let mut row = vec![right(count.to_string())];
         let mut sums: Option<Vec<i128>> = None;
         for (at, name) in ["lists", "bitmaps", "interned sets"].into_iter().enumerate() {
-            // One that takes longer for a pass than a measurement may is not asked for more queries.
+            // A representation whose pass exceeds the time for a measurement is not measured with more queries.
             if seconds[at] > options.seconds {
                 row.push(right(String::new()));
                 continue;

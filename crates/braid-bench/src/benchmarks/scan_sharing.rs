@@ -1,15 +1,14 @@
-//! `scan-sharing`: what the four scan policies make of the same staggered scans (Cooperative Scans, sections 5.2, 6.3).
+//! `scan-sharing`: runs the same staggered scans under the four scan policies (Cooperative Scans, sections 5.2, 6.3).
 //!
-//! Scans of lineitem start one after the other, 16, 32 and 64 of them at the same rate. They differ in range (10, 50 or 100 % of the table, at random
-//! places), in columns (each of the two column sets has some that the other lacks) and in speed: a fast scan takes its
-//! chunks as they come, a slow one computes on each for [`SLOW_CHUNK_TIMES`] times what the disk takes to deliver a
-//! chunk. The buffer holds 20 % of the table. Scans register with the buffer directly: what is measured is who reads
-//! what and when, without decoding.
+//! 16, 32 and 64 scans of lineitem start one after the other at the same rate. They differ in range (10, 50 or 100 % of the
+//! table, at random positions), in columns (each of the two column sets has columns that the other lacks) and in speed. A
+//! fast scan only takes its chunks. A slow scan computes on each chunk for [`SLOW_CHUNK_TIMES`] times as long as the disk
+//! takes to deliver it. The buffer holds 20 % of the table. Scans register with the buffer directly, so that the benchmark
+//! measures reads without decoding.
 //!
-//! Computing is a fixed amount of work, calibrated once, so that scans that compete for the cores slow each other down
-//! as real ones do. Every policy gets the same scans, in turn, each on an empty buffer; direct I/O keeps the operating
-//! system's cache out of it. The answer that is checked: each scan is given every chunk of its range exactly once, with
-//! all its rows.
+//! The computation is a fixed amount of work, calibrated once, so that scans that compete for cores slow each other down like
+//! real scans. Every policy gets the same scans on an empty buffer, one policy after the other. Direct I/O bypasses the
+//! operating system's cache. The benchmark checks that each scan gets every chunk of its range exactly once, with all rows.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -28,12 +27,12 @@ use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
-/// Scans in all, a measurement for each. The first ones find an idle disk and the last ones leave it, so the longer
-/// the run the more it shows of a busy system.
+/// Total numbers of scans, one measurement for each. The first scans find an idle disk and the last ones leave it idle, so
+/// that a longer run represents a busy system better.
 const SCAN_COUNTS: [usize; 3] = [16, 32, 64];
 
-/// How long a slow scan computes on a chunk, in times that the disk takes to deliver one. Half the scans are slow;
-/// on two cores the mix then needs about as much processor as disk, as the paper's does.
+/// Computation of a slow scan on a chunk, relative to the disk's time to deliver it. Half of the scans are slow. On two cores
+/// the mix then needs about as much processor time as disk time, like the paper's.
 const SLOW_CHUNK_TIMES: f64 = 1.0;
 
 /// A new scan starts when the disk could have delivered this share of the table since the last start.
@@ -67,7 +66,7 @@ struct StaggeredScan {
     work_per_chunk: u64,
 }
 
-/// What the workload took under one policy.
+/// The measurements of the workload under one policy.
 struct Outcome {
     latency_s: Vec<f64>,
     elapsed_s: f64,
@@ -79,7 +78,7 @@ impl Outcome {
         self.latency_s.iter().sum::<f64>() / self.latency_s.len() as f64
     }
 
-    /// Mean of latency in the mix over latency alone, 1 being as good as alone.
+    /// Mean of the latency in the mix divided by the latency alone; 1 is as fast as alone.
     fn normalised_latency(&self, alone_s: &[f64]) -> f64 {
         let normalised = self.latency_s.iter().zip(alone_s).map(|(mix, alone)| mix / alone);
         normalised.sum::<f64>() / alone_s.len() as f64
@@ -177,7 +176,7 @@ fn stored_bytes(version: &TableVersion, columns: &BTreeSet<ColumnId>) -> u64 {
     version.chunks.iter().map(chunk_bytes).sum()
 }
 
-/// 20 % of the bytes that the scans have to do with, but at least two chunks: in a tiny table one is more than that.
+/// 20 % of the bytes that the scans read, but at least two chunks, for tiny tables.
 fn buffer_capacity(version: &TableVersion) -> ByteSize {
     let used: BTreeSet<_> = columns(version, FAST_COLUMNS).into_iter().chain(columns(version, SLOW_COLUMNS)).collect();
     let bytes = stored_bytes(version, &used);
@@ -244,7 +243,7 @@ async fn run_policy(
     Ok(Outcome { latency_s, elapsed_s: start.elapsed().as_secs_f64(), stats: buffer.stats() })
 }
 
-/// One scan: registers, takes every chunk, computes on it, and checks that it was given exactly its range.
+/// One scan: registers, takes every chunk, computes on it, and checks that it got exactly its range.
 async fn run_scan(
     buffer: &Arc<BufferManager>,
     version: Arc<TableVersion>,
@@ -267,7 +266,7 @@ async fn run_scan(
         compute(scan.work_per_chunk);
         given.push(chunk.chunk);
         drop(chunk);
-        // Computing never waits, so without this a scan whose chunks are all there would keep its core.
+        // Without a yield, a scan with all its chunks in the buffer would keep its core.
         tokio::task::yield_now().await;
     }
     given.sort_unstable();
@@ -289,7 +288,7 @@ fn compute(work: u64) {
     }
 }
 
-/// How much of [`compute`] a core does in a second: the best of three tries of some milliseconds.
+/// The amount of [`compute`] that a core does per second: the best of three trials of a few milliseconds.
 fn work_per_second() -> f64 {
     const WORK: u64 = 5_000_000;
     let rates = (0..3).map(|_| {

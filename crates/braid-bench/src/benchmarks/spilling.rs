@@ -1,10 +1,11 @@
-//! `spilling`: queries that need up to ten times the memory that they may have.
+//! `spilling`: runs queries that need up to ten times their memory budget.
 //!
-//! A sort, groups and a join of lineitem's rows, which keep nearly everything that they read, each with plenty of memory,
-//! then with a half and with a tenth of what it held then. Answers must be the same. How much slower it gets is the
-//! figure; how much it writes to temporary files stands beside it, and so does what it held at most: not more than it may.
+//! A sort, groups and a join of lineitem's rows keep nearly every row that they read. Each runs with ample memory, and then
+//! with half and a tenth of the memory that it held with ample memory. The answers must be equal. The figure is the slowdown.
+//! The table also shows the bytes written to temporary files, and the peak of the held memory, which must be within the budget.
 //!
-//! With `--peer duckdb` DuckDB runs the same queries on a file of its own, with as many threads and the same limits of memory.
+//! With `--peer duckdb`, DuckDB runs the same queries on a file of its own format, with as many threads and the same memory
+//! limits.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,19 +24,19 @@ use crate::workloads::answer::{Answer, RowOrder};
 use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 
-/// Timed runs of a query with a budget.
+/// Number of timed runs of a query with a budget.
 const REPETITIONS: usize = 3;
 
-/// What a query may take longer with a tenth of the memory that it needs.
+/// Goal for the slowdown with a tenth of the memory that a query needs.
 const SLOWDOWN_MAX: f64 = 10.0;
 
-/// Parts of what a query holds with plenty of memory.
+/// Divisors of the memory that a query holds with ample memory.
 const PARTS: [u64; 2] = [2, 10];
 
-/// No query has less: some blocks of each partition have to be somewhere.
+/// Minimum budget, which holds some blocks of each partition.
 const BUDGET_MIN: ByteSize = ByteSize::mib(2);
 
-/// Names, and queries whose answers are short.
+/// Names and queries. Their answers are short.
 const QUERIES: [(&str, &str); 4] = [
     (
         "sort",
@@ -59,7 +60,7 @@ const QUERIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// How DuckDB begins to say that there is not enough memory.
+/// The beginning of DuckDB's out-of-memory error.
 const OUT_OF_MEMORY: &str = "Out of Memory";
 
 /// DuckDB, on a file with the same rows.
@@ -67,12 +68,12 @@ struct DuckDb {
     session: DuckDbSession,
 }
 
-/// What runs of a query took.
+/// The measurements of a query.
 struct Measured {
     seconds: f64,
-    /// Most memory that it held.
+    /// Peak memory that it held.
     held: ByteSize,
-    /// Bytes that it wrote to temporary files.
+    /// Bytes written to temporary files.
     written: u64,
 }
 
@@ -156,8 +157,7 @@ impl DuckDb {
         Ok(Some(duckdb))
     }
 
-    /// The median of a query's runs with at most so much memory, its default if nothing is said; `None` when that is too
-    /// little.
+    /// The median of a query's runs with a memory limit, or with the default limit; `None` if it runs out of memory.
     fn seconds(&mut self, sql: &str, memory: Option<ByteSize>) -> Result<Option<f64>, BenchError> {
         let limit = match memory {
             Some(memory) => format!("set memory_limit = '{}KB'", memory.0 / 1000),
@@ -180,7 +180,7 @@ impl DuckDb {
         self.failure(statements)?.map_or(Ok(()), |error| Err(BenchError::other("asking DuckDB", error)))
     }
 
-    /// Why the first of the statements that failed did.
+    /// The error of the first failed statement.
     fn failure(&mut self, statements: Vec<String>) -> Result<Option<String>, BenchError> {
         let replies = tokio::task::block_in_place(|| self.session.ask(&statements))?;
         Ok(replies.into_iter().find_map(|reply| reply.error))

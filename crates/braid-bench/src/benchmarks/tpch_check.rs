@@ -1,6 +1,6 @@
-//! `tpch-check`: every query of TPC-H answers what DuckDB and PostgreSQL agree it answers.
+//! `tpch-check`: checks the 22 queries of TPC-H against the answers on which DuckDB and PostgreSQL agree.
 //!
-//! Unlike the other benchmarks it goes on after a wrong answer: how many are right is its figure.
+//! Unlike other benchmarks, it continues after a wrong answer. Its figure is the number of right answers.
 
 use crate::benchmarks::data_directory::open_tpch;
 use crate::benchmarks::registry::BenchResult;

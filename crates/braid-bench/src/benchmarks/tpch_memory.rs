@@ -1,15 +1,15 @@
-//! `tpch-memory`: the most memory that each of the 22 queries takes, beside DuckDB, each query in a process of its own.
+//! `tpch-memory`: the peak memory of each of the 22 queries on Braid and DuckDB, each query in a new process.
 //!
-//! Braid's process is a server with a buffer of [`BUFFER`], DuckDB's is Python with DuckDB in it, on a file of its own format
-//! with its own memory limit. Both have a thread for each core, and nothing of the tables in memory before. What a process
-//! holds by then is told apart: libraries, catalogs, an interpreter. What counts is by how much resident memory grows at most
-//! until the query's last row is there; the median of [`RUNS`] processes, fewer when they take long.
+//! Braid's process is a server with a buffer of [`BUFFER`]. DuckDB's process is Python with DuckDB, on a file of its own format
+//! with its default memory limit. Both have one thread per core, and no part of the tables in memory at the start. The memory
+//! before the query is reported separately: libraries, catalogs, an interpreter. The figure is the largest growth of resident
+//! memory until the query's last row, as the median of [`RUNS`] processes, or fewer if they take long.
 //!
-//! Both cache what they read, as long as their limits allow: Braid up to its buffer, DuckDB up to its memory limit, which it
-//! shares with its operators. That share is told too: what DuckDB says it caches after the query; of Braid the bytes read from
-//! the disk, or the whole buffer where they are more, which is the most it can be.
+//! Both engines cache the data that they read: Braid up to its buffer, DuckDB up to its memory limit, which its operators share.
+//! The cached data is reported, too: for DuckDB the amount that it reports after the query; for Braid an upper bound, the bytes
+//! read from the disk or the size of the buffer.
 //!
-//! The answers that are checked: the stored ones where the scale has some, otherwise DuckDB's number of rows.
+//! The benchmark checks the stored answers if the scale has any, and otherwise DuckDB's number of rows.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,16 +30,16 @@ use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions, Servers};
 
-/// Braid's buffer, unless another one is asked for.
+/// Braid's default buffer.
 const BUFFER: ByteSize = ByteSize::mib(256);
 
-/// Processes for each query and engine.
+/// Number of processes per query and engine.
 const RUNS: usize = 3;
 
-/// What the kernel's count of resident memory can be wrong by, and less than which is not compared: 1 MB.
+/// The error of the kernel's count of resident memory, and the least compared growth: 1 MB.
 const RESOLUTION_MB: f64 = 1.0;
 
-/// Asks nothing of any table, but has what every query needs brought into memory.
+/// A query without tables, which loads into memory what every query needs.
 const FIRST_QUERY: &str = "select 1";
 
 /// DuckDB's side.
@@ -50,7 +50,7 @@ const DUCKDB_SCRIPT: &str = include_str!("../../../../bench/peers/duckdb_memory.
 struct Memory {
     before_mb: f64,
     peak_mb: f64,
-    /// Of the growth, what is cached of tables.
+    /// The part of the growth that is cached table data.
     cached_mb: f64,
 }
 
@@ -59,7 +59,7 @@ impl Memory {
         (self.peak_mb - self.before_mb).max(RESOLUTION_MB)
     }
 
-    /// What the operators take, more or less.
+    /// The approximate memory of the operators.
     fn growth_beside_cache_mb(self) -> f64 {
         (self.growth_mb() - self.cached_mb).max(RESOLUTION_MB)
     }
@@ -70,7 +70,7 @@ impl Memory {
     }
 }
 
-/// What DuckDB's script prints.
+/// The output of DuckDB's script.
 #[derive(Deserialize)]
 struct DuckDb {
     version: String,
@@ -81,21 +81,21 @@ struct DuckDb {
     rows: usize,
 }
 
-/// What both engines are asked.
+/// The settings of the measurement.
 struct Setting<'a> {
     scale: f64,
     directory: PathBuf,
     buffer: ByteSize,
     starter: &'a ProcessStarter,
-    /// After this time a query is not run again.
+    /// The time after which a query is not repeated.
     limit: Duration,
-    /// `None` where DuckDB is not installed, or not wanted.
+    /// DuckDB; `None` if it is not installed or not selected.
     duckdb: Option<PathBuf>,
 }
 
 /// Runs it.
 pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
-    // Makes the data where it is missing; the server needs the directory for itself.
+    // Creates missing data first, because the server needs exclusive access to the directory.
     let database = open_tpch(options, None).await?;
     database.close().await;
     drop(database);
@@ -176,7 +176,7 @@ impl Setting<'_> {
         }
     }
 
-    /// The query on a server of its own; its answer is checked.
+    /// Runs the query on a new server, and checks its answer.
     async fn braid(&self, at: usize, expected_rows: Option<usize>) -> Result<Memory, BenchError> {
         let directory: &Path = &self.directory;
         let server = (self.starter)(directory, self.buffer).await;
@@ -229,7 +229,7 @@ fn summary(pairs: &[(Memory, Memory)]) -> Vec<Figure> {
     ]
 }
 
-/// A thread for each core, which is Braid's default as well.
+/// One thread per core, which is Braid's default, too.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -238,7 +238,7 @@ fn resident(pid: u32) -> Result<ResidentMemory, BenchError> {
     ResidentMemory::of(pid).map_err(|e| BenchError::other(format!("reading the memory of process {pid}"), e))
 }
 
-/// What a process has had read from disks, past the operating system's cache; `None` where that is not told.
+/// The bytes that a process has read from disks; `None` if the system does not report them.
 fn read_bytes(pid: u32) -> Result<Option<u64>, BenchError> {
     let path = PathBuf::from(format!("/proc/{pid}/io"));
     match std::fs::read_to_string(&path) {

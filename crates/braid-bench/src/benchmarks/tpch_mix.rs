@@ -1,6 +1,6 @@
 //! `tpch-mix`: QPipe's eight query types with random parameters, closed loop, over the wire (QPipe section 5.3).
 //!
-//! Before anything is measured, the eight types are checked against the stored answers through the same connections.
+//! Before the measurement, the eight types are checked against the stored answers over the same connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
     figures
 }
 
-/// Makes a client.
+/// Connects a client.
 type Connect = dyn Fn() -> BoxFuture<'static, Result<Box<dyn Client>, BenchError>> + Send + Sync;
 
 async fn measure(options: &BenchOptions, database: &Database, connect: &Connect) -> BenchResult {

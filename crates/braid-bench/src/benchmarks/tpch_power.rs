@@ -1,8 +1,8 @@
-//! `tpch-power`: the 22 queries one after the other, hot, on Braid's operators and beside it on other engines: DuckDB
-//! where it is installed, DataFusion on Parquet files of the same rows, DataFusion's operators on Braid's scans.
+//! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on other engines: DuckDB if it is installed,
+//! DataFusion on Parquet files of the same rows, and DataFusion's operators on Braid's scans.
 //!
-//! Each query runs on all of them in turn: once to warm up, when answers are also compared, then [`REPETITIONS`] times,
-//! of which the median counts. The geometric mean gives every query the same weight.
+//! Each query runs on all engines alternately: once as a warm-up, in which answers are compared, and then [`REPETITIONS`] times;
+//! the median counts. The geometric mean gives every query the same weight.
 
 use std::time::Instant;
 
@@ -19,23 +19,23 @@ use crate::workloads::answer::{Answer, RowOrder};
 use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions};
 
-/// Timed runs of a query.
+/// Number of timed runs of a query.
 const REPETITIONS: usize = 3;
 
 /// The columns of lineitem that Q6 reads.
 const SCANNED_BY_Q06: [&str; 4] = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"];
 
-/// What is read to measure the memory: 256 MB.
+/// Bytes read to measure the memory bandwidth: 256 MB.
 const BANDWIDTH_BYTES: u64 = 256 << 20;
 
-/// An engine beside Braid.
+/// An engine that Braid is compared with.
 enum Contestant {
     Client(Box<dyn Client>),
     DuckDb(DuckDbSession),
 }
 
 impl Contestant {
-    /// Runs a query that is not timed, and compares answers as far as the engine gives them.
+    /// Runs the warm-up, and compares answers as far as the engine returns them.
     async fn warm_up(&mut self, name: &str, at: usize, sql: &str, found: &Answer) -> Result<(), BenchError> {
         let compared = match self {
             Self::Client(client) => client.answer(sql).await?.compare(found, RowOrder::Kept),
@@ -126,10 +126,10 @@ fn stored_column_bytes(database: &Database, column: &str) -> u64 {
     table.chunks.iter().map(|chunk| u64::from(chunk.segments[usize::from(id.0)].stored_bytes)).sum()
 }
 
-/// Gigabytes a second that all cores together read from memory, in sequence.
+/// Sequential memory bandwidth of all cores together, in gigabytes per second.
 fn memory_bandwidth() -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // Larger than caches, whatever the machine.
+    // Larger than the caches of any machine.
     let numbers: Vec<u64> = (0..BANDWIDTH_BYTES / 8).collect();
     let start = Instant::now();
     let sum = std::thread::scope(|scope| {

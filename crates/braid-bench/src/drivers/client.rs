@@ -1,6 +1,6 @@
-//! What can be asked a query: a session in this process, or a connection over the wire.
+//! Clients: a session in this process, or a connection over the wire.
 //!
-//! Drivers and checks know only this, so the same closed loop measures both.
+//! Drivers and checks use only the trait, so that the same closed loop measures both.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use tokio_util::sync::CancellationToken;
 use crate::BenchError;
 use crate::workloads::answer::Answer;
 
-/// One client: asks one query at a time.
+/// One client, which runs one query at a time.
 pub trait Client: Send {
-    /// Runs a statement, takes all its rows and throws them away; answers their number.
+    /// Runs a statement, discards its rows, and returns their number.
     fn run<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<u64, BenchError>>;
 
-    /// Runs a statement and keeps its rows.
+    /// Runs a statement and returns its rows.
     fn answer<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<Answer, BenchError>>;
 }
 
@@ -36,7 +36,7 @@ impl SessionClient {
         Self { session: database.session("braid") }
     }
 
-    /// Runs one or several statements until `cancel`; answers the rows of the last.
+    /// Runs one or several statements until `cancel`, and returns the rows of the last one.
     pub async fn batches(&self, sql: &str, cancel: CancellationToken) -> Result<Vec<RecordBatch>, BenchError> {
         let mut batches = Vec::new();
         for statement in self.session.parse(sql)? {
@@ -87,7 +87,7 @@ impl WireClient {
         Self::connect_as(address, &mut tokio_postgres::Config::new()).await
     }
 
-    /// Connects to a server that wants a password.
+    /// Connects to a server with a password.
     pub async fn log_in(address: SocketAddr, password: &str) -> Result<Self, BenchError> {
         Self::connect_as(address, tokio_postgres::Config::new().password(password)).await
     }
@@ -103,8 +103,8 @@ impl WireClient {
         Ok(Self { client, connection })
     }
 
-    /// Asks for the numbers 1 to `rows`, a row each, reads none but the first for `unread`, and then all, keeping none;
-    /// answers how long that reading took.
+    /// Selects the numbers 1 to `rows`, one per row. Reads the first row, pauses for `unread`, and then reads and discards the
+    /// others. Returns the time of that last step.
     pub async fn stream_series(&self, rows: u64, unread: Duration) -> Result<Duration, BenchError> {
         let sql = format!("select value from generate_series(1, {rows}::bigint) as s(value)");
         let failed = |source| BenchError::Wire { what: sql.clone(), source };

@@ -1,7 +1,7 @@
-//! The closed loop: N clients, no think time, each sending its next query when the last one is answered.
+//! The closed loop: N clients without think time. Each sends its next query when the previous one is answered.
 //!
-//! After the deadline no query is begun, but those under way are waited for and counted, and the elapsed time runs
-//! until the last of them: nothing slow is cut off. `bench/peers` measures the peers in the same way.
+//! After the deadline no query starts. Running queries are awaited and counted, and the elapsed time ends with the last of them,
+//! so that slow queries are not cut off. `bench/peers` measures other engines in the same way.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::BenchError;
 use crate::drivers::client::Client;
 use crate::workloads::tpch::QueryMix;
 
-/// What a closed loop measured.
+/// The figures of a closed loop.
 #[derive(Clone, Debug)]
 pub struct LoopFigures {
     /// Clients.
@@ -28,7 +28,7 @@ pub struct LoopFigures {
 }
 
 impl LoopFigures {
-    /// Queries a second.
+    /// Queries per second.
     pub fn throughput(&self) -> f64 {
         self.queries as f64 / self.elapsed.as_secs_f64()
     }
@@ -41,7 +41,7 @@ impl LoopFigures {
 
 /// Drives every client with its own seeded sequence of the mix for `duration`.
 ///
-/// A failed query is counted and shown, never hidden, and its time is not a latency. Dropped, it stops all clients.
+/// A failed query is counted and reported, and its time is not a latency. Dropping the future stops all clients.
 pub async fn closed_loop(
     clients: Vec<Box<dyn Client>>,
     seed: u64,
@@ -51,7 +51,7 @@ pub async fn closed_loop(
     let start = Instant::now();
     let deadline = start + duration;
     let loops = clients.into_iter().enumerate().map(|(number, mut client)| {
-        // A task for each client, so that the driver itself uses all cores; aborted when this future is dropped.
+        // One task per client, so that the driver uses all cores. Dropping this future aborts them.
         let mix = QueryMix::new(seed + number as u64);
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(async move { one_client(client.as_mut(), mix, deadline).await });
@@ -103,7 +103,7 @@ async fn one_client(client: &mut dyn Client, mix: QueryMix, deadline: Instant) -
             Err(error) => {
                 figures.errors += 1;
                 figures.first_error.get_or_insert_with(|| format!("Q{}: {error}", query.number));
-                // A server that refuses everything would otherwise be asked as fast as it can refuse.
+                // Without a pause, the loop would run as fast as a server can refuse queries.
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }

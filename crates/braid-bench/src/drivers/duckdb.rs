@@ -1,4 +1,4 @@
-//! DuckDB beside Braid, in the same run: a script of `bench/peers` in the Python that `bench/peers/run.sh` has set up.
+//! DuckDB in the same run as Braid: a script of `bench/peers` in the Python environment of `bench/peers/run.sh`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use serde::de::DeserializeOwned;
 
 use crate::BenchError;
 
-/// A Python that has DuckDB, for when it is elsewhere than `bench/peers/run.sh` puts it.
+/// Environment variable for a Python with DuckDB other than that of `bench/peers/run.sh`.
 pub(crate) const PEERS_PYTHON: &str = "BRAID_PEERS_PYTHON";
 
 /// Loads a directory's Parquet files into a DuckDB file in another directory: its arguments.
 pub(crate) const DUCKDB_LOAD: &str = include_str!("../../../../bench/peers/duckdb_load.py");
 
-/// What [`DUCKDB_LOAD`] prints.
+/// The output of [`DUCKDB_LOAD`].
 #[derive(serde::Deserialize)]
 pub(crate) struct DuckDbLoad {
     /// All of the loading.
@@ -25,8 +25,7 @@ pub(crate) struct DuckDbLoad {
     pub(crate) version: String,
 }
 
-/// Runs a script with arguments and standard input; answers what it prints, which is JSON. `None` where DuckDB is not
-/// installed.
+/// Runs a script with arguments and standard input, and returns its output, which is JSON. `None` if DuckDB is not installed.
 ///
 /// # Errors
 /// When the script fails or prints something else.
@@ -56,7 +55,7 @@ fn peers_python() -> Option<PathBuf> {
     std::env::var_os(PEERS_PYTHON).map(PathBuf::from).or(installed).filter(|python| python.exists())
 }
 
-/// A DuckDB that stays up between queries, with tables in its memory. Ends when it is dropped.
+/// A DuckDB process that runs many queries, with tables in memory. It ends when it is dropped.
 pub(crate) struct DuckDbSession {
     child: Child,
     input: ChildStdin,
@@ -70,7 +69,7 @@ struct Version {
     version: String,
 }
 
-/// What a query took.
+/// The measurement of a query.
 #[derive(serde::Deserialize)]
 pub(crate) struct QueryRun {
     /// Seconds until all rows were there.
@@ -79,18 +78,18 @@ pub(crate) struct QueryRun {
     pub(crate) rows: usize,
 }
 
-/// What came of a statement of [`DuckDbSession::ask`].
+/// The result of a statement of [`DuckDbSession::ask`].
 #[derive(serde::Deserialize)]
 pub(crate) struct StatementReply {
     /// Values in PostgreSQL's text format.
     pub(crate) rows: Vec<Vec<Option<String>>>,
-    /// Why there are none.
+    /// The error.
     pub(crate) error: Option<String>,
 }
 
 impl DuckDbSession {
-    /// Starts one and loads the tables of a directory of Parquet files, for [`Self::run`]; `None` where DuckDB is not
-    /// installed. Blocks.
+    /// Starts DuckDB and loads the tables of a directory of Parquet files, for [`Self::run`]; `None` if DuckDB is not installed.
+    /// Blocks.
     ///
     /// # Errors
     /// When it does not start.
@@ -98,7 +97,7 @@ impl DuckDbSession {
         Self::start_script(include_str!("../../../../bench/peers/duckdb_session.py"), &[parquet])
     }
 
-    /// Starts one without tables, for [`Self::ask`]; `None` where DuckDB is not installed. Blocks.
+    /// Starts DuckDB without tables, for [`Self::ask`]; `None` if DuckDB is not installed. Blocks.
     ///
     /// # Errors
     /// When it does not start.
@@ -129,7 +128,7 @@ impl DuckDbSession {
         self.answer()
     }
 
-    /// Runs statements, one after the other; those that fail say why. Blocks.
+    /// Runs statements one after the other, and returns their rows or errors. Blocks.
     ///
     /// # Errors
     /// When it does not answer.

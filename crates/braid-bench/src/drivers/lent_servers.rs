@@ -1,4 +1,5 @@
-//! How a caller lends running servers: this crate lies below the server and must not know how one is built.
+//! The interface through which a caller provides running servers, because this crate is below the server and must not know how
+//! one is built.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,20 +14,20 @@ use crate::error::BoxError;
 
 /// A server that listens on a free port of the loopback interface, on the database it was started with.
 pub struct RunningServer {
-    /// Where it listens. It takes user `braid`, any database name, no password.
+    /// Its address. It accepts user `braid`, any database name, and no password.
     pub address: SocketAddr,
-    /// Awaited, it closes every connection and returns once the port is free. The database stays open.
+    /// Stops the server when awaited: closes every connection, and returns when the port is free. The database stays open.
     pub stop: BoxFuture<'static, ()>,
 }
 
 /// Starts a server in this process on a database that is already open.
 pub type ServerStarter = dyn Fn(Arc<Database>) -> BoxFuture<'static, Result<RunningServer, BoxError>> + Send + Sync;
 
-/// A server in a process of its own, whose memory is the server's alone. Killed when dropped.
+/// A server in a separate process, which is killed on drop.
 pub struct ServerProcess {
-    /// Where it listens. It takes user `braid` and any database name.
+    /// Its address. It accepts user `braid` and any database name.
     pub address: SocketAddr,
-    /// What clients must know.
+    /// The password of clients.
     pub password: String,
     /// The process.
     pub child: Child,
@@ -34,19 +35,19 @@ pub struct ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may have ended by itself; and nothing that was measured needs a tidy end.
+        // The process may have ended already. A clean end is not needed after the measurement.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts a server process on a data directory that nobody has open, with a buffer; ready when it answers.
+/// Starts a server process with a buffer, on a data directory that is not open. Returns when the server answers.
 pub type ProcessStarter = dyn Fn(&Path, ByteSize) -> BoxFuture<'static, Result<ServerProcess, BoxError>> + Send + Sync;
 
-/// The ways to a server.
+/// The starters of servers.
 pub struct Servers {
-    /// Within this process.
+    /// Starts a server within this process.
     pub in_process: Box<ServerStarter>,
-    /// In a process of its own.
+    /// Starts a server in a separate process.
     pub own_process: Box<ProcessStarter>,
 }

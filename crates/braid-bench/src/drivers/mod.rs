@@ -1,9 +1,9 @@
-//! Who is asked, and how: Braid in this process or over the wire, and the engines that it is compared with.
+//! Clients and engines: Braid in this process or over the wire, and the engines that it is compared with.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`client`] | the trait of everything that answers queries; a session in this process; a connection over the wire |
-//! | [`closed_loop`] | N clients without think time, and what they measure |
+//! | [`client`] | the trait of clients; a session in this process; a connection over the wire |
+//! | [`closed_loop`] | N clients without think time, and their figures |
 //! | [`stored_answers`] | a client's answers to the 22 queries of TPC-H, checked against stored ones |
 //! | [`lent_servers`] | how a caller lends running servers to what must be measured over the wire |
 //! | `parquet_client` | DataFusion over Parquet files |

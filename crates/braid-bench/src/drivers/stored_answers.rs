@@ -1,12 +1,12 @@
-//! What the 22 queries answer: stored in `answers/`, made by `bench/peers/make_answers.py`, agreed on by DuckDB and
-//! PostgreSQL. Long answers are stored as digests.
+//! The stored answers of the 22 queries, in `answers/`. `bench/peers/make_answers.py` makes them; DuckDB and PostgreSQL agree on
+//! them. Long answers are stored as digests.
 
 use crate::BenchError;
 use crate::drivers::client::Client;
 use crate::workloads::answer::{Answer, Difference, RowOrder};
 use crate::workloads::tpch::query;
 
-/// The scales answers are stored for.
+/// The scales with stored answers.
 pub const STORED_SCALES: [f64; 2] = [0.01, 1.0];
 
 /// A stored answer.
@@ -50,8 +50,8 @@ fn stored(number: usize, scale: f64) -> Option<&'static Stored> {
     })
 }
 
-/// Asks a query and compares its answer with the stored one. All 22 say in which order their rows come, and none
-/// leaves ties in the stored answers, so the order counts.
+/// Runs a query and compares its answer with the stored one, including the order of rows: all 22 queries specify an order
+/// without ties in the stored answers.
 pub async fn check_query(client: &mut dyn Client, number: usize, scale: f64) -> Result<(), BenchError> {
     let stored = stored(number, scale).ok_or_else(|| BenchError::BadOption {
         option: "scale",

@@ -1,8 +1,8 @@
-//! What a benchmark found: figures, each with its goal and whether it is met, for people and as JSON.
+//! The figures of a benchmark, each with its goal and whether it is met, for people and as JSON.
 //!
 //! The JSON is the same for every benchmark: `{"bench", "machine", "figures": [{"figure", "value", "unit", "goal",
-//! "met"}]}`. `goal` and `met` are null where nothing was promised. A missed goal is a figure like any other; only a
-//! wrong answer or a benchmark that cannot run is an error.
+//! "met"}]}`. `goal` and `met` are null for a figure without a goal. A missed goal is reported like any other figure;
+//! only a wrong answer or a benchmark that cannot run is an error.
 
 use std::path::Path;
 
@@ -40,21 +40,21 @@ impl Goal {
 pub struct Figure {
     /// What was measured.
     pub figure: String,
-    /// How much.
+    /// The value.
     pub value: f64,
-    /// Of what: `s`, `MB`, `1/s`, or empty for a ratio.
+    /// The unit: `s`, `MB`, `1/s`, or empty for a ratio.
     pub unit: &'static str,
-    /// The number it is to reach or stay below.
+    /// The goal: a lower or upper bound.
     pub goal: Option<f64>,
-    /// Whether it does.
+    /// Whether the goal is met.
     pub met: Option<bool>,
-    /// Which way the goal lies, for the printed table.
+    /// The direction of the goal, for the printed table.
     #[serde(skip)]
     sign: &'static str,
 }
 
 impl Figure {
-    /// A figure that promises nothing.
+    /// A figure without a goal.
     pub fn new(figure: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self { figure: figure.into(), value, unit, goal: None, met: None, sign: "" }
     }
@@ -75,7 +75,7 @@ pub struct Report {
     pub bench: &'static str,
     /// Processor, cores, memory.
     pub machine: String,
-    /// The figures, in the order in which they were taken.
+    /// The figures, in the order of measurement.
     pub figures: Vec<Figure>,
 }
 
@@ -131,7 +131,7 @@ pub fn right(text: impl AsRef<str>) -> Cell {
     Cell::new(text.as_ref()).set_alignment(CellAlignment::Right)
 }
 
-/// Three significant digits, as far as they are behind the point.
+/// A number with three significant digits; digits before the point are all kept.
 pub fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 || v == 0.0 => format!("{value:.0}"),

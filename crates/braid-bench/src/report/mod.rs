@@ -1,6 +1,6 @@
-//! What measurements become: figures with goals, tables, curves.
+//! The presentation of measurements: figures with goals, tables, curves.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`figures`] | figures with their goals, for people and as JSON; tables in one style |
 //! | `plot` | curves on logarithmic axes, as SVG |

@@ -1,7 +1,7 @@
-//! Curves on logarithmic axes, as an SVG file for documents. A straight line of slope one is what grows in proportion.
+//! Curves on logarithmic axes, as an SVG file for documents. A straight line of slope one represents proportional growth.
 //!
-//! `plotters` lays out axes and the key; of its backends only the one for SVG is built, so that neither fonts nor pictures
-//! come with it. The file names a font family and leaves the letters to whoever shows it.
+//! `plotters` lays out the axes and the key. Only its SVG backend is built, without fonts and images. The file names a font
+//! family, and the viewer renders the text.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -35,14 +35,14 @@ const COLOURS: [RGBColor; 10] = [
     RGBColor(128, 128, 128),
 ];
 
-/// How a curve is drawn.
+/// The stroke of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stroke {
-    /// What the plot is about.
+    /// For the main curve.
     Thick,
-    /// What it is made of.
+    /// For the parts of the main curve.
     Thin,
-    /// What it is compared with.
+    /// For a comparison.
     Dashed,
 }
 
@@ -55,24 +55,24 @@ impl Stroke {
 /// A curve through measured points.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
-    /// What the key says.
+    /// Its name in the key.
     pub(crate) name: String,
     /// Positive coordinates.
     pub(crate) points: Vec<(f64, f64)>,
-    /// How it is drawn.
+    /// Its stroke.
     pub(crate) stroke: Stroke,
 }
 
 /// Curves in one pair of axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Plot {
-    /// Above it.
+    /// The title, above the plot.
     pub(crate) title: String,
-    /// Below the horizontal axis, which is marked where there are points.
+    /// The label of the horizontal axis, which has a mark at each point.
     pub(crate) x_label: String,
-    /// Beside the vertical axis.
+    /// The label of the vertical axis.
     pub(crate) y_label: String,
-    /// At least one, with a point at least.
+    /// The curves; at least one, each with at least one point.
     pub(crate) curves: Vec<Curve>,
 }
 
@@ -91,7 +91,7 @@ impl Plot {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         self.draw(&area).map_err(|error| error.to_string())?;
         drop(area);
-        // An empty line less, so that the file ends as text files do.
+        // Removes an empty line, so that the file ends with one line feed.
         Ok(svg.trim_end().to_owned() + "\n")
     }
 

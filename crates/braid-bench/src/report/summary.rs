@@ -1,12 +1,12 @@
-//! Many measurements as one number.
+//! Summaries of measurements.
 
-/// The middle one, of an odd number; of an even number the upper of the two. Panics where there is none.
+/// The median; of an even number of values, the upper one of the two in the middle. Panics without values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// The mean that gives ratios their due: of a half and a double it is one.
+/// The geometric mean, which is the right mean for ratios: that of one half and two is one.
 pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().copied().map(f64::ln).sum::<f64>() / values.len() as f64).exp()
 }

@@ -1,11 +1,11 @@
-//! The rows a query answered, as text that engines can be compared by.
+//! The rows of an answer as canonical text, which makes the answers of different engines comparable.
 //!
 //! Canonical text: null is `\N`, numbers have no trailing zeros after the point, strings no trailing blanks (char(n) is
 //! padded in some engines), booleans are `t` and `f`. Two values agree when their texts are equal, or when they are
 //! numbers at most [`TOLERANCE_UNITS`] apart: averages and quotients have as many digits as each engine likes, sums of
 //! decimals have none to give away. Exponents mark binary floats; those agree within a relative 1e-9.
 //!
-//! It does not know which differences a query permits beyond [`RowOrder`]: ties under LIMIT are the query's fault.
+//! The comparison permits no differences beyond [`RowOrder`]; queries must avoid ties under LIMIT.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-/// Digits after the point that numbers are compared in.
+/// Number of compared digits after the point.
 const SCALE: usize = 12;
 
 /// Largest difference between numbers that agree, in units of 10^-12: 10^-6.
@@ -30,9 +30,9 @@ const NULL: &str = "\\N";
 /// Whether the order of rows matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOrder {
-    /// The query says in which order its rows come.
+    /// The query specifies the order of its rows.
     Kept,
-    /// It does not.
+    /// The order is unspecified.
     Free,
 }
 
@@ -43,30 +43,30 @@ pub struct Answer {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Where two answers differ.
+/// The difference of two answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// Different numbers of rows.
     RowCount {
-        /// Rows wanted.
+        /// The expected number.
         expected: usize,
-        /// Rows found.
+        /// The actual number.
         found: usize,
     },
     /// The first row that differs.
     Row {
-        /// Its position, from 1 (in sorted order where the order is free).
+        /// Its position, from 1 (in sorted order if the order is unspecified).
         row: usize,
-        /// As wanted.
+        /// The expected row.
         expected: Vec<String>,
-        /// As found.
+        /// The actual row.
         found: Vec<String>,
     },
     /// A stored digest does not match.
     Digest {
-        /// As stored.
+        /// The stored digest.
         expected: String,
-        /// Of the answer found.
+        /// The digest of the actual answer.
         found: String,
     },
 }
@@ -94,7 +94,7 @@ impl Answer {
         Ok(Self { rows })
     }
 
-    /// Fails unless there are so many rows: all that some engines are asked for.
+    /// Fails unless the answer has this number of rows, for engines that return only the number.
     pub fn check_row_count(&self, expected: usize) -> Result<(), Difference> {
         let found = self.rows.len();
         if found == expected { Ok(()) } else { Err(Difference::RowCount { expected, found }) }
@@ -146,7 +146,7 @@ impl Answer {
     }
 }
 
-/// Numbers are sorted by their rounded value, so that values that agree lie at the same place.
+/// Numbers are sorted by their rounded value, so that equal values have the same position.
 fn sort_key(value: &str) -> (Option<i128>, String) {
     match decimal(value) {
         Some(number) => (Some(number / (100 * TOLERANCE_UNITS as i128)), String::new()),
@@ -168,7 +168,7 @@ fn canonical_column(column: &ArrayRef) -> Result<Vec<String>, ArrowError> {
         .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
         .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f+00"));
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options)?;
-    // A column of nothing but nulls has no validity bits to ask.
+    // A column of only nulls has no validity bits.
     let value = |row| match column.is_null(row) || column.data_type() == &DataType::Null {
         true => Ok(NULL.to_owned()),
         false => formatter.value(row).try_to_string().map(|text| canonical_text(&text)),

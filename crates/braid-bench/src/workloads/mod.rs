@@ -1,10 +1,10 @@
-//! What is asked, and what the right answer is. This room knows no client, no peer and no clock.
+//! Queries and their right answers. This room knows no client, no other engine and no clock.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`tpch`] | TPC-H: tables, generator, loading, the 22 queries, the eight-query mix of QPipe's figure 12 |
 //! | `random_sql` | random tables and random queries on them, as pure functions of a seed |
-//! | [`answer`] | rows as text that engines can be compared by |
+//! | [`answer`] | rows as canonical text, for comparison between engines |
 
 pub mod answer;
 pub(crate) mod random_sql;

@@ -33,13 +33,13 @@ use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::mpsc::Sender;
 
-/// Batches in the channel to whoever reads the rows, for each worker.
+/// Batches per worker in the channel to the reader.
 const CHANNEL_BATCHES: usize = 2;
 
 /// Batches that a worker may hold back before it blocks its thread: one vector of rows can become very many.
 const HELD_BACK_MAX: usize = 16;
 
-/// A batch of long strings has fewer rows: it is handed on when it has so many bytes.
+/// Bytes at which a batch is passed on, so that batches of long strings have fewer rows.
 const BATCH_BYTES_MAX: usize = 4 << 20;
 
 /// Runs a plan.
@@ -148,7 +148,7 @@ impl ExecutionPlan for BraidOperatorsExec {
     }
 }
 
-/// Where runs did otherwise than the plan says, as EXPLAIN ANALYZE shows it.
+/// The run-time corrections of the plan, as EXPLAIN ANALYZE shows them.
 struct PlanChanges {
     joins_swapped: Count,
     joins_reordered: Count,
@@ -311,7 +311,7 @@ impl Sink for OutputSink {
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         Box::pin(async move {
             for batch in std::mem::take(&mut self.held_back) {
-                // Nobody reads any more: the stream was dropped, and what runs is about to be stopped.
+                // The stream was dropped, and the run is about to stop.
                 let _ = self.sender.send(Ok(batch)).await;
             }
             Ok(())

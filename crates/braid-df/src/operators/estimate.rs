@@ -7,13 +7,13 @@ use datafusion::common::ColumnStatistics;
 
 use crate::table_statistics::{integer_width, table_statistics};
 
-/// Share of rows that a condition keeps of which nothing is known.
+/// Assumed share of rows that an unknown condition keeps.
 pub(super) const SELECTIVITY_UNKNOWN: f64 = 1.0 / 3.0;
 
-/// Share of groups that HAVING keeps. Less than other conditions: whoever asks for groups by their size asks for few.
+/// Assumed share of groups that HAVING keeps. It is lower than for other conditions, because HAVING usually selects few groups.
 pub(super) const SELECTIVITY_OF_GROUPS: f64 = 0.1;
 
-/// Values of a column of which nothing is known, as a share of the rows.
+/// Assumed distinct values of an unknown column, as a share of the rows.
 const DISTINCT_SHARE_UNKNOWN: f64 = 0.1;
 
 /// What is thought of a plan's rows.

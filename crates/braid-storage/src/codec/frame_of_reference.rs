@@ -106,7 +106,7 @@ impl PackedIntegers {
         (reference, if width == 64 { i64::MAX } else { reference.saturating_add(span) })
     }
 
-    /// The integer at `index`. Panics when there is none.
+    /// The integer at `index`. Panics when it does not exist.
     pub(crate) fn get(&self, index: usize) -> i64 {
         assert!(index < self.count, "integer {index} of {}", self.count);
         self.get_in(index / VECTOR_ROWS, index % VECTOR_ROWS)

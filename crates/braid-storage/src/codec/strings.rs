@@ -95,7 +95,7 @@ impl Strings {
         &self.lengths
     }
 
-    /// The string at `index`. Panics when there is none.
+    /// The string at `index`. Panics when it does not exist.
     pub(crate) fn get(&self, index: usize) -> &[u8] {
         assert!(index < self.count(), "string {index} of {}", self.count());
         let mut offsets = [0; VECTOR_ROWS + 1];

@@ -1,15 +1,15 @@
-//! Whether two engines answered the same.
+//! Comparison of two engines' answers.
 //!
-//! Rows in an order that the query says are compared one by one. Others are a bag: sorted first, and where that leaves a
-//! difference, every row is looked for among those of the other side that have no partner yet. Sorting alone cannot
-//! decide, because an engine may write 9.5e18 for what the other writes with all digits, and sorts them elsewhere.
+//! Rows in an order that the query specifies are compared one by one. Other rows are compared as bags: both sides are sorted,
+//! and if they then differ, each row is matched with an unmatched equal row of the other side. Sorting alone is not enough,
+//! because an engine may write 9.5e18 for a number that the other one writes with all digits, which sorts differently.
 
 use crate::workloads::answer::{Answer, Difference, RowOrder, values_agree};
 
-/// Where `found` differs from `expected`.
+/// Compares `found` with `expected`.
 ///
 /// # Errors
-/// The difference.
+/// Returns the difference.
 pub fn compare(expected: &Answer, found: &Answer, order: RowOrder) -> Result<(), Difference> {
     match expected.compare(found, order) {
         Err(difference @ Difference::Row { .. }) if order == RowOrder::Free => {

@@ -1,4 +1,4 @@
-//! Whoever answers: Braid, DataFusion's operators on Braid's scans, DuckDB.
+//! The engines: Braid, DataFusion's operators on Braid's scans, and DuckDB.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use crate::drivers::duckdb::{DuckDbSession, StatementReply};
 use crate::workloads::answer::Answer;
 use crate::workloads::random_sql::schema::Table;
 
-/// What an engine says to a statement.
+/// An engine's response to a statement.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// Its rows.
+    /// Rows.
     Rows(Answer),
-    /// It does not know how: SQLSTATE 0A000.
+    /// A refusal: SQLSTATE 0A000.
     Refused,
     /// An error.
     Failed(String),
 }
 
-/// Longest time for a statement; no case is meant to take a hundredth of it.
+/// Time limit of a statement. Cases should take less than a hundredth of it.
 const STATEMENT_TIMEOUT: &str = "60s";
 
 /// A session of Braid.
@@ -42,7 +42,7 @@ impl Braid {
         Ok(Self { client })
     }
 
-    /// Drops the tables that are there and makes these.
+    /// Replaces all tables by these.
     pub async fn load(&mut self, tables: &[Table]) -> Result<(), BenchError> {
         for statement in statements(tables) {
             self.client.run(&statement).await?;
@@ -52,7 +52,7 @@ impl Braid {
 
     /// Its answer.
     pub async fn ask(&mut self, sql: &str) -> Reply {
-        // A panic is a finding like any other; the session has no state that it could leave half changed.
+        // A panic counts as a difference. The session has no state that it could leave inconsistent.
         match AssertUnwindSafe(self.client.answer(sql)).catch_unwind().await {
             Ok(Ok(answer)) => Reply::Rows(answer),
             Ok(Err(BenchError::Engine(error))) if error.sqlstate() == "0A000" => Reply::Refused,
@@ -62,7 +62,7 @@ impl Braid {
     }
 }
 
-/// Whom Braid is compared with.
+/// The engine that Braid is compared with.
 pub enum PeerEngine {
     /// DataFusion's operators.
     Operators(Braid),
@@ -71,7 +71,7 @@ pub enum PeerEngine {
 }
 
 impl PeerEngine {
-    /// Makes the tables where they are its own.
+    /// Creates the tables, if the engine has its own.
     pub async fn load(&mut self, tables: &[Table]) -> Result<(), BenchError> {
         if let Self::DuckDb(session) = self {
             let replies = ask_duckdb(session.clone(), statements(tables)).await?;

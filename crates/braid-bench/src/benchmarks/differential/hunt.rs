@@ -1,4 +1,4 @@
-//! Cases in batches, what became of them, and the smallest form of one that differs.
+//! Runs cases in batches, counts the outcomes, and reduces different cases to their smallest form.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::workloads::random_sql::generator::Generator;
 use crate::workloads::random_sql::query::Query;
 use crate::workloads::random_sql::schema::{Table, tables};
 
-/// Cases asked on the same tables.
+/// Cases per set of tables.
 pub const CASES_OF_TABLES: u64 = 500;
 
-/// Cases that the peer is asked in one message.
+/// Cases per message to the peer.
 const BATCH: u64 = 100;
 
-/// Most queries that are asked to find the smallest form of one.
+/// Maximum number of queries to reduce a case.
 const SHRINKING_STEPS_MAX: usize = 1500;
 
-/// Errors of DataFusion's planner where there should be an answer, by a part of their text. They count as refused.
+/// Known errors of DataFusion's planner on valid queries, by a part of their text. They count as refusals.
 const PLANNER_ERRORS: [&str; 5] = [
     // A constant false condition below a grouped subquery of one row: columns that were taken out are asked for.
     "PhysicalExpr Column references column",
@@ -36,26 +36,26 @@ const PLANNER_ERRORS: [&str; 5] = [
     "Only intervals with the same data type are comparable",
 ];
 
-/// What became of cases.
+/// Counts of outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// All cases.
     pub cases: u64,
-    /// Both answered alike.
+    /// The answers agree.
     pub agreed: u64,
     /// Rows in answers that agreed.
     pub rows: u64,
-    /// Braid says that it does not know how.
+    /// Braid refused the query.
     pub refused: u64,
     /// Both failed.
     pub both_failed: u64,
-    /// Only the peer failed.
+    /// Only the other engine failed.
     pub peer_failed: u64,
-    /// Answers differed, or only Braid failed.
+    /// The answers differ, or only Braid failed.
     pub differed: u64,
 }
 
-/// What became of one case.
+/// The outcome of a case.
 enum Verdict {
     Agreed(usize),
     Refused,
@@ -74,7 +74,7 @@ pub struct Finding {
     smallest: Query,
     tables: Vec<Table>,
     difference: String,
-    /// What DataFusion's operators say.
+    /// The response of DataFusion's operators.
     diagnosis: &'static str,
 }
 
@@ -102,7 +102,7 @@ impl Hunt {
         Ok(Self { braid, operators, peer })
     }
 
-    /// Asks the first `count` cases of a seed's tables; tells each finding.
+    /// Runs the first `count` cases of a seed's tables, and reports each difference.
     pub async fn run(
         &mut self,
         seed: u64,
@@ -131,7 +131,7 @@ impl Hunt {
         self.peer.load(tables).await
     }
 
-    /// What becomes of each query; the peer answers while Braid does.
+    /// The outcome of each query. Both engines run at the same time.
     async fn judge(&mut self, queries: &[Query]) -> Result<Vec<Verdict>, BenchError> {
         let texts: Vec<String> = queries.iter().map(Query::to_string).collect();
         let (braid, peer) = (&mut self.braid, &mut self.peer);
@@ -187,7 +187,7 @@ impl Hunt {
         })
     }
 
-    /// How a query's answers differ now, if they do.
+    /// The current difference of a query's answers, if any.
     async fn difference(&mut self, query: &Query, steps: &mut usize) -> Result<Option<String>, BenchError> {
         *steps = steps.saturating_sub(1);
         Ok(match self.judge(std::slice::from_ref(query)).await?.remove(0) {
@@ -213,7 +213,7 @@ impl Hunt {
         Ok(())
     }
 
-    /// Leaves out halves of each table's rows, then smaller parts, down to single rows.
+    /// Removes halves of each table's rows, then smaller parts, down to single rows.
     async fn shrink_tables(&mut self, finding: &mut Finding, steps: &mut usize) -> Result<(), BenchError> {
         for at in 0..finding.tables.len() {
             let mut parts = 2;
@@ -225,7 +225,7 @@ impl Hunt {
                 }
                 parts = if kept { parts.max(2) } else { (parts * 2).min(row_count.max(2)) };
             }
-            // Whatever was tried last, what is kept is what lies there.
+            // Restores the tables of the smallest case so far.
             self.load(&finding.tables[at..=at]).await?;
         }
         Ok(())
