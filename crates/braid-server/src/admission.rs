@@ -69,7 +69,7 @@ impl Admission {
     async fn log_in(&self, opened: Opened, seated: bool) -> Option<Connection> {
         let (mut wire, startup) = match opened {
             Opened::Client(wire, startup) => (wire, startup),
-            Opened::Nobody => return None,
+            Opened::Closed => return None,
             Opened::Refused(wire, report) => return refuse(wire, &report).await,
         };
         let Startup { user, settings, client } = *startup;

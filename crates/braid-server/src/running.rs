@@ -1,11 +1,11 @@
-//! A statement at work: everything it awaits is awaited here, next to the three things that may end it early.
+//! A running statement: awaits its work together with the three events that may end it early.
 //!
-//! 1. A CancelRequest, or the end of the server's patience while it shuts down: its token is cancelled.
-//! 2. The client is gone: its socket ended. The token is cancelled so that work detached from the future stops too.
-//! 3. A bug: a panic ends the statement with XX000 and not the connection's task.
+//! 1. A CancelRequest, or the end of the grace period during a shutdown, cancels its token.
+//! 2. The client closes its socket. The token is cancelled, so that work detached from the future stops, too.
+//! 3. A panic, which is a bug, ends the statement with XX000. The connection's task survives.
 //!
-//! In all three the future of the work is dropped, which stops it. A statement that is cancelled says itself how it ended,
-//! because one that has begun to commit goes on: it has [`COMMIT_TIME_MAX`] for that.
+//! Each event drops the future of the work, which stops it. A cancelled statement returns its own outcome, because a statement
+//! that has started to commit continues: it has [`COMMIT_TIME_MAX`] for that.
 
 use std::any::Any;
 use std::future::Future;
@@ -20,14 +20,14 @@ use crate::error_report::{ErrorReport, Failure};
 use crate::frontend_message::{FrontendMessage, decode};
 use crate::wire::{Received, Wire};
 
-/// How long rows may lie in the output while a query computes the next ones. Short enough for people, long enough that
-/// a small result leaves in one piece.
+/// Maximum time that rows stay in the output while a query computes the next ones. It is short enough for people, and long
+/// enough that a small result is sent at once.
 const OUTPUT_AGE_MAX: Duration = Duration::from_millis(10);
 
-/// How long a cancelled statement may take to say how it ended. A commit takes milliseconds, on a slow disk more.
+/// Maximum time for a cancelled statement to return its outcome. A commit takes milliseconds, or longer on a slow disk.
 const COMMIT_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// One statement, from its first wait to its last.
+/// One running statement.
 pub(crate) struct Running<'a> {
     pub wire: &'a mut Wire,
     token: CancellationToken,
@@ -35,13 +35,13 @@ pub(crate) struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// Starts a statement that `token` cancels; until the end a CancelRequest to this connection does just that.
+    /// Starts a statement that `token` cancels. Until its end, a CancelRequest to this connection cancels the token.
     pub fn new(wire: &'a mut Wire, registration: &Registration, token: CancellationToken) -> Self {
         let guard = registration.run(&token);
         Self { wire, token, _guard: guard }
     }
 
-    /// Waits for `work`, or for one of the three.
+    /// Waits for `work`, or for one of the three events.
     pub async fn wait<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let mut work = std::pin::pin!(AssertUnwindSafe(work).catch_unwind());
         tokio::select! {
@@ -58,7 +58,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// As [`Running::wait`]; what lies in the output meanwhile is sent when it gets old.
+    /// As [`Running::wait`]. Sends output that gets old meanwhile.
     pub async fn wait_for_rows<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         if self.wire.is_flushed() {
             return self.wait(work).await;
@@ -74,7 +74,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Sends the output, unless the statement is cancelled first: then the rest goes out with what follows.
+    /// Sends the output. If the statement is cancelled first, the rest is sent with later output.
     pub async fn flush(&mut self) -> Result<(), Failure> {
         tokio::select! {
             biased;
@@ -83,7 +83,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// The client's next message, for statements that talk with it.
+    /// The client's next message, for statements with a sub-protocol.
     pub async fn receive(&mut self) -> Result<FrontendMessage, Failure> {
         let received = tokio::select! {
             biased;

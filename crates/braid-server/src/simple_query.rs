@@ -1,7 +1,7 @@
-//! The simple query protocol: a text with any number of statements, each answered in turn, all results as text.
+//! The simple query protocol: a text with any number of statements, run one after the other, with results as text.
 //!
-//! The first error ends the text: statements behind it are not run. Statements before it keep what they did, since each
-//! commits by itself as long as the engine has no transactions of several statements.
+//! The first error ends the text: later statements are not run. Earlier statements keep their effects, because each commits
+//! separately while the engine has no transactions of several statements.
 
 use braid_engine::{Outcome, Statement};
 use pgwire::messages::PgWireBackendMessage;
@@ -16,7 +16,7 @@ use crate::row_stream::RowStream;
 impl Connection {
     /// Query.
     pub(crate) async fn on_query(&mut self, sql: &str) -> Result<Reply, Failure> {
-        // As in PostgreSQL, a simple query ends what the extended protocol left unnamed.
+        // As in PostgreSQL, a simple query closes the unnamed statement and portal of the extended protocol.
         self.names.close_statement("");
         self.names.close_portal("");
         let statements = self.parse(sql)?;

@@ -51,7 +51,7 @@ pub(crate) enum Opened {
     /// A client whose startup packet has not been answered yet.
     Client(Wire, Box<Startup>),
     /// A finished CancelRequest, or a peer that disconnected or cannot be reached.
-    Nobody,
+    Closed,
     /// A client that gets an error.
     Refused(Wire, ErrorReport),
 }
@@ -71,7 +71,7 @@ pub(crate) async fn open_tcp(
     }
     match start_tls(wire, tls).await {
         Some(encrypted) if negotiated_alpn(&encrypted) => open(Wire::new(encrypted), peer, tls, cancels).await,
-        _ => Opened::Nobody,
+        _ => Opened::Closed,
     }
 }
 
@@ -80,25 +80,25 @@ pub(crate) async fn open(mut wire: Wire, peer: SocketAddr, tls: Option<&Tls>, ca
     // Each request is allowed once; a client that repeats it is disconnected.
     for _ in 0..4 {
         let Some(mut head) = wire.receive_exact(8).await else {
-            return Opened::Nobody;
+            return Opened::Closed;
         };
         let (length, code) = (head.get_u32() as usize, head.get_u32());
         if !(8..=SMALL_MESSAGE_BYTES_MAX).contains(&length) {
             return Opened::Refused(wire, ErrorReport::fatal("08P01", "invalid length of startup packet"));
         }
         let Some(body) = wire.receive_exact(length - 8).await else {
-            return Opened::Nobody;
+            return Opened::Closed;
         };
         match code {
             SSL_REQUEST => match (tls, wire.is_tls()) {
                 (Some(_), false) => {
                     wire.output().push(b'S');
                     if wire.flush().await.is_err() {
-                        return Opened::Nobody;
+                        return Opened::Closed;
                     }
                     match start_tls(wire, tls).await {
                         Some(encrypted) => wire = Wire::new(encrypted),
-                        None => return Opened::Nobody,
+                        None => return Opened::Closed,
                     }
                 }
                 _ => wire.output().push(b'N'),
@@ -106,7 +106,7 @@ pub(crate) async fn open(mut wire: Wire, peer: SocketAddr, tls: Option<&Tls>, ca
             GSS_REQUEST => wire.output().push(b'N'),
             CANCEL_REQUEST => {
                 cancel(body, cancels);
-                return Opened::Nobody;
+                return Opened::Closed;
             }
             version => {
                 return match read_startup(version, body, peer, &mut wire) {
@@ -116,10 +116,10 @@ pub(crate) async fn open(mut wire: Wire, peer: SocketAddr, tls: Option<&Tls>, ca
             }
         }
         if wire.flush().await.is_err() {
-            return Opened::Nobody;
+            return Opened::Closed;
         }
     }
-    Opened::Nobody
+    Opened::Closed
 }
 
 async fn start_tls(wire: Wire, tls: Option<&Tls>) -> Option<MaybeTls> {

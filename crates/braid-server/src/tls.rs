@@ -8,7 +8,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-/// What clients that start with TLS at once name their protocol (ALPN).
+/// The ALPN protocol name of clients that start with TLS at once.
 pub(crate) const POSTGRESQL_ALPN: &[u8] = b"postgresql";
 
 /// A certificate chain with its key.
@@ -20,7 +20,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be offered.
+/// The error of invalid TLS files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -32,12 +32,12 @@ pub enum TlsError {
         /// Why.
         source: std::io::Error,
     },
-    /// A file without what it should hold.
+    /// A file without the required contents.
     #[error("{path} contains no {what} in PEM format")]
     NoPem {
         /// Which.
         path: PathBuf,
-        /// What was looked for.
+        /// The missing contents.
         what: &'static str,
     },
     /// A pair that rustls does not accept: the key of another certificate, for example.
@@ -52,7 +52,7 @@ pub enum TlsError {
     },
 }
 
-/// TLS as the server offers it.
+/// The server's TLS configuration.
 pub(crate) struct Tls {
     pub acceptor: TlsAcceptor,
     pub certificate_pem: Vec<u8>,

@@ -1,15 +1,15 @@
 //! Values on the wire: Arrow arrays into DataRow bytes, parameters into scalars, in PostgreSQL's text and binary forms.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`pg_type`] | which PostgreSQL type an Arrow type is |
+//! | [`pg_type`] | the PostgreSQL type of an Arrow type |
 //! | [`row_encoder`] | batches into DataRow messages |
 //! | [`column`] | one column of a batch: the value of a row as text or binary |
 //! | [`nested`] | lists as arrays, structs as records |
 //! | [`parameter`], [`parameter_text`], [`parameter_binary`] | parameters in text and binary form into scalars |
 //! | [`decimal_digits`], [`float_text`], [`numeric`], [`calendar`], [`interval`] | one family of types each |
 //!
-//! Everything here is synchronous and knows neither sockets nor sessions.
+//! This room is synchronous, and knows neither sockets nor sessions.
 
 pub(crate) mod calendar;
 pub(crate) mod column;
@@ -36,7 +36,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format of value `at` in a list of codes: none means text, one is for all.
+    /// The format of value `at` in a list of codes. An empty list means text; a single code applies to all values.
     pub fn at(codes: &[i16], at: usize) -> Self {
         match codes.get(if codes.len() == 1 { 0 } else { at }) {
             Some(1) => Self::Binary,
@@ -53,21 +53,21 @@ impl Format {
     }
 }
 
-/// Why a value cannot be sent or read.
+/// The error of a value that cannot be sent or read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ValueError {
-    /// A text that is no value of the type.
+    /// A text that is not a value of the type.
     #[error("invalid input syntax for type {pg_type}: \"{text}\"")]
     Syntax {
         /// PostgreSQL's name of the type.
         pg_type: &'static str,
-        /// What was sent.
+        /// The received text.
         text: String,
     },
     /// A date or time that does not exist.
     #[error("date/time field value out of range: \"{text}\"")]
     DatetimeOutOfRange {
-        /// What was sent.
+        /// The received text.
         text: String,
     },
     /// A number too large for its type.
@@ -75,7 +75,7 @@ pub(crate) enum ValueError {
     OutOfRange {
         /// PostgreSQL's name of the type.
         pg_type: &'static str,
-        /// What was sent.
+        /// The received text.
         text: String,
     },
     /// Bytes that are not the binary form of the type.
@@ -83,7 +83,7 @@ pub(crate) enum ValueError {
     Binary {
         /// PostgreSQL's name of the type.
         pg_type: &'static str,
-        /// How many bytes there were.
+        /// The number of bytes.
         length: usize,
     },
     /// Text that is not UTF-8.
@@ -92,22 +92,22 @@ pub(crate) enum ValueError {
     /// NaN or infinity as a numeric.
     #[error("numeric \"{text}\" is not supported: numeric parameters must be finite")]
     NotFinite {
-        /// What was sent.
+        /// The received text.
         text: String,
     },
-    /// A type that is not read as a parameter.
+    /// A type that is not supported for parameters.
     #[error("parameters of type {name} are not supported")]
     UnsupportedParameter {
-        /// The type, as well as it is known.
+        /// The type, as far as it is known.
         name: String,
     },
-    /// A value that Arrow holds and the wire's type does not.
+    /// A value that is out of the range of its type on the wire.
     #[error("a value is out of range for the type it is sent as: {0}")]
     Unsendable(#[from] ArrowError),
-    /// Lists within a list that differ in length: PostgreSQL's arrays are rectangular.
+    /// Inner lists of different lengths. PostgreSQL's arrays are rectangular.
     #[error("a multidimensional array needs lists of equal length in binary format")]
     RaggedArray,
-    /// A row longer than a message can be.
+    /// A row that exceeds the length of a message.
     #[error("a row has {bytes} bytes; a message has at most 2147483647 bytes")]
     RowTooLong {
         /// Its length.

@@ -11,8 +11,8 @@
 //! | 4 + n per element | length (-1 for null), bytes |
 //!
 //! Binary form of a record: number of fields (4), then for each field oid (4), length (4, -1 for null), bytes.
-//! Text forms quote as `array_out` and `record_out` do. Lists of lists are dimensions of one array; in text they may
-//! be ragged (PostgreSQL's own could not), in binary that is an error.
+//! Text forms quote as `array_out` and `record_out` do. Lists of lists are dimensions of one array. In text form
+//! they may be ragged, which PostgreSQL's arrays cannot be; in binary form that is an error.
 
 use arrow::array::{Array, ArrayRef, AsArray, StructArray};
 use arrow::buffer::OffsetBuffer;
@@ -29,7 +29,7 @@ pub(crate) struct List {
     element_type: PgType,
 }
 
-/// Where the elements of a row lie.
+/// The range of a row's elements.
 enum Ranges {
     Small(OffsetBuffer<i32>),
     Large(OffsetBuffer<i64>),
@@ -107,7 +107,7 @@ impl List {
         Ok(())
     }
 
-    /// Finds the lengths of all dimensions, which must be the same everywhere.
+    /// The lengths of all dimensions, which must be equal in all inner lists.
     fn measure(&self, row: usize, depth: usize, dimensions: &mut Vec<usize>) -> Result<(), ValueError> {
         let range = self.range(row);
         match dimensions.get(depth) {
@@ -126,7 +126,7 @@ impl List {
         Ok(())
     }
 
-    /// Appends the innermost elements in order; answers whether one was null.
+    /// Appends the innermost elements in order. True if one is null.
     fn append_elements(&self, row: usize, out: &mut Vec<u8>) -> Result<bool, ValueError> {
         let mut any_null = false;
         for element in self.range(row) {

@@ -10,7 +10,7 @@
 //! | 6 | 2 | scale: decimal digits after the point in the text form |
 //! | 8 | 2 each | digits 0 to 9999, without leading and trailing zeros |
 //!
-//! Arrow decimals know neither NaN nor infinities: reading them is an error of the caller.
+//! Arrow decimals have no NaN or infinities. Reading these is an error of the caller.
 
 use arrow::datatypes::i256;
 
@@ -96,10 +96,10 @@ fn append_binary(out: &mut Vec<u8>, negative: bool, digits: &[u8], scale: i8) {
     }
 }
 
-/// Why bytes or a text are no numeric that Braid can hold.
+/// The error of bytes or a text that are not a supported numeric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumericFault {
-    /// Not of the form.
+    /// An invalid form.
     Malformed,
     /// NaN or an infinity.
     NotFinite,
@@ -130,7 +130,7 @@ pub(crate) fn parse_binary(bytes: &[u8]) -> Result<Unscaled, NumericFault> {
     let mut value: i128 = 0;
     let mut written = -4 * (i32::from(*weight as i16) + 1);
     for group in groups {
-        // The last group may reach beyond the scale, with zeros: 38 digits would overflow with them.
+        // The last group may have zeros beyond the scale, with which 38 digits would overflow.
         let keep = (scale - written).clamp(0, GROUP as i32) as u32;
         let kept = group / 10_u16.pow(GROUP as u32 - keep);
         value = value
@@ -170,7 +170,7 @@ pub(crate) fn parse_text(text: &str) -> Result<Unscaled, NumericFault> {
     Ok((if text.starts_with('-') { -value } else { value }, scale))
 }
 
-/// Moves `value` from one scale to another: exact upwards; downwards only zeros are cut (the sender's scale says so).
+/// Rescales `value`. A larger scale is exact; for a smaller scale only zeros are cut, as the sender's scale guarantees.
 fn rescale(value: i128, from: i32, to: i32) -> Result<i128, NumericFault> {
     /// Digits of Decimal128, and its largest scale.
     const DIGITS_MAX: i32 = 38;

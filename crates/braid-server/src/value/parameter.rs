@@ -10,7 +10,7 @@ use datafusion::common::ScalarValue;
 use super::pg_type::{NUMERIC, PgType, UNKNOWN};
 use super::{Format, ValueError, parameter_binary, parameter_text};
 
-/// What a client declared for a parameter, as the engine is told: `None` leaves it to inference.
+/// The type that a client declared for a parameter, for the engine; `None` means inference.
 pub(crate) fn declared_type(oid: u32) -> Option<DataType> {
     match PgType::element_of(oid) {
         Some(element) => element.parameter_type().map(|t| DataType::new_list(t, true)),
@@ -55,13 +55,13 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ValueError> {
     std::str::from_utf8(bytes).map_err(|_| ValueError::NotUtf8)
 }
 
-/// An unscaled number as a scalar of the least precision that holds it, as a literal would be.
+/// An unscaled number as a scalar of the least sufficient precision, like a literal.
 pub(crate) fn numeric_scalar((value, scale): super::numeric::Unscaled) -> ScalarValue {
     let digits = value.unsigned_abs().checked_ilog10().map_or(1, |log| log as u8 + 1);
     ScalarValue::Decimal128(Some(value), digits.max(scale.unsigned_abs()).max(1), scale)
 }
 
-/// A list of `values`; numerics are first brought to one precision and scale.
+/// A list of `values`. Numerics are first converted to a common precision and scale.
 fn list(element: PgType, mut values: Vec<ScalarValue>) -> Option<ScalarValue> {
     let data_type = match element.parameter_type() {
         Some(data_type) => data_type,

@@ -33,7 +33,7 @@ pub(crate) fn parse(pg_type: PgType, text: &str) -> Result<ScalarValue, ValueErr
     })
 }
 
-/// Enough of a text to recognise it in an error message.
+/// A text, shortened for an error message.
 fn shortened(text: &str) -> String {
     const CHARACTERS_MAX: usize = 100;
     match text.char_indices().nth(CHARACTERS_MAX) {
@@ -189,7 +189,7 @@ pub(crate) fn parse_array(element: PgType, text: &str) -> Result<Vec<ScalarValue
     Ok(values)
 }
 
-/// One element up to its comma, and whether it stood in quotes.
+/// One element up to its comma, and whether it was quoted.
 fn array_word(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<(String, bool)> {
     let mut word = String::new();
     if characters.next_if_eq(&'"').is_some() {

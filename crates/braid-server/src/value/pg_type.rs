@@ -1,4 +1,4 @@
-//! Which PostgreSQL type an Arrow type is on the wire, and the other way round for parameters.
+//! The PostgreSQL type of an Arrow type on the wire, and the Arrow type of a parameter.
 //!
 //! | Arrow | PostgreSQL |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | Float16, Float32 | float4 |
 //! | Float64 | float8 |
 //! | Decimal32 … Decimal256 | numeric |
-//! | Utf8, LargeUtf8, Utf8View, Null, whatever has no type of its own | text |
+//! | Utf8, LargeUtf8, Utf8View, Null, all other types | text |
 //! | Binary…, FixedSizeBinary | bytea; of 16 bytes: uuid |
 //! | Date32, Date64 | date |
 //! | Time32, Time64 | time |
@@ -28,11 +28,11 @@ use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 pub(crate) struct PgType {
     /// `pg_type.oid`
     pub oid: u32,
-    /// `pg_type.oid` of the array over it; 0 where there is none.
+    /// `pg_type.oid` of the array type; 0 without an array type.
     pub array_oid: u32,
     /// `pg_type.typlen`: bytes, or -1 for variable lengths.
     pub length: i16,
-    /// What error messages call it.
+    /// The name in error messages.
     pub name: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl PgType {
         ALL.iter().copied().find(|t| t.array_oid == array_oid && array_oid != 0)
     }
 
-    /// What `data_type` is on the wire; for lists the innermost element.
+    /// The type of `data_type` on the wire; for lists, that of the innermost element.
     fn of_scalar(data_type: &DataType) -> Self {
         match data_type {
             DataType::Boolean => BOOL,
@@ -125,8 +125,8 @@ impl PgType {
         Self::of_scalar(data_type)
     }
 
-    /// The Arrow type that values of this type are read into; `None` where only the value can tell (numeric's scale)
-    /// or the statement's context has to (unknown).
+    /// The Arrow type that values of this type are read into. `None` if it depends on the value (a numeric's scale) or on the
+    /// statement's context (unknown).
     pub fn parameter_type(self) -> Option<DataType> {
         Some(match self {
             BOOL => DataType::Boolean,

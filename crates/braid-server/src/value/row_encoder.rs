@@ -2,8 +2,8 @@
 //!
 //! A [`RowEncoder`] is made once per result, when its columns and formats are known, and describes them; a
 //! [`RowCursor`] walks one batch and can stop after any row, because a portal may be suspended in the middle of a
-//! batch and the output buffer is sent whenever it is full. The description binds: a batch whose column has another
-//! type than described is cast to it, since clients decode what the RowDescription announced.
+//! batch and the output buffer is sent whenever it is full. The description is binding: a column of another type is
+//! cast to the described type, because clients decode according to the RowDescription.
 //!
 //! DataRow: `D`, length (4), number of columns (2), then per column length (4, -1 for null) and bytes.
 
@@ -17,7 +17,7 @@ use super::nested::append_sized;
 use super::pg_type::{PgType, type_modifier};
 use super::{Format, ValueError};
 
-/// How the rows of one result are sent.
+/// The encoder of one result's rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowEncoder {
     columns: Vec<EncodedColumn>,
@@ -31,8 +31,8 @@ struct EncodedColumn {
 }
 
 impl RowEncoder {
-    /// For rows of `schema`; `format_codes` as in Bind: none means text, one is for all, otherwise one per column.
-    /// `None` when their number fits neither.
+    /// An encoder for rows of `schema`. `format_codes` are those of Bind: an empty list means text, a single code applies to all
+    /// columns, otherwise there is one per column. `None` for any other number.
     pub fn new(schema: &Schema, format_codes: &[i16]) -> Option<Self> {
         let columns = schema.fields().iter().map(|field| EncodedColumn {
             name: field.name().clone(),
@@ -42,7 +42,7 @@ impl RowEncoder {
         Self { columns: columns.collect() }.with_formats(format_codes)
     }
 
-    /// The same rows in other formats.
+    /// The encoder for the same rows in other formats.
     pub fn with_formats(&self, format_codes: &[i16]) -> Option<Self> {
         if format_codes.len() > 1 && format_codes.len() != self.columns.len() {
             return None;
@@ -69,7 +69,7 @@ impl RowEncoder {
         self.columns.len()
     }
 
-    /// Starts on a batch, which must have as many columns as were described.
+    /// Starts a batch, which must have the described number of columns.
     pub fn start(&self, batch: &RecordBatch) -> Result<RowCursor, ValueError> {
         assert_eq!(batch.num_columns(), self.columns.len(), "a batch has the columns its schema has");
         let columns = self.columns.iter().zip(batch.columns()).map(|(column, array)| {
@@ -80,7 +80,7 @@ impl RowEncoder {
     }
 }
 
-/// Casts where the wire's type would differ from the described one.
+/// Casts a column whose type on the wire would differ from the described one.
 fn as_described(array: &ArrayRef, described: &DataType) -> Result<ArrayRef, ValueError> {
     if PgType::described(array.data_type()) == PgType::described(described) {
         Ok(array.clone())
@@ -89,7 +89,7 @@ fn as_described(array: &ArrayRef, described: &DataType) -> Result<ArrayRef, Valu
     }
 }
 
-/// A place in a batch.
+/// A position in a batch.
 pub(crate) struct RowCursor {
     columns: Vec<(Column, Format)>,
     next: usize,
@@ -97,7 +97,7 @@ pub(crate) struct RowCursor {
 }
 
 impl RowCursor {
-    /// Appends from here on in the formats of `encoder`, which is over the same columns.
+    /// Switches to the formats of `encoder`, which has the same columns.
     pub fn set_formats(&mut self, encoder: &RowEncoder) {
         for ((_, format), column) in self.columns.iter_mut().zip(&encoder.columns) {
             *format = column.format;
@@ -109,7 +109,7 @@ impl RowCursor {
         self.end - self.next
     }
 
-    /// Appends up to `rows_max` rows, but no further row once `out` has `bytes_full` bytes; answers how many.
+    /// Appends up to `rows_max` rows, but no further row once `out` has `bytes_full` bytes. Returns the number of rows.
     pub fn append(&mut self, out: &mut Vec<u8>, rows_max: usize, bytes_full: usize) -> Result<usize, ValueError> {
         let first = self.next;
         let end = self.end.min(first.saturating_add(rows_max));
@@ -120,7 +120,7 @@ impl RowCursor {
         Ok(self.next - first)
     }
 
-    /// Passes over up to `rows_max` rows; answers how many.
+    /// Skips up to `rows_max` rows. Returns the number of rows.
     pub fn skip(&mut self, rows_max: usize) -> usize {
         let rows = self.remaining().min(rows_max);
         self.next += rows;
@@ -134,7 +134,7 @@ impl RowCursor {
         out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
         for (column, format) in &self.columns {
             if let Err(error) = append_sized(column, *format, self.next, out) {
-                // Half a message must not reach the client: an ErrorResponse follows.
+                // A partial message must not reach the client, because an ErrorResponse follows.
                 out.truncate(start);
                 return Err(error);
             }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-/// Starts a server under a hard limit of so many descriptors, and stops it when it listens; what it logged.
+/// Starts a server under a hard limit of descriptors, stops it when it listens, and returns its log.
 fn log_under_limit(descriptors: u32, max_connections: u32) -> String {
     let data = tempfile::tempdir().unwrap();
     let limit = format!("ulimit -Sn 256; ulimit -Hn {descriptors}; exec \"$0\" \"$@\"");

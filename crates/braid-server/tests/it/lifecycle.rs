@@ -22,7 +22,7 @@ async fn connections_beyond_the_limit_are_told_so() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("a place that was left is given to nobody");
+    panic!("a free place is not given to a new client");
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn shutdown_closes_idle_connections_with_57p01() {
     assert_eq!(message.field(b'S').as_deref(), Some("FATAL"));
     assert!(idle.read().await.is_none());
     server.running.stopped().await;
-    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(server.address).await.is_err(), "the port is closed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -51,7 +51,7 @@ async fn suspension_is_told_and_sync_outside_a_transaction_ends_portals() {
     assert_eq!(tags, ["SELECT 1", "SELECT 0"]);
     raw.stream.write_all(&[execute("p", 2), sync()].concat()).await.unwrap();
     assert_eq!(raw.until_ready().await[0].field(b'C').as_deref(), Some("34000"));
-    // A limit that is met exactly is told as a suspension: nobody looked further.
+    // A limit that is met exactly is reported as a suspension, because the server has not read further.
     let steps = [parse("", sql, &[]), bind("p", "", 0, &[], 0), execute("p", 3), execute("p", 3), sync()];
     raw.stream.write_all(&steps.concat()).await.unwrap();
     assert_eq!(kinds(&raw.until_ready().await), "12DDDsCZ");
