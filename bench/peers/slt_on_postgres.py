@@ -3,7 +3,7 @@
 
     slt_on_postgres.py [--write] [FILE ...]
 
-Without it, an expected result is only what somebody believed. `--write` fills in what PostgreSQL answers, for queries and
+Without it, an expected result is only its author's belief. `--write` fills in what PostgreSQL answers, for queries and
 SQLSTATEs alike, so that a new test is written as its SQL alone. Records under `onlyif braid` are left out; those under
 `skipif braid` run here and nowhere else: the pairs of the two are the documented differences.
 

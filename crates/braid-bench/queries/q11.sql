@@ -1,5 +1,5 @@
 -- TPC-H Q11, important stock identification. NATION = GERMANY, FRACTION = 0.0001 / scale factor: the constant
--- below is for scale 1, and whoever runs the query at another scale replaces it.
+-- below is for scale 1, and a query at another scale replaces it.
 select ps_partkey, sum(ps_supplycost * ps_availqty) as value
 from partsupp, supplier, nation
 where ps_suppkey = s_suppkey

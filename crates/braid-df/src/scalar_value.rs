@@ -8,7 +8,7 @@ use braid_storage::{ColumnPredicate, ColumnType, Scalar};
 use datafusion::common::ScalarValue;
 use std::ops::Bound;
 
-/// `scalar` as a value of `column_type`; `None` if it is none: a string bound that was cut inside a character, a number
+/// `scalar` as a value of `column_type`; `None` if it has no such value: a string bound that was cut inside a character, a number
 /// out of the type's range, a scalar of another type.
 pub fn scalar_value(column_type: ColumnType, scalar: &Scalar) -> Option<ScalarValue> {
     Some(match (column_type, scalar) {

@@ -141,7 +141,7 @@ fn column_statistics(version: &TableVersion, column: ColumnId, chunks: &[&ChunkM
     statistics
 }
 
-/// Distinct values of a column in chunks that have so many values of it.
+/// Distinct values of a column in chunks with this number of values.
 fn distinct_count(version: &TableVersion, column: ColumnId, value_count: u64) -> Precision<usize> {
     if version.def.primary_key == [column] {
         return Precision::Inexact(value_count as usize);

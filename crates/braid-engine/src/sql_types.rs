@@ -1,7 +1,7 @@
 //! The types of SQL text as column types, and column types as what DataFusion casts to.
 //!
-//! Everything the issue of types comes down to is here: which names exist, what their parameters may be, and which
-//! types of PostgreSQL Braid does not have (0A000) as opposed to types nobody has (42704).
+//! This module defines the names of types, their parameters, and the types of PostgreSQL that Braid lacks (0A000), as opposed to
+//! types that PostgreSQL lacks, too (42704).
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ pub struct Statement {
 pub(crate) enum Command {
     /// What sqlparser read.
     Sql(ast::Statement),
-    /// CREATE TABLE AS … WITH NO DATA, of which sqlparser does not know the end.
+    /// CREATE TABLE AS … WITH NO DATA, whose last words sqlparser does not support.
     CreateTableWithoutData(ast::CreateTable),
     /// COPY, as read here.
     Copy(CopyStatement),

@@ -10,11 +10,11 @@
 //! | `partitioned_rows` | rows partitioned by the hash of their keys, in memory or in a file |
 //! | `stored_rows` | such a partition as a source |
 //!
-//! Who spills: a sort writes runs and merges them (`sort`), an aggregation writes groups by partitions of their keys
-//! (`hash_aggregation/spilled_groups`), a join writes partitions of both sides (`spilled_join`, `executor/join`).
+//! A sort writes runs and merges them (`sorting`). An aggregation writes groups by partitions of their keys
+//! (`aggregation/merging/spilled_groups`). A join writes partitions of both sides (`joins/spilled`, `executor/join`).
 //!
-//! A file has no name: it is gone with the process, whatever happens. What is written is under a checksum like
-//! everything on disk, and is never synced, because nobody needs it after a crash.
+//! A file has no name, so that it disappears with the process in any case. Its blocks have checksums like everything on disk.
+//! They are never synced, because they are useless after a crash.
 
 mod block_ahead;
 mod operator_memory;
@@ -31,17 +31,17 @@ pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};
 pub use spill_space::{SpillSettings, SpillSpace};
 pub(crate) use stored_rows::StoredRowsSource;
 
-/// Partitions that rows are divided into at a time, by so many bits of the hash of their keys.
+/// Bits of the keys' hash per level of partitioning.
 const PARTITION_BITS: u32 = 5;
 
-/// Partitions that rows are divided into at a time.
+/// Number of partitions per level.
 pub(crate) const PARTITIONS: usize = 1 << PARTITION_BITS;
 
-/// How often rows are divided at most: `PARTITIONS` to this power are a thousand million partitions. Tables of groups and keys
-/// are indexed by the upper half of the hash.
+/// Maximum number of levels: `PARTITIONS` to this power are about 10^9 partitions. Tables of groups and keys use the upper half of
+/// the hash.
 pub(crate) const LEVELS_MAX: u32 = 6;
 
-/// The partition of a key's hash, at some level of division.
+/// The partition of a key's hash at a level.
 #[inline]
 pub(crate) fn partition_of(hash: u64, level: u32) -> usize {
     (hash >> (level * PARTITION_BITS)) as usize & (PARTITIONS - 1)

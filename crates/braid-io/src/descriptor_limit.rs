@@ -1,4 +1,4 @@
-//! How many file descriptors this process may have open: one for each data file and each connection.
+//! The limit of open file descriptors of this process: one for each data file and each connection.
 //!
 //! Systems start processes with a low soft limit (1024, for the sake of `select`) below a high hard limit. A process that uses
 //! no `select` may raise the one to the other, and should.

@@ -1,4 +1,4 @@
-//! One request on its way: the file, the memory, the place in the queue, and whom to tell.
+//! A request in flight: the file, the memory, the place in the queue, and the receiver of the result.
 //!
 //! The executor of requests (the ring, the thread pool) asks [`Request::ask`] what to do next and reports the kernel's
 //! answer to [`Request::advance`]. The request owns its memory throughout, so a caller who gives up (drops the

@@ -58,7 +58,7 @@ mod tests {
         pieces.iter_mut().step_by(2).for_each(|piece| *piece = None);
         give_back_free_memory();
         let freed = full.saturating_sub(resident_bytes());
-        // 10 000 pieces of 8 KiB, of which each whole page within can go.
+        // 10 000 pieces of 8 KiB. Every whole page within them can be returned.
         assert!(freed > 20 << 20, "{freed} bytes of 82 MB");
         assert!(pieces.iter().flatten().all(|piece| piece[0] == 1));
     }

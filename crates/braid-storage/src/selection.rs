@@ -175,8 +175,8 @@ impl Selection {
         for (i, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
             for (at, byte) in word.to_le_bytes().into_iter().enumerate() {
                 let first = (i * 64 + at * 8) as u16;
-                // Eight are written, of which as many count as there are bits. There is room: no more than `first` rows
-                // came before.
+                // Eight indices are written, and as many count as there are bits. There is enough space, because at most `first`
+                // rows came before.
                 indices[count..count + 8].copy_from_slice(&ONES[usize::from(byte)].map(|bit| first + bit));
                 count += byte.count_ones() as usize;
             }

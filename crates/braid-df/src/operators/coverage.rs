@@ -1,7 +1,7 @@
-//! Logical plans as plans of Braid's operators.
+//! The translation of logical plans into plans of Braid's operators.
 //!
-//! DataFusion's optimiser has been at the logical plan before: predicates are pushed down, subqueries are joins, columns
-//! that nobody reads are gone. What is decided here is the order of joins, their build sides, and what every operator
+//! DataFusion's optimiser has processed the logical plan before: predicates are pushed down, subqueries are joins, and unread
+//! columns are removed. This module decides the order of joins, their build sides, and which expressions each operator
 //! computes natively.
 
 use std::sync::Arc;

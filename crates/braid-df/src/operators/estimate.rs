@@ -39,14 +39,14 @@ impl Estimate {
         Self { rows, distinct: statistics.column_statistics.iter().map(distinct).collect() }
     }
 
-    /// So many of the rows, evenly.
+    /// A share of the rows, drawn evenly.
     pub(super) fn scaled(mut self, share: f64) -> Self {
         self.rows *= share;
         self.cap();
         self
     }
 
-    /// So many rows at most.
+    /// At most `rows` rows.
     pub(super) fn limited(mut self, rows: f64) -> Self {
         self.rows = self.rows.min(rows);
         self.cap();

@@ -25,7 +25,7 @@ enum Kind {
     Bool,
     /// Integers that are compared as they are, of this width or unit.
     Integer(IntegerKind),
-    /// With so many digits after the point.
+    /// A numeric with this number of digits after the point.
     Numeric(i8),
     Float,
     Text,
@@ -406,7 +406,7 @@ pub(super) fn scale_up(value: Expression, digits: i8) -> Expression {
     }
 }
 
-/// Whether a numeric type has room for so many digits before the point.
+/// Whether a numeric type has enough digits before the point.
 fn holds(precision: u8, scale: i8, digits: u8) -> bool {
     scale >= 0 && precision.saturating_sub(scale as u8) >= digits
 }

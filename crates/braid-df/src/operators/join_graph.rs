@@ -144,7 +144,7 @@ impl JoinKnowledge for StatementJoins {
 }
 
 impl Coverage<'_> {
-    /// The tree that joins relations of so many rows. Each graph of a plan draws from a seed of its own.
+    /// The tree that joins relations with these row counts. Each graph of a plan has a seed of its own.
     pub(super) fn ordered(&mut self, rows: &[f64], edges: &[JoinEdge]) -> JoinTree {
         let settings = self.session.config_options().extensions.get::<OperatorSettings>();
         let (rule, seed) = settings.map_or_else(Default::default, |own| (own.join_order, own.join_order_seed));

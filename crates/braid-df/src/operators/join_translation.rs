@@ -43,8 +43,8 @@ impl Coverage<'_> {
     fn other_join(&mut self, join: &Join) -> Result<Covered, Uncovered> {
         self.check_keys(join)?;
         let nulls_equal = join.null_equality == NullEquality::NullEqualsNull;
-        // Where nulls are equal, the comparison of NOT IN is none of the keys. It is a condition then; or it was always true and
-        // is gone, and a row without equal keys is all that is asked for.
+        // If nulls are equal, the comparison of NOT IN is not one of the keys. It is then a condition, or it was always true and
+        // has been removed; in that case the join returns the rows without equal keys.
         let null_aware = join.null_aware && !(nulls_equal && join.filter.is_none());
         if null_aware && (nulls_equal || join.on.len() != 1) {
             // Which of the keys is the one of NOT IN is not said.

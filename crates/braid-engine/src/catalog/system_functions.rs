@@ -14,7 +14,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Sca
 
 use super::object_ids::table_of_object_id;
 
-/// Computes a result of so many rows from the arguments.
+/// Computes a result with this number of rows from the arguments.
 type Compute = Arc<dyn Fn(&[ArrayRef], usize) -> Result<ArrayRef> + Send + Sync>;
 
 /// All of them.

@@ -74,7 +74,7 @@ macro_rules! widen {
 }
 widen!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// The integer nearest to `value`, the even one of two; `None` if there is none of 128 bits.
+/// The integer nearest to `value`, the even one of two; `None` if it exceeds 128 bits.
 fn round_even(value: f64) -> Option<i128> {
     let rounded = value.round_ties_even();
     // 2^126 is exact in a double and far outside every integer type's range.

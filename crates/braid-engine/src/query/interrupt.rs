@@ -1,7 +1,7 @@
-//! What may stop a statement from outside: its client, its time limit, the database's end.
+//! The events that stop a statement: its client, its time limit, or the close of the database.
 //!
-//! A commit is not stopped: once it has begun its rows may become durable whatever happens, so a statement that was told
-//! to stop then would report a failure that is none. From [`to_the_end`] on a statement runs until it ends.
+//! A commit is never stopped. Once it has started, its rows may become durable in any case, so that stopping it would report a
+//! false failure. From [`to_the_end`] on, a statement runs to its end.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Query, SetExp
 use super::rewrite::parse_query;
 use crate::{EngineError, SqlState};
 
-/// What a comparison of rows becomes; `None` if `expr` is none.
+/// The rewritten form of a comparison of rows; `None` for any other expression.
 pub(super) fn spelled_out(expr: &Expr) -> Result<Option<Expr>, EngineError> {
     match expr {
         Expr::BinaryOp { left, op, right } => match (&**left, &**right) {

@@ -71,7 +71,7 @@ impl Condition<'_> {
         }
     }
 
-    /// A membership of which it matters whether it is false.
+    /// A membership in a place where false and null differ.
     fn membership(self, membership: InSubquery) -> Result<Expr> {
         let InSubquery { expr: value, subquery, negated } = &membership;
         let is_nested = value.exists(|expr| {

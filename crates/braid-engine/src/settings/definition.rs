@@ -14,7 +14,7 @@ pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Braid ", env!("CARGO_PKG_
 pub(crate) struct Definition {
     /// Name as SHOW prints it; compared without case.
     pub name: &'static str,
-    /// Value before anybody sets it. Some are told by the database or the session instead.
+    /// The default value. The database or the session provides some defaults instead.
     pub default: &'static str,
     /// What may be set.
     pub domain: Domain,
@@ -37,7 +37,7 @@ pub(crate) enum Domain {
     OneOf(&'static [&'static str]),
     /// A whole number between these.
     Integer(i64, i64),
-    /// A time in milliseconds, with optional unit; 0 is none.
+    /// A time in milliseconds, with optional unit; 0 means no limit.
     Milliseconds,
     /// A size in bytes, with optional unit.
     Bytes,

@@ -37,12 +37,12 @@ impl TestDb {
         Self { dir, database, session }
     }
 
-    /// Runs one or more statements, all of which must succeed; answers what the last one printed.
+    /// Runs one or more statements, which must all succeed. Returns the output of the last one.
     pub async fn run(&self, sql: &str) -> String {
         run(&self.session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
     }
 
-    /// Runs statements of which one must fail; answers its SQLSTATE and message.
+    /// Runs statements. One must fail; returns its SQLSTATE and message.
     pub async fn fail(&self, sql: &str) -> EngineError {
         match run(&self.session, sql).await {
             Ok(printed) => panic!("{sql} should have failed, it answered {printed}"),
@@ -50,7 +50,7 @@ impl TestDb {
         }
     }
 
-    /// The SQLSTATE of statements of which one must fail.
+    /// Runs statements. One must fail; returns its SQLSTATE.
     pub async fn state(&self, sql: &str) -> &'static str {
         self.fail(sql).await.sqlstate()
     }

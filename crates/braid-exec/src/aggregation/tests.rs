@@ -330,8 +330,8 @@ fn one_worker(spec: AggregationSpec, batches: &mut [Batch]) -> Result<Vec<Vector
 fn no_rows_are_one_group_without_keys_and_none_with() {
     let aggregates = vec![aggregate(AggregateFunction::CountRows, None), aggregate(AggregateFunction::Sum, Some(0))];
     let spec = Arc::new(AggregationSpec { keys: Vec::new(), aggregates: aggregates.clone() });
-    let nobody = Aggregation::of_workers(spec.clone(), Vec::new()).unwrap();
-    for columns in [nobody.partition(0).unwrap(), one_worker((*spec).clone(), &mut []).unwrap()] {
+    let without_workers = Aggregation::of_workers(spec.clone(), Vec::new()).unwrap();
+    for columns in [without_workers.partition(0).unwrap(), one_worker((*spec).clone(), &mut []).unwrap()] {
         assert_eq!(integers_of(&columns[0]), [Some(Scalar::Int(0))]);
         assert_eq!(integers_of(&columns[1]), [None]);
     }

@@ -91,9 +91,9 @@ impl SetStore {
         let reservation = Reservation::new(budget.clone(), "query sets");
         let sets = RwLock::new(Sets { by_number: Vec::new(), numbers: NumbersMap::default(), reservation });
         let store = Self { query_count, budget, sets };
-        let nobody = store.intern(QueryBitmap::none(query_count).words())?;
-        let everybody = store.intern(QueryBitmap::from_fn(query_count, |_| true).words())?;
-        assert_eq!((nobody, everybody), (SetNumber::EMPTY, SetNumber::ALL));
+        let empty = store.intern(QueryBitmap::none(query_count).words())?;
+        let all = store.intern(QueryBitmap::from_fn(query_count, |_| true).words())?;
+        assert_eq!((empty, all), (SetNumber::EMPTY, SetNumber::ALL));
         Ok(Arc::new(store))
     }
 

@@ -139,7 +139,7 @@ impl SharedSortWorker {
         let (words, last_wanted, store) = (&mut self.words, &self.last_wanted, &self.sets.store);
         *self.last_of_sets.get(set, || {
             let of_queries = queries_of(words.of(set, store)).map(|query| last_wanted[query.index()]);
-            of_queries.max().expect("rows are for somebody")
+            of_queries.max().expect("sets of rows are not empty")
         })
     }
 

@@ -153,7 +153,7 @@ fn take_u32(bytes: &mut &[u8]) -> Result<usize, BrokenBlock> {
     Ok(u32::from_le_bytes(take_array(bytes)?) as usize)
 }
 
-/// So many values of `N` bytes each.
+/// `count` values of `N` bytes each.
 fn take_arrays<'a, const N: usize>(
     bytes: &mut &'a [u8],
     count: usize,

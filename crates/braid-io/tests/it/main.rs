@@ -34,7 +34,7 @@ fn on_every_device(queue_depth_max: usize, test: impl AsyncFn(Arc<dyn Device>, &
     }
 }
 
-/// A block whose every eight bytes say which block of which file they belong to.
+/// A block whose every eight bytes contain the numbers of their file and block.
 fn block(file: u32, index: u64) -> Vec<u8> {
     (0..BLOCK as u64 / 8).flat_map(|word| (u64::from(file) << 48 | index << 16 | word).to_le_bytes()).collect()
 }

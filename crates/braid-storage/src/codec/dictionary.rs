@@ -116,7 +116,7 @@ pub(crate) fn parse_cardinality(reader: &mut SectionReader, count: usize) -> Res
     Ok(cardinality as usize)
 }
 
-/// Reads the codes of `count` rows, all of which must be below `cardinality`.
+/// Reads the codes of `count` rows, which must all be below `cardinality`.
 pub(crate) fn parse_codes(
     reader: &mut SectionReader,
     count: usize,

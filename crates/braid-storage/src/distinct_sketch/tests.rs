@@ -15,7 +15,7 @@ fn errors(count: u64, samples: u64) -> (f64, f64) {
     let (mut squares, mut sum) = (0.0, 0.0);
     for seed in 0..samples {
         let mut random = SeededRandom::new(seed);
-        // A random start and step: different values, of which any may come first.
+        // A random start and step give distinct values in a random order.
         let (start, step) = (random.next_u64(), random.next_u64() | 1);
         let estimate = sketch_of((0..count).map(|i| start.wrapping_add(step.wrapping_mul(i)) as i64)).estimate();
         let error = estimate / count as f64 - 1.0;

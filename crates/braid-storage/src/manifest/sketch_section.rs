@@ -22,7 +22,7 @@ const RANK_BITS: usize = 6;
 const RANK_MASK: u16 = (1 << RANK_BITS) - 1;
 /// 1024 registers of 6 bits.
 const ALL_RANKS_BYTES: usize = REGISTER_COUNT * RANK_BITS / 8;
-/// From so many ranks on the form of few takes no less: 2 + 2 * 383 = 768.
+/// Number of ranks from which on the form of few ranks takes no less space: 2 + 2 * 383 = 768.
 const FEW_RANKS_END: usize = (ALL_RANKS_BYTES - 2) / 2;
 
 const _: () = assert!(RANK_MAX as u16 <= RANK_MASK && REGISTER_COUNT << RANK_BITS == 1 << u16::BITS);

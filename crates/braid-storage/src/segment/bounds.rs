@@ -8,7 +8,7 @@ use crate::scalar::compare_floats;
 use crate::zone_map::ZONE_BYTES_MAX;
 use crate::{PhysicalType, Scalar, ZoneMap};
 
-/// The zone map of values (nulls filled with other values of the segment) of which `null_count` are null.
+/// The zone map of values with `null_count` nulls, which are filled with other values of the segment.
 pub(crate) fn zone_map(values: &ColumnValues<'_>, physical: PhysicalType, null_count: usize) -> ZoneMap {
     let (min, max) = match values {
         ColumnValues::Bits(bits) => extremes(bits, Ord::cmp).map(Scalar::Bool),

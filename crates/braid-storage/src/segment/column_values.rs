@@ -1,8 +1,7 @@
 //! The values of an Arrow array in physical form, as encoders take them.
 //!
-//! A null row repeats the value of the row before (the first value that is not null, where there is none before): that
-//! adds nothing to a frame, a run, a dictionary or the bounds. (Where strings are stored one by one, the encoder puts
-//! empty ones in their place.)
+//! A null row repeats the value of the previous row, or at the start the first value that is not null. This adds nothing to a
+//! frame, a run, a dictionary or the bounds. (If strings are stored one by one, the encoder replaces them by empty strings.)
 
 use arrow::array::{Array, ArrowPrimitiveType, AsArray};
 use arrow::buffer::NullBuffer;

@@ -4,8 +4,8 @@
 //! floats' bits. Strings: the dictionary, cut short when it grows beyond what plain strings take; FSST, unless the
 //! dictionary is so small that not even its highest ratio of 8 could beat it.
 //!
-//! The sketch of different values is made where they are at hand already: of a dictionary its values, even if it was
-//! built in vain; otherwise all rows, of which equal neighbours are hashed once.
+//! The sketch of distinct values is made of the dictionary's values, even if the dictionary is not used, and otherwise of all
+//! rows, with equal neighbours hashed once.
 
 use arrow::array::Array;
 use braid_base::{CHUNK_ROWS, VECTOR_ROWS};

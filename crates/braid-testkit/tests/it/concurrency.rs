@@ -33,7 +33,7 @@ enum Ending {
     Complete,
     /// Its token is cancelled after a while.
     Cancelled(Duration),
-    /// Whoever asked is gone after a while: the future, and with it the stream, is dropped.
+    /// The client disconnects after a while: the future, and with it the stream, is dropped.
     Dropped(Duration),
 }
 

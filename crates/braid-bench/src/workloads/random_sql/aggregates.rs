@@ -36,7 +36,7 @@ pub struct Grouping {
     pub rows: f64,
 }
 
-/// Groups a scope of so many rows.
+/// Groups a scope of `rows` rows.
 pub fn grouping(draw: &mut Draw, scope: &[Scoped], rows: f64) -> Grouping {
     let keys = keys(draw, scope);
     let calls: Vec<Output> = (0..draw.between(1, 4)).map(|_| call(draw, scope)).collect();

@@ -29,7 +29,7 @@ impl Draw {
         self.random.chance(percent, 100)
     }
 
-    /// One of them. Panics if there is none.
+    /// One of the items. Panics without items.
     pub fn choose<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         &among[self.below(among.len())]
     }

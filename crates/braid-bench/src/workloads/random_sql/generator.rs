@@ -139,7 +139,7 @@ impl<'a> Generator<'a> {
         Output::of(expression(&mut self.draw, scope, kind), kind)
     }
 
-    /// FROM with at most so many relations, the columns in scope after it, and how many rows there are.
+    /// FROM with a limited number of relations, the columns in scope after it, and the number of its rows.
     pub(super) fn from(&mut self, depth: u32, relations_max: usize) -> (From, Vec<Scoped>, f64) {
         let (first, mut scope, mut rows) = self.relation(depth);
         let mut from = From { first, joins: Vec::new() };

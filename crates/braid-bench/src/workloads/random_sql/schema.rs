@@ -3,7 +3,7 @@
 //! A column draws its values from a small or a large domain, evenly or with one value for most rows, with or without nulls,
 //! in any order or sorted. Texts and dates of all tables come from the same few, so that joins find partners.
 //!
-//! Rows are inserted in pieces of which each is less than half of the one before: commits merge what is smaller than
+//! Rows are inserted in pieces, each less than half of the previous one: commits merge what is smaller than
 //! twice what comes, so each piece stays a chunk of its own.
 
 use std::fmt;

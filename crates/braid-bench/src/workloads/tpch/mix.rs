@@ -1,10 +1,10 @@
 //! The eight query types of QPipe's figure 12 (Q1, 4, 6, 8, 12, 13, 14, 19) with random parameters.
 //!
 //! A query is drawn as its parameters ([`MixParameters`]), from the TPC-H specification's ranges (section 2.4), and
-//! written as SQL from them: whoever runs it in another way than by its text has the same parameters. The same mix for the
-//! peers is `bench/peers/tpch_mix.py`; the two draw from the same ranges, not from the same generator.
+//! written as SQL from them. Other forms of the query use the same parameters. `bench/peers/tpch_mix.py` is the same mix for the
+//! peers; it draws from the same ranges with another generator.
 //!
-//! A seed's texts stay as they are, or figures of different days would not be of the same queries; a test has their digest.
+//! The texts of a seed must not change, so that figures of different days are of the same queries. A test checks their digest.
 //!
 //! QPipe, SIGMOD 2005, section 5.3.
 
@@ -79,7 +79,7 @@ pub enum MixParameters {
         nation: &'static str,
         /// Of whose customers.
         region: &'static str,
-        /// Of which parts.
+        /// The parts.
         part_type: String,
     },
     /// Shipping modes and order priority.
@@ -138,7 +138,7 @@ fn any_year(random: &mut SeededRandom) -> u64 {
 }
 
 impl MixParameters {
-    /// Random parameters of a type. Panics when it is none of [`MIX_NUMBERS`].
+    /// Random parameters of a type. Panics for a type outside of [`MIX_NUMBERS`].
     pub fn random(number: u8, random: &mut SeededRandom) -> Self {
         match number {
             1 => Self::Q1 { days: between(random, 60, 120) },

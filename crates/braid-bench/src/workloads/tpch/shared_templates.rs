@@ -5,11 +5,11 @@
 //!
 //! - Conditions that all queries of a type have go into the scans, where they are evaluated on encoded data.
 //! - Conditions with parameters stand in a filter directly above the scan of their table, each bound a parameter of its own,
-//!   so that whoever shares the plan can push them into the scan. Only Q19 and Q8 have parameters elsewhere as well.
-//! - With many queries there is somebody who wants nearly every part, region, month or ship mode. So columns that are
-//!   computed are computed on the side of a join that has fewer rows then, and what can be aggregated before a join is.
+//!   so that sharing can push them into the scan. Only Q19 and Q8 have parameters elsewhere as well.
+//! - Many queries together need nearly every part, region, month and ship mode. Columns are therefore computed on the side of a
+//!   join that has fewer rows in that case, and aggregated before a join where possible.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`tpch_sources`] | scans of a database's tables |
 //! | `terms` | the expressions and operators that templates are written in |

@@ -97,7 +97,7 @@ impl MetSets {
         }
         self.first.resize(self.keys.group_count(), SetNumber::EMPTY);
         for (key, set) in part.keys.iter().zip(&part.sets) {
-            debug_assert_ne!(*set, SetNumber::EMPTY, "rows that nobody wants are not passed on");
+            debug_assert_ne!(*set, SetNumber::EMPTY, "rows with an empty set are not passed on");
             let first = &mut self.first[*key as usize];
             if *first == SetNumber::EMPTY {
                 *first = *set;

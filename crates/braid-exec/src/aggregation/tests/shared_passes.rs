@@ -6,7 +6,7 @@ use crate::{QueryBitmap, QueryNumber, SetNumber};
 
 const SETS: usize = FILTER + 1;
 
-/// Queries of which results are compared; for all of them, sets are.
+/// Number of queries whose results are compared. Sets are compared for all queries.
 const COMPARED_MAX: usize = 4;
 
 /// A number below one of some bounds.
@@ -15,7 +15,7 @@ fn up_to(bounds: &[u64], random: &mut SeededRandom) -> usize {
     random.below(bound) as usize
 }
 
-/// Some sets of queries, of which rows take theirs.
+/// The query sets that rows draw from.
 fn sets(store: &SetStore, random: &mut SeededRandom) -> Vec<SetNumber> {
     let query_count = store.query_count();
     let set_count = 1 + up_to(&[1, 4, 60], random);
@@ -208,8 +208,8 @@ fn queries_that_no_row_reached_have_a_row_without_keys_only() {
         found
     };
     let int = |value: i64| Some(Scalar::Int(value));
-    let everybody = SetNumber::ALL.value();
-    assert_eq!(run(vec![], 0), [vec![int(0), None, int(everybody)]]);
+    let all = SetNumber::ALL.value();
+    assert_eq!(run(vec![], 0), [vec![int(0), None, int(all)]]);
     assert_eq!(run(vec![0], 0), Vec::<Row>::new());
     let rest = numbers(&store, &[&[1]])[0].value();
     let met = sets[0].value();

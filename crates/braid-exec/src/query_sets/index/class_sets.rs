@@ -40,7 +40,7 @@ impl ClassSets {
     /// Classes with these query sets. The first set must be empty.
     pub(crate) fn new(query_count: usize, bitmaps: Vec<QueryBitmap>) -> Self {
         static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(0);
-        assert!(bitmaps[RowClass::EMPTY.index()].is_empty(), "the first class is nobody's");
+        assert!(bitmaps[RowClass::EMPTY.index()].is_empty(), "the first class is that of the empty set");
         let identity = NEXT_IDENTITY.fetch_add(1, Ordering::Relaxed);
         Self { identity, query_count, bitmaps, lists: OnceLock::new() }
     }

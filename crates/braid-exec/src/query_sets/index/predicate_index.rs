@@ -248,8 +248,8 @@ struct ClassesByBitmap {
 impl ClassesByBitmap {
     fn new(query_count: usize) -> Self {
         let mut classes = Self { bitmaps: Vec::new(), numbers: HashMap::new() };
-        let nobody = classes.class_of(&QueryBitmap::none(query_count));
-        assert_eq!(nobody, RowClass::EMPTY);
+        let empty = classes.class_of(&QueryBitmap::none(query_count));
+        assert_eq!(empty, RowClass::EMPTY);
         classes
     }
 

@@ -44,7 +44,7 @@ impl Pass {
         PredicateIndex::new(self.query_count, &predicates).unwrap()
     }
 
-    /// The rows that anybody wants, with those who do: the definition.
+    /// The definition: the rows with a non-empty set, and their queries.
     fn expected(&self) -> Vec<(usize, Vec<usize>)> {
         let wants = |query: usize, row: usize| {
             (0..self.rows.len()).all(|column| {
@@ -106,7 +106,7 @@ fn equal_sets_have_one_number() {
     assert_eq!(kept, [0, 1, 3]);
     let [one, two, again] = column.numbers() else { panic!("three rows are kept") };
     assert!(one == again && one != two);
-    // Nobody, everybody and these two.
+    // The empty set, all queries, and these two.
     assert_eq!(sets.store().set_count(), 4);
     assert_eq!(sets.store().queries(*one), [QueryNumber(0), QueryNumber(1)]);
 }

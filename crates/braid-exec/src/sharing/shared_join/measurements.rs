@@ -57,7 +57,7 @@ async fn probing_costs() {
         |modulus: usize| store.number_of(&QueryBitmap::from_fn(100, |query| query.index() % modulus != 0)).unwrap();
     let many: Vec<SetNumber> = (2..18).map(some).collect();
     let kinds = [JoinKind::Inner, JoinKind::ProbeOuter, JoinKind::ProbeSemi, JoinKind::ProbeAnti, JoinKind::BuildSemi];
-    for (name, sets) in [("everybody", &[SetNumber::ALL][..]), ("16 sets", &many)] {
+    for (name, sets) in [("all queries", &[SetNumber::ALL][..]), ("16 sets", &many)] {
         for repeats in [1, 4] {
             let mut random = SeededRandom::new(repeats as u64);
             let distinct = BUILD_ROWS / repeats;

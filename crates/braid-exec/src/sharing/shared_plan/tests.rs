@@ -93,7 +93,7 @@ fn queries_with_equal_parameters_are_one() {
     let plan = shared(&filter(source(), 0), &[5, 6, 5, 5]);
     assert_eq!((plan.query_count(), plan.distinct_count()), (4, 2));
     assert_eq!(plan.distinct, [0, 1, 0, 0].map(QueryNumber::at));
-    // Nobody, everybody, and the two that differ.
+    // The empty set, all queries, and the two different sets.
     assert_eq!(plan.set_count(), 4);
 }
 

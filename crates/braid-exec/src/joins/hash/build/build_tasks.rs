@@ -234,5 +234,5 @@ impl BuildMemory {
 
 /// The result of synchronous work ([`BuildTasks::synchronous`]), which never yields.
 pub(crate) fn without_waiting<R>(work: impl Future<Output = R>) -> R {
-    work.now_or_never().expect("nothing waits without workers and without anybody to give way to")
+    work.now_or_never().expect("synchronous work never yields")
 }

@@ -56,7 +56,7 @@ impl JoinTable {
     pub fn key_filter(&self) -> Option<KeyFilter> {
         self.filter.clone().or_else(|| {
             let made = without_waiting(self.make_key_filter(&mut BuildTasks::synchronous(self.row_count)));
-            made.expect("nobody cancels what does not wait")
+            made.expect("synchronous work cannot be cancelled")
         })
     }
 

@@ -1,7 +1,7 @@
-//! A Bloom filter that all workers fill while they divide a build side which does not fit into memory.
+//! A Bloom filter that all workers fill while they partition a build side that exceeds the memory.
 //!
-//! Nobody knows how many keys there will be, so its size follows from the memory that there is. One that has become too
-//! full to drop much is thrown away.
+//! The number of keys is unknown, so that the free memory determines the filter's size. A filter that becomes too full to drop
+//! many rows is discarded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +11,14 @@ use crate::keys::bloom_filter::bloom_place;
 use crate::keys::key_filter::KeyFilter;
 use crate::{ExecError, MemoryBudget, Reservation};
 
-/// Most bytes: one that is larger costs a miss in every cache for each key, and helps with hundreds of millions of them only.
+/// Maximum bytes. A larger filter causes a miss in every cache for each key, and helps only with hundreds of millions of keys.
 const BYTES_MAX: usize = 64 << 20;
 
-/// The filter is used when at most so many of eight bits are set: then it drops more than half of the rows without partner.
+/// Maximum number of set bits per eight bits for a filter to be used. It then drops more than half of the rows without a
+/// partner.
 const EIGHTHS_SET_MAX: u64 = 6;
 
-/// A filter that is being filled.
+/// A filter during its construction.
 #[derive(Debug)]
 pub(crate) struct SharedBloom {
     words: Vec<AtomicU64>,
@@ -25,7 +26,7 @@ pub(crate) struct SharedBloom {
 }
 
 impl SharedBloom {
-    /// Of about so many bytes; `None` when the budget has not as much.
+    /// A filter of about `bytes` bytes; `None` if the budget refuses them.
     pub(crate) fn of_bytes(bytes: usize, budget: Arc<dyn MemoryBudget>) -> Option<Self> {
         let word_count = (bytes.min(BYTES_MAX) / 8).max(1);
         let mut reservation = Reservation::new(budget, "hash join");
@@ -40,7 +41,7 @@ impl SharedBloom {
     pub(crate) fn insert(&self, hashes: &[u64]) {
         for hash in hashes {
             let (word, bits) = bloom_place(self.words.len(), *hash);
-            // Mostly they are set already, or nobody else writes the word: a write takes its line from other workers.
+            // The bits are mostly set already. A write would take the cache line from other workers.
             if self.words[word].load(Ordering::Relaxed) & bits != bits {
                 self.words[word].fetch_or(bits, Ordering::Relaxed);
             }

@@ -18,7 +18,7 @@ use crate::runtime::collected_rows::CollectedRows;
 use crate::values::vector::{Kind, NO_ROW};
 use crate::{ExecError, Vector};
 
-/// Build rows have 32-bit numbers, of which the last is [`NO_ROW`] and its successor would be zero.
+/// Maximum number of build rows. Rows have 32-bit numbers; the last number is [`NO_ROW`], whose successor would be zero.
 pub(crate) const ROW_COUNT_MAX: usize = NO_ROW as usize - 1;
 
 /// Columns of the build side. The tasks that built them hold their memory.

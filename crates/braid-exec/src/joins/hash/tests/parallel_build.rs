@@ -35,7 +35,7 @@ async fn build(
     JoinTable::build_with(spec.clone(), parts, BuildTasks::new(3, row_count, cancelled, grain)).await
 }
 
-/// Batches in turn to so many parts.
+/// Distributes batches to parts, round robin.
 fn parts(build: &mut [Batch], count: usize, budget: &Arc<dyn MemoryBudget>) -> Vec<CollectedRows> {
     let column_count = build.first().map_or(0, Batch::column_count);
     let part = |_| CollectedRows::new(column_count, Reservation::new(budget.clone(), "hash join"));

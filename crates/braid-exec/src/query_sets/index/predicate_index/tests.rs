@@ -121,7 +121,7 @@ fn equal_constants_share_their_classes() {
         .map(|query| (QueryNumber::at(query), ColumnPredicate::equal(Scalar::Int(query as i64 % 5))))
         .collect();
     let index = PredicateIndex::new(1000, &predicates).unwrap();
-    assert_eq!(index.sets().class_count(), 6, "five values and nobody's");
+    assert_eq!(index.sets().class_count(), 6, "five values and the empty set");
 }
 
 #[test]
