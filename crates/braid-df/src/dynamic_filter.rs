@@ -1,9 +1,9 @@
-//! What joins and top-k learn while they run, as live predicates of the scan below them.
+//! Filters that joins and top-k compute at run time, as predicates of the scan below them.
 //!
-//! DataFusion hands a [`DynamicFilterPhysicalExpr`] down the plan: the key bounds of a hash join's build side (known
-//! once it is built), the worst value that a top-k still takes (tighter with every batch). The operator that made it
-//! checks every row again, so only its simple parts are used here: conditions on one column that imply rows are
-//! superfluous. Anything not understood is left out of a conjunction, and makes a disjunction say nothing.
+//! DataFusion passes a [`DynamicFilterPhysicalExpr`] down the plan: the key bounds of a hash join's build side (known after the
+//! build), or the worst value that a top-k still accepts (tighter with every batch). The operator that made the filter checks
+//! every row again. This module therefore uses only simple parts of it, conditions on one column. Other conditions are
+//! dropped from a conjunction, and make a disjunction unusable.
 //!
 //! The current expression is translated once per chunk; translations are small (bounds, at most a short IN list).
 

@@ -1,21 +1,22 @@
-//! The wall to DataFusion: table providers, scan operators, planning.
+//! Braid's tables and operators in DataFusion's plans: table providers, scan operators, planning.
 //!
-//! Only this crate knows how a table of column segments looks to DataFusion, and how DataFusion's expressions become
-//! predicates on encoded data. What SQL means beyond that (statements, sessions, errors) is the engine's.
+//! Only this crate implements DataFusion's interfaces for tables of column segments, and translates DataFusion's expressions to
+//! predicates on encoded data. `braid-engine` uses DataFusion, too: it builds statements, sessions and PostgreSQL's semantics
+//! on its parser, planner and types.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`braid_table`] | a table version as a table provider |
 //! | [`scan_exec`] | the leaf operator over one cooperative scan |
 //! | `scan_stream` | that scan as one stream per partition |
 //! | [`filter_translation`] | SQL conditions on one column as predicates on encoded data |
 //! | [`comparison`] | a column's type against a literal of any type, exactly |
-//! | [`dynamic_filter`] | what joins and top-k learn while running, as live predicates |
-//! | [`operators`] | which parts of a plan run on Braid's own operators, and the operator that runs them |
+//! | [`dynamic_filter`] | filters that joins and top-k compute at run time, as predicates |
+//! | [`operators`] | the parts of a plan that run on Braid's operators, and the operator that runs them |
 //! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
-//! | `corrected_rules` | DataFusion's pushing down of filters, where it is right |
-//! | [`numeric_coercion`] | numerics beside floats are compared as floats |
+//! | `corrected_rules` | DataFusion's rules, restricted to plans that they do not break |
+//! | [`numeric_coercion`] | comparison of a numeric with a float, as floats |
 //! | [`session`] | session state with the settings that suit Braid |
 //!
 //! Invariant: a filter is pushed down only if its translation selects exactly the rows for which the filter is true.

@@ -1,14 +1,14 @@
 //! The leaf operator over one cooperative scan.
 //!
-//! All partitions of the operator are consumers of one [`braid_scan::CooperativeScan`]: which rows a partition produces is decided
-//! while running, by who is free when a chunk arrives. The scan is registered when the first partition is first
+//! All partitions of the operator are consumers of one [`braid_scan::CooperativeScan`]. A chunk goes to any partition that is free
+//! when it arrives. The scan is registered when the first partition is first
 //! *polled*, not when it is executed: a hash join executes its probe side long before it reads it, and by then its
 //! build side has become a dynamic filter that leaves chunks out of the registration.
 //!
 //! Rules:
 //! 1. One round of `execute` over the partitions is one scan; executing a partition again begins a new one.
-//! 2. The plan node lets go of a scan once all its partitions are executed, and streams hold it until they end, so
-//!    dropping the streams is cancelling the scan.
+//! 2. The plan node drops its scan when all partitions are executed, and streams hold it until they end. Dropping the streams
+//!    therefore cancels the scan.
 //! 3. A fetch is exact: all partitions together produce at most that many rows, and fewer only if there are no more.
 
 use std::fmt;

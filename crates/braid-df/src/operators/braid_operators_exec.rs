@@ -1,8 +1,8 @@
 //! The physical operator that runs a plan of Braid's operators: a leaf with one partition for DataFusion, pipelines on all
 //! cores inside.
 //!
-//! Rows flow through a channel of a few batches, so a slow reader holds the pipelines up, and dropping the stream stops
-//! them. Memory is asked of the query's own pool.
+//! Rows pass through a channel of a few batches, so that a slow reader slows the pipelines down. Dropping the stream stops the
+//! pipelines. Memory is reserved from the query's pool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl BraidOperatorsExec {
             EmissionType::Both,
             Boundedness::Bounded,
         )
-        // Workers give way themselves, and the stream waits for its channel.
+        // Workers yield themselves, and the stream waits for its channel.
         .with_scheduling_type(SchedulingType::Cooperative);
         Self { plan, worker_count, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
@@ -135,7 +135,7 @@ impl ExecutionPlan for BraidOperatorsExec {
             }
             Ok(())
         });
-        // A worker that computes in the stream's own task cannot be aborted there; it looks for this.
+        // A worker that computes in the stream's own task cannot be aborted. It checks this signal.
         let rows = builder.build().map(move |batch| {
             let _held = &cancel;
             batch
@@ -175,7 +175,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// An error of the operators as DataFusion passes errors on.
+/// An error of the operators as a DataFusion error.
 fn datafusion_error(error: ExecError) -> DataFusionError {
     match error {
         ExecError::Foreign(error) => match error.downcast::<DataFusionError>() {
@@ -187,7 +187,7 @@ fn datafusion_error(error: ExecError) -> DataFusionError {
     }
 }
 
-/// Whether there is a thread for the reader beside this one; in a runtime of one thread it waits for the operator's end.
+/// Whether the reader has another thread. On a single-threaded runtime, it runs only after the operator.
 fn may_block() -> bool {
     Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread
 }
@@ -206,7 +206,7 @@ fn integer_name(data_type: &DataType) -> Option<&'static str> {
     }
 }
 
-/// A query's memory pool, as operators ask it.
+/// A query's memory pool as a budget of the operators.
 #[derive(Debug)]
 struct QueryBudget {
     pool: Arc<dyn MemoryPool>,
@@ -237,7 +237,7 @@ impl MemoryBudget for QueryBudget {
     }
 }
 
-/// One worker's rows on their way to the stream.
+/// One worker's sink, which sends rows to the stream.
 struct OutputSink {
     schema: SchemaRef,
     batch_rows: usize,
@@ -280,7 +280,7 @@ impl OutputSink {
         if self.held_back.len() > HELD_BACK_MAX && may_block() {
             let batches = std::mem::take(&mut self.held_back);
             let sender = &self.sender;
-            // No way to wait otherwise in the middle of an operator.
+            // Synchronous code of an operator can only block.
             let sent = tokio::task::block_in_place(|| {
                 batches.into_iter().try_for_each(|batch| sender.blocking_send(Ok(batch)))
             });

@@ -1,8 +1,7 @@
-//! The query planner: what Braid's operators cover of an optimised plan becomes one operator, the rest stays
-//! DataFusion's.
+//! The query planner: replaces the parts of an optimised plan that Braid's operators cover by one operator each.
 //!
-//! Covered are whole plans or, where something above is not, the largest parts below it that are worth it: a mere scan
-//! with filters and columns is what [`crate::BraidScanExec`] does already, and streams.
+//! If the whole plan is not covered, the largest covered parts are replaced. A scan with only filters and columns is excluded,
+//! because [`crate::BraidScanExec`] implements it already, as a stream.
 
 use std::any::Any;
 use std::fmt;
@@ -30,11 +29,11 @@ use super::coverage::cover;
 extensions_options! {
     /// Which operators a session's queries run on.
     pub struct OperatorSettings {
-        /// Whether Braid's own operators are used where they can be.
+        /// Whether Braid's operators are used where they cover the plan.
         pub braid: bool, default = true
-        /// In which order these join, and which sides they build.
+        /// The rule for the order and the build sides of joins.
         pub join_order: JoinOrderRule, default = JoinOrderRule::default()
-        /// What join orders that are drawn by chance are drawn from.
+        /// The seed of random join orders.
         pub join_order_seed: u64, default = 0
     }
 }
@@ -63,7 +62,7 @@ impl ConfigExtension for OperatorSettings {
     const PREFIX: &'static str = "braid_operators";
 }
 
-/// Plans queries on Braid's operators as far as they go.
+/// Plans queries on Braid's operators as far as they cover them.
 #[derive(Debug, Default)]
 pub struct BraidQueryPlanner;
 

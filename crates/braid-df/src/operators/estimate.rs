@@ -1,5 +1,5 @@
-//! How many rows a plan has, and how many values a column: from row counts, zone maps and sketches, and the usual guesses
-//! above (System R, section 4). Join order and build sides hang on these numbers; no answer does.
+//! Estimates of a plan's rows and a column's distinct values, from row counts, zone maps and sketches, with the usual assumptions
+//! for operators (System R, section 4). Join order and build sides depend on these numbers; answers do not.
 
 use braid_scan::{ScanSpec, prune};
 use braid_storage::TableVersion;
@@ -16,7 +16,7 @@ pub(super) const SELECTIVITY_OF_GROUPS: f64 = 0.1;
 /// Assumed distinct values of an unknown column, as a share of the rows.
 const DISTINCT_SHARE_UNKNOWN: f64 = 0.1;
 
-/// What is thought of a plan's rows.
+/// The estimates for a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     /// Rows.
@@ -67,7 +67,7 @@ impl Estimate {
         self
     }
 
-    /// Different combinations of values in some columns.
+    /// Distinct combinations of values in some columns.
     pub(super) fn distinct_of(&self, columns: &[usize]) -> f64 {
         columns.iter().map(|column| self.distinct[*column]).product::<f64>().min(self.rows.max(1.0))
     }

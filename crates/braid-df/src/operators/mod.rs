@@ -1,9 +1,9 @@
-//! Plans on Braid's own operators: which parts of a logical plan they cover, and the operator that runs those parts.
+//! Plans on Braid's operators: the parts of a logical plan that they cover, and the physical operator that runs these parts.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`braid_planner`] | the query planner: replaces what is covered, leaves the rest to DataFusion |
-//! | [`coverage`] | logical plans as plans of [`braid_exec`], or the reason why not |
+//! | [`braid_planner`] | the query planner, which replaces the covered parts |
+//! | [`coverage`] | the translation of logical plans to plans of [`braid_exec`], or the reason of a refusal |
 //! | `join_graph` | chains of inner joins, flattened and put into the cheapest order |
 //! | `join_translation` | the other joins |
 //! | `aggregate_translation` | GROUP BY and its functions |
