@@ -36,7 +36,7 @@ pub(crate) use merging::spilled_groups::{ReadGroups, SpilledGroups, SpillingGrou
 
 use generations::Generations;
 use groups::group_table::GroupTable;
-use merging::merge::{Accumulated, MetGroups};
+use merging::merge::{Accumulated, WorkerGroups};
 use merging::set_refinement::Refinements;
 use states::aggregate_plan::{AggregatePlan, InputPlan};
 
@@ -98,7 +98,7 @@ impl AggregationWorker {
         let table = GroupTable::with_sets(keys.len(), sets.is_some(), tuning);
         let is_scattered = false;
         let generation_memory = Reservation::new(budget.clone(), OPERATOR);
-        let groups = MetGroups::new(table, key_count, is_scattered, &plan, tuning, budget.clone());
+        let groups = WorkerGroups::new(table, key_count, is_scattered, &plan, tuning, budget.clone());
         Self {
             keys,
             plan,
@@ -140,7 +140,7 @@ impl AggregationWorker {
             true => GroupTable::hashed(self.keys.len(), self.tuning),
             false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.tuning),
         };
-        MetGroups::new(table, self.key_count, is_hashed, &self.plan, self.tuning, self.budget.clone())
+        WorkerGroups::new(table, self.key_count, is_hashed, &self.plan, self.tuning, self.budget.clone())
     }
 
     /// Whether the number of groups, or of the only group's distinct values, is unbounded.

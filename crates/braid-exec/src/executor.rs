@@ -1,15 +1,14 @@
-//! From a plan to pipelines, and their running one after the other.
+//! The translation of a plan into pipelines, and their execution one after the other.
 //!
-//! A pipeline ends where all rows must be there before the first can go on: at the build side of a join, at groups, at a
-//! sort. So a plan is worked through from such an end to the next.
+//! A pipeline ends at an operator that needs all its input before it returns a row: the build side of a join, groups, a sort.
 //!
-//! A join's build side is complete before its probe side is begun, and what is known about its keys by then goes down the
-//! probe side as far as columns can be followed: through filters, projections and groupings, past other joins, across
-//! equal keys into their build sides, to the scans. So a row of the largest table that any join would drop is dropped
-//! where it is read, in whatever order the joins stand (predicate transfer: Yang, Zhao, Yu, Koutris, CIDR 2024). Sides that
-//! turn out large are exchanged (`exchange`), orders that make too many pairs given up (`reordering`).
+//! A join's build side is complete before its probe side starts. Its key filter is then passed down the probe side as far as
+//! columns can be traced: through filters, projections and groupings, through other joins, and across equal keys into their
+//! build sides, to the scans. A scan therefore drops every row that a join would drop, for any order of the joins (predicate
+//! transfer: Yang, Zhao, Yu, Koutris, CIDR 2024). Sides that turn out large are swapped (`exchange`), and orders that make too
+//! many pairs are given up (`reordering`).
 //!
-//! Which columns of a plan's rows are read further up is followed down on the way, so that nothing else is carried.
+//! The columns that are read above an operator are passed down the plan, so that no other columns are carried.
 
 mod exchange;
 mod groups;
@@ -45,8 +44,7 @@ use reordering::Reorderings;
 use rows::{Rows, Stage, StageSource};
 use wanted::Wanted;
 
-/// One run of a plan. Dropping it, or a future of it, stops what runs; from outside its task, [`Executor::cancellation`]
-/// does.
+/// One run of a plan. Dropping it, or one of its futures, stops the run. [`Executor::cancellation`] stops it from another task.
 pub struct Executor {
     worker_count: usize,
     budget: Arc<dyn MemoryBudget>,
@@ -65,27 +63,27 @@ impl fmt::Debug for Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // Workers that compute at this moment see it at their next batch.
+        // Computing workers check this before their next batch.
         self.cancelled.raise();
     }
 }
 
-/// Rows to be sorted.
+/// The input of a sort.
 struct SortInput {
     rows: Rows,
-    /// Which of the columns they have; the others are read by nobody.
+    /// Whether each column is carried; the others are never read.
     kept: Vec<usize>,
-    /// The spec for these columns.
+    /// The specification for these columns.
     spec: Arc<SortSpec>,
 }
 
-/// Where a column is among those that are kept.
+/// The position of a column among the kept ones.
 fn place_among(kept: &[usize], column: usize) -> Option<usize> {
     kept.iter().position(|kept| *kept == column)
 }
 
 impl Executor {
-    /// A run with so many workers, at least one, within a budget.
+    /// A run with `worker_count` workers, at least one, within a budget.
     pub fn new(worker_count: usize, budget: Arc<dyn MemoryBudget>) -> Self {
         Self {
             worker_count: worker_count.max(1),
@@ -98,7 +96,7 @@ impl Executor {
         }
     }
 
-    /// The same; what does not fit into the budget goes to temporary files. Otherwise it is an error.
+    /// Enables spilling to temporary files. Without it, exceeding the budget is an error.
     #[must_use]
     pub fn with_spill_space(mut self, space: Arc<SpillSpace>) -> Self {
         self.spill = Some(QuerySpill::new(space, self.budget.clone()));
@@ -117,11 +115,10 @@ impl Executor {
         self.cancelled.clone()
     }
 
-    /// Runs a plan; its rows go to sinks, of which there are as many as workers, and which are handed back. When the
-    /// rows have an order they go to the first sink.
+    /// Runs a plan with one sink per worker, and returns the sinks. Ordered rows go to the first sink.
     ///
     /// # Errors
-    /// The first that any operator reports.
+    /// The first error of any operator.
     pub async fn run<S: Sink>(&self, plan: &Plan, make_sink: impl Fn() -> S + Send) -> Result<Vec<S>, ExecError> {
         let plan = plan.numbered();
         let run = async {
@@ -208,7 +205,7 @@ impl Executor {
     async fn aggregate(&self, input: &Plan, spec: &Arc<AggregationSpec>, wanted: Wanted) -> Result<Rows, Stop> {
         let mut read = vec![false; input.column_count()];
         spec.columns().for_each(|column| read[column] = true);
-        // A group that is of no use need not be made of any row.
+        // A filter on the keys drops all rows of a group, so that it also applies to the input.
         let mut below = wanted.of_input(read, |column| spec.keys.get(column).copied());
         below.may_begin_anew = true;
         let (of_worker, budget, tuning) = (spec.clone(), self.budget.clone(), self.tuning.aggregation);
@@ -250,11 +247,11 @@ impl Executor {
         Ok(self.of_sorted_source(source, &kept, column_count))
     }
 
-    /// What is to be sorted, with the columns that are read only.
+    /// The input of a sort, with only the columns that are read.
     async fn sort_input(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<SortInput, Stop> {
         let mut read = wanted.columns.clone();
         spec.keys.iter().for_each(|key| read[key.column] = true);
-        // Without some of its rows, others would be the first.
+        // Dropping rows below a limit would change its first rows.
         let below = wanted.of_input(read.clone(), |column| spec.limit.is_none().then_some(column));
         let mut rows = self.rows(input, below).await?;
         let kept: Vec<usize> = (0..read.len()).filter(|column| read[*column]).collect();
@@ -266,7 +263,7 @@ impl Executor {
         Ok(SortInput { rows, kept, spec: Arc::new(spec) })
     }
 
-    /// Sorted rows, whose columns get their places back.
+    /// Sorted rows, with their columns at the positions of the plan.
     fn of_sorted(&self, sorted: ResultRows, kept: &[usize], column_count: usize) -> Rows {
         self.of_sorted_source(Arc::new(ResultSource::in_order(Arc::new(sorted))), kept, column_count)
     }
@@ -350,9 +347,9 @@ impl Executor {
         self.rows(&bound, wanted).await
     }
 
-    /// The only value of a plan of one column.
+    /// The value of a scalar subquery.
     async fn scalar(&self, plan: &Plan) -> Result<Option<Scalar>, Stop> {
-        // Two are enough to know that there are several.
+        // Two rows are enough to detect several.
         let rows = self.limit(plan, 0, Some(2), Wanted::columns(vec![true])).await?;
         let no_order = Arc::new(SortSpec { keys: Vec::new(), limit: None });
         let workers = self.drain(rows, || SortWorker::new(no_order.clone(), self.budget.clone())).await?;

@@ -59,7 +59,7 @@ pub enum Expression {
     /// The value of a scalar subquery, by its number among those of the [`Plan::WithScalars`](crate::plan::Plan::WithScalars)
     /// above. A constant takes its place when that subquery has run.
     SubqueryValue(usize),
-    /// Left and right, combined.
+    /// Arithmetic on two operands.
     Arithmetic {
         /// How.
         operation: Arithmetic,
@@ -215,7 +215,7 @@ impl Expression {
         self.children_mut().into_iter().for_each(|child| child.bind_subquery_values(values));
     }
 
-    /// What it is made of, from left to right.
+    /// Its parts, from left to right.
     fn children(&self) -> Vec<&Self> {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),

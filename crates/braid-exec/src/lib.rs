@@ -1,24 +1,24 @@
-//! Operators that serve one query or many in one pass.
+//! Operators of one query, or of many queries in one pass.
 //!
 //! A plan runs as pipelines over vectors. The rooms below are in the order in which they may import: each imports only
 //! those above it (`crates/braid-base/tests/modules` checks that).
 //!
-//! | room | what lives there |
+//! | room | contents |
 //! |---|---|
 //! | [`exec_error`], [`memory`], [`tuning`] | why a query failed; the memory that it may hold; the thresholds of operators |
 //! | [`values`] | columns as vectors, and batches of them |
 //! | [`keys`] | keys of joins and groups: hashes, addresses, filters |
-//! | [`expression`] | what is computed on rows |
-//! | [`query_sets`] | the sets of queries that rows carry, and the indexes that find them |
+//! | [`expression`] | expressions over columns |
+//! | [`query_sets`] | query sets of rows, and the indexes that compute them |
 //! | [`runtime`] | pipelines: sources, operators, sinks, workers |
-//! | [`spill`] | rows in temporary files |
-//! | [`plan`] | what a query is to do: a tree of operators, and in which order relations are joined |
+//! | [`spill`] | spilling to temporary files |
+//! | [`plan`] | plans: trees of operators, and the order of joins |
 //! | [`scan`] | tables as sources |
 //! | [`sorting`] | ORDER BY |
-//! | [`aggregation`] | groups, of one query or of many in one pass |
-//! | [`joins`] | rows of two sides with equal keys |
-//! | [`sharing`] | many queries in one pass: from plans with parameters to one plan for all, and its operators |
-//! | [`executor`] | the running of a plan |
+//! | [`aggregation`] | GROUP BY and aggregates, of one query or of a pass |
+//! | [`joins`] | hash joins |
+//! | [`sharing`] | passes: one plan for many queries, and its operators |
+//! | [`executor`] | the execution of a plan |
 //!
 //! This crate does not know SQL or DataFusion: plans arrive as values of its own types.
 

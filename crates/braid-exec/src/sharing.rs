@@ -1,16 +1,16 @@
-//! Many queries in one pass: the operators that look at query sets (SharedDB, VLDB 2012, section 3).
+//! Many queries in one pass: the operators that use query sets (SharedDB, VLDB 2012, section 3).
 //!
-//! The operators of one query serve wherever sets do not matter: to them, the number of a set is one more column.
+//! Where sets do not matter, the ordinary operators are used; they treat the number of a set as one more column.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`shared_plan`] | from a plan with parameters, and those of each query, to one plan for all |
-//! | [`shared_operator`] | the operators that look at sets |
-//! | `shared_steps` | those that look at one batch at a time: conditions, columns, meeting sets |
-//! | `query_conditions` | conditions with parameters: from a row to the queries for which they are true |
-//! | `shared_join` | the hash join in which it depends on the query whether a row has partners |
-//! | `shared_sort`, `shared_limit`, `query_windows` | ORDER BY and LIMIT, counted for each query on its own |
-//! | [`routing`] | from shared rows to each query's own |
+//! | [`shared_plan`] | the transformation of a plan with parameters into one plan for all queries |
+//! | [`shared_operator`] | the operators that use sets |
+//! | `shared_steps` | steps on one batch at a time: conditions, columns, intersections |
+//! | `query_conditions` | conditions with parameters: from a row to its query set |
+//! | `shared_join` | the hash join in which partners depend on the query |
+//! | `shared_sort`, `shared_limit`, `query_windows` | ORDER BY and LIMIT, for each query separately |
+//! | [`routing`] | the distribution of rows to queries |
 
 pub(crate) mod query_conditions;
 pub(crate) mod query_windows;

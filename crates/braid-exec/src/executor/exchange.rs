@@ -1,9 +1,8 @@
-//! Joins whose sides are exchanged when they run, because the side that was to be built is large
-//! ([`SideChoice`] says when).
+//! Swapping the sides of joins at run time, when the planned build side turns out large ([`SideChoice`] decides).
 //!
-//! A side that turns out too large is not read on, and what there is of it is dropped. The other side is built; then the
-//! rows are made again and look for partners. Joins below are not made again: their tables are there. Only where the side
-//! is a table's rows do the keys that are known by then go down to its scan.
+//! The join stops reading a side that turns out too large, and drops its rows. It builds the other side, and then reads the
+//! first side again as the probe side. The hash tables of joins below are kept. The key filter reaches a scan only if the side
+//! consists of a table's rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,18 +15,18 @@ use crate::plan::SideShape;
 use crate::runtime::pipeline::RowFilter;
 use crate::runtime::stop::{Stop, StopFlag};
 
-/// Trials of a run in which neither side was small, from which on there are no more of them: each repeats the work of the
-/// joins below.
+/// Number of failed trials of a run, in which neither side was small, after which there are no more trials. Each trial repeats
+/// the work of the joins below.
 const FAILED_TRIALS_MAX: u32 = 2;
 
-/// What became of the sides of a run's joins.
+/// The swaps and failed trials of a run.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     exchanged: AtomicU64,
     failed_trials: AtomicU32,
 }
 
-/// Up to how many rows sides are collected.
+/// The limits of rows up to which sides are collected.
 #[derive(Clone, Copy)]
 struct Trial {
     build_rows_max: u64,
@@ -35,12 +34,12 @@ struct Trial {
 }
 
 impl Executor {
-    /// Joins so far whose other side was built than the plan says.
+    /// Number of joins with swapped sides so far.
     pub fn exchanged_join_count(&self) -> u64 {
         self.exchanges.exchanged.load(Ordering::Relaxed)
     }
 
-    /// A join with the side built that is better built.
+    /// A join with the better build side.
     pub(super) async fn join(&self, sides: Sides<'_>, wanted: Wanted) -> Result<Rows, Stop> {
         let Sides { build, probe, condition, .. } = sides;
         let Some(exchanged) = ExchangedJoin::of(condition, probe.column_count(), build.column_count()) else {
@@ -103,7 +102,7 @@ impl Executor {
         }
     }
 
-    /// The side that the plan does not build, collected; `None` when it has more than so many rows.
+    /// Collects the planned probe side; `None` if it has more than `rows_max` rows.
     async fn if_small(
         &self,
         sides: Sides<'_>,
@@ -121,7 +120,7 @@ impl Executor {
         Ok(build.map(|build| (build, join)))
     }
 
-    /// What the side that the plan builds makes with the other one.
+    /// Probes the collected side with the planned build side.
     async fn probe_other_side(
         &self,
         sides: Sides<'_>,
@@ -134,19 +133,19 @@ impl Executor {
         Ok(self.exchanged_rows(rows, exchanged))
     }
 
-    /// The exchanged join's rows with the columns of the planned one.
+    /// The rows of a swapped join with the columns of the planned one.
     fn exchanged_rows(&self, mut rows: Rows, exchanged: &ExchangedJoin) -> Rows {
         self.exchanges.exchanged.fetch_add(1, Ordering::Relaxed);
         rows.relayout(exchanged.columns.iter().copied().map(Some).collect());
         rows
     }
 
-    /// Whether enough trials were in vain.
+    /// Whether the limit of failed trials is reached.
     fn has_failed_often(&self) -> bool {
         self.exchanges.failed_trials.load(Ordering::Relaxed) >= FAILED_TRIALS_MAX
     }
 
-    /// Collects rows as a build side; `None` when there are more than so many.
+    /// Collects rows as a build side; `None` if there are more than `max`.
     async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, Stop> {
         let too_many = StopFlag::default();
         rows.count(Tally::new(max, self.tuning.joins.reported_rows, too_many.clone()));
@@ -161,7 +160,7 @@ impl<'a> Sides<'a> {
 }
 
 impl ExchangedJoin {
-    /// What is asked of the exchanged join.
+    /// The requirements on the swapped join.
     fn wanted(&self, wanted: &Wanted) -> Wanted {
         let mut columns = vec![false; wanted.columns.len()];
         self.columns.iter().zip(&wanted.columns).for_each(|(place, wanted)| columns[*place] = *wanted);

@@ -1,4 +1,4 @@
-//! Groups of rows, in memory or in a file.
+//! Grouping in pipelines, in memory or with spilling.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::runtime::stop::Stop;
 use crate::spill::{OperatorMemory, QuerySpill};
 
 impl Executor {
-    /// Groups all rows; the groups are the source of what comes next.
+    /// Groups all rows. The groups are the source of the next pipeline.
     pub(super) async fn groups(
         &self,
         rows: Rows,

@@ -1,11 +1,11 @@
-//! A join in pipelines, whose build side is in memory or partly in a file.
+//! A join in pipelines, whose build side is in memory or partly spilled.
 //!
-//! When the build side does not fit, the probe side's first run joins what it can and writes the rest. What was written is
-//! joined one partition after the other, by all workers: a partition is a join of its own, of rows that come from files,
-//! whose build side may be divided again.
+//! If the build side exceeds the memory, the first pass over the probe side joins the partitions in memory and writes the other
+//! rows. The written partitions are joined one after the other, with all workers on each. A partition is a join of its own,
+//! with rows from files, and its build side may be partitioned again.
 //!
-//! Rows of one key cannot be divided. Where each build row's fate depends on itself alone they are joined in pieces that fit,
-//! and the probe side is read for each of them; other joins need them in memory.
+//! Rows of one key cannot be partitioned. If the result of each build row is independent of the others, they are joined in
+//! pieces that fit into memory, and the probe side is read for each piece. Other joins need all of them in memory.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::spill::{
 };
 use crate::tuning::JoinTuning;
 
-/// The plans of a join's sides, and how they are joined.
+/// The plans of a join's sides, and its condition.
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'a> {
     pub(super) build: &'a Plan,
@@ -37,11 +37,11 @@ pub(super) struct Sides<'a> {
     pub(super) watched: Option<NodeId>,
 }
 
-/// A join, wherever its rows come from.
+/// A join of rows from any source.
 #[derive(Clone)]
 pub(super) struct Join {
     spec: JoinSpec,
-    /// What is in other partitions of its build side.
+    /// The properties of the other partitions of its build side.
     elsewhere: Elsewhere,
     is_reorderable: bool,
     /// The join, if it is given up when it makes too many pairs.
@@ -52,41 +52,41 @@ pub(super) struct Join {
 /// A build side.
 pub(super) enum Build {
     Table(Arc<JoinTable>),
-    /// One that does not fit.
+    /// A build side that exceeds the memory.
     Divided(DividedBuild),
 }
 
-/// A build side of which only a part is in memory.
+/// A partly spilled build side.
 pub(super) struct DividedBuild {
     table: Arc<JoinTable>,
-    /// By partition, what is not in memory.
+    /// The spilled partitions, by number.
     spilled: Vec<Option<SpilledRows>>,
-    /// What all keys say to the source of the probe side.
+    /// The key filter of all partitions.
     keys: Option<KeyFilter>,
-    /// The join that each of the partitions is.
+    /// The join of each partition.
     join: Arc<Join>,
 }
 
-/// A partition of a join that is still to be joined.
+/// A partition that is not joined yet.
 pub(super) struct SpilledPartition {
     join: Arc<Join>,
     build: Arc<SpilledRows>,
     probe: ProbeRows,
-    /// By which bits of the hash it may be divided.
+    /// The level at which it may be partitioned again.
     level: u32,
-    /// Whether its build side is taken as it is.
+    /// Whether its build side must not be partitioned again.
     is_whole: bool,
 }
 
 /// The probe side of a partition.
 enum ProbeRows {
-    /// When all have been divided.
+    /// The written rows, after the probe side is partitioned.
     OfPartition(Arc<SpilledProbe>, usize),
     Known(Arc<SpilledRows>),
 }
 
 impl Executor {
-    /// A join with the side built that the plan says.
+    /// A join with the planned build side.
     pub(super) async fn planned_join(&self, sides: Sides<'_>, wanted: &Wanted) -> Result<Rows, Stop> {
         let join = sides.join(wanted, self.tuning.joins);
         let rows = self.rows(sides.build, join.of_build(wanted)).await?;
@@ -94,7 +94,7 @@ impl Executor {
         self.probe_side(sides, build, join, wanted).await
     }
 
-    /// What the probe side makes with a build side, whose keys go down to where its rows come from.
+    /// Probes a build side, whose key filter is passed down the probe side.
     pub(super) async fn probe_side(
         &self,
         sides: Sides<'_>,
@@ -112,7 +112,7 @@ impl Executor {
         self.probe(rows, build, join, 0)
     }
 
-    /// Collects these columns of a plan's rows as the build side of a join, in memory.
+    /// Collects these columns of a plan's rows in memory, as the build side of a join.
     pub(super) async fn build(
         &self,
         build: &Plan,
@@ -125,7 +125,7 @@ impl Executor {
         Ok(Arc::new(self.bring_together(spec, parts).await?))
     }
 
-    /// Collects these columns of rows, each worker for itself.
+    /// Collects these columns of rows, separately in each worker.
     async fn parts(&self, rows: Rows, columns: &[usize]) -> Result<Vec<CollectedRows>, Stop> {
         let part = || CollectedRows::new(columns.len(), Reservation::new(self.budget.clone(), "hash join"));
         let sinks = self.drain(rows, || BuildSink::new(part(), columns.to_vec())).await?;
@@ -141,7 +141,7 @@ impl Executor {
         Ok(JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await?)
     }
 
-    /// Collects the build side of a join, divided by the bits of a level if it does not fit.
+    /// Collects the build side of a join, and partitions it at `level` if it exceeds the memory.
     pub(super) async fn collect(
         &self,
         rows: Rows,
@@ -153,7 +153,7 @@ impl Executor {
         Ok(collected.expect("nobody has said that it is too much"))
     }
 
-    /// The same; `None` when it was said to be too much.
+    /// As [`Self::collect`]; `None` if `too_many` was signalled.
     pub(super) async fn collect_unless(
         &self,
         too_much: &StopFlag,
@@ -171,7 +171,7 @@ impl Executor {
             return Ok(Some(Build::Table(self.join_table(join, parts).await?)));
         };
         let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
-        // Rows from temporary files have come through the filter of the first division.
+        // Rows from temporary files have already passed the key filter.
         let notes_keys = level == 0 && spec.kind.drops_probe_rows();
         let (worker_count, piece_rows) = (self.worker_count, self.tuning.joins.piece_rows);
         let build =
@@ -198,7 +198,7 @@ impl Executor {
         }))
     }
 
-    /// What the rows of the probe side make with a build side.
+    /// Probes a build side with these rows.
     pub(super) fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, Stop> {
         let layout = join.layout.clone();
         let (table, spilled) = match build {
@@ -249,7 +249,7 @@ impl Executor {
         self.spill.as_ref().expect("only joins with temporary files are divided")
     }
 
-    /// What a partition of a join makes.
+    /// Joins a partition.
     pub(super) fn partition(&self, partition: SpilledPartition) -> BoxFuture<'_, Result<Rows, Stop>> {
         Box::pin(self.join_partition(partition))
     }
@@ -287,7 +287,7 @@ impl Executor {
 }
 
 impl Build {
-    /// What its keys say to the source of the probe side.
+    /// Its key filter.
     fn key_filter(&self) -> Option<KeyFilter> {
         match self {
             Self::Table(table) => table.key_filter(),
@@ -322,28 +322,28 @@ impl Sides<'_> {
 }
 
 impl Join {
-    /// What is asked of the build side.
+    /// The requirements on the build side.
     pub(super) fn of_build(&self, wanted: &Wanted) -> Wanted {
         let layout = &self.layout;
         let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
         let of_build = if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
-        // They are collected, so whoever began the uppermost of the joins can begin anew.
+        // The build side is collected, so that the topmost of the joins can restart.
         let may_begin_anew = of_build.may_begin_anew || self.is_reorderable;
         Wanted { is_among_joins: self.is_reorderable, may_begin_anew, ..of_build }
     }
 
-    /// Columns of the probe side that are read.
+    /// The columns of the probe side that are read.
     fn probe_columns(&self) -> Vec<usize> {
         (0..self.layout.probe_read.len()).filter(|column| self.layout.probe_read[*column]).collect()
     }
 
-    /// Whether what becomes of a build row, and of its pairs, does not depend on other build rows.
+    /// Whether the result of a build row and its pairs is independent of other build rows.
     fn takes_pieces(&self) -> bool {
         matches!(self.spec.kind, JoinKind::Inner | JoinKind::BuildOuter | JoinKind::BuildSemi | JoinKind::BuildAnti)
     }
 }
 
-/// The partitions that left memory.
+/// The spilled partitions.
 fn spilled_partitions(
     join: &Arc<Join>,
     spilled: Vec<Option<SpilledRows>>,
@@ -352,7 +352,7 @@ fn spilled_partitions(
 ) -> Vec<SpilledPartition> {
     let only = spilled.iter().flatten().count() == 1;
     let partition = |(at, build): (usize, SpilledRows)| {
-        // Of rows that are all in one partition, all have the same key, or very few keys.
+        // If all rows are in one partition, they have one key, or very few keys.
         let level = if only && level > 1 { LEVELS_MAX } else { level };
         let probe = ProbeRows::OfPartition(probe.clone(), at);
         SpilledPartition { join: join.clone(), build: Arc::new(build), probe, level, is_whole: false }
@@ -360,7 +360,7 @@ fn spilled_partitions(
     spilled.into_iter().enumerate().filter_map(|(at, build)| Some((at, build?))).map(partition).collect()
 }
 
-/// A partition in pieces that fit into memory, if they can be joined one by one.
+/// A partition in pieces that fit into memory, if the pieces can be joined separately.
 fn pieces(join: &Arc<Join>, build: &Arc<SpilledRows>, probe: &Arc<SpilledRows>, spill: &Arc<QuerySpill>) -> Vec<Stage> {
     let share = OperatorMemory::new(spill, 1).share();
     let parts = if join.takes_pieces() { build.in_parts(share / 2) } else { Vec::new() };

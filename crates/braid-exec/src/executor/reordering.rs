@@ -1,10 +1,10 @@
-//! Joins that are done in another order than planned, because one of them turned out to make many more pairs than it is given
-//! rows: many rows of both sides have the same key, which selective joins would have to make good again.
+//! Reordering of joins at run time, when one of them makes many more pairs than it has input rows. In such a join many rows of
+//! both sides have the same key, and later selective joins would drop most pairs again.
 //!
-//! The joins that belong together are stopped where the uppermost of them was begun, and begun anew in another order
-//! ([`JoinGraph`]). A join is given up when it has made a few times as many pairs as rows, so not much is
-//! lost. Where rows go to a group-by, that can begin anew as well: so also joins are noticed whose rows are only passed on.
-//! What has been handed to the query's reader cannot be taken back; there nobody looks.
+//! The connected joins stop at the topmost of them, and restart in another order ([`JoinGraph`]). A join is given up when it has
+//! made a few times as many pairs as input rows, so that little work is lost. A group-by above the joins can restart, too, so
+//! that joins whose rows are only passed on are watched as well. Joins whose rows go directly to the client are not watched,
+//! because delivered rows cannot be taken back.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -16,23 +16,23 @@ use crate::plan::join_order::join_graph::JoinGraph;
 use crate::plan::{JoinCondition, NodeId, Plan};
 use crate::runtime::stop::Stop;
 
-/// What a run knows of joins that make too many pairs.
+/// The state of reordering in a run.
 #[derive(Debug, Default)]
 pub(super) struct Reorderings {
     count: AtomicU32,
-    /// Whether something has been begun anew. That is done once: the other order is taken as it is.
+    /// Whether joins have been restarted. This happens at most once; the new order is final.
     begun_anew: AtomicBool,
     /// Joins that are to be avoided.
     avoided: Mutex<Vec<NodeId>>,
 }
 
 impl Executor {
-    /// Joins so far that were done in another order.
+    /// Number of reorderings so far.
     pub fn reordering_count(&self) -> u32 {
         self.reorderings.count.load(Ordering::Relaxed)
     }
 
-    /// A join, in another order with those right below it if need be.
+    /// A join, reordered with the joins directly below it if necessary.
     pub(super) async fn reorderable_join(
         &self,
         build: &Plan,
@@ -56,7 +56,7 @@ impl Executor {
                 break many;
             }
             match self.join(sides, wanted.clone()).await {
-                // Where it is a join further down, among others, that is where another order will be taken.
+                // A join of another graph further down is reordered there.
                 Err(Stop::BeginAnew(join)) => self.avoid(join),
                 outcome => return outcome,
             }

@@ -1,4 +1,4 @@
-//! The rows of a plan that is being run: stages of what is left to do, to which operators are added on the way up.
+//! The rows of a running plan: the remaining stages, to which operators are added from the bottom up.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::runtime::pipeline::{Branch, OperatorFactory, RowFilter, Source};
 use crate::runtime::row_operators::Relayout;
 use crate::runtime::stop::StopFlag;
 
-/// Stages that together give a plan's rows, one after the other.
+/// The stages that return a plan's rows, one after the other.
 pub(super) struct Rows {
     pub(super) stages: Vec<Stage>,
     pub(super) column_count: usize,
-    /// Whether their order means something; then there is one pipeline, with one worker.
+    /// Whether the order of the rows matters. There is then one pipeline with one worker.
     pub(super) in_order: bool,
 }
 
-/// Some of a plan's rows.
+/// A stage: a part of a plan's rows.
 pub(super) struct Stage {
     pub(super) source: StageSource,
     pub(super) filters: Vec<RowFilter>,
@@ -26,24 +26,24 @@ pub(super) struct Stage {
 
 pub(super) enum StageSource {
     Source(Arc<dyn Source>),
-    /// Becomes stages of its own when those before it have run.
+    /// A part that becomes stages after the stages before it have run.
     Partition(Box<SpilledPartition>),
 }
 
 impl Rows {
-    /// The same rows once more, if their sources can be started again and no limit counts them on the way.
+    /// A copy of the stages, if their sources can be started again and they contain no limit.
     pub(super) fn again(&self) -> Option<Self> {
         let stages: Option<Vec<Stage>> = self.stages.iter().map(Stage::again).collect();
         Some(Self { stages: stages?, column_count: self.column_count, in_order: self.in_order })
     }
 
-    /// Adds an operator, after which rows have so many columns.
+    /// Adds an operator, whose rows have `column_count` columns.
     pub(super) fn push(&mut self, factory: OperatorFactory, column_count: usize) {
         self.stages.iter_mut().for_each(|stage| stage.branch.operators.push(factory.clone()));
         self.column_count = column_count;
     }
 
-    /// Puts columns into other places.
+    /// Moves columns to other positions.
     pub(super) fn relayout(&mut self, columns: Vec<Option<usize>>) {
         if self.column_count == columns.len() && columns.iter().copied().eq((0..columns.len()).map(Some)) {
             return;
@@ -69,7 +69,7 @@ impl Stage {
         Some(Self { source, filters, branch, tallies })
     }
 
-    /// Rows of a partition that is still to be joined.
+    /// The rows of a partition that is not joined yet.
     pub(super) fn of_partition(partition: SpilledPartition) -> Self {
         let source = StageSource::Partition(Box::new(partition));
         Self::new(source, Vec::new())

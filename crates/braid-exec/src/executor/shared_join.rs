@@ -1,7 +1,7 @@
 //! A shared join in pipelines.
 //!
-//! What goes down its sides follows the same rules as for a join of one query. A row that is left out is left out for all
-//! queries: filters are made of all build rows, whoever they are for.
+//! Key filters are passed down its sides by the same rules as for a join of one query. A key filter contains the build rows of all
+//! queries, so that it drops only rows without a partner for any query.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Executor {
         let shared = SharedTable::build(table.clone(), layout.clone(), store, reservation, &self.cancelled).await?;
         let shared = Arc::new(shared);
         let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
-        // The table, which only makes pairs, would always give one.
+        // The table of an inner join always has a filter, but the kind of this join may not allow one.
         if layout.kind.drops_probe_rows()
             && let Some(keys) = table.key_filter()
         {

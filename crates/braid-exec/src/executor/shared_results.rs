@@ -1,6 +1,6 @@
-//! The top of a plan that many queries share: order and limits for each query on its own, and each query's own rows.
+//! The top of a shared plan: order and limits for each query, and the distribution of rows to queries.
 //!
-//! Plans are followed as those of one query are; the column of sets is read wherever sets are looked at.
+//! Plans are executed like those of one query. Operators that use sets read the set column.
 
 use std::sync::Arc;
 
@@ -16,11 +16,10 @@ use crate::sharing::shared_sort::SharedSortWorker;
 use crate::{ExecError, QueryNumber, Routing, SetStore, SharedPlan};
 
 impl Executor {
-    /// Runs a plan that many queries share: see [`Self::run_for_queries`]. Queries with equal parameters are run once, and
-    /// each is given the rows.
+    /// Runs a shared plan: see [`Self::run_for_queries`]. Queries with equal parameters run once, and each gets the rows.
     ///
     /// # Errors
-    /// The first that any operator or sink reports, for all queries.
+    /// The first error of any operator or sink, for all queries.
     pub async fn run_shared<S: Sink>(
         &self,
         plan: &SharedPlan,
@@ -42,14 +41,13 @@ impl Executor {
         Ok(by_query)
     }
 
-    /// Runs a plan whose rows have their sets in column `set`, or are for every query without one. Each query's rows go
-    /// to its own sinks, without the sets; handed back by query, of each as many as workers. When the rows have an order,
-    /// each query has one sink.
+    /// Runs a plan whose rows have their sets in column `set`; without it, rows belong to all queries. Each query's rows go to its
+    /// own sinks, without the sets. Returns the sinks by query, one per worker, or one per query if the rows are ordered.
     ///
     /// A sink that answers [`Stop::Enough`] is given nothing more, and does not end the run for other queries.
     ///
     /// # Errors
-    /// The first that any operator or sink reports, for all queries.
+    /// The first error of any operator or sink, for all queries.
     pub async fn run_for_queries<S: Sink>(
         &self,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! Rows that are counted on their way, to stop what makes too many of them.
+//! Counters of rows in pipelines, which stop stages that make too many rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::runtime::pipeline::{Next, Operator, OperatorFactory};
 use crate::runtime::stop::{Stop, StopFlag};
 use crate::tuning::JoinTuning;
 
-/// Stops all workers behind a number of rows, or a few more.
+/// Stops all workers after about `max` rows.
 #[derive(Clone)]
 pub(super) struct Tally {
     all: Arc<AtomicU64>,
@@ -21,7 +21,7 @@ pub(super) struct Tally {
     too_many: StopFlag,
 }
 
-/// What went into a join and came out of it, of all workers.
+/// The input rows and pairs of a join, of all workers.
 #[derive(Debug)]
 struct JoinedRows {
     build_rows: u64,
@@ -30,11 +30,11 @@ struct JoinedRows {
     tuning: JoinTuning,
 }
 
-/// Counts what goes into a join.
+/// Counts the probe rows of a join.
 #[derive(Clone)]
 struct ProbeTally(Arc<JoinedRows>);
 
-/// Stops all workers when a join has made too many pairs of what it was given.
+/// Stops all workers when a join has made too many pairs.
 #[derive(Clone)]
 struct PairTally {
     joined: Arc<JoinedRows>,
@@ -66,8 +66,8 @@ impl Operator for Tally {
 }
 
 impl JoinedRows {
-    /// Whether so many pairs show that neither side's keys are unique. If the build side's are, there are no more pairs than
-    /// probe rows up to then; if the probe side's are, no more than build rows.
+    /// Whether the number of pairs shows that neither side's keys are unique. With unique build keys there are at most as many
+    /// pairs as probe rows so far; with unique probe keys at most as many as build rows.
     fn are_too_many(&self, pairs: u64) -> bool {
         let probe_rows = self.probe_rows.load(Ordering::Relaxed);
         pairs > self.tuning.pairs_min && pairs / self.tuning.many_pairs > probe_rows.max(self.build_rows)
@@ -96,7 +96,7 @@ impl Operator for PairTally {
 }
 
 impl Rows {
-    /// Counts the rows; all stages stop when there are too many.
+    /// Adds a counter of rows, which stops all stages when there are too many.
     pub(super) fn count(&mut self, tally: Tally) {
         let too_many = tally.too_many.clone();
         self.push_operator(tally);
@@ -121,7 +121,7 @@ impl Rows {
         self.stop_with(&too_many);
     }
 
-    /// Adds an operator that changes no columns.
+    /// Adds an operator that does not change columns.
     fn push_operator(&mut self, operator: impl Operator + Clone + Sync + 'static) {
         self.push(Arc::new(move || Box::new(operator.clone())), self.column_count);
     }

@@ -180,9 +180,9 @@ async fn check_all(seeds: std::ops::Range<u64>) {
     }
     let [spilled, exchanged, reordered] = [&SPILLED, &EXCHANGED, &REORDERED].map(|count| count.load(Ordering::Relaxed));
     println!("{compared} of {count} plans were compared, {spilled} spilled");
-    println!("{exchanged} joins were exchanged, {reordered} reordered");
+    println!("{exchanged} joins were swapped, {reordered} reordered");
     assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
-    assert!(exchanged * 20 > count && reordered > 0, "{exchanged} joins were exchanged, {reordered} reordered");
+    assert!(exchanged * 20 > count && reordered > 0, "{exchanged} joins were swapped, {reordered} reordered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

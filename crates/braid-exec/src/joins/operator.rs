@@ -157,8 +157,7 @@ pub(crate) struct ProbeOperator {
 }
 
 impl ProbeOperator {
-    /// A worker's part; one batch of the probe side may make very many pairs, so it is noticed between them that the query
-    /// is cancelled.
+    /// One worker's operator. It checks for cancellation between pairs, because one batch may make very many of them.
     pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: StopFlag) -> Self {
         let turn = Turn::new(cancelled);
         let residual = layout.residual.clone().map(|residual| {

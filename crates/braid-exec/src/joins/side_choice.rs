@@ -1,31 +1,31 @@
-//! Which side of a join is built, decided again when it runs: a pure function of what is known of the two sides then.
+//! The choice of a join's build side at run time: a pure function of the known properties of both sides.
 //!
-//! The planner chooses by estimates. What is known for sure is how many rows the tables have that a side reads, after zone
-//! maps; how many rows a side has only shows while it is collected. So
+//! The planner chooses by estimates. At run time the row counts of the tables of a side are known, after pruning by zone maps.
+//! The row count of the side itself becomes known only while it is collected. The choice follows three rules:
 //!
-//! - a probe side that is one table, far smaller than one in the build side, and drops rows or is small anyway, is built
-//!   instead: its keys then filter the large table, which is not collected at all;
-//! - a build side is collected only up to as many rows as building the other side could cost at most. Beyond, the other
-//!   side is built after all. What was collected in vain costs no more than what is done in its place;
-//! - where it is not known how many rows the probe side has at most, both are collected up to a number of rows, the side
-//!   first that drops rows or reads far smaller tables. If neither ends before that, the plan is kept.
+//! - A probe side is built instead if it is one table, is far smaller than a table of the build side, and drops rows or is
+//!   small. Its keys then filter the large table, which is never collected.
+//! - The planned build side is collected only up to the largest possible row count of the probe side. Beyond that, the probe
+//!   side is built instead. The rows collected in vain cost no more than the rows that are then built.
+//! - If the largest row count of the probe side is unknown, both sides are collected up to a limit, first the side that drops
+//!   rows or reads far smaller tables. If both exceed the limit, the plan is kept.
 //!
-//! So a planner that is right about which side is small loses little, and one that is wrong as well.
+//! A right choice of the planner therefore costs little extra, and a wrong choice costs little, too.
 
 use crate::plan::{JoinCondition, JoinKind, SideShape};
 use crate::tuning::JoinTuning;
 
-/// Which side is built.
+/// The choice of the build side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SideChoice {
-    /// As the plan says.
+    /// The planned build side.
     Planned,
-    /// The other one.
+    /// The planned probe side.
     Exchanged,
-    /// As the plan says, unless that side has more than so many rows. Then the other one, unless that has more than so
-    /// many as well.
+    /// The planned build side if it has at most `build_rows_max` rows; otherwise the other side if it has at most
+    /// `probe_rows_max` rows; otherwise the planned build side.
     Tried { build_rows_max: u64, probe_rows_max: Option<u64> },
-    /// The other one, unless it has more than so many rows.
+    /// The planned probe side if it has at most `probe_rows_max` rows; otherwise the planned build side.
     ExchangedIfSmall { probe_rows_max: u64 },
 }
 
@@ -40,7 +40,7 @@ impl SideChoice {
         }
         let is_far_smaller = probe_max.saturating_mul(tuning.far_larger) <= build_max;
         let (build_rows_max, probe_rows_max) = if probe.is_chain {
-            // A table that drops rows itself may be small for that.
+            // A table with a filter may be small after filtering.
             let may_be_small = build.is_chain && build.is_narrowed;
             if is_far_smaller && (probe_max <= tuning.small_side_rows || probe.is_narrowed && !may_be_small) {
                 return Self::Exchanged;
@@ -61,7 +61,7 @@ impl SideChoice {
 }
 
 impl JoinKind {
-    /// The kind of the same join with the other side built; `None` if there is none.
+    /// The kind of the same join with swapped sides; `None` if there is none.
     pub(crate) fn exchanged(self) -> Option<Self> {
         Some(match self {
             Self::Inner => Self::Inner,
@@ -77,16 +77,16 @@ impl JoinKind {
     }
 }
 
-/// A join with its sides exchanged.
+/// A join with swapped sides.
 #[derive(Clone, Debug)]
 pub(crate) struct ExchangedJoin {
     pub(crate) condition: JoinCondition,
-    /// Where each column of the join is among those of the exchanged one.
+    /// The position of each column of the join among the columns of the swapped one.
     pub(crate) columns: Vec<usize>,
 }
 
 impl ExchangedJoin {
-    /// The same join of a probe side of so many columns and a build side of so many; `None` if there is none.
+    /// Swaps the sides of a join with these numbers of columns; `None` if the join cannot be swapped.
     pub(crate) fn of(condition: &JoinCondition, probe_count: usize, build_count: usize) -> Option<Self> {
         let kind = condition.kind.exchanged().filter(|_| !condition.null_aware)?;
         let place = |column: usize| if column < probe_count { build_count + column } else { column - probe_count };

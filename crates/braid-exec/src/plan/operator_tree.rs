@@ -39,7 +39,7 @@ pub enum Plan {
     Join {
         /// Its number in the plan, while that runs: [`Plan::numbered`].
         node: NodeId,
-        /// Rows that are collected first.
+        /// The build side.
         build: Box<Plan>,
         /// The probe side.
         probe: Box<Plan>,

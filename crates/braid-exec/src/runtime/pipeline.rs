@@ -1,19 +1,17 @@
 //! Push-based pipelines: a source, operators that each batch is pushed through, a sink.
 //!
-//! Workers pull *morsels* (a chunk of a table, a piece of a materialised result) from the source and push their batches
-//! through to the sink, each with operators and a sink of its own (morsel-driven parallelism: Leis et al., SIGMOD 2014).
-//! Work that could block is asynchronous at three places only: the next morsel, a sink that waits (for its reader, for
-//! its own rows to leave memory), and writes of temporary files when too much is on its way.
-//! Between them everything is plain calls.
+//! Workers pull *morsels* (a chunk of a table, a part of a materialised result) from the source and push their batches to the
+//! sink. Each worker has its own operators and its own sink (morsel-driven parallelism: Leis et al., SIGMOD 2014). Only three
+//! steps are asynchronous: the next morsel, a sink that waits (for its reader, or for its rows to spill), and the wait for
+//! writes of temporary files. All other steps are synchronous calls.
 //!
 //! Rules:
-//! 1. A worker gives way to other tasks when it has computed for [`QUANTUM`], so that the network's tasks run and a
-//!    cancelled query stops there.
+//! 1. A worker yields after computing for [`QUANTUM`], so that the network's tasks run and a cancelled query stops.
 //! 2. The first error of any worker ends the pipeline; the others are aborted.
-//! 3. Dropping the pipeline's future aborts its workers where they give way. Before each batch, on its way too, they look
-//!    whether the query was cancelled: whoever reads the rows says so, since a worker that computes in the very task that is
-//!    aborted would not notice.
-//! 4. A batch that becomes very many on its way keeps no thread from the runtime's other tasks ([`turn`]).
+//! 3. Dropping the pipeline's future aborts its workers when they yield. Workers also check for cancellation before each batch,
+//!    and within operators. The reader of the rows sets the cancellation, because a worker that computes in the aborted task
+//!    itself would not notice the abort.
+//! 4. A batch that grows to very many rows blocks no thread from the runtime's other tasks ([`turn`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,78 +28,78 @@ use crate::{Batch, ExecError};
 
 pub use crate::runtime::turn::QUANTUM;
 
-/// Where rows come from.
+/// A source of rows.
 pub trait Source: Send + Sync + fmt::Debug {
-    /// Most workers that it keeps busy.
+    /// Maximum number of workers that the source keeps busy.
     fn worker_count_max(&self) -> usize;
 
-    /// Starts it. What `filters` say about columns may be used to leave out rows; nothing needs to be.
+    /// Starts the source. It may drop rows that `filters` exclude, but need not.
     fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource>;
 
-    /// What EXPLAIN says.
+    /// The description for EXPLAIN.
     fn describe(&self) -> String;
 
-    /// Most rows that it has, where that is known before it is started; then it can be started as often as one likes, and
-    /// has the same rows each time. `None` otherwise.
+    /// The maximum number of rows, if it is known before the start. Such a source can be started repeatedly, with the same rows
+    /// each time. `None` otherwise.
     fn row_count_max(&self) -> Option<u64> {
         None
     }
 
-    /// Whether it leaves out rows of what [`Self::row_count_max`] counts, as far as one can see.
+    /// Whether the source visibly drops rows that [`Self::row_count_max`] counts.
     fn is_narrowed(&self) -> bool {
         false
     }
 
-    /// Its rows that any query wants, with the set of the queries that do as one more column behind the others; `None`
-    /// when it cannot find sets by itself.
+    /// The source of the rows with a non-empty query set, which is added as the last column; `None` if the source cannot compute
+    /// sets.
     fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
         drop(filters);
         None
     }
 
-    /// Its rows, perhaps without some that no query wants; `None` when it cannot leave any out.
+    /// The source without some rows that no query needs; `None` if it cannot drop any.
     fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
         let _ = filters;
         None
     }
 }
 
-/// What many queries want of a column.
+/// The conditions of many queries on a column.
 #[derive(Clone, Debug)]
 pub struct SetFilter {
     /// The source's column.
     pub column: usize,
-    /// Which of its values each query wants, and the sets.
+    /// The indexed predicates, with the sets.
     pub predicates: Arc<IndexedPredicates>,
 }
 
-/// A source that runs.
+/// A running source.
 pub trait StartedSource: Send + Sync {
-    /// One worker's share: each morsel goes to one of them.
+    /// One worker's feed. Each morsel goes to one feed.
     fn feed(&self) -> Box<dyn Feed>;
 }
 
 /// One worker's stream of morsels.
 pub trait Feed: Send {
-    /// The next one; `None` at the end.
+    /// The next morsel; `None` at the end.
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>>;
 }
 
-/// Work that needs no waiting.
+/// A unit of synchronous work.
 pub trait Morsel: Send {
-    /// The next rows, at most a vector's, never none; `None` at the end.
+    /// The next rows, at least one and at most a vector; `None` at the end.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the read fails.
     fn next_batch(&mut self) -> Result<Option<Batch>, ExecError>;
 }
 
-/// What the keys of a join's build side say about a source's rows: which of them cannot have partners.
+/// A key filter on a source's rows.
 #[derive(Clone)]
 pub struct RowFilter {
-    /// The source's columns that are the join's keys.
+    /// The key columns of the source.
     pub columns: Vec<usize>,
-    /// The keys.
+    /// The filter.
     pub keys: KeyFilter,
 }
 
@@ -114,10 +112,10 @@ pub trait Operator: Send {
     fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop>;
 }
 
-/// What is behind an operator.
+/// The operators after an operator.
 pub type Next<'a> = dyn FnMut(Batch) -> Result<(), Stop> + 'a;
 
-/// Makes an operator for each worker.
+/// Creates an operator for each worker.
 pub type OperatorFactory = Arc<dyn Fn() -> Box<dyn Operator> + Send + Sync>;
 
 /// One worker's end of a pipeline.
@@ -128,7 +126,7 @@ pub trait Sink: Send + 'static {
     /// Why it takes no more.
     fn consume(&mut self, batch: Batch) -> Result<(), Stop>;
 
-    /// Waits until it can take more; called after each of the source's batches.
+    /// Waits until it can consume more rows. Called after each of the source's batches.
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -142,9 +140,9 @@ pub trait Sink: Send + 'static {
 /// What the rows of a source go through on their way to a sink, and what ends that.
 #[derive(Clone, Default)]
 pub struct Branch {
-    /// What rows are pushed through.
+    /// The operators.
     pub operators: Vec<OperatorFactory>,
-    /// Limits on the way. A branch is over when any of them is reached.
+    /// The limits among the operators. A branch is over when any of them is reached.
     pub limits: Vec<StopFlag>,
 }
 
@@ -155,18 +153,18 @@ impl Branch {
     }
 }
 
-/// A source and the operators behind it.
+/// A source and its operators.
 #[derive(Clone)]
 pub struct Pipeline {
-    /// Where rows come from.
+    /// The source of rows.
     pub source: Arc<dyn Source>,
-    /// What the source may leave out.
+    /// The key filters for the source.
     pub filters: Vec<RowFilter>,
     /// Where they go.
     pub branch: Branch,
-    /// Whether the query was cancelled.
+    /// The cancellation of the query.
     pub cancelled: StopFlag,
-    /// Writes of temporary files that rows on the way may go to.
+    /// The writes of temporary files that workers wait for.
     pub(crate) writes: Option<Arc<dyn Backpressure>>,
 }
 
@@ -181,17 +179,18 @@ struct Worker<S> {
 }
 
 impl Pipeline {
-    /// Runs to the end with at most `worker_count_max` workers, one for each of the sinks at most, which are handed back.
+    /// Runs the pipeline to its end, and returns the sinks. There is at most one worker per sink, and at most the source's
+    /// `worker_count_max`.
     ///
     /// # Errors
-    /// The first of any worker. When a join is to be avoided ([`Stop::BeginAnew`]) the workers have ended, and the query
+    /// The first error of any worker. When a join is to be avoided ([`Stop::BeginAnew`]) the workers have ended, and the query
     /// goes on.
     pub async fn run<S: Sink>(&self, sinks: Vec<S>) -> Result<Vec<S>, Stop> {
         let started = self.source.start(&self.filters);
         let worker_count = sinks.len().min(self.source.worker_count_max()).max(1);
         let mut idle = sinks;
         let mut busy: Vec<Worker<S>> = idle.drain(..worker_count).map(|sink| self.worker(&*started, sink)).collect();
-        // In the caller's task nothing else that it waits for would be noticed during a long call.
+        // Workers run as tasks, because the caller's task could not await other futures during a long call.
         if worker_count == 1 && self.branch.operators.is_empty() {
             let only = busy.pop().expect("one worker");
             idle.push(only.run().await?);
@@ -255,7 +254,7 @@ impl<S: Sink> Worker<S> {
                 if let Some(writes) = self.writes.as_ref().filter(|writes| writes.is_congested()) {
                     writes.until_not_congested().await?;
                 }
-                // Also after a morsel of which nothing was left.
+                // Also after a morsel without remaining rows.
                 if self.turn.is_over() {
                     tokio::task::yield_now().await;
                     self.turn.begin();
@@ -269,10 +268,10 @@ impl<S: Sink> Worker<S> {
     }
 }
 
-/// Runs one task for each worker; what they give, in their order.
+/// Runs one task per worker, and returns their results in order.
 ///
 /// # Errors
-/// The first of any task; the others are aborted.
+/// The first error of any task. The other tasks are aborted.
 pub(crate) async fn run_all<T, F>(tasks: impl Iterator<Item = F>) -> Result<Vec<T>, ExecError>
 where
     T: Send + 'static,
@@ -287,7 +286,7 @@ where
         match outcome.map_err(of_task).and_then(|result| result) {
             Ok(found) => ended.push(found),
             Err(error) => {
-                // What the others hold is given back before the error is told.
+                // The other tasks release their memory before the error is returned.
                 running.shutdown().await;
                 return Err(error);
             }
@@ -297,7 +296,7 @@ where
     Ok(ended.into_iter().map(|(_, found)| found).collect())
 }
 
-/// Why a task did not end by itself. Its panic goes on here.
+/// The error of an aborted task. Resumes the panic of a task that panicked.
 fn of_task(error: JoinError) -> ExecError {
     match error.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
@@ -305,7 +304,7 @@ fn of_task(error: JoinError) -> ExecError {
     }
 }
 
-/// Pushes rows through operators into a sink. A batch that becomes a million is noticed to be cancelled on the way.
+/// Pushes rows through operators into a sink, with checks for cancellation, because a batch may grow to a million rows.
 fn push(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn, batch: Batch) -> Result<(), Stop> {
     turn.go_on(|| match operators.split_first_mut() {
         None => sink.consume(batch),

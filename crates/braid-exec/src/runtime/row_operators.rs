@@ -94,7 +94,7 @@ pub struct LimitWindow {
 }
 
 impl LimitWindow {
-    /// Passes on the rows from number `offset` on, at most `limit`.
+    /// A window of at most `limit` rows, from row `offset` on.
     pub fn new(offset: u64, limit: Option<u64>, enough: StopFlag) -> Arc<Self> {
         let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
         if end == offset {
@@ -115,7 +115,7 @@ impl Operator for Limit {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         let LimitWindow { skip, end, seen, enough } = &*self.window;
         if enough.is_raised() {
-            // What produces rows further up stops; rows that were let through before are on their way.
+            // The source stops. Rows that have already passed continue to the sink.
             return Err(Stop::Enough);
         }
         let row_count = batch.row_count() as u64;

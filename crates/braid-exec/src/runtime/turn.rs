@@ -28,7 +28,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// One that begins now.
+    /// A turn that starts now.
     pub(crate) fn new(cancelled: StopFlag) -> Self {
         Self { since: Arc::new(Mutex::new(Instant::now())), cancelled }
     }

@@ -72,7 +72,7 @@ impl<S: Sink> Routing<S> {
         self.give(*last, batch)
     }
 
-    /// Gives each query the rows in whose sets it is.
+    /// Gives each query the rows whose sets contain it.
     fn give_each(&mut self, sets: &[SetNumber], mut batch: Batch) -> Result<(), Stop> {
         let mut receivers = Vec::new();
         for (row, set) in (0u32..).zip(sets) {

@@ -28,7 +28,7 @@ pub(crate) struct SharedLimit {
 pub(crate) struct SharedLimitWindow {
     sets: SetColumn,
     windows: Mutex<QueryWindows>,
-    /// Reached when no query wants any further row.
+    /// Reached when all queries have their rows.
     enough: StopFlag,
     /// The memory of the counts.
     _reservation: Reservation,
@@ -77,7 +77,7 @@ impl SharedLimit {
 impl Operator for SharedLimit {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
         if self.window.enough.is_raised() {
-            // What produces rows further up stops; rows that were let through before are on their way.
+            // The source stops. Rows that have already passed continue to the sink.
             return Err(Stop::Enough);
         }
         let column = self.window.sets.column;

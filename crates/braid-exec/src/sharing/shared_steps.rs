@@ -78,7 +78,7 @@ impl Operator for ConditionOperator {
     }
 }
 
-/// Hands on rows with these sets, with columns in these places of the input's and then the sets.
+/// Passes on rows with these columns of the input, followed by the sets.
 fn pass_on(mut batch: Batch, sets: &[SetNumber], places: &[Option<usize>], next: &mut Next<'_>) -> Result<(), Stop> {
     batch.push(Arc::new(set_column(sets)));
     batch.project(places);
@@ -250,9 +250,9 @@ impl SharedStep for AllQueriesStep {
     }
 }
 
-impl Operator for EverybodyOperator {
+impl Operator for AllQueriesOperator {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
-        batch.push(Arc::new(set_column(&vec![SetNumber::EVERYBODY; batch.row_count()])));
+        batch.push(Arc::new(set_column(&vec![SetNumber::ALL; batch.row_count()])));
         next(batch)
     }
 }

@@ -64,7 +64,7 @@ pub(crate) struct Targets {
     ends: Vec<u32>,
 }
 
-impl MetSets {
+impl KeySets {
     /// No keys yet. `is_scattered`: hashes have chosen the keys.
     pub(crate) fn new(
         key_count: usize,

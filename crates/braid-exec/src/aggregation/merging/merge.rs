@@ -38,7 +38,7 @@ pub struct Aggregation {
     spec: Arc<AggregationSpec>,
     plan: AggregatePlan,
     tuning: AggregationTuning,
-    workers: Vec<MetGroups>,
+    workers: Vec<WorkerGroups>,
     partition_count: usize,
     /// The refinements of a shared pass.
     refinements: Option<Refinements>,
@@ -139,7 +139,7 @@ impl Aggregation {
     fn refined_partition(&self, partition: usize, refinements: &Refinements) -> Result<Vec<Vector>, ExecError> {
         let partition_count = self.partition_count;
         self.order_workers(partition)?;
-        let mut met = MetSets::new(self.spec.keys.len(), partition_count > 1, self.tuning, refinements);
+        let mut met = KeySets::new(self.spec.keys.len(), partition_count > 1, self.tuning, refinements);
         for worker in &self.workers {
             let rows = worker.order(partition_count)?.groups.of_partition(partition);
             met.add(worker.table.keys(), rows)?;
@@ -147,7 +147,7 @@ impl Aggregation {
         let (mut groups, keys) = met.refine(refinements)?;
         let table = GroupTable::of_keys(keys, self.tuning);
         let budget = refinements.budget().clone();
-        let mut merged = MetGroups::new(table, self.spec.keys.len(), false, &self.plan, self.tuning, budget);
+        let mut merged = WorkerGroups::new(table, self.spec.keys.len(), false, &self.plan, self.tuning, budget);
         for (at, worker) in self.workers.iter().enumerate() {
             merged.merge_inputs(worker, worker.order(partition_count)?, partition, &groups.targets(at)?)?;
         }

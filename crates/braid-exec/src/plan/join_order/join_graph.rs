@@ -28,7 +28,7 @@ pub struct JoinGraph<'a> {
     equalities: Vec<(usize, usize)>,
     /// Further conditions over the numbered columns.
     conditions: Vec<Expression>,
-    /// The joins, with the relations below each.
+    /// The joins, each with the relations below it.
     joins: Vec<(NodeId, Range<usize>)>,
 }
 

@@ -38,7 +38,7 @@ struct MarkedRows {
 }
 
 impl SharedProbe {
-    /// One batch of the probe side may make very many pairs, so it is noticed between them that the query is cancelled.
+    /// One worker's operator. It checks for cancellation between pairs, because one batch may make very many of them.
     pub(crate) fn new(shared: Arc<SharedTable>, cancelled: StopFlag) -> Self {
         let probe = JoinProbe::new(shared.table.clone(), None);
         let conditions = PairConditions::new(&shared.layout);
@@ -114,7 +114,7 @@ impl SharedProbe {
         Ok(())
     }
 
-    /// NOT IN: takes out of `left` for whom a row would have a partner if a null were a value that equals.
+    /// NOT IN: removes from `left` the queries for which a row would have a partner if null were equal to every value.
     fn match_nulls(&mut self, batch: &mut Batch, left: &mut [SetNumber]) -> Result<(), Stop> {
         let key = batch.column(self.shared.layout.probe_keys[0]);
         if self.shared.decides_by_group() {
@@ -165,7 +165,7 @@ impl SharedProbe {
         self.emit_marked(&batch, &marked, next)
     }
 
-    /// Rows for as many queries as there are in `sets`; where pairs leave the join, beside nulls.
+    /// Returns rows with these sets, with nulls for the build side if the kind returns pairs.
     fn emit_kept(&self, mut batch: Batch, mut sets: Vec<SetNumber>, next: &mut Next<'_>) -> Result<(), Stop> {
         drop_unwanted(&mut batch, &mut sets);
         if sets.is_empty() {

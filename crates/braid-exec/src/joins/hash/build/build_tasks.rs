@@ -58,7 +58,7 @@ pub(crate) struct BuildTasks {
 /// A task's yielding and its check for cancellation.
 #[derive(Clone)]
 pub(crate) struct Pace {
-    /// `None` for whoever cannot wait.
+    /// `None` for synchronous work, which cannot yield.
     cancelled: Option<StopFlag>,
     since: Instant,
     rows: usize,
@@ -73,7 +73,7 @@ impl BuildTasks {
         Self::of(1, row_count, Pace::new(None), Grain::default())
     }
 
-    /// So many workers, if there are rows enough for more than one.
+    /// At most `worker_count` workers, depending on the number of rows.
     pub(crate) fn new(worker_count: usize, row_count: usize, cancelled: &StopFlag, grain: Grain) -> Self {
         Self::of(worker_count, row_count, Pace::new(Some(cancelled.clone())), grain)
     }
@@ -163,7 +163,7 @@ impl BuildTasks {
 }
 
 impl Pace {
-    /// From now on.
+    /// A pace that starts now.
     pub(crate) fn new(cancelled: Option<StopFlag>) -> Self {
         Self { cancelled, since: Instant::now(), rows: 0 }
     }

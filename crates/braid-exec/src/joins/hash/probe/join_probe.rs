@@ -17,10 +17,10 @@ use crate::values::batch::Origin;
 use crate::values::vector::{NO_ROW, Values};
 use crate::{Batch, Vector};
 
-/// A condition on pairs: batches with the probe side's columns, then the build side's; true for each row that counts.
+/// A condition on pairs, which are batches with the probe side's columns followed by the build side's.
 pub type Residual = Box<dyn FnMut(&mut Batch) -> Result<Vec<bool>, Stop> + Send>;
 
-/// Who takes what leaves a join.
+/// The receiver of the rows that a join returns.
 type Emit<'a> = &'a mut dyn FnMut(Batch) -> Result<(), Stop>;
 
 /// One worker's probe.
@@ -102,7 +102,7 @@ impl JoinProbe {
         }
     }
 
-    /// At most one partner each.
+    /// Emits rows with unique partners.
     fn emit_unique(&mut self, mut batch: Batch, emit: Emit<'_>) -> Result<(), Stop> {
         if self.table.spec.kind.keeps_probe_rows() {
             self.push_build_columns(&mut batch, self.groups.clone());
@@ -132,7 +132,7 @@ impl JoinProbe {
         Ok(())
     }
 
-    /// Probe rows without partner, beside nulls.
+    /// Emits probe rows without a partner, with nulls for the build side.
     fn emit_unpaired(&self, mut batch: Batch, paired: &[bool], emit: Emit<'_>) -> Result<(), Stop> {
         let unpaired: Vec<bool> = paired.iter().map(|paired| !paired).collect();
         retain(&mut batch, &unpaired);
@@ -172,7 +172,7 @@ impl JoinProbe {
         Outcome { paired, perhaps_paired }
     }
 
-    /// Semi, anti and mark joins: the batch's rows by what is known of them.
+    /// Semi, anti and mark joins: emits the batch's rows according to their results.
     fn emit_tested(&self, mut batch: Batch, outcome: &Outcome, emit: Emit<'_>) -> Result<(), Stop> {
         let Outcome { paired, perhaps_paired } = outcome;
         match self.table.spec.kind {
@@ -252,7 +252,7 @@ impl JoinProbe {
         Ok(())
     }
 
-    /// NOT IN with a residual: pairs whose keys compare with a null.
+    /// NOT IN with a residual: evaluates the pairs whose comparison is unknown because of a null.
     fn decide_on_nulls(&mut self, batch: &Batch, key: &Vector, outcome: &mut Outcome) -> Result<(), Stop> {
         let table = self.table.clone();
         let Outcome { paired, perhaps_paired } = outcome;
