@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`rewrite`] | the syntax tree: what is refused, what is replaced (parameters, `current_user`, `FETCH FIRST`) |
+//! | [`exponents`] | `1e15` written out |
 //! | [`integer_rows`] | VALUES, series and recursive queries of integer literals hold integers |
 //! | [`interval_literal`] | `INTERVAL` before a text as a cast |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
@@ -22,6 +23,7 @@ pub(crate) mod column_names;
 pub(crate) mod cooperation;
 mod execution;
 pub(crate) mod explain;
+mod exponents;
 mod integer_rows;
 pub(crate) mod interrupt;
 mod interval_literal;

@@ -18,6 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::exponents::written_out;
 use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
 use super::parameters::{literal, placeholder_as};
@@ -151,6 +152,10 @@ impl VisitorMut for Rewrite<'_> {
         let replacement = match expr {
             Expr::Value(value) => match &value.value {
                 Value::Placeholder(name) => self.parameter(name),
+                Value::Number(number, is_long) => {
+                    let plain = |number| Expr::Value(Value::Number(number, *is_long).with_empty_span());
+                    Ok(written_out(number).map(plain))
+                }
                 _ => Ok(None),
             },
             Expr::Function(function) => {
