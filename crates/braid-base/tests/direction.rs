@@ -26,7 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec", "braid-engine"],
     ),
     ("braid-server", &["braid-base", "braid-io", "braid-engine", "braid-bench"]),
-    ("braid-testkit", &["braid-base", "braid-io", "braid-engine", "braid-bench"]),
+    ("braid-testkit", &["braid-base", "braid-io", "braid-engine", "braid-bench", "braid-server"]),
 ];
 
 /// Crates that may name DataFusion at all; the rooms below the wall rebuild in a second because they do not.

@@ -1,13 +1,15 @@
-//! The engine behind sqllogictest: one session in this process for each connection a file opens.
+//! Braid behind sqllogictest, once as a session in this process and once as a client of the wire protocol, for each
+//! connection that a file opens.
 //!
 //! Values are compared as PostgreSQL prints them, null as `NULL`, an empty text as `(empty)`. Column types are `I` for
 //! integers, `R` for numerics and floats, `T` for everything else, and they are compared too: PostgreSQL, asked by
 //! `bench/peers/slt_on_postgres.py`, answers in the same letters.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use async_trait::async_trait;
 use braid_engine::{Database, EngineError, Outcome, Session};
@@ -16,8 +18,9 @@ use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
 use tokio_util::sync::CancellationToken;
 
 use crate::pg_text::pg_text;
+use crate::wire_client::{Protocol, Reply, WireClient, WireError};
 
-/// A connection for sqllogictest.
+/// A session of a database in this process.
 pub struct SqlLogicSession {
     session: Session,
 }
@@ -49,8 +52,7 @@ impl AsyncDB for SqlLogicSession {
                     while let Some(records) = copy.next().await {
                         text.push_str(records?.text());
                     }
-                    let lines = text.lines().map(|l| vec![l.to_owned()]).collect();
-                    DBOutput::Rows { types: vec![DefaultColumnType::Text], rows: lines }
+                    copied_lines(&text)
                 }
                 // A file of statements has no data to send: the load gets none, and ends.
                 Outcome::CopyIn(copy) => DBOutput::StatementComplete(copy.finish().await?),
@@ -74,16 +76,74 @@ impl AsyncDB for SqlLogicSession {
     }
 }
 
+/// A client of a server.
+pub struct SqlLogicClient {
+    client: WireClient,
+    protocol: Protocol,
+}
+
+impl SqlLogicClient {
+    /// A new connection to the server at `address`, which asks in `protocol`.
+    pub async fn connect(address: SocketAddr, protocol: Protocol) -> Result<Self, WireError> {
+        Ok(Self { client: WireClient::connect(address).await?, protocol })
+    }
+}
+
+#[async_trait]
+impl AsyncDB for SqlLogicClient {
+    type Error = WireError;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, WireError> {
+        Ok(match self.client.ask(sql, self.protocol).await? {
+            Reply::Rows { oids, rows } => DBOutput::Rows {
+                types: oids.into_iter().map(column_type_of_oid).collect(),
+                rows: rows.into_iter().map(|row| row.into_iter().map(shown).collect()).collect(),
+            },
+            Reply::Copied(text) => copied_lines(&text),
+            Reply::Done(tag) => DBOutput::StatementComplete(affected_rows(&tag)),
+        })
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &str {
+        "braid"
+    }
+
+    async fn sleep(duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn error_sql_state(error: &WireError) -> Option<String> {
+        match error {
+            WireError::Server { sqlstate, .. } => Some(sqlstate.clone()),
+            WireError::Broken(_) | WireError::Protocol(_) => None,
+        }
+    }
+}
+
+fn copied_lines(text: &str) -> DBOutput<DefaultColumnType> {
+    let lines = text.lines().map(|line| vec![line.to_owned()]).collect();
+    DBOutput::Rows { types: vec![DefaultColumnType::Text], rows: lines }
+}
+
+/// A value as the files have it.
+fn shown(text: Option<String>) -> String {
+    match text {
+        None => "NULL".to_owned(),
+        Some(text) if text.is_empty() => "(empty)".to_owned(),
+        Some(text) => text,
+    }
+}
+
 fn rows(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<DBOutput<DefaultColumnType>, EngineError> {
     let types = schema.fields().iter().map(|field| column_type(field.data_type())).collect();
     let mut rows = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {
-            let value = |column: &arrow::array::ArrayRef| match pg_text(column.as_ref(), row) {
-                Ok(None) => Ok("NULL".to_owned()),
-                Ok(Some(text)) if text.is_empty() => Ok("(empty)".to_owned()),
-                Ok(Some(text)) => Ok(text),
-                Err(error) => Err(EngineError::internal(error.to_string())),
+            let value = |column: &ArrayRef| {
+                pg_text(column.as_ref(), row).map(shown).map_err(|error| EngineError::internal(error.to_string()))
             };
             rows.push(batch.columns().iter().map(value).collect::<Result<Vec<_>, _>>()?);
         }
@@ -95,6 +155,15 @@ fn column_type(data_type: &DataType) -> DefaultColumnType {
     match data_type {
         t if t.is_integer() => DefaultColumnType::Integer,
         t if t.is_numeric() => DefaultColumnType::FloatingPoint,
+        _ => DefaultColumnType::Text,
+    }
+}
+
+/// The letter that `bench/peers/slt_on_postgres.py` has for a type.
+fn column_type_of_oid(oid: u32) -> DefaultColumnType {
+    match oid {
+        20 | 21 | 23 | 26 => DefaultColumnType::Integer,
+        700 | 701 | 1700 => DefaultColumnType::FloatingPoint,
         _ => DefaultColumnType::Text,
     }
 }
