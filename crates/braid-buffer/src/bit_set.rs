@@ -183,6 +183,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use braid_base::{Random, SeededRandom};
+    use braid_testing::cases;
 
     use super::*;
 
@@ -194,36 +195,36 @@ mod tests {
 
     #[test]
     fn it_behaves_as_a_set_does() {
-        for seed in 0..300 {
-            let mut random = SeededRandom::new(seed);
+        for case in cases!(0..300) {
+            let mut random = case.random();
             let (mut a, mut model_a) = random_pair(&mut random);
             let (b, model_b) = random_pair(&mut random);
             let (c, model_c) = random_pair(&mut random);
             let common: Vec<usize> = model_a.intersection(&model_b).copied().collect();
             let common_of_three = common.iter().filter(|m| model_c.contains(m)).count();
-            assert_eq!(a.iter_common(&b).collect::<Vec<_>>(), common, "seed {seed}");
-            assert_eq!((a.count(), a.is_empty()), (model_a.len(), model_a.is_empty()), "seed {seed}");
-            assert_eq!((a.count_common(&b), a.intersects(&b)), (common.len(), !common.is_empty()), "seed {seed}");
-            assert_eq!(a.count_common_of_three(&b, &c), common_of_three, "seed {seed}");
-            assert_eq!(a.intersects_all(&b, &c, &c), common_of_three > 0, "seed {seed}");
-            assert_eq!(a.is_subset(&b), model_a.is_subset(&model_b), "seed {seed}");
+            assert_eq!(a.iter_common(&b).collect::<Vec<_>>(), common);
+            assert_eq!((a.count(), a.is_empty()), (model_a.len(), model_a.is_empty()));
+            assert_eq!((a.count_common(&b), a.intersects(&b)), (common.len(), !common.is_empty()));
+            assert_eq!(a.count_common_of_three(&b, &c), common_of_three);
+            assert_eq!(a.intersects_all(&b, &c, &c), common_of_three > 0);
+            assert_eq!(a.is_subset(&b), model_a.is_subset(&model_b));
             let union = &model_b | &model_c;
-            assert_eq!(a.is_subset_of_union(&b, &c), model_a.is_subset(&union), "seed {seed}");
-            assert_eq!(a == b, model_a == model_b, "seed {seed}");
+            assert_eq!(a.is_subset_of_union(&b, &c), model_a.is_subset(&union));
+            assert_eq!(a == b, model_a == model_b);
             for from in [0, 1, 63, 64, 100, 299, 1000] {
                 let next = model_a.range(from..).next().copied();
-                assert_eq!(a.next_from(from), next, "seed {seed}");
-                assert_eq!(a.next_around(from), next.or(model_a.first().copied()), "seed {seed}");
+                assert_eq!(a.next_from(from), next);
+                assert_eq!(a.next_around(from), next.or(model_a.first().copied()));
                 let without = model_a.range(from..).find(|m| !model_b.contains(m) && !model_c.contains(m)).copied();
-                assert_eq!(a.next_from_without(from, &b, &c), without, "seed {seed}");
-                assert!(a.iter_from(from).eq(model_a.range(from..).copied()), "seed {seed}");
+                assert_eq!(a.next_from_without(from, &b, &c), without);
+                assert!(a.iter_from(from).eq(model_a.range(from..).copied()));
             }
             let member = random.below(400) as usize;
-            assert_eq!(a.insert(member), model_a.insert(member), "seed {seed}");
+            assert_eq!(a.insert(member), model_a.insert(member));
             let member = random.below(400) as usize;
-            assert_eq!(a.remove(member), model_a.remove(&member), "seed {seed}");
+            assert_eq!(a.remove(member), model_a.remove(&member));
             a.unite(&b);
-            assert!(a.iter().eq((&model_a | &model_b).iter().copied()), "seed {seed}");
+            assert!(a.iter().eq((&model_a | &model_b).iter().copied()));
         }
     }
 }

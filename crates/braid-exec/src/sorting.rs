@@ -304,12 +304,15 @@ fn compare_with(vector: &Vector, other: &Vector, other_row: usize, key: SortKey,
 #[cfg(test)]
 mod tests {
     use braid_storage::Scalar;
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
     use crate::FixedBudget;
 
-    proptest! {
+    properties! {
+        256 cases;
+
         #[test]
         fn workers_together_give_the_first_rows_of_all(
             rows in prop::collection::vec((prop::option::of(-3i64..3), "[ab]{0,2}"), 0..200),

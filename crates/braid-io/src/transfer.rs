@@ -124,7 +124,8 @@ impl Transfer {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
 
@@ -185,7 +186,9 @@ mod tests {
         }
     }
 
-    proptest! {
+    properties! {
+        256 cases;
+
         /// A kernel that answers with any lengths it likes: every byte arrives, at its own place, or the end of the
         /// file is found where it is.
         #[test]

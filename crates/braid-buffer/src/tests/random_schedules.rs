@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use braid_base::{ChunkId, ColumnId, Random, ScanId, SeededRandom, TableId};
+use braid_testing::{Cases, cases};
 
 use crate::active_buffer_manager::{Actions, ActiveBufferManager};
 use crate::loads::LoadRequest;
@@ -72,8 +73,7 @@ fn versions(random: &mut SeededRandom, table: u32) -> Vec<SimulatedTable> {
 }
 
 impl Schedule {
-    fn new(seed: u64, policy: ScanPolicy) -> Self {
-        let mut random = SeededRandom::new(seed);
+    fn new(mut random: SeededRandom, policy: ScanPolicy) -> Self {
         let tables: Vec<_> = (1..=1 + random.below(3) as u32).map(|table| versions(&mut random, table)).collect();
         // Every chunk fits (5 columns of 100 bytes), but hardly more than one when it is tight.
         let spare = if random.chance(1, 2) { 300 } else { 10_000 };
@@ -277,61 +277,38 @@ impl Schedule {
     }
 }
 
-/// Prints the seed if the run panics.
-struct Seed(u64, ScanPolicy);
-
-impl Drop for Seed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("replay: BRAID_SEED={} cargo test -p braid-buffer random_schedules_end_under_{}", self.0, self.1);
+fn run_all(policy: ScanPolicy, cases: Cases) {
+    let is_replay = cases.is_replay();
+    for case in cases {
+        let mut schedule = Schedule::new(case.random(), policy);
+        let steps = 50 + schedule.random.below(600);
+        for _ in 0..steps {
+            schedule.step();
         }
-    }
-}
-
-fn run(seed: u64, policy: ScanPolicy) {
-    let _seed = Seed(seed, policy);
-    let mut schedule = Schedule::new(seed, policy);
-    let steps = 50 + schedule.random.below(600);
-    for _ in 0..steps {
-        schedule.step();
-    }
-    schedule.drain();
-    schedule.verify();
-    if std::env::var("BRAID_SEED").is_ok() {
-        println!("{:#?}", schedule.buffer.stats());
-    }
-}
-
-/// Runs the seed in `BRAID_SEED` if it is set, else as many seeds as `BRAID_SEEDS` says, else a few.
-fn run_all(policy: ScanPolicy) {
-    let seeds = match std::env::var("BRAID_SEED") {
-        Ok(seed) => {
-            let seed = seed.parse().unwrap();
-            seed..seed + 1
+        schedule.drain();
+        schedule.verify();
+        if is_replay {
+            println!("{:#?}", schedule.buffer.stats());
         }
-        Err(_) => 0..std::env::var("BRAID_SEEDS").map_or(12, |count| count.parse().unwrap()),
-    };
-    for seed in seeds {
-        run(seed, policy);
     }
 }
 
 #[test]
 fn random_schedules_end_under_normal() {
-    run_all(ScanPolicy::Normal);
+    run_all(ScanPolicy::Normal, cases!(0..12));
 }
 
 #[test]
 fn random_schedules_end_under_attach() {
-    run_all(ScanPolicy::Attach);
+    run_all(ScanPolicy::Attach, cases!(0..12));
 }
 
 #[test]
 fn random_schedules_end_under_elevator() {
-    run_all(ScanPolicy::Elevator);
+    run_all(ScanPolicy::Elevator, cases!(0..12));
 }
 
 #[test]
 fn random_schedules_end_under_relevance() {
-    run_all(ScanPolicy::Relevance);
+    run_all(ScanPolicy::Relevance, cases!(0..12));
 }

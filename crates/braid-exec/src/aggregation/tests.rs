@@ -8,7 +8,8 @@ use braid_base::ByteSize;
 use braid_base::random::{Random, SeededRandom};
 use braid_storage::Scalar;
 use braid_storage::scalar::compare_floats;
-use proptest::prelude::*;
+use braid_testing::properties;
+use braid_testing::proptest::prelude::*;
 
 use super::*;
 use crate::FixedBudget;
@@ -295,8 +296,9 @@ fn check(seed: u64, row_count: usize, key_count: usize, aggregate_count: usize, 
     assert_eq!(sorted(&found), sorted(&expected(&spec, &rows)), "{spec:?} {tuning:?}");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+properties! {
+    200 cases;
+
     #[test]
     fn aggregations_are_what_they_are_defined_to_be(
         seed in any::<u64>(),

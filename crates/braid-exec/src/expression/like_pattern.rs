@@ -198,7 +198,8 @@ pub(super) fn is_continuation(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
 
@@ -213,8 +214,9 @@ mod tests {
         }
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
+    properties! {
+        1000 cases;
+
         #[test]
         fn patterns_match_as_defined(pattern in "[ab%%_é日\\\\]{0,8}", strings in prop::collection::vec("[ab_%é日\\\\]{0,9}", 8)) {
             let characters: Vec<char> = pattern.chars().collect();

@@ -111,11 +111,14 @@ fn character_start(string: &[u8], position: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
 
-    proptest! {
+    properties! {
+        256 cases;
+
         #[test]
         fn parts_are_those_of_postgresql(
             string in "[abé日]{0,8}",

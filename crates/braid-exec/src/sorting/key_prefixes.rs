@@ -51,7 +51,8 @@ fn of_float(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
     use crate::ByteStrings;
@@ -74,7 +75,9 @@ mod tests {
             .prop_map(|(values, valid, has_nulls)| Vector::new(values, has_nulls.then_some(valid)))
     }
 
-    proptest! {
+    properties! {
+        256 cases;
+
         #[test]
         fn prefixes_follow_the_order_of_rows(vector in vectors(), descending: bool, nulls_first: bool) {
             let key = SortKey { column: 0, descending, nulls_first };

@@ -240,11 +240,14 @@ fn set_field(view: &mut View, at: usize, value: usize) {
 #[cfg(test)]
 mod tests {
     use arrow::array::StringViewArray;
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
 
-    proptest! {
+    properties! {
+        256 cases;
+
         #[test]
         fn strings_come_back_as_they_went_in(
             strings in prop::collection::vec("[a-c]{0,30}", 1..50),

@@ -214,6 +214,8 @@ fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> 
 
 #[cfg(test)]
 mod tests {
+    use braid_testing::cases;
+
     use super::*;
 
     const LEN: usize = 4 * SECTOR_BYTES;
@@ -235,25 +237,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("data");
         let mut outcomes = std::collections::BTreeSet::new();
-        for seed in 0..100 {
+        let cases = cases!(0..100);
+        let is_replay = cases.is_replay();
+        for case in cases {
             fs::write(&path, b"").unwrap();
             let mut cache = VolatileCache::default();
             write(&mut cache, &path, 0, 1);
             sync(&mut cache, &path);
             write(&mut cache, &path, LEN as u64 / 2, 2);
-            cache.cut_power(seed).unwrap();
+            cache.cut_power(case.seed).unwrap();
             let found = fs::read(&path).unwrap();
             let twos = found.iter().filter(|byte| **byte == 2).count();
-            assert!(found.len() >= LEN && twos.is_multiple_of(SECTOR_BYTES), "seed {seed}");
+            assert!(found.len() >= LEN && twos.is_multiple_of(SECTOR_BYTES));
             let kept = LEN / 2 + twos.max(LEN / 2);
-            assert_eq!(
-                found,
-                [&[1; LEN / 2][..], &vec![2; twos], &vec![1; kept - LEN / 2 - twos]].concat(),
-                "seed {seed}"
-            );
+            assert_eq!(found, [&[1; LEN / 2][..], &vec![2; twos], &vec![1; kept - LEN / 2 - twos]].concat(),);
             outcomes.insert(twos);
         }
-        assert_eq!(outcomes.len(), 5, "nothing, one to three sectors, everything");
+        assert!(is_replay || outcomes.len() == 5, "{outcomes:?}, not nothing, one to three sectors, everything");
     }
 
     #[test]
@@ -275,17 +275,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("data");
         let mut found = std::collections::BTreeSet::new();
-        for seed in 0..100 {
+        let cases = cases!(0..100);
+        let is_replay = cases.is_replay();
+        for case in cases {
             fs::write(&path, b"").unwrap();
             let mut cache = VolatileCache::default();
             write(&mut cache, &path, 0, 1);
             write(&mut cache, &path, 0, 2);
-            cache.cut_power(seed).unwrap();
+            cache.cut_power(case.seed).unwrap();
             let bytes = fs::read(&path).unwrap();
             found.insert((bytes.first().copied(), bytes.last().copied()));
         }
         for whole in [(None, None), (Some(1), Some(1)), (Some(2), Some(2)), (Some(2), Some(1))] {
-            assert!(found.contains(&whole), "{whole:?} in {found:?}");
+            assert!(is_replay || found.contains(&whole), "{whole:?} in {found:?}");
         }
     }
 

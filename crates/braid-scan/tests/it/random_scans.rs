@@ -8,6 +8,7 @@ use braid_base::{ColumnId, Random};
 use braid_buffer::ScanPolicy;
 use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanSpec};
 use braid_storage::ColumnType;
+use braid_testing::cases;
 
 use crate::fixture::Fixture;
 use crate::model::{Generator, Value, expected, sorted, values};
@@ -118,12 +119,12 @@ async fn run_chunks(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chunks_select_the_rows_that_batches_have() {
-    for seed in 0..12 {
-        let mut fixture = Fixture::random(100 + seed, POLICIES[seed as usize % 4]).await;
+    for case in cases!(100..112) {
+        let mut fixture = Fixture::random(case.seed, POLICIES[case.seed as usize % 4]).await;
         for number in 0..12 {
             let spec = ScanSpec { limit: None, ..random_spec(&mut fixture.generator, fixture.rows.len()) };
             let consumers = 1 + fixture.generator.random.below(3) as usize;
-            let context = format!("seed {seed}, scan {number}, {consumers} consumers: {spec:?}");
+            let context = format!("scan {number}, {consumers} consumers: {spec:?}");
             let found = run_chunks(&fixture, &spec, consumers).await;
             let batches = run(&fixture, &spec, consumers).await;
             let all = expected(&fixture.rows, &spec.projection, &spec.predicates);
@@ -139,13 +140,13 @@ async fn chunks_select_the_rows_that_batches_have() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_scans_answer_as_the_model_does() {
-    for seed in 0..24 {
-        let mut fixture = Fixture::random(seed, POLICIES[seed as usize % 4]).await;
+    for case in cases!(0..24) {
+        let mut fixture = Fixture::random(case.seed, POLICIES[case.seed as usize % 4]).await;
         for number in 0..12 {
             let spec = random_spec(&mut fixture.generator, fixture.rows.len());
             let consumers = 1 + fixture.generator.random.below(3) as usize;
             let all = expected(&fixture.rows, &spec.projection, &spec.predicates);
-            let context = format!("seed {seed}, scan {number}, {consumers} consumers: {spec:?}");
+            let context = format!("scan {number}, {consumers} consumers: {spec:?}");
             let found = run(&fixture, &spec, consumers).await;
             let wanted = spec.limit.map_or(all.len(), |limit| all.len().min(limit as usize));
             assert_eq!(found.len(), wanted, "{context}");
@@ -169,8 +170,9 @@ async fn random_scans_answer_as_the_model_does() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_scans_share_a_buffer_smaller_than_the_table() {
-    for policy in POLICIES {
-        let mut fixture = Fixture::random(77, policy).await;
+    for case in cases!(0..4) {
+        let policy = POLICIES[case.seed as usize % 4];
+        let mut fixture = Fixture::random(case.seed, policy).await;
         let specs: Vec<ScanSpec> = (0..6)
             .map(|_| ScanSpec { limit: None, ..random_spec(&mut fixture.generator, fixture.rows.len()) })
             .collect();

@@ -1,7 +1,7 @@
 //! What no driver sends.
 
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use braid_base::Random;
+use braid_testing::cases;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -85,13 +85,13 @@ async fn broken_frames_end_the_connection_and_broken_bodies_do_not() {
 #[tokio::test]
 async fn random_bytes_do_not_hurt_the_server() {
     let server = TestServer::start().await;
-    for seed in 0..30 {
-        let mut random = StdRng::seed_from_u64(seed);
-        let mut client = if seed % 2 == 0 { server.raw().await } else { unstarted(&server).await };
+    for case in cases!(0..30) {
+        let mut random = case.random();
+        let mut client = if case.seed % 2 == 0 { server.raw().await } else { unstarted(&server).await };
         let kinds = b"PBDECHSdcfpQ";
         for _ in 0..20 {
-            let body: Vec<u8> = (0..random.random_range(0..40)).map(|_| random.random_range(0..4_u8) * 60).collect();
-            let bytes = message(kinds[random.random_range(0..kinds.len())], &body);
+            let body: Vec<u8> = (0..random.below(40)).map(|_| random.below(4) as u8 * 60).collect();
+            let bytes = message(kinds[random.below(kinds.len() as u64) as usize], &body);
             if client.stream.write_all(&bytes).await.is_err() {
                 break;
             }

@@ -1,6 +1,7 @@
 //! Round trips, damage, and forgeries whose checksum holds.
 
 use braid_base::{CHUNK_ROWS, ColumnId, Random, SeededRandom, TableId};
+use braid_testing::cases;
 
 use super::*;
 use crate::{ColumnDef, ColumnType, DistinctSketch, PhysicalType, Scalar, ZoneMap};
@@ -102,11 +103,11 @@ fn reseal(bytes: &mut [u8]) {
 #[test]
 fn a_manifest_comes_back_as_it_was_written() {
     assert_eq!(Manifest::decode(&Manifest::empty().encode()), Ok(Manifest::empty()));
-    for seed in 0..200 {
-        let manifest = random_manifest(&mut SeededRandom::new(seed));
+    for case in cases!(0..200) {
+        let manifest = random_manifest(&mut case.random());
         let bytes = manifest.encode();
         assert_eq!(bytes.len() % SEGMENT_ALIGN_BYTES, 0);
-        assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(&manifest), "seed {seed}");
+        assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(&manifest));
     }
 }
 
@@ -202,15 +203,15 @@ fn forged_relations_are_refused() {
 #[test]
 fn decoding_is_total() {
     let encoded: Vec<Vec<u8>> = (0..50).map(|seed| random_manifest(&mut SeededRandom::new(seed)).encode()).collect();
-    for seed in 0..15_000 {
-        let random = &mut SeededRandom::new(seed);
-        let mut bytes = if seed % 4 == 0 {
+    for case in cases!(0..15_000) {
+        let random = &mut case.random();
+        let mut bytes = if case.seed % 4 == 0 {
             let mut bytes: Vec<u8> =
                 (0..HEADER_BYTES as u64 + random.below(300)).map(|_| random.next_u64() as u8).collect();
             bytes[..16].copy_from_slice(b"BRAIDMAN\x02\0\0\0\0\0\0\0");
             bytes
         } else {
-            encoded[seed as usize % encoded.len()].clone()
+            encoded[case.seed as usize % encoded.len()].clone()
         };
         for _ in 0..1 + random.below(4) {
             let at = random.below(bytes.len() as u64) as usize;
@@ -225,7 +226,7 @@ fn decoding_is_total() {
             reseal(&mut bytes);
         }
         if let Ok(manifest) = Manifest::decode(&bytes) {
-            assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest), "seed {seed}");
+            assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
         }
     }
 }
@@ -254,11 +255,11 @@ fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
 
 #[test]
 fn the_version_before_is_read_and_has_no_sketches() {
-    for seed in 0..50 {
-        let mut table = random_table(1, 9, &mut SeededRandom::new(seed));
+    for case in cases!(0..50) {
+        let mut table = random_table(1, 9, &mut case.random());
         table.sketches.fill(None);
         let manifest = Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table] };
-        assert_eq!(Manifest::decode(&encode_version_1(&manifest)), Ok(manifest), "seed {seed}");
+        assert_eq!(Manifest::decode(&encode_version_1(&manifest)), Ok(manifest));
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use braid_base::{ChunkId, Random, SeededRandom};
+use braid_base::{ChunkId, Random};
 use braid_storage::{CheckReport, Fault, FaultKind, StoreError, TableVersion};
+use braid_testing::cases;
 
 use crate::test_table::{data_files, insert, new_table, open, read_ids, test_device};
 
@@ -75,8 +76,8 @@ async fn a_flipped_bit_anywhere_is_one_fault_at_its_place() {
     fill(temp.path()).await;
     let store = open(temp.path()).unwrap();
     let versions: Vec<Arc<TableVersion>> = store.snapshot().tables().cloned().collect();
-    let mut random = SeededRandom::new(11);
-    for round in 0..60 {
+    for (round, case) in cases!(0..60).enumerate() {
+        let mut random = case.random();
         let names = data_files(temp.path());
         let path = temp.path().join("data").join(&names[random.below(names.len() as u64) as usize]);
         let bytes = fs::metadata(&path).unwrap().len();

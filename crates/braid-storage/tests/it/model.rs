@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use braid_base::{CHUNK_ROWS, Random, SeededRandom};
 use braid_storage::{Store, StoreError, TableVersion};
+use braid_testing::cases;
 
 use crate::test_table::{data_files, named_files, new_table, open, read_ids, rows, test_device};
 
@@ -100,9 +101,8 @@ impl History {
     }
 }
 
-async fn run(seed: u64, steps: usize) {
+async fn run(random: SeededRandom, steps: usize) {
     let temp = tempfile::tempdir().unwrap();
-    let random = SeededRandom::new(seed);
     let mut history = History { random, model: BTreeMap::new(), held: Vec::new(), next_id: 0 };
     let mut store = open(temp.path()).unwrap();
     for step in 0..steps {
@@ -126,9 +126,7 @@ async fn run(seed: u64, steps: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_histories_agree_with_the_model() {
-    for seed in 0..6 {
-        // Replay one with: for seed in [N]
-        println!("seed {seed}");
-        run(seed, 100).await;
+    for case in cases!(0..6) {
+        run(case.random(), 100).await;
     }
 }

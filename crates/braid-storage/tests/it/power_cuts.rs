@@ -6,13 +6,10 @@ use std::path::Path;
 use braid_base::{Random, SeededRandom};
 use braid_io::Fault;
 use braid_storage::StoreError;
+use braid_testing::cases;
 
 use crate::crashes::{Action, State, describe, read_state};
 use crate::test_table::{directory_in_memory, faulty_disk, open_on};
-
-/// Histories. One is replayed with `BRAID_SEED=N cargo test -p braid-storage power_cuts`.
-const SEEDS: u64 = 300;
-const SEED_VARIABLE: &str = "BRAID_SEED";
 
 /// Power cuts of one history.
 const LIVES: u64 = 2;
@@ -59,13 +56,12 @@ async fn live(dir: &Path, random: &mut SeededRandom, found: State, next_id: &mut
     (before, after)
 }
 
-async fn history(seed: u64) {
+async fn history(mut random: SeededRandom) {
     let temp = directory_in_memory();
-    let mut random = SeededRandom::new(seed);
     let (mut found, mut next_id) = (State::new(), 0);
     for life in 1..=LIVES {
         let (before, after) = live(temp.path(), &mut random, found, &mut next_id).await;
-        let crash = format!("power cut {life}, seed {seed} ({SEED_VARIABLE}={seed} replays it)");
+        let crash = format!("power cut {life}");
         found = read_state(temp.path(), &crash).await;
         assert!(found == before || found == after, "{crash}: {}", describe(&found, &before, &after));
     }
@@ -73,11 +69,7 @@ async fn history(seed: u64) {
 
 #[tokio::test]
 async fn power_cuts_leave_the_state_before_or_after() {
-    let seeds = match std::env::var(SEED_VARIABLE) {
-        Ok(seed) => seed.parse().map(|seed: u64| seed..seed + 1).unwrap(),
-        Err(_) => 0..SEEDS,
-    };
-    for seed in seeds {
-        history(seed).await;
+    for case in cases!(0..300) {
+        history(case.random()).await;
     }
 }

@@ -192,7 +192,8 @@ impl Refinements {
 
 #[cfg(test)]
 mod tests {
-    use braid_base::{ByteSize, Random, SeededRandom};
+    use braid_base::{ByteSize, Random};
+    use braid_testing::cases;
 
     use super::*;
     use crate::{FixedBudget, QueryBitmap, QueryNumber};
@@ -200,8 +201,8 @@ mod tests {
     /// Two queries are in one atom exactly if they are in the same sets.
     #[test]
     fn atoms_are_the_queries_of_the_same_sets() {
-        for seed in 0..500 {
-            let mut random = SeededRandom::new(seed);
+        for case in cases!(0..500) {
+            let mut random = case.random();
             let query_count = 1 + random.below(150) as usize;
             let store = SetStore::new(query_count, FixedBudget::new(ByteSize(1 << 24))).unwrap();
             let mut sets: Vec<SetNumber> = Vec::new();
@@ -221,19 +222,19 @@ mod tests {
             for atom in refinement.atoms() {
                 let queries = store.queries(*atom);
                 let of_atom = signature(queries[0]);
-                assert!(queries.iter().all(|query| signature(*query) == of_atom), "seed {seed}");
+                assert!(queries.iter().all(|query| signature(*query) == of_atom));
                 signatures.push(of_atom);
                 met.extend(queries);
             }
             let all: std::collections::BTreeSet<_> = sets.iter().flat_map(|set| store.queries(*set)).collect();
             met.sort_unstable();
-            assert!(met.into_iter().eq(all), "seed {seed}: the atoms are not a partition of the sets' queries");
+            assert!(met.into_iter().eq(all), "the atoms are not a partition of the sets' queries");
             assert!(signatures.iter().collect::<std::collections::BTreeSet<_>>().len() == signatures.len());
             for (at, set) in sets.iter().enumerate() {
                 let atoms: Vec<u32> = (0..).zip(&signatures).filter(|(_, of)| of[at]).map(|(atom, _)| atom).collect();
                 let mut found = refinement.atoms_of(*set).to_vec();
                 found.sort_unstable();
-                assert_eq!(found, atoms, "seed {seed}");
+                assert_eq!(found, atoms);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Aggregations that many queries share: what each query gets is what it gets of its own rows alone, by definition.
 
+use braid_testing::cases;
+
 use super::*;
 use crate::query_sets::set_calculator::set_column;
 use crate::{QueryBitmap, QueryNumber, SetNumber};
@@ -43,8 +45,7 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(seed: u64) -> Self {
-        let mut random = SeededRandom::new(seed);
+    fn new(mut random: SeededRandom) -> Self {
         let query_count = 1 + up_to(&[2, 20, 200], &mut random);
         let store = SetStore::new(query_count, FixedBudget::new(ByteSize(1 << 26))).unwrap();
         let sets = sets(&store, &mut random);
@@ -125,38 +126,11 @@ fn run_pass(
     found.into_iter().map(split).collect()
 }
 
-/// Says which pass it was when a test fails.
-struct Seed(u64);
-
-impl Drop for Seed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("PASS_SEED={} cargo test -p braid-exec a_single_pass -- --ignored", self.0);
-        }
-    }
-}
-
-fn check_pass(seed: u64) {
-    let _seed = Seed(seed);
-    Pass::new(seed).check();
-}
-
 #[test]
 fn each_query_of_a_pass_gets_what_it_gets_alone() {
-    (0..2_000).for_each(check_pass);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn each_query_of_many_passes_gets_what_it_gets_alone() {
-    (1_000_000..1_200_000).for_each(check_pass);
-}
-
-#[test]
-#[ignore = "replays the pass of PASS_SEED"]
-fn a_single_pass_is_what_it_is_defined_to_be() {
-    let seed = std::env::var("PASS_SEED").expect("PASS_SEED is set").parse().expect("PASS_SEED is a number");
-    check_pass(seed);
+    for case in cases!(0..2_000) {
+        Pass::new(case.random()).check();
+    }
 }
 
 fn numbers(store: &SetStore, sets: &[&[usize]]) -> Vec<SetNumber> {

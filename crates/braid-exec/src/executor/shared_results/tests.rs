@@ -1,11 +1,10 @@
 //! Shared sorts and limits, and the routing by query, compared with what each query's rows are by definition.
-//!
-//! A failure names the seed of its case: `CASE_SEED=<seed> cargo test -p braid-exec a_single_case -- --ignored`.
 
 mod cases;
 mod sinks;
 
 use braid_base::{ByteSize, Random};
+use braid_testing::cases;
 
 use super::*;
 use crate::plan::SortKey;
@@ -190,42 +189,25 @@ async fn check(seed: u64) -> bool {
     is_compared
 }
 
-async fn check_all(seeds: std::ops::Range<u64>) {
-    let mut compared = 0;
-    let count = seeds.end - seeds.start;
-    for seed in seeds {
-        compared += u64::from(check(seed).await);
-    }
-    println!("{compared} of {count} cases were compared");
-    assert!(compared * 2 > count, "only {compared} of {count} cases have rows");
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_query_has_the_rows_that_it_has_alone() {
-    check_all(0..2_500).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes"]
-async fn each_query_has_the_rows_that_it_has_alone_in_many_cases() {
-    check_all(1_000_000..1_200_000).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "replays the case of CASE_SEED"]
-async fn a_single_case() {
-    let seed = std::env::var("CASE_SEED").expect("CASE_SEED is set").parse().expect("CASE_SEED is a number");
-    // Which worker has which rows differs from run to run.
-    for _ in 0..50 {
-        check(seed).await;
+    let cases = cases!(0..2_500);
+    let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0);
+    let mut compared = 0;
+    for case in cases {
+        for _ in 0..repeats {
+            compared += usize::from(check(case.seed).await);
+        }
     }
+    println!("{compared} of {count} cases were compared");
+    assert!(is_replay || compared * 2 > count, "only {compared} of {count} cases have rows");
 }
 
 /// Sinks that are enough after some rows, each its own number, and that have to be waited for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_query_that_wants_no_more_is_given_nothing_more() {
-    for seed in 0..500 {
-        let mut case = Case::new(seed);
+    for drawn in cases!(0..500) {
+        let mut case = Case::new(drawn.seed);
         let sample = &case.sample;
         let capacity = [1, 10, 200][case.random.below(3) as usize];
         let capacity_of = move |query: QueryNumber| 1 + query.index() % capacity;

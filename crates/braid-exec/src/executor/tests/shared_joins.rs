@@ -1,7 +1,5 @@
 //! Random shared joins, alone and one above the other: for each query they have the rows that the joins of one query have
 //! of the rows that it wants. Run with too little memory, and dropped in the middle.
-//!
-//! A failure names the seed of its case: `JOIN_SEED=<seed> cargo test -p braid-exec a_single_shared_join -- --ignored`.
 
 mod shared_case;
 
@@ -29,47 +27,34 @@ async fn check_shared(mut case: SharedCase) -> bool {
     true
 }
 
-async fn check_all_shared(seeds: std::ops::Range<u64>) {
-    let (mut compared, count) = (0, seeds.end - seeds.start);
-    for seed in seeds {
-        compared += u64::from(check_shared(SharedCase::new(seed, &SMALL)).await);
-    }
-    assert!(compared * 10 > count * 9, "only {compared} of {count} joins have a defined answer");
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shared_joins_give_each_query_its_rows() {
-    check_all_shared(0..3_000).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes"]
-async fn many_shared_joins_give_each_query_its_rows() {
-    check_all_shared(1_000_000..1_100_000).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "replays the case of JOIN_SEED"]
-async fn a_single_shared_join_gives_each_query_its_rows() {
-    let seed = std::env::var("JOIN_SEED").expect("JOIN_SEED is set").parse().expect("JOIN_SEED is a number");
-    for _ in 0..50 {
-        check_shared(SharedCase::new(seed, &SMALL)).await;
+    let cases = cases!(0..3_000);
+    let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0);
+    let mut compared = 0;
+    for case in cases {
+        for _ in 0..repeats {
+            compared += usize::from(check_shared(SharedCase::new(case.seed, &SMALL)).await);
+        }
     }
+    let most = is_replay || compared * 10 > count * 9;
+    assert!(most, "only {compared} of {count} joins have a defined answer");
 }
 
 /// More than a vector of rows on both sides and of pairs: too many for the definition, so the joins of one query tell.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_shared_joins_give_each_query_its_rows() {
-    for (seed, kind) in (0..).zip(KINDS.chunks(1).cycle().take(2 * KINDS.len())) {
+    for drawn in cases!(0..2 * KINDS.len() as u64) {
+        let at = drawn.seed as usize % KINDS.len();
         let large = Sizes {
             query_counts: &[2, 3],
             row_counts: &[2_500],
             varieties: &[300, 600],
-            kinds: kind,
+            kinds: &KINDS[at..=at],
             one_null_in: 100,
             one_without_keys_in: 0,
         };
-        let case = SharedCase::new(seed, &large);
+        let case = SharedCase::new(drawn.seed, &large);
         if case.lacks_keys() {
             continue;
         }
@@ -86,8 +71,11 @@ async fn large_shared_joins_give_each_query_its_rows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shared_joins_dropped_in_the_middle_give_everything_back() {
-    for seed in 0..1_000 {
-        let mut case = SharedCase::new(seed, &SMALL);
+    let cases = cases!(0..1_000);
+    let is_replay = cases.is_replay();
+    let mut held = 0;
+    for drawn in cases {
+        let mut case = SharedCase::new(drawn.seed, &SMALL);
         let (plan, polls) = (case.plan().0, case.random.below(6));
         let budget = FixedBudget::new(PLENTY);
         let executor = Executor::new(1 + case.random.below(3) as usize, budget.clone()).with_tuning(Tuning::small());
@@ -100,10 +88,12 @@ async fn shared_joins_dropped_in_the_middle_give_everything_back() {
             }
             tokio::task::yield_now().await;
         }
+        held += usize::from(budget.used() > 0);
         drop(running);
         drop(executor);
         assert_given_back(&budget).await;
     }
+    assert!(is_replay || held > 50, "only {held} plans held memory when they were dropped");
 }
 
 /// One batch of the probe side makes 10^8 pairs here, and none of them counts.

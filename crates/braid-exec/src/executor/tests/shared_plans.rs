@@ -1,6 +1,4 @@
 //! Random plans with parameters for random queries: one pass for all gives each query what it would get alone.
-//!
-//! A failure names the seed of its case: `PLAN_SEED=<seed> cargo test -p braid-exec a_single_shared_plan -- --ignored`.
 
 use super::*;
 use crate::{ParameterRow, SharedPlan};
@@ -19,7 +17,7 @@ impl SharedCase {
         let (plan, _) = generator.plan(depth);
         let query_count = [1, 2, 3, 5, 9, 70][generator.random.below(6) as usize];
         let parameters = (0..query_count).map(|_| generator.parameter_row(&kinds)).collect();
-        Self { case: Case { seed, plan, tables: generator.tables, random: generator.random }, parameters }
+        Self { case: Case { plan, tables: generator.tables, random: generator.random }, parameters }
     }
 
     /// What each query is alone; `None` where there is nothing to compare.
@@ -92,31 +90,17 @@ impl SharedCase {
     }
 }
 
-async fn check_all(seeds: std::ops::Range<u64>) {
-    let (mut compared, count) = (0, seeds.end - seeds.start);
-    for seed in seeds {
-        compared += u64::from(SharedCase::new(seed).check().await);
-    }
-    println!("{compared} of {count} shared plans were compared");
-    assert!(compared * 2 > count, "only {compared} of {count} plans have one answer for each query");
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_query_of_a_pass_gets_what_it_gets_alone() {
-    check_all(0..3_000).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes"]
-async fn each_query_of_many_passes_gets_what_it_gets_alone() {
-    check_all(1_000_000..1_100_000).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "replays the plan of PLAN_SEED"]
-async fn a_single_shared_plan_gives_each_query_its_own() {
-    let seed = std::env::var("PLAN_SEED").expect("PLAN_SEED is set").parse().expect("PLAN_SEED is a number");
-    for _ in 0..50 {
-        SharedCase::new(seed).check().await;
+    let cases = cases!(0..3_000);
+    let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0);
+    let mut compared = 0;
+    for case in cases {
+        for _ in 0..repeats {
+            compared += usize::from(SharedCase::new(case.seed).check().await);
+        }
     }
+    println!("{compared} of {count} shared plans were compared");
+    let most = is_replay || compared * 2 > count;
+    assert!(most, "only {compared} of {count} plans have one answer for each query");
 }

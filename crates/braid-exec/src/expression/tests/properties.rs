@@ -1,6 +1,7 @@
 //! Expressions and columns at random.
 
-use proptest::prelude::*;
+use braid_testing::properties;
+use braid_testing::proptest::prelude::*;
 
 use super::*;
 
@@ -240,8 +241,8 @@ fn is_strict(expression: &Expression) -> bool {
         && expression.children().into_iter().all(is_strict)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+properties! {
+    400 cases;
 
     #[test]
     fn vectors_are_as_rows(

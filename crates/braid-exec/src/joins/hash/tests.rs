@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use braid_base::{ByteSize, VECTOR_ROWS};
 use braid_storage::Scalar;
-use proptest::prelude::*;
+use braid_testing::properties;
+use braid_testing::proptest::prelude::*;
 
 use super::*;
 use crate::runtime::collected_rows::CollectedRows;
@@ -364,8 +365,8 @@ fn numbers(length: impl Into<prop::collection::SizeRange>) -> impl Strategy<Valu
     prop::collection::vec((number(), number(), 0..8u8), length)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+properties! {
+    200 cases;
 
     #[test]
     fn joins_are_what_a_nested_loop_makes(

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use braid_storage::{ColumnPredicate, Scalar};
-use proptest::prelude::*;
+use braid_testing::properties;
+use braid_testing::proptest::prelude::*;
 
 use super::bitmap::BitmapSets;
 use super::class::InternedSets;
@@ -83,7 +84,9 @@ impl Pass {
     }
 }
 
-proptest! {
+properties! {
+    256 cases;
+
     #[test]
     fn every_representation_finds_the_queries_of_each_row(pass in pass()) {
         let expected = pass.expected();

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use arrow::array::{ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, StringViewArray};
 use braid_base::{ByteSize, Random, SeededRandom};
 use braid_storage::{ColumnPredicate, ColumnType, Scalar, encode_segment};
+use braid_testing::cases;
 use bytes::Bytes;
 
 use super::*;
@@ -193,9 +194,8 @@ fn matches(predicate: &ColumnPredicate, value: &Value) -> bool {
 
 #[test]
 fn sets_are_those_of_the_queries_whose_predicates_hold() {
-    for seed in 0..80 {
-        let mut random = SeededRandom::new(seed);
-        println!("seed {seed}");
+    for case in cases!(0..80) {
+        let mut random = case.random();
         let case = Case::new(&mut random);
         let filters = case.filters();
         let mut scan = SetScan::new(&filters);

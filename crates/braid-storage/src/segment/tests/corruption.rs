@@ -3,6 +3,7 @@
 
 use arrow::array::{Array, Decimal128Array};
 use braid_base::{Random, SeededRandom};
+use braid_testing::cases;
 use bytes::Bytes;
 
 use super::COLUMN_TYPES;
@@ -11,14 +12,16 @@ use super::properties::{predicate, random_selection};
 use crate::{ColumnType, Scalar, Segment, SegmentError, Selection, encode_segment};
 
 /// Damaged copies of each segment.
-const MUTATIONS: usize = 40;
+const MUTATIONS: usize = 10;
 
 #[test]
 fn damaged_segments_are_refused_or_harmless() {
-    let random = &mut SeededRandom::new(2);
+    let cases = cases!(0..4);
+    let is_replay = cases.is_replay();
     let (mut refused, mut accepted) = (0, 0);
-    for column_type in COLUMN_TYPES {
-        for shape in 0..SHAPES {
+    for case in cases {
+        let random = &mut case.random();
+        for (column_type, shape) in COLUMN_TYPES.into_iter().flat_map(|t| (0..SHAPES).map(move |shape| (t, shape))) {
             let null_percent = [0, 5][random.below(2) as usize];
             let rows = 1 + random.below(2500) as usize;
             let array = column(column_type, shape, rows, null_percent, random.next_u64());
@@ -37,7 +40,7 @@ fn damaged_segments_are_refused_or_harmless() {
             }
         }
     }
-    assert!(refused > 1000 && accepted > 1000, "{refused} refused, {accepted} accepted");
+    assert!(is_replay || refused > 1000 && accepted > 1000, "{refused} refused, {accepted} accepted");
 }
 
 #[test]

@@ -6,16 +6,17 @@ use std::ops::Bound;
 use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::compute::filter;
 use braid_base::{CHUNK_ROWS, Random, SeededRandom, VECTOR_ROWS};
+use braid_testing::properties;
+use braid_testing::proptest::prelude::*;
 use bytes::Bytes;
-use proptest::prelude::*;
 
 use super::columns::{SHAPES, column};
 use super::{COLUMN_TYPES, scalar_of};
 use crate::codec::Codec;
 use crate::{ColumnPredicate, ColumnType, PhysicalType, Scalar, Segment, Selection, Verdict, checksum, encode_segment};
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+properties! {
+    600 cases;
 
     #[test]
     fn segments_say_what_their_rows_say(

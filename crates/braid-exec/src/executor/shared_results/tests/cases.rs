@@ -36,7 +36,6 @@ pub struct Sample {
 
 /// Says which case it was when a test fails.
 pub struct Case {
-    seed: u64,
     pub sample: Sample,
     pub random: SeededRandom,
 }
@@ -45,7 +44,7 @@ impl Drop for Case {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let (queries, rows) = (self.sample.store.query_count(), self.sample.rows.len());
-            eprintln!("{queries} queries, {rows} rows, CASE_SEED={}", self.seed);
+            eprintln!("{queries} queries, {rows} rows");
         }
     }
 }
@@ -69,7 +68,7 @@ impl Case {
         };
         let rows: Vec<Row> = (0..row_count).map(row).collect();
         let sample = Sample::new(store, rows, &mut random);
-        Self { seed, sample, random }
+        Self { sample, random }
     }
 
     /// Some of the columns, in any order; with the number among them no rows are equal.

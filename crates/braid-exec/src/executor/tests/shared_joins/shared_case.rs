@@ -86,7 +86,6 @@ impl Drop for SharedCase {
                 let sets = side.sets.iter().flatten().map(|set| self.store.queries(*set)).collect::<Vec<_>>();
                 eprintln!("{:?}{}\nfor {sets:?}, at {}", side.table, text_of_first(&side.rows), side.set_at);
             }
-            eprintln!("JOIN_SEED={} cargo test -p braid-exec a_single_shared_join -- --ignored", self.seed);
         }
     }
 }

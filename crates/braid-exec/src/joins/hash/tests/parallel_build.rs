@@ -78,8 +78,8 @@ fn check_same(shape: Shape, probe: &[Numbers], build_numbers: &[Numbers], size: 
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+properties! {
+    100 cases;
 
     #[test]
     fn workers_build_what_one_thread_builds(

@@ -1,7 +1,8 @@
 //! Every pattern's bit against that pattern alone.
 
-use proptest::collection::vec;
-use proptest::prelude::*;
+use braid_testing::properties;
+use braid_testing::proptest::collection::vec;
+use braid_testing::proptest::prelude::*;
 
 use super::*;
 
@@ -50,8 +51,8 @@ fn long_pattern() -> impl Strategy<Value = String> {
     })
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+properties! {
+    400 cases;
 
     #[test]
     fn short_pieces(patterns in vec("[ab%%_é\\\\]{0,7}", 1..70), strings in vec("[ab_%é\\\\]{0,12}", 20)) {

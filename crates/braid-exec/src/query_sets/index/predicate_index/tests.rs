@@ -3,7 +3,8 @@
 use std::ops::Bound;
 
 use braid_storage::{ColumnPredicate, Scalar};
-use proptest::prelude::*;
+use braid_testing::properties;
+use braid_testing::proptest::prelude::*;
 
 use super::{PredicateIndex, Unordered};
 use crate::QueryNumber;
@@ -50,7 +51,9 @@ fn integer() -> impl Strategy<Value = i64> + Clone {
     prop_oneof![6 => -20i64..20, 2 => any::<i64>(), 1 => Just(i64::MIN), 1 => Just(i64::MAX)]
 }
 
-proptest! {
+properties! {
+    256 cases;
+
     #[test]
     fn integers_near_each_other((query_count, predicates) in predicates((-20i64..20).prop_map(Scalar::Int))) {
         let index = PredicateIndex::new(query_count, &predicates).unwrap();

@@ -1,0 +1,18 @@
+//! What the tests of all crates share. Only tests import this crate.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`seeded_cases`] | cases of random tests, each from a seed; `BRAID_TEST_SEED`; the line that replays a failure |
+//! | [`seeded_properties`] | the same for tests written with proptest |
+//! | [`requirement`] | what a test needs of its machine; `BRAID_TESTS_REQUIRE` makes a skipped test a failure |
+//! | [`mutation`] | damaged bytes for everything that decodes |
+
+pub mod mutation;
+pub mod requirement;
+pub mod seeded_cases;
+pub mod seeded_properties;
+
+#[doc(hidden)]
+pub use proptest;
+pub use requirement::{Requirement, skip};
+pub use seeded_cases::{Case, Cases, SEED_VARIABLE, TestName};
