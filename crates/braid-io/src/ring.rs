@@ -197,6 +197,7 @@ fn build_ring(queue_depth_max: usize) -> io::Result<IoUring> {
 #[cfg(test)]
 mod tests {
     use braid_base::ManualClock;
+    use braid_testing::{Requirement, skip};
     use futures::future::try_join_all;
 
     use super::*;
@@ -210,7 +211,7 @@ mod tests {
     fn several_rings_share_the_work() {
         let rings = match RingPool::start(3, 8) {
             Ok(rings) => rings,
-            Err(error) => return println!("skipped: {error}"),
+            Err(error) => return skip(Requirement::IoUring, error),
         };
         let dir = tempfile::tempdir().unwrap();
         let device = QueuedDevice::new("rings", rings, false, 8, Arc::new(ManualClock::at(0)));

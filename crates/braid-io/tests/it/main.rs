@@ -1,6 +1,7 @@
 //! Both backends under the same tests: every case runs on io_uring and on threads, direct and buffered.
 //!
-//! Where io_uring is missing (old kernels, container runtimes that forbid it) its cases are skipped, and say why.
+//! Where io_uring is missing (old kernels, container runtimes that forbid it) or direct I/O (tmpfs), their cases are skipped
+//! and say why; `BRAID_TESTS_REQUIRE=io_uring,direct_io` makes that a failure.
 
 #![allow(clippy::unwrap_used, reason = "what the tests share fails like the tests themselves")]
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use braid_io::{AlignedBuffer, Backend, Device, DeviceOptions, FileHandle, IoError, IoReason, OpenMode, open_device};
+use braid_testing::{Requirement, skip};
 
 /// The block that the tests read and write, in bytes.
 const BLOCK: usize = 4096;
@@ -26,8 +28,13 @@ fn on_every_device(queue_depth_max: usize, test: impl AsyncFn(Arc<dyn Device>, &
             let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
             let options = DeviceOptions { backend, direct, queue_depth_max, threads: 4 };
             match open_device(dir.path(), &options) {
-                Ok(device) => runtime.block_on(test(device, dir.path())),
-                Err(error @ IoError::Unavailable { .. }) => println!("skipped for {options:?}: {error}"),
+                Ok(device) => {
+                    if direct && !device.name().ends_with("O_DIRECT") {
+                        skip(Requirement::DirectIo, format!("{} is the device for {options:?}", device.name()));
+                    }
+                    runtime.block_on(test(device, dir.path()));
+                }
+                Err(error @ IoError::Unavailable { .. }) => skip(Requirement::IoUring, format!("{options:?}: {error}")),
                 Err(error) => panic!("{options:?}: {error}"),
             }
         }

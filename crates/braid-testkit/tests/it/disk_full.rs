@@ -2,16 +2,18 @@
 //!
 //! The child is this test binary, started again for the one ignored test below. It works in a directory with room for
 //! [`ROOM_BYTES`]: a small file system of its own, mounted where only it and its children see it, and, as that is not
-//! permitted everywhere, a limit on the size of its files. The kernel says no in both, in the middle of a load.
+//! permitted everywhere, a limit on the size of its files. The kernel says no in both, in the middle of a load. The child
+//! tells its end with a file beside its directory, without which its parent fails.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use braid_bench::BenchError;
 use braid_bench::benchmarks::data_directory::directory_bytes;
 use braid_bench::drivers::client::{Client, SessionClient};
 use braid_engine::{Config, Database};
+use braid_testing::{Requirement, skip};
 
 const DIRECTORY: &str = "BRAID_FULL_DIRECTORY";
 
@@ -31,8 +33,8 @@ const LARGE: &str = "select value as number, concat(md5(cast(value as text)), md
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "started by the tests of this module, in a directory with little room"]
 async fn child_without_room() {
-    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
-    let directory = Path::new(&directory).join("data");
+    let room = std::env::var_os(DIRECTORY).expect("this is no test: another one starts it");
+    let directory = Path::new(&room).join("data");
     let database = Database::open(Config::new(&directory)).await.unwrap();
     let mut client = SessionClient::new(&database);
     client
@@ -62,6 +64,12 @@ async fn child_without_room() {
     assert!(database.store().snapshot().table("large").is_none());
     let report = database.store().check(|_| {}).await;
     assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
+    std::fs::write(done(Path::new(&room)), b"").unwrap();
+}
+
+/// The file that tells that the child has come to its end: a test binary that finds no test succeeds too.
+fn done(room: &Path) -> PathBuf {
+    room.with_file_name("done")
 }
 
 async fn check_small(client: &mut SessionClient, rows: u64) {
@@ -70,15 +78,19 @@ async fn check_small(client: &mut SessionClient, rows: u64) {
     assert_eq!(answer.rows, [expected]);
 }
 
-/// Starts the child behind `command`, which makes that there is little room in the directory.
+/// Starts the child behind `command`, which sees to it that there is little room in the directory.
 fn run_child(mut command: Command) -> io::Result<ExitStatus> {
     let directory = tempfile::tempdir().unwrap();
-    command
+    let room = directory.path().join("room");
+    std::fs::create_dir(&room).unwrap();
+    let status = command
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "disk_full::child_without_room", "--ignored", "--nocapture"])
-        .env(DIRECTORY, directory.path())
+        .env(DIRECTORY, &room)
         .stdin(Stdio::null())
-        .status()
+        .status()?;
+    assert_eq!(status.success(), done(&room).exists(), "the child ended with {status}");
+    Ok(status)
 }
 
 #[test]
@@ -91,8 +103,8 @@ fn a_load_that_fills_the_file_system_leaves_everything_as_before() {
     match run_child(command) {
         Ok(status) if status.success() => {}
         Ok(status) if [Some(TEST_FAILED), None].contains(&status.code()) => panic!("the child failed: {status}"),
-        Ok(status) => println!("skipped: this user may not mount a file system in a name space of its own ({status})"),
-        Err(error) => println!("skipped: there is no unshare ({error})"),
+        Ok(status) => skip(Requirement::SmallFileSystem, format!("unshare and mount ended with {status}")),
+        Err(error) => skip(Requirement::SmallFileSystem, format!("unshare: {error}")),
     }
 }
 
