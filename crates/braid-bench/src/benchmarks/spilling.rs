@@ -93,7 +93,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         header.extend(["DuckDB s", "DuckDB slowdown"]);
     }
     let mut table = plain_table(&header);
-    let mut worst = vec![1.0f64; PARTS.len()];
+    let (mut worst, mut spilled) = (vec![1.0f64; PARTS.len()], vec![0u32; PARTS.len()]);
     let mut ratios = Vec::new();
     let plenty = database.config().total_memory;
     for (name, sql) in QUERIES {
@@ -115,7 +115,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
             ratios.push(whole.seconds / seconds);
         }
         table.add_row(first);
-        for (part, worst) in PARTS.into_iter().zip(&mut worst) {
+        for (at, part) in PARTS.into_iter().enumerate() {
             let budget = ByteSize((whole.held.0 / part).max(BUDGET_MIN.0));
             let measured = measure(&database, &mut client, &sql, budget, &expected, name).await?;
             let slower = measured.seconds / whole.seconds;
@@ -127,7 +127,8 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
                 });
             }
             table.add_row(cells);
-            *worst = worst.max(slower);
+            worst[at] = worst[at].max(slower);
+            spilled[at] += u32::from(measured.written > 0);
         }
     }
     client.run(&format!("set braid.query_memory = '{plenty}'")).await?;
@@ -139,7 +140,10 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
             Figure::new(format!("time with 1/{part} of the memory / with ample memory, worst query"), worst, "");
         if part == PARTS[1] { figure.with_goal(Goal::AtMost(SLOWDOWN_MAX)) } else { figure }
     });
-    Ok(figures.chain(ratio).collect())
+    let written = PARTS.into_iter().zip(spilled).map(|(part, count)| {
+        Figure::new(format!("queries that wrote temporary files with 1/{part} of the memory"), f64::from(count), "")
+    });
+    Ok(figures.chain(written).chain(ratio).collect())
 }
 
 impl DuckDb {

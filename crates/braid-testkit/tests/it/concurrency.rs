@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use braid_base::{ByteSize, Random, SeededRandom};
@@ -15,6 +15,7 @@ use braid_bench::workloads::answer::{Answer, RowOrder};
 use braid_bench::workloads::tpch::QueryMix;
 use braid_bench::{BenchError, ScanPolicy};
 use braid_engine::Database;
+use braid_testing::cases;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -49,14 +50,22 @@ impl Ending {
     }
 }
 
+/// How the queries of sessions ended.
+#[derive(Debug, Default)]
+struct Endings {
+    complete: usize,
+    cancelled: usize,
+    dropped: usize,
+}
+
 async fn one_session(
     database: Arc<Database>,
     seed: u64,
     alone: Arc<BTreeMap<String, Answer>>,
-) -> Result<usize, String> {
+) -> Result<Endings, String> {
     let mut random = SeededRandom::new(seed);
     let client = SessionClient::new(&database);
-    let mut complete = 0;
+    let mut endings = Endings::default();
     for _ in 0..QUERIES_PER_SESSION {
         let at = random.below(alone.len() as u64) as usize;
         let (sql, expected) = alone.iter().nth(at).expect("drawn below the pool's size");
@@ -73,18 +82,24 @@ async fn one_session(
             }
             Ending::Dropped(wait) => match tokio::time::timeout(wait, asked).await {
                 Ok(batches) => batches,
-                Err(_) => continue,
+                Err(_) => {
+                    endings.dropped += 1;
+                    continue;
+                }
             },
         };
         let batches = match batches {
-            Err(BenchError::Engine(error)) if error.sqlstate() == QUERY_CANCELED && token.is_cancelled() => continue,
+            Err(BenchError::Engine(error)) if error.sqlstate() == QUERY_CANCELED && token.is_cancelled() => {
+                endings.cancelled += 1;
+                continue;
+            }
             other => other.map_err(|error| format!("{error}\n{sql}"))?,
         };
         let found = Answer::from_batches(&batches).map_err(|error| error.to_string())?;
         expected.compare(&found, RowOrder::Kept).map_err(|difference| format!("{difference}\n{sql}"))?;
-        complete += 1;
+        endings.complete += 1;
     }
-    Ok(complete)
+    Ok(endings)
 }
 
 /// Changes the policy every few milliseconds until it is told to stop; answers how often.
@@ -117,7 +132,8 @@ async fn assert_quiet(database: &Database) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_answer_equals_the_query_alone() {
-    let seed = 20_26;
+    let case = cases!(2026..2027).next().expect("there is one");
+    let seed = case.seed;
     let directory = tempfile::tempdir().unwrap();
     let database = small_tpch::open_copy(directory.path(), ByteSize::mib(1)).await;
     let mut client = SessionClient::new(&database);
@@ -135,18 +151,19 @@ async fn every_answer_equals_the_query_alone() {
     for number in 0..SESSIONS {
         sessions.spawn(one_session(Arc::clone(&database), seed + number, Arc::clone(&alone)));
     }
-    let complete = AtomicUsize::new(0);
+    let mut all = Endings::default();
     while let Some(session) = sessions.join_next().await {
-        match session.unwrap() {
-            Ok(count) => complete.fetch_add(count, Ordering::Relaxed),
-            Err(failure) => panic!("seed {seed}: {failure}"),
-        };
+        let endings = session.unwrap().unwrap_or_else(|failure| panic!("{failure}"));
+        all.complete += endings.complete;
+        all.cancelled += endings.cancelled;
+        all.dropped += endings.dropped;
     }
     stop.store(true, Ordering::Relaxed);
     assert!(switcher.await.unwrap() > 4, "the policy was hardly switched");
-    let complete = complete.into_inner();
     let asked = SESSIONS as usize * QUERIES_PER_SESSION;
-    assert!(complete >= asked / 2 && complete < asked, "{complete} of {asked} queries were not cancelled");
+    assert!(all.complete >= asked / 2, "of {asked} queries: {all:?}");
+    // What ends before its cancellation has come counts as complete.
+    assert!(all.cancelled > 0 && all.dropped > 0, "of {asked} queries: {all:?}");
     assert_quiet(&database).await;
     database.close().await;
 }
