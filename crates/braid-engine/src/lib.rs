@@ -25,6 +25,8 @@ pub mod outcome;
 pub mod session;
 pub mod sql_state;
 pub mod statement;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod transaction;
 
 mod catalog;

@@ -17,6 +17,8 @@
 //! They are never synced, because they are useless after a crash.
 
 mod block_ahead;
+#[cfg(any(test, feature = "testing"))]
+mod fuzzing;
 mod operator_memory;
 mod partitioned_rows;
 mod query_spill;
@@ -25,6 +27,8 @@ mod spill_space;
 mod stored_rows;
 
 pub(crate) use block_ahead::BlockAhead;
+#[cfg(any(test, feature = "testing"))]
+pub use fuzzing::fuzz_spill_block;
 pub(crate) use operator_memory::{OperatorMemory, WorkerMemory};
 pub(crate) use partitioned_rows::{Divided, Divider, PartitionedRows, SpilledRows};
 pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};

@@ -41,6 +41,8 @@ pub(crate) mod running;
 pub mod server;
 pub(crate) mod simple_query;
 pub(crate) mod startup;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod tls;
 pub(crate) mod value;
 pub(crate) mod wire;

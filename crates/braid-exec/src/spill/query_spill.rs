@@ -15,7 +15,7 @@ use braid_io::{AlignedBuffer, FileHandle, IoError, IoReason};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 
-use super::row_block::{decode, encode};
+use super::row_block::{BlockShape, decode, encode};
 use super::{SpillSettings, SpillSpace};
 use crate::runtime::backpressure::Backpressure;
 use crate::{ExecError, MemoryBudget, Reservation, Vector};
@@ -57,6 +57,7 @@ pub(crate) struct BlockPlace {
     /// The bytes without padding.
     len: usize,
     pub(crate) row_count: usize,
+    column_count: usize,
     /// Bytes that the rows take in memory.
     pub(crate) memory_bytes: usize,
 }
@@ -99,6 +100,7 @@ impl QuerySpill {
         columns: impl ExactSizeIterator<Item = &'a Vector> + Clone,
     ) -> Result<BlockPlace, ExecError> {
         let memory_bytes = columns.clone().map(Vector::bytes).sum();
+        let column_count = columns.len();
         let bytes = encode(row_count, columns);
         let len = bytes.len();
         let buffer = AlignedBuffer::from_slice_padded(&bytes);
@@ -126,7 +128,7 @@ impl QuerySpill {
             writing.bytes.fetch_sub(written, Ordering::Relaxed);
             writing.ended.notify_waiters();
         });
-        Ok(BlockPlace { offset, len, row_count, memory_bytes })
+        Ok(BlockPlace { offset, len, row_count, column_count, memory_bytes })
     }
 
     /// Waits until all blocks are written.
@@ -161,8 +163,8 @@ impl QuerySpill {
         let padded = place.len.next_multiple_of(SEGMENT_ALIGN_BYTES);
         let read = self.space.device().read(&file.handle, place.offset, padded, IoReason::Spill);
         let bytes = read.await.map_err(ExecError::Spill)?;
-        let (_, columns) = decode(&bytes.as_slice()[..place.len]).map_err(ExecError::BrokenBlock)?;
-        Ok(columns)
+        let shape = BlockShape { row_count: place.row_count, column_count: place.column_count };
+        decode(&bytes.as_slice()[..place.len], shape).map_err(ExecError::BrokenBlock)
     }
 }
 

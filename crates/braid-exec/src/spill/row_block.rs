@@ -16,7 +16,7 @@ use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::{CodedStrings, Values, Vector};
 
 /// Bytes of the checksum.
-const CHECKSUM_BYTES: usize = 8;
+pub(super) const CHECKSUM_BYTES: usize = 8;
 
 /// Bytes before the columns.
 const HEADER_BYTES: usize = CHECKSUM_BYTES + 4 + 4;
@@ -44,20 +44,30 @@ pub(super) fn encode<'a>(row_count: usize, columns: impl ExactSizeIterator<Item 
     bytes
 }
 
-/// The rows of a block.
+/// How many rows and columns a block has. Its reader knows it from the writer, so that no bytes make it ask for more memory
+/// than the rows that were written take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockShape {
+    pub row_count: usize,
+    pub column_count: usize,
+}
+
+/// The columns of a block.
 ///
 /// # Errors
 /// When the bytes are not what was written.
-pub(super) fn decode(bytes: &[u8]) -> Result<(usize, Vec<Vector>), BrokenBlock> {
+pub(super) fn decode(bytes: &[u8], shape: BlockShape) -> Result<Vec<Vector>, BrokenBlock> {
     let (header, mut rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(ENDS_EARLY)?;
     let (sum, mut counts) = header.split_at(CHECKSUM_BYTES);
     if checksum(&bytes[CHECKSUM_BYTES..]).to_le_bytes() != sum {
         return Err(BrokenBlock { reason: "the checksum does not match" });
     }
-    let (row_count, column_count) = (take_u32(&mut counts)?, take_u32(&mut counts)?);
-    let columns: Result<Vec<Vector>, BrokenBlock> =
-        (0..column_count).map(|_| take_column(&mut rest, row_count)).collect();
-    Ok((row_count, columns?))
+    let found = BlockShape { row_count: take_u32(&mut counts)?, column_count: take_u32(&mut counts)? };
+    if found != shape {
+        return Err(BrokenBlock { reason: "the block has other numbers of rows and columns than were written" });
+    }
+    let columns = (0..shape.column_count).map(|_| take_column(&mut rest, shape.row_count)).collect();
+    if rest.is_empty() { columns } else { Err(BrokenBlock { reason: "the block is longer than its rows" }) }
 }
 
 fn put_u32(bytes: &mut Vec<u8>, value: usize) {
@@ -173,6 +183,9 @@ fn take_column(bytes: &mut &[u8], row_count: usize) -> Result<Vector, BrokenBloc
         BYTES => Values::Bytes(take_strings(bytes, row_count)?),
         CODED => {
             let count = take_u32(bytes)?;
+            if count > row_count {
+                return Err(BrokenBlock { reason: "a dictionary has more strings than the block has rows" });
+            }
             let dictionary = Arc::new(take_strings(bytes, count)?);
             let codes: Vec<u32> = take_integers(bytes, row_count)?.into_iter().map(|code| code as u32).collect();
             let is_code = |row: usize| valid.as_ref().is_some_and(|valid| !valid[row]) || (codes[row] as usize) < count;
@@ -196,7 +209,7 @@ fn take_integers(bytes: &mut &[u8], count: usize) -> Result<Vec<i64>, BrokenBloc
     let [width] = take_array(bytes)?;
     let value = |difference: u64| least.wrapping_add(difference as i64);
     Ok(match width {
-        // Nothing bounds how often a value is repeated but the rows there can be in a block.
+        // Only the number of rows bounds how often a value is repeated.
         0 => vec![least; count],
         1 => take(bytes, count)?.iter().map(|byte| value(u64::from(*byte))).collect(),
         2 => take_arrays(bytes, count)?.map(|bytes| value(u64::from(u16::from_le_bytes(bytes)))).collect(),
@@ -214,7 +227,8 @@ fn take_strings(bytes: &mut &[u8], count: usize) -> Result<ByteStrings, BrokenBl
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use braid_testing::properties;
+    use braid_testing::proptest::prelude::*;
 
     use super::*;
 
@@ -258,12 +272,14 @@ mod tests {
         left.len() == right.len() && (0..left.len()).all(|row| bits(left, row) == bits(right, row))
     }
 
-    proptest! {
+    properties! {
+        256 cases;
+
         #[test]
         fn rows_come_back((row_count, columns) in vectors()) {
             let bytes = encode(row_count, columns.iter());
-            let (found_rows, found) = decode(&bytes).unwrap();
-            prop_assert_eq!((found_rows, found.len()), (row_count, columns.len()));
+            let found = decode(&bytes, BlockShape { row_count, column_count: columns.len() }).unwrap();
+            prop_assert_eq!(found.len(), columns.len());
             prop_assert!(found.iter().zip(&columns).all(|(found, column)| same(found, column)));
         }
 
@@ -274,21 +290,18 @@ mod tests {
             end in any::<prop::sample::Index>(), cut: bool,
         ) {
             let mut bytes = encode(row_count, columns.iter());
+            let shape = BlockShape { row_count, column_count: columns.len() };
             let whole = bytes.len();
-            // Counts of rows stay below what a test can hold.
             for (at, byte) in &changes {
-                let at = HEADER_BYTES + at.index(whole);
-                if at < whole {
-                    bytes[at] = *byte;
-                }
+                bytes[at.index(whole)] = *byte;
             }
             if cut {
                 bytes.truncate(CHECKSUM_BYTES + end.index(whole - CHECKSUM_BYTES));
             }
-            prop_assert!(decode(&bytes).is_err() || bytes == encode(row_count, columns.iter()));
+            prop_assert!(decode(&bytes, shape).is_err() || bytes == encode(row_count, columns.iter()));
             let sum = checksum(&bytes[CHECKSUM_BYTES..]);
             bytes[..CHECKSUM_BYTES].copy_from_slice(&sum.to_le_bytes());
-            if let Ok((row_count, columns)) = decode(&bytes) {
+            if let Ok(columns) = decode(&bytes, shape) {
                 prop_assert!(columns.iter().all(|column| column.len() == row_count));
                 (0..row_count).for_each(|row| columns.iter().for_each(|column| drop(column.value(row))));
             }

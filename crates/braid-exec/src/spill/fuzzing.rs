@@ -1,0 +1,55 @@
+//! What the fuzz target of temporary files calls: blocks whose checksum and counts are right and whose rest is anything.
+//!
+//! A fuzzer cannot guess checksums, and readers know how many rows and columns a block has: what is fuzzed is everything
+//! behind these.
+
+use braid_storage::checksum::checksum;
+
+use super::row_block::{BlockShape, CHECKSUM_BYTES, decode, encode};
+
+/// Most rows and columns of a block here: what a broken block may take in memory is bounded by them and its length.
+const ROWS_MAX: u16 = 2048;
+const COLUMNS_MAX: u8 = 16;
+
+/// Reads `data` as a block, panicking where that is not total: it is refused, or its rows can be read and come back the
+/// same when they are written again.
+///
+/// The first two bytes are the number of rows, the third is that of columns.
+pub fn fuzz_spill_block(data: &[u8]) {
+    let Some(([low, high, columns], rest)) = data.split_first_chunk() else { return };
+    let row_count = usize::from(u16::from_le_bytes([*low, *high]) % ROWS_MAX);
+    let shape = BlockShape { row_count, column_count: usize::from(columns % COLUMNS_MAX) };
+    drop(decode(data, shape));
+    let counts = [shape.row_count as u32, shape.column_count as u32].map(u32::to_le_bytes).concat();
+    let body = [&counts, rest].concat();
+    let block = [&checksum(&body).to_le_bytes()[..], &body].concat();
+    assert_eq!(block.len(), CHECKSUM_BYTES + body.len());
+    let Ok(columns) = decode(&block, shape) else { return };
+    assert_eq!(columns.len(), shape.column_count);
+    assert!(columns.iter().all(|column| column.len() == shape.row_count));
+    let values = |row: usize| columns.iter().map(|column| format!("{:?}", column.value(row))).collect::<Vec<_>>();
+    let again = decode(&encode(shape.row_count, columns.iter()), shape).expect("what was read can be written");
+    for row in 0..shape.row_count {
+        let found: Vec<String> = again.iter().map(|column| format!("{:?}", column.value(row))).collect();
+        assert_eq!(found, values(row), "row {row}");
+    }
+    let other = BlockShape { row_count: shape.row_count + 1, ..shape };
+    assert!(decode(&block, other).is_err(), "a block of another number of rows");
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_testing::cases;
+    use braid_testing::mutation::{corpus, mutated};
+
+    use super::*;
+
+    #[test]
+    fn mutated_blocks_are_read_or_refused() {
+        let corpus = corpus("spill_block");
+        corpus.iter().for_each(|data| fuzz_spill_block(data));
+        for case in cases!(0..20_000) {
+            fuzz_spill_block(&mutated(&corpus, &mut case.random()));
+        }
+    }
+}
