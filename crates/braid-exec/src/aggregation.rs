@@ -41,7 +41,7 @@ use merging::set_refinement::Refinements;
 use states::aggregate_plan::{AggregatePlan, InputPlan};
 
 use crate::keys::key_hashes::KeyHasher;
-use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind, SetColumn};
+use crate::plan::{AggregationSpec, SetColumn};
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};

@@ -301,7 +301,10 @@ impl Sink for OutputSink {
         self.row_count += batch.row_count();
         let is_full = self.row_count >= self.batch_rows
             || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX;
-        if is_full { self.flush() } else { Ok(()) }
+        if is_full {
+            self.flush()?;
+        }
+        Ok(())
     }
 
     fn is_ready(&self) -> bool {

@@ -5,6 +5,7 @@ use braid_base::ByteSize;
 use braid_base::random::{Random, SeededRandom};
 
 use super::*;
+use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::CodedStrings;
 use crate::{FixedBudget, QueryBitmap};

@@ -13,6 +13,7 @@ use braid_testing::proptest::prelude::*;
 
 use super::*;
 use crate::FixedBudget;
+use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::values::byte_strings::ByteStrings;
 use crate::values::vector::CodedStrings;
 

@@ -262,6 +262,8 @@ fn sql_of_q19(wanted: &[(String, u64); 3]) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use braid_testing::cases;
+
     use super::*;
 
     #[test]
@@ -283,9 +285,8 @@ mod tests {
 
     #[test]
     fn the_two_ship_modes_of_q12_differ() {
-        let mut random = SeededRandom::new(1);
-        for _ in 0..500 {
-            let sql = MixParameters::random(12, &mut random).sql();
+        for case in cases!(0..500) {
+            let sql = MixParameters::random(12, &mut case.random()).sql();
             let modes = sql.split("l_shipmode in ('").nth(1).unwrap().split("')").next().unwrap();
             let (a, b) = modes.split_once("', '").unwrap();
             assert!(SHIP_MODES.contains(&a) && SHIP_MODES.contains(&b) && a != b, "{modes}");

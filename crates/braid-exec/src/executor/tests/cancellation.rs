@@ -10,6 +10,7 @@ use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::pipeline::tests::Count;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
+use crate::tuning::Tuning;
 
 /// Rows of two columns: numbers that repeat so often, and numbers in no order.
 fn rows(row_count: i64, times: i64) -> Plan {
@@ -82,7 +83,7 @@ fn long_plans(row_count: i64) -> Vec<(&'static str, Plan)> {
 /// Cancels a plan after `wait`: milliseconds from the cancellation to the end, or `None` where it had ended before.
 async fn latency(plan: &Plan, worker_count: usize, wait: Duration) -> Option<f64> {
     let budget = FixedBudget::new(ByteSize(4 << 30));
-    let executor = Executor::new(worker_count, budget.clone());
+    let executor = Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small());
     let cancellation = executor.cancellation();
     // Also says that the runtime's timers go on.
     let canceller = tokio::spawn(async move {
