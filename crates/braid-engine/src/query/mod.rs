@@ -6,6 +6,7 @@
 //! | [`exponents`] | `1e15` written out |
 //! | [`integer_rows`] | VALUES, series and recursive queries of integer literals hold integers |
 //! | [`interval_literal`] | `INTERVAL` before a text as a cast |
+//! | [`join_columns`] | `JOIN … USING` and `NATURAL JOIN` spelled out with ON |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
 //! | [`precedence`] | `IS DISTINCT FROM` binds tighter than AND |
 //! | [`row_values`] | comparisons of rows, column by column |
@@ -27,6 +28,7 @@ mod exponents;
 mod integer_rows;
 pub(crate) mod interrupt;
 mod interval_literal;
+mod join_columns;
 pub(crate) mod name_check;
 pub(crate) mod parameters;
 mod plan_names;

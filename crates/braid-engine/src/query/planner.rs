@@ -22,6 +22,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::column_names::{output_names, rename};
+use super::join_columns::{KnownTables, joins_by_name, spell_out_joins};
 use super::name_check::check_names;
 use super::parameters::null_of;
 use super::plan_names::separate_names;
@@ -69,8 +70,9 @@ impl Planner {
         parameters: Parameters<'_>,
         session: &dyn SessionFacts,
     ) -> Result<QueryPlan, EngineError> {
-        let names = output_names(query);
-        let tree = SqlStatement::Query(Box::new(query.clone()));
+        let query = self.with_joins_spelled_out(query).await?;
+        let names = output_names(&query);
+        let tree = SqlStatement::Query(Box::new(query));
         let text = (statement.kind() == StatementKind::Query).then(|| statement.text());
         let mut tree = system_queries::make_fit(tree, text)?;
         rewrite(&mut tree, parameters, session)?;
@@ -79,6 +81,25 @@ impl Planner {
         }
         let logical = self.plan_tree(tree, &|location| statement.position(location)).await?;
         Ok(QueryPlan { logical, names })
+    }
+
+    /// The query with ON in place of USING, see [`join_columns`](super::join_columns).
+    async fn with_joins_spelled_out(&self, query: &Query) -> Result<Query, EngineError> {
+        let mut query = query.clone();
+        if !joins_by_name(&query) {
+            return Ok(query);
+        }
+        let tree = PlannerStatement::Statement(Box::new(SqlStatement::Query(Box::new(query.clone()))));
+        let mut tables = KnownTables::default();
+        for reference in self.state.resolve_table_references(&tree)? {
+            if let Ok(schema) = self.state.schema_for_ref(reference.clone())
+                && let Some(table) = schema.table(reference.table()).await?
+            {
+                tables.add(reference.schema(), reference.table(), table.schema());
+            }
+        }
+        spell_out_joins(&mut query, &tables)?;
+        Ok(query)
     }
 
     async fn plan_tree(
