@@ -10,23 +10,40 @@
 //!
 //! Sorts keep all their keys. DataFusion drops a key that the keys before it determine, and believes that the groups of a
 //! derived table determine also what they are joined with: `ORDER BY g, x` would be `ORDER BY g`.
+//!
+//! A join in which nulls are equal gets no keys of `=` beside those of IS NOT DISTINCT FROM: nulls would be equal in them, too.
+//!
+//! Two rules are Braid's own: [`JoinKeys`] stands in the place of the one that makes joins by keys of cross joins, and
+//! [`CorrelatedNames`] before all others.
+
+mod correlated_names;
+mod join_keys;
 
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
+use datafusion::common::{NullEquality, Result};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
+use self::correlated_names::CorrelatedNames;
+use self::join_keys::JoinKeys;
+
 /// The rule's name.
 const PUSH_DOWN_FILTER: &str = "push_down_filter";
 
 /// The name of the rule that drops keys of sorts, and of groups that are there twice.
 const DROP_KEYS: &str = "eliminate_duplicated_expr";
+
+/// The name of the rule that makes keys of joins' conditions.
+const EXTRACT_KEYS: &str = "extract_equijoin_predicate";
+
+/// The name of the rule that makes joins by keys of cross joins.
+const JOIN_KEYS: &str = "eliminate_cross_join";
 
 /// The name of the physical rule, which is not that of the one for what is learnt while plans run.
 const PHYSICAL_FILTER_PUSH_DOWN: &str = "FilterPushdown";
@@ -42,12 +59,17 @@ pub(crate) fn physical_optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + 
 
 /// DataFusion's rules, some of them restricted to plans that they do not break.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
-    let guarded = |rule: Rule| match rule.name() {
-        PUSH_DOWN_FILTER => Arc::new(Guarded { rule, is_left_alone: filters_one_group }),
-        DROP_KEYS => Arc::new(Guarded { rule, is_left_alone: is_sort }),
-        _ => rule,
+    let guarded = |rule: Rule| -> Rule {
+        match rule.name() {
+            PUSH_DOWN_FILTER => Arc::new(Guarded { rule, is_left_alone: filters_one_group }),
+            DROP_KEYS => Arc::new(Guarded { rule, is_left_alone: is_sort }),
+            EXTRACT_KEYS => Arc::new(Guarded { rule, is_left_alone: nulls_are_equal }),
+            JOIN_KEYS => Arc::new(JoinKeys),
+            _ => rule,
+        }
     };
-    Optimizer::new().rules.into_iter().map(guarded).collect()
+    let first: Rule = Arc::new(CorrelatedNames);
+    std::iter::once(first).chain(Optimizer::new().rules.into_iter().map(guarded)).collect()
 }
 
 struct Guarded {
@@ -82,6 +104,10 @@ fn is_sort(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Sort(_))
 }
 
+fn nulls_are_equal(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Join(join) if join.null_equality == NullEquality::NullEqualsNull)
+}
+
 /// Whether a filter, or filters that the rule would make one of, stands on an aggregation without groups.
 fn filters_one_group(plan: &LogicalPlan) -> bool {
     let LogicalPlan::Filter(filter) = plan else { return false };
@@ -98,10 +124,10 @@ mod tests {
     #[test]
     fn the_rules_are_there_to_be_guarded_and_left_out() {
         let rules = optimizer_rules();
-        for name in [PUSH_DOWN_FILTER, DROP_KEYS] {
+        for name in [PUSH_DOWN_FILTER, DROP_KEYS, EXTRACT_KEYS, JOIN_KEYS] {
             assert_eq!(rules.iter().filter(|rule| rule.name() == name).count(), 1);
         }
-        assert_eq!(rules.len(), Optimizer::new().rules.len());
+        assert_eq!(rules.len(), Optimizer::new().rules.len() + 1);
         assert_eq!(physical_optimizer_rules().len() + 1, PhysicalOptimizer::new().rules.len());
     }
 }

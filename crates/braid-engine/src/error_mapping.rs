@@ -60,9 +60,7 @@ impl EngineError {
             DataFusionError::NotImplemented(text)
                 if text.starts_with("Physical plan does not support logical expression") =>
             {
-                Self::unsupported("a subquery of this form is not supported in this place").with_hint(
-                    "Rewrite it as a join, or move it to WHERE and use outer columns only in equality conditions.",
-                )
+                unsupported_subquery()
             }
             DataFusionError::NotImplemented(text) => Self::unsupported(first_line(text)),
             DataFusionError::Plan(text) => from_plan_text(text),
@@ -256,8 +254,15 @@ fn is_of_no_table(field: &Column, valid_fields: &[Column]) -> bool {
     table.is_some() && !valid_fields.is_empty() && valid_fields.iter().all(|valid| table_of(valid) != table)
 }
 
+fn unsupported_subquery() -> EngineError {
+    EngineError::unsupported("a subquery of this form is not supported in this place")
+        .with_hint("Rewrite it as a join, or move it to WHERE; it may refer to outer columns in equalities.")
+}
+
 fn from_schema_error(error: &SchemaError) -> EngineError {
     match error {
+        // A copy of a column, made for a correlated condition that did not become a join.
+        SchemaError::FieldNotFound { field, .. } if field.name.starts_with("__correlated") => unsupported_subquery(),
         SchemaError::FieldNotFound { field, valid_fields } if is_of_no_table(field, valid_fields) => {
             let relation = field.relation.as_ref().map(|relation| relation.table()).unwrap_or_default();
             let message = format!("missing FROM-clause entry for table \"{relation}\"");
