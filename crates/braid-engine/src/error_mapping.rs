@@ -256,7 +256,7 @@ fn is_of_no_table(field: &Column, valid_fields: &[Column]) -> bool {
 
 fn unsupported_subquery() -> EngineError {
     EngineError::unsupported("a subquery of this form is not supported in this place")
-        .with_hint("Rewrite it as a join, or move it to WHERE; it may refer to outer columns in equalities.")
+        .with_hint("Rewrite it as a join, or move it to WHERE and use outer columns only in equality conditions.")
 }
 
 fn from_schema_error(error: &SchemaError) -> EngineError {

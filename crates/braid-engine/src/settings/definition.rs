@@ -68,6 +68,13 @@ const SILENT: bool = false;
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", "", Domain::Text, REPORTED, "The application's name, for logs."),
     setting(
+        "braid.accept_unenforced_constraints",
+        "off",
+        Domain::Boolean,
+        SILENT,
+        "Whether CREATE TABLE takes PRIMARY KEY and UNIQUE without checking that keys are unique.",
+    ),
+    setting(
         "braid.join_order",
         "cheapest",
         Domain::OneOf(&["cheapest", "costliest", "random", "swapped"]),

@@ -5,7 +5,7 @@ use braid_storage::{ColumnDef, NewTable, StoreError};
 use datafusion::sql::sqlparser::ast::{CreateTable, Ident};
 use futures::StreamExt;
 
-use super::definition::{check_clauses, columns_named, new_table};
+use super::definition::{UnenforcedKeys, check_clauses, columns_named, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::names::table_name;
@@ -26,7 +26,11 @@ pub(crate) enum Rows {
 
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Result<Outcome, EngineError> {
-    let table = new_table(create)?;
+    let unenforced = match session.settings().get("braid.accept_unenforced_constraints") {
+        Some("on") => UnenforcedKeys::Accept,
+        _ => UnenforcedKeys::Refuse,
+    };
+    let table = new_table(create, unenforced)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }

@@ -1,37 +1,59 @@
 //! Conversion of CREATE TABLE's syntax to a table definition.
 //!
-//! PRIMARY KEY is informational: its columns become NOT NULL, and their uniqueness is not checked. Everything else
-//! that would promise something about rows (UNIQUE, CHECK, REFERENCES, identity and generated columns) is refused.
+//! Braid does not check that keys are unique. So PRIMARY KEY and UNIQUE are refused, unless the statement says NOT ENFORCED
+//! or the session accepts constraints that are not enforced; then a primary key's columns become NOT NULL, and UNIQUE is
+//! forgotten. Everything else that would promise something about rows (CHECK, REFERENCES, identity and generated columns) is
+//! refused.
 
 use braid_base::ColumnId;
 use braid_storage::{ColumnDef, NewTable};
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, Ident, IndexColumn, TableConstraint,
+    ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions, Expr, Ident,
+    IndexColumn, TableConstraint,
 };
 
 use crate::names::{fold, table_name};
 use crate::sql_types::column_type;
 use crate::{EngineError, SqlState};
 
-/// The definition in a CREATE TABLE with columns. The caller checks the defaults.
-pub(crate) fn new_table(create: &CreateTable) -> Result<NewTable, EngineError> {
+/// What happens to a key that does not say NOT ENFORCED.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnenforcedKeys {
+    /// It is refused.
+    Refuse,
+    /// It is taken for one that does: `braid.accept_unenforced_constraints`.
+    Accept,
+}
+
+/// The definition that a CREATE TABLE with columns asks for. Defaults are not checked yet.
+pub(crate) fn new_table(create: &CreateTable, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
     check_clauses(create)?;
     let name = table_name(&create.name)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut keys: Vec<Vec<String>> = Vec::new();
     for column in &create.columns {
-        columns.push(column_def(column, &mut keys)?);
+        columns.push(column_def(column, &mut keys, unenforced)?);
     }
+    let mut unique = Vec::new();
     for constraint in &create.constraints {
         match constraint {
-            TableConstraint::PrimaryKey(key) => keys.push(key_columns(&key.columns)?),
-            TableConstraint::Unique(_) => return Err(no_constraint("UNIQUE")),
+            TableConstraint::PrimaryKey(key) => {
+                check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
+                keys.push(key_columns(&key.columns)?);
+            }
+            TableConstraint::Unique(key) => {
+                check_unenforced("UNIQUE", key.characteristics.as_ref(), unenforced)?;
+                unique.push(key_columns(&key.columns)?);
+            }
             TableConstraint::Check(_) => return Err(no_constraint("CHECK")),
             TableConstraint::ForeignKey(_) => return Err(no_constraint("FOREIGN KEY")),
             other => return Err(EngineError::unsupported(format!("{other} is not supported in CREATE TABLE"))),
         }
     }
     check_unique_names(&columns)?;
+    for key in &unique {
+        key_ids(key, &columns)?;
+    }
     let primary_key = match keys.as_slice() {
         [] => Vec::new(),
         [key] => resolve_key(key, &mut columns)?,
@@ -63,7 +85,11 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
     }
 }
 
-fn column_def(column: &SqlColumn, keys: &mut Vec<Vec<String>>) -> Result<ColumnDef, EngineError> {
+fn column_def(
+    column: &SqlColumn,
+    keys: &mut Vec<Vec<String>>,
+    unenforced: UnenforcedKeys,
+) -> Result<ColumnDef, EngineError> {
     let name = fold(&column.name);
     let mut nullable = true;
     let mut default = None;
@@ -72,11 +98,12 @@ fn column_def(column: &SqlColumn, keys: &mut Vec<Vec<String>>) -> Result<ColumnD
             ColumnOption::Null => {}
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => default = Some(expr.to_string()),
-            ColumnOption::PrimaryKey(_) => {
+            ColumnOption::PrimaryKey(key) => {
+                check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
                 nullable = false;
                 keys.push(vec![name.clone()]);
             }
-            ColumnOption::Unique(_) => return Err(no_constraint("UNIQUE")),
+            ColumnOption::Unique(key) => check_unenforced("UNIQUE", key.characteristics.as_ref(), unenforced)?,
             ColumnOption::Check(_) => return Err(no_constraint("CHECK")),
             ColumnOption::ForeignKey(_) => return Err(no_constraint("REFERENCES")),
             ColumnOption::Identity(_) | ColumnOption::Generated { .. } => {
@@ -91,6 +118,25 @@ fn column_def(column: &SqlColumn, keys: &mut Vec<Vec<String>>) -> Result<ColumnD
         }
     }
     Ok(ColumnDef { name, column_type: column_type(&column.data_type)?, nullable, default })
+}
+
+/// Refuses a key, unless it is known not to be enforced.
+fn check_unenforced(
+    what: &str,
+    characteristics: Option<&ConstraintCharacteristics>,
+    unenforced: UnenforcedKeys,
+) -> Result<(), EngineError> {
+    if characteristics.is_some_and(|given| given.deferrable == Some(true) || given.initially.is_some()) {
+        return Err(EngineError::unsupported(format!("{what} DEFERRABLE is not supported")));
+    }
+    let enforced = characteristics.and_then(|given| given.enforced);
+    if enforced == Some(false) || (enforced.is_none() && unenforced == UnenforcedKeys::Accept) {
+        return Ok(());
+    }
+    Err(EngineError::unsupported(format!("{what} is not supported: Braid does not check yet that keys are unique"))
+        .with_hint(format!(
+            "To have duplicates accepted, write {what} NOT ENFORCED or SET braid.accept_unenforced_constraints = on."
+        )))
 }
 
 fn no_constraint(what: &str) -> EngineError {
@@ -114,26 +160,30 @@ fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>, EngineError> {
         .iter()
         .map(|column| match &column.column.expr {
             Expr::Identifier(ident) => Ok(fold(ident)),
-            other => Err(EngineError::new(
-                SqlState::SyntaxError,
-                format!("a primary key consists of columns, not of {other}"),
-            )),
+            other => Err(EngineError::new(SqlState::SyntaxError, format!("a key is made of columns, not of {other}"))),
         })
         .collect()
 }
 
-/// The key's columns by id; they become NOT NULL.
+/// The primary key's columns by id; they become NOT NULL.
 fn resolve_key(key: &[String], columns: &mut [ColumnDef]) -> Result<Vec<ColumnId>, EngineError> {
+    let ids = key_ids(key, columns)?;
+    for id in &ids {
+        columns[usize::from(id.0)].nullable = false;
+    }
+    Ok(ids)
+}
+
+fn key_ids(key: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>, EngineError> {
     let mut ids = Vec::with_capacity(key.len());
     for name in key {
         let Some(at) = columns.iter().position(|column| column.name == *name) else {
             let message = format!("column \"{name}\" named in key does not exist");
             return Err(EngineError::new(SqlState::UndefinedColumn, message));
         };
-        columns[at].nullable = false;
         let id = ColumnId(at as u16);
         if ids.contains(&id) {
-            let message = format!("column \"{name}\" appears twice in primary key constraint");
+            let message = format!("column \"{name}\" appears twice in a key");
             return Err(EngineError::new(SqlState::DuplicateColumn, message));
         }
         ids.push(id);
@@ -173,15 +223,19 @@ mod tests {
     use super::*;
 
     fn define(sql: &str) -> Result<NewTable, EngineError> {
+        define_with(sql, UnenforcedKeys::Refuse)
+    }
+
+    fn define_with(sql: &str, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0);
         let Statement::CreateTable(create) = statement else { panic!("{sql}") };
-        new_table(&create)
+        new_table(&create, unenforced)
     }
 
     #[test]
     fn a_definition_has_columns_defaults_and_a_key() {
         let table = define(
-            "create table public.T (Id bigint primary key, \"Name\" varchar(10) not null default 'x' || 'y', n numeric(5,2))",
+            "create table public.T (Id bigint primary key not enforced, \"Name\" varchar(10) not null default 'x' || 'y', n numeric(5,2))",
         )
         .unwrap();
         assert_eq!((table.name.as_str(), table.primary_key.as_slice()), ("t", &[ColumnId(0)][..]));
@@ -190,9 +244,34 @@ mod tests {
         assert_eq!(table.columns[1].column_type, ColumnType::Varchar(10));
         assert_eq!(table.columns[1].default.as_deref(), Some("'x' || 'y'"));
         assert_eq!(table.columns.iter().map(|column| column.nullable).collect::<Vec<_>>(), [false, false, true]);
-        let composite = define("create table t (a int, b int, primary key (b, a))").unwrap();
+        let composite = define("create table t (a int, b int, primary key (b, a) not enforced)").unwrap();
         assert_eq!(composite.primary_key, [ColumnId(1), ColumnId(0)]);
         assert!(composite.columns.iter().all(|column| !column.nullable));
+    }
+
+    #[test]
+    fn keys_are_refused_unless_the_user_knows_that_they_are_not_enforced() {
+        for (key, is_primary) in [
+            ("a int primary key", true),
+            ("a int, primary key (a)", true),
+            ("a int, constraint k primary key (a)", true),
+            ("a int unique", false),
+            ("a int not null, unique (a)", false),
+        ] {
+            let enforced = format!("create table t ({key})");
+            let error = define(&enforced).unwrap_err();
+            assert_eq!(error.sqlstate(), "0A000", "{enforced}");
+            assert!(error.hint().is_some_and(|hint| hint.contains("NOT ENFORCED")), "{enforced}: {error:?}");
+            let unenforced = format!("create table t ({key} not enforced)");
+            for table in [define(&unenforced).unwrap(), define_with(&enforced, UnenforcedKeys::Accept).unwrap()] {
+                assert_eq!(table.primary_key.len(), usize::from(is_primary), "{enforced}");
+            }
+            let explicit = format!("create table t ({key} enforced)");
+            assert_eq!(define_with(&explicit, UnenforcedKeys::Accept).unwrap_err().sqlstate(), "0A000", "{explicit}");
+            let deferrable = format!("create table t ({key} deferrable)");
+            let error = define_with(&deferrable, UnenforcedKeys::Accept).unwrap_err();
+            assert_eq!(error.sqlstate(), "0A000", "{deferrable}");
+        }
     }
 
     #[test]
@@ -211,8 +290,9 @@ mod tests {
             ("create table t (a int) with (fillfactor = 70)", "0A000"),
             ("create table t (a nosuch)", "42704"),
             ("create table t (a int, A text)", "42701"),
-            ("create table t (a int, primary key (b))", "42703"),
-            ("create table t (a int primary key, b int primary key)", "42P16"),
+            ("create table t (a int, primary key (b) not enforced)", "42703"),
+            ("create table t (a int, unique (b) not enforced)", "42703"),
+            ("create table t (a int primary key not enforced, b int primary key not enforced)", "42P16"),
             ("create table nosuch.t (a int)", "3F000"),
         ] {
             let error = define(sql).unwrap_err();

@@ -8,7 +8,10 @@ use crate::test_db::{TestDb, config, run};
 async fn tables_are_created_filled_and_dropped() {
     let db = TestDb::new().await;
     db.check(&[
-        ("create table t (a int primary key, b varchar(5) not null default 'x', c numeric(8,2))", "CREATE TABLE"),
+        (
+            "create table t (a int primary key not enforced, b varchar(5) not null default 'x', c numeric(8,2))",
+            "CREATE TABLE",
+        ),
         ("create table if not exists t (z int)", "CREATE TABLE"),
         ("insert into t (a, c) values (1, 2.345), (2, -1)", "INSERT 0 2"),
         ("select * from t order by a", "1|x|2.35\n2|x|-1.00"),
