@@ -196,7 +196,7 @@ async fn plans_are_what_they_are_defined_to_be() {
     println!("{exchanged} joins were swapped, {reordered} reordered");
     if !is_replay {
         assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
-        assert!(spilled * 20 > count, "only {spilled} of {count} plans spilled");
+        assert!(spilled * 50 > count, "only {spilled} of {count} plans spilled");
         assert!(exchanged * 20 > count && reordered > 0, "{exchanged} joins were swapped, {reordered} reordered");
     }
 }
