@@ -100,10 +100,14 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     assert!(interned_s(4096) < 512.0 * interned_s(2), "{sets:?}");
 
     let orders = run("join-order", &options).await;
-    let measured = orders.figures.iter().filter(|f| f.figure.starts_with('q') && f.figure.contains(": worst"));
-    assert!(measured.count() >= 10, "{orders:?}");
-    let order = |which: &str| value(&orders, &format!("q05: {which} order / chosen"));
-    assert!(order("worst") >= order("median") && order("worst") > 1.0, "{orders:?}");
+    let of_queries = orders.figures.iter().filter(|f| f.figure.starts_with('q') && f.figure.contains(": worst"));
+    let worst: Vec<f64> = of_queries.map(|f| f.value).collect();
+    assert!(worst.len() >= 10, "{orders:?}");
+    assert_eq!(
+        value(&orders, "worst order / chosen, worst query"),
+        worst.into_iter().fold(0.0, f64::max),
+        "{orders:?}"
+    );
     assert!(orders.figures.iter().all(|f| !f.figure.starts_with("q06")), "it has no joins: {orders:?}");
 
     let power = run("tpch-power", &options).await;
