@@ -5,18 +5,18 @@
 //! A join's build side is complete before its probe side starts. Its key filter is then passed down the probe side as far as
 //! columns can be traced: through filters, projections and groupings, through other joins, and across equal keys into their
 //! build sides, to the scans. A scan therefore drops every row that a join would drop, for any order of the joins (predicate
-//! transfer: Yang, Zhao, Yu, Koutris, CIDR 2024). Sides that turn out large are swapped (`exchange`), and orders that make too
+//! transfer: Yang, Zhao, Yu, Koutris, CIDR 2024). Sides that turn out large are swapped (`side_swap`), and orders that make too
 //! many pairs are given up (`reordering`).
 //!
 //! The columns that are read above an operator are passed down the plan, so that no other columns are carried.
 
-mod exchange;
 mod groups;
 mod join;
 mod reordering;
 mod rows;
 mod shared_join;
 mod shared_results;
+mod side_swap;
 mod tally;
 mod wanted;
 
@@ -39,9 +39,9 @@ use crate::sorting::{RunSink, SortWorker, SortedRuns, SortedSource, Spilling};
 use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
 use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
-use exchange::Exchanges;
 use reordering::Reorderings;
 use rows::{Rows, Stage, StageSource};
+use side_swap::Swaps;
 use wanted::Wanted;
 
 /// One run of a plan. Dropping it, or one of its futures, stops the run. [`Executor::cancellation`] stops it from another task.
@@ -50,7 +50,7 @@ pub struct Executor {
     budget: Arc<dyn MemoryBudget>,
     spill: Option<Arc<QuerySpill>>,
     cancelled: StopFlag,
-    exchanges: Exchanges,
+    swaps: Swaps,
     reorderings: Reorderings,
     tuning: Tuning,
 }
@@ -90,7 +90,7 @@ impl Executor {
             budget,
             spill: None,
             cancelled: StopFlag::default(),
-            exchanges: Exchanges::default(),
+            swaps: Swaps::default(),
             reorderings: Reorderings::default(),
             tuning: Tuning::default(),
         }

@@ -99,7 +99,7 @@ impl Sink for SortWorker {
     }
 }
 
-/// So many rows are collected before those beyond the first `wanted` are dropped.
+/// Number of rows at which the rows beyond the first `wanted` are dropped.
 pub(crate) fn cut_rows(wanted: usize, tuning: SortTuning) -> usize {
     wanted.saturating_mul(4).max(tuning.cut_rows_min)
 }

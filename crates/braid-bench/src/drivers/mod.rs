@@ -5,7 +5,7 @@
 //! | [`client`] | the trait of clients; a session in this process; a connection over the wire |
 //! | [`closed_loop`] | N clients without think time, and their figures |
 //! | [`stored_answers`] | a client's answers to the 22 queries of TPC-H, checked against stored ones |
-//! | [`lent_servers`] | how a caller lends running servers to what must be measured over the wire |
+//! | [`lent_servers`] | the interface through which a caller provides running servers |
 //! | `parquet_client` | DataFusion over Parquet files |
 //! | `duckdb` | DuckDB in a process of its own, where it is installed |
 

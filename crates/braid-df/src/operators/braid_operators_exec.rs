@@ -161,7 +161,7 @@ impl PlanChanges {
     }
 
     fn note(&self, executor: &Executor) {
-        self.joins_swapped.add(executor.exchanged_join_count() as usize);
+        self.joins_swapped.add(executor.swapped_join_count() as usize);
         self.joins_reordered.add(executor.reordering_count() as usize);
     }
 }

@@ -297,7 +297,7 @@ impl Build {
 }
 
 impl Sides<'_> {
-    /// The join of which these columns are wanted.
+    /// The join with these required columns.
     pub(super) fn join(self, wanted: &Wanted, tuning: JoinTuning) -> Arc<Join> {
         let Self { build, probe, condition, watched } = self;
         let layout = JoinLayout::new(condition, probe.column_count(), build.column_count(), &wanted.columns);

@@ -45,7 +45,7 @@ struct PairTally {
 }
 
 impl Tally {
-    /// Beyond `max`, `too_many` is reached.
+    /// A tally that signals `too_many` beyond `max` rows.
     pub(super) fn new(max: u64, reported_rows: u64, too_many: StopFlag) -> Self {
         Self { all: Arc::default(), own: 0, max, reported_rows, too_many }
     }

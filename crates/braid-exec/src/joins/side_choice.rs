@@ -21,16 +21,16 @@ pub(crate) enum SideChoice {
     /// The planned build side.
     Planned,
     /// The planned probe side.
-    Exchanged,
+    Swapped,
     /// The planned build side if it has at most `build_rows_max` rows; otherwise the other side if it has at most
     /// `probe_rows_max` rows; otherwise the planned build side.
     Tried { build_rows_max: u64, probe_rows_max: Option<u64> },
     /// The planned probe side if it has at most `probe_rows_max` rows; otherwise the planned build side.
-    ExchangedIfSmall { probe_rows_max: u64 },
+    SwappedIfSmall { probe_rows_max: u64 },
 }
 
 impl SideChoice {
-    /// The choice for a join whose sides can be exchanged.
+    /// The choice for a join whose sides can be swapped.
     pub(crate) fn of(build: SideShape, probe: SideShape, tuning: &JoinTuning) -> Self {
         let (Some(build_max), Some(probe_max)) = (build.table_rows_max, probe.table_rows_max) else {
             return Self::Planned;
@@ -43,15 +43,15 @@ impl SideChoice {
             // A table with a filter may be small after filtering.
             let may_be_small = build.is_chain && build.is_narrowed;
             if is_far_smaller && (probe_max <= tuning.small_side_rows || probe.is_narrowed && !may_be_small) {
-                return Self::Exchanged;
+                return Self::Swapped;
             }
             (probe_max.max(tuning.small_side_rows), None)
         } else {
             let drops_more = probe_max <= build_max && probe.is_narrowed && !build.is_narrowed;
             if is_far_smaller || drops_more {
-                return Self::ExchangedIfSmall { probe_rows_max: tuning.trial_rows };
+                return Self::SwappedIfSmall { probe_rows_max: tuning.trial_rows };
             }
-            // Where the larger tables are in the probe side, that side is what the plan should not collect.
+            // If the probe side has the larger tables, the build side may have as many rows as these.
             let rows = if build_max < probe_max { probe_max.max(tuning.trial_rows) } else { tuning.trial_rows };
             (rows, Some(rows))
         };
@@ -62,7 +62,7 @@ impl SideChoice {
 
 impl JoinKind {
     /// The kind of the same join with swapped sides; `None` if there is none.
-    pub(crate) fn exchanged(self) -> Option<Self> {
+    pub(crate) fn swapped(self) -> Option<Self> {
         Some(match self {
             Self::Inner => Self::Inner,
             Self::FullOuter => Self::FullOuter,
@@ -79,16 +79,16 @@ impl JoinKind {
 
 /// A join with swapped sides.
 #[derive(Clone, Debug)]
-pub(crate) struct ExchangedJoin {
+pub(crate) struct SwappedJoin {
     pub(crate) condition: JoinCondition,
     /// The position of each column of the join among the columns of the swapped one.
     pub(crate) columns: Vec<usize>,
 }
 
-impl ExchangedJoin {
+impl SwappedJoin {
     /// Swaps the sides of a join with these numbers of columns; `None` if the join cannot be swapped.
     pub(crate) fn of(condition: &JoinCondition, probe_count: usize, build_count: usize) -> Option<Self> {
-        let kind = condition.kind.exchanged().filter(|_| !condition.null_aware)?;
+        let kind = condition.kind.swapped().filter(|_| !condition.null_aware)?;
         let place = |column: usize| if column < probe_count { build_count + column } else { column - probe_count };
         let residual = condition.residual.clone().map(|mut residual| {
             residual.map_columns(&mut |column| place(column));
@@ -137,13 +137,13 @@ mod tests {
             chain(TUNING.far_larger * 1000),
             narrowed(joined(TUNING.far_larger * 1000)),
         ] {
-            assert_eq!(SideChoice::of(build, narrowed(chain(1000)), &TUNING), SideChoice::Exchanged);
+            assert_eq!(SideChoice::of(build, narrowed(chain(1000)), &TUNING), SideChoice::Swapped);
         }
         assert_eq!(
             SideChoice::of(narrowed(chain(1 << 30)), chain(TUNING.small_side_rows), &TUNING),
-            SideChoice::Exchanged
+            SideChoice::Swapped
         );
-        // All rows of a larger table are tried first, those of a table that is not far smaller, and what may be small.
+        // The build side is tried first if the probe table is complete, is not far smaller, or if the build side may be small.
         let tried = SideChoice::Tried { build_rows_max: TUNING.small_side_rows + 1, probe_rows_max: None };
         assert_eq!(SideChoice::of(chain(1 << 30), chain(TUNING.small_side_rows + 1), &TUNING), tried);
         let large = TUNING.far_larger * (TUNING.small_side_rows + 1);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_side_that_drops_rows_or_reads_far_smaller_tables_is_tried_first() {
-        let first = SideChoice::ExchangedIfSmall { probe_rows_max: TUNING.trial_rows };
+        let first = SideChoice::SwappedIfSmall { probe_rows_max: TUNING.trial_rows };
         assert_eq!(SideChoice::of(joined(1000), narrowed(joined(1000)), &TUNING), first);
         assert_eq!(SideChoice::of(narrowed(chain(TUNING.far_larger * 1000)), joined(1000), &TUNING), first);
         let tried = SideChoice::Tried { build_rows_max: TUNING.trial_rows, probe_rows_max: Some(TUNING.trial_rows) };
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanging_twice_changes_nothing() {
+    fn swapping_twice_changes_nothing() {
         let condition = JoinCondition {
             kind: JoinKind::BuildOuter,
             build_keys: vec![0],
@@ -190,21 +190,21 @@ mod tests {
             nulls_equal: true,
             null_aware: false,
         };
-        let once = ExchangedJoin::of(&condition, 3, 2).unwrap();
+        let once = SwappedJoin::of(&condition, 3, 2).unwrap();
         assert_eq!(once.columns, [2, 3, 4, 0, 1]);
         assert_eq!((&once.condition.build_keys[..], &once.condition.probe_keys[..]), (&[2][..], &[0][..]));
-        let twice = ExchangedJoin::of(&once.condition, 2, 3).unwrap();
+        let twice = SwappedJoin::of(&once.condition, 2, 3).unwrap();
         assert_eq!(format!("{:?}", twice.condition), format!("{condition:?}"));
         let column = |column: usize| once.columns[twice.columns[column]];
         assert!((0..5).map(column).eq(0..5));
         for kind in [JoinKind::BuildSemi, JoinKind::ProbeAnti] {
             let of_kind = JoinCondition { kind, ..condition.clone() };
             let kept = if kind == JoinKind::BuildSemi { 2 } else { 3 };
-            let exchanged = ExchangedJoin::of(&of_kind, 3, 2).unwrap();
-            assert!(exchanged.columns.into_iter().eq(0..kept), "{kind:?}");
+            let swapped = SwappedJoin::of(&of_kind, 3, 2).unwrap();
+            assert!(swapped.columns.into_iter().eq(0..kept), "{kind:?}");
         }
-        assert!(ExchangedJoin::of(&JoinCondition { kind: JoinKind::ProbeMark, ..condition.clone() }, 3, 2).is_none());
+        assert!(SwappedJoin::of(&JoinCondition { kind: JoinKind::ProbeMark, ..condition.clone() }, 3, 2).is_none());
         let not_in = JoinCondition { kind: JoinKind::ProbeAnti, null_aware: true, ..condition };
-        assert!(ExchangedJoin::of(&not_in, 3, 2).is_none());
+        assert!(SwappedJoin::of(&not_in, 3, 2).is_none());
     }
 }

@@ -20,7 +20,7 @@ use crate::runtime::stop::Stop;
 use crate::spill::{Divided, Divider, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, WorkerMemory};
 use crate::{Batch, ExecError, Reservation};
 
-/// What finding a row by its key takes beside its columns, about: a hash, a slot of a table that is half empty, a number.
+/// Approximate bytes of the directory per row: a hash, a slot of a half-empty table, and a number.
 const DIRECTORY_ROW_BYTES: usize = 24;
 
 /// Bytes of an operator's share per byte of the filter of the build side's keys.

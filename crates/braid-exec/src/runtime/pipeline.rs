@@ -212,7 +212,7 @@ impl Pipeline {
             if matches!(failed, Stop::Failed(_)) {
                 self.cancelled.raise();
             }
-            // What the others hold is given back before the error is told.
+            // The other workers release their memory before the error is returned.
             tasks.shutdown().await;
             return Err(failed);
         }

@@ -133,7 +133,7 @@ impl SharedJoinLayout {
         }
     }
 
-    /// The table that pairs come from: conditions and what becomes of rows are the shared join's business.
+    /// The specification of the hash table, without conditions and kind, which the shared join evaluates itself.
     pub(crate) fn table_spec(&self, tuning: JoinTuning) -> JoinSpec {
         let kept = |key: &usize| self.build_columns.iter().position(|kept| kept == key).expect("keys are kept");
         JoinSpec {

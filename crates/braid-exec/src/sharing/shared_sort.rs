@@ -37,7 +37,7 @@ pub(crate) struct SharedSortWorker {
     /// Number of rows at which the next cut is made.
     cut_at: usize,
     tuning: SortTuning,
-    /// By query, the last of its first rows, or [`NOT_FULL`]; nothing before the first cut.
+    /// The last of the first rows of each query, or [`NOT_FULL`]; empty before the first cut.
     last_wanted: Vec<u32>,
     /// A cache by set: the last of these rows of its queries.
     last_of_sets: SetMemo<u32>,

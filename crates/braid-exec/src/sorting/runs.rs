@@ -18,7 +18,7 @@ use crate::spill::{BlockPlace, OperatorMemory, QuerySpill, SpillFile, WorkerMemo
 use crate::tuning::SortTuning;
 use crate::{Batch, ExecError, MemoryBudget, Vector};
 
-/// Bytes that are sorted at once, where rows are long.
+/// Maximum bytes of a run, for long rows.
 const RUN_BYTES: usize = 8 << 20;
 
 /// One worker's rows.
@@ -56,7 +56,7 @@ impl Spilling {
 }
 
 impl RunSink {
-    /// No rows yet. Without a way to spill, rows that do not fit into the budget are an error.
+    /// A sink without rows. Without `spilling`, exceeding the budget is an error.
     pub(crate) fn new(
         spec: Arc<SortSpec>,
         budget: Arc<dyn MemoryBudget>,

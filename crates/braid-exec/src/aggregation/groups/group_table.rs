@@ -21,13 +21,13 @@ use crate::values::vector::{Values, Vector};
 /// Limit of group numbers. Higher numbers have special meanings in tables.
 pub(crate) const GROUPS_MAX: usize = u32::MAX as usize - 1;
 
-/// Groups and how they are found.
+/// Groups, and the method of finding them.
 #[derive(Debug)]
 pub(crate) struct GroupTable {
     keys: StoredKeys,
     finder: Finder,
     tuning: AggregationTuning,
-    /// Whether the last key column is the set of queries that a row is for.
+    /// Whether the last key column holds query sets.
     has_sets: bool,
     new: Vec<u32>,
 }
@@ -46,18 +46,18 @@ enum Finder {
 }
 
 impl GroupTable {
-    /// No groups yet, of so many key columns; without any, the one group.
+    /// A table without groups for `column_count` key columns. Without key columns it has the one group.
     pub(crate) fn new(column_count: usize, tuning: AggregationTuning) -> Self {
         let finder = if column_count == 0 { Finder::Single } else { Finder::Undecided };
         Self { keys: StoredKeys::new(column_count), finder, tuning, has_sets: false, new: Vec::new() }
     }
 
-    /// The same; `has_sets`: whether the last key column is the set of queries that a row is for.
+    /// As [`Self::new`]. `has_sets` tells whether the last key column holds query sets.
     pub(crate) fn with_sets(column_count: usize, has_sets: bool, tuning: AggregationTuning) -> Self {
         Self { has_sets, ..Self::new(column_count, tuning) }
     }
 
-    /// The same, found by hash from the beginning: for keys that hashes have scattered.
+    /// As [`Self::new`], but hashing from the start, for keys in the order of their hashes.
     pub(crate) fn hashed(column_count: usize, tuning: AggregationTuning) -> Self {
         let mut table = Self::new(column_count, tuning);
         if column_count > 0 {
@@ -66,7 +66,7 @@ impl GroupTable {
         table
     }
 
-    /// The groups of these keys, each there once. Nothing is looked up.
+    /// A table of these distinct keys, for reading only.
     pub(crate) fn of_keys(columns: Vec<Vector>, tuning: AggregationTuning) -> Self {
         Self {
             keys: StoredKeys::of_columns(columns),

@@ -65,7 +65,7 @@ pub(crate) struct Targets {
 }
 
 impl KeySets {
-    /// No keys yet. `is_scattered`: hashes have chosen the keys.
+    /// No keys. `is_scattered` tells whether keys arrive in the order of their hashes.
     pub(crate) fn new(
         key_count: usize,
         is_scattered: bool,

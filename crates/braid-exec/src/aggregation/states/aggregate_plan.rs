@@ -7,7 +7,7 @@
 use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec};
 use crate::tuning::AggregationTuning;
 
-/// What is accumulated, and where each aggregate's result comes from.
+/// The states, and the source of each aggregate's result.
 #[derive(Debug)]
 pub(crate) struct AggregatePlan {
     pub(crate) inputs: Vec<InputPlan>,
@@ -52,7 +52,7 @@ impl ArgumentPlan {
 }
 
 impl AggregatePlan {
-    /// Plans for a query. Panics when an aggregate lacks an argument that it needs.
+    /// The plan of a query. Panics when an aggregate lacks an argument that it needs.
     pub(crate) fn new(spec: &AggregationSpec, tuning: AggregationTuning) -> Self {
         let mut plan = Self { inputs: Vec::new(), results: Vec::new(), unused_bytes_min: tuning.unused_bytes_min };
         for call in &spec.aggregates {

@@ -23,8 +23,8 @@ pub(crate) struct DistinctValues {
 }
 
 impl DistinctValues {
-    /// No values yet. `has_groups`: whether there can be another group than 0; `is_scattered`: whether values come as their
-    /// hashes have scattered them.
+    /// No values. `has_groups` tells whether groups other than 0 are possible. `is_scattered` tells whether values arrive in the
+    /// order of their hashes.
     pub(crate) fn new(has_groups: bool, is_scattered: bool, tuning: AggregationTuning) -> Self {
         let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
         Self { pairs: new(1 + usize::from(has_groups), tuning), has_groups, scratch: Vec::new() }

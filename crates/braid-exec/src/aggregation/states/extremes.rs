@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// Rows whose values are taken into account, and whether groups had a value before.
+/// The rows to process, and whether their groups have a value already.
 pub(crate) struct ExtremeRows<'a, Known: Fn(usize) -> bool> {
     pub(crate) groups: &'a [u32],
     pub(crate) group_count: usize,

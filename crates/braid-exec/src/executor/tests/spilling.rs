@@ -178,7 +178,7 @@ async fn a_space_that_is_used_up_is_an_error_with_its_figures() {
     let plan = Plan::Aggregate { input, spec: Arc::new(AggregationSpec { keys: vec![0], aggregates: Vec::new() }) };
     let (space, budget) = (space_on(device(), ByteSize::kib(6), NEXT_TO_NOTHING), FixedBudget::new(PLENTY));
     let error = run_spilling(&plan, 1, &budget, &space).await.unwrap_err();
-    let text = "temporary files ask for 4.0 kB more of disk space: 4.0 kB of 6kB are used";
+    let text = "temporary files need 4.0 kB more disk space: 4.0 kB of 6.0 kB are used";
     assert_eq!(error.to_string(), text);
     assert_files_given_back(&space).await;
 }

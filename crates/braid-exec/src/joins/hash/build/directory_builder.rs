@@ -34,7 +34,7 @@ const RANKED_ADDRESSES_PER_ROW: u64 = 256;
 /// Maximum addresses per row of a bitmap, which take 32 bytes.
 const BITMAP_ADDRESSES_PER_ROW: u64 = 256;
 
-/// A directory, and the rows of its groups if keys repeat.
+/// A directory, with the lists of rows if keys repeat.
 pub(crate) type KeyedRows = (Directory, Option<RowLists>);
 
 /// The builder of a directory.

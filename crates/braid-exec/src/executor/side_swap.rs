@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::join::{Build, Join, Sides};
 use super::tally::Tally;
 use super::{Executor, Rows, Wanted};
-use crate::joins::side_choice::{ExchangedJoin, SideChoice};
+use crate::joins::side_choice::{SideChoice, SwappedJoin};
 use crate::plan::SideShape;
 use crate::runtime::pipeline::RowFilter;
 use crate::runtime::stop::{Stop, StopFlag};
@@ -21,8 +21,8 @@ const FAILED_TRIALS_MAX: u32 = 2;
 
 /// The swaps and failed trials of a run.
 #[derive(Debug, Default)]
-pub(super) struct Exchanges {
-    exchanged: AtomicU64,
+pub(super) struct Swaps {
+    swapped: AtomicU64,
     failed_trials: AtomicU32,
 }
 
@@ -35,14 +35,14 @@ struct Trial {
 
 impl Executor {
     /// Number of joins with swapped sides so far.
-    pub fn exchanged_join_count(&self) -> u64 {
-        self.exchanges.exchanged.load(Ordering::Relaxed)
+    pub fn swapped_join_count(&self) -> u64 {
+        self.swaps.swapped.load(Ordering::Relaxed)
     }
 
     /// A join with the better build side.
     pub(super) async fn join(&self, sides: Sides<'_>, wanted: Wanted) -> Result<Rows, Stop> {
         let Sides { build, probe, condition, .. } = sides;
-        let Some(exchanged) = ExchangedJoin::of(condition, probe.column_count(), build.column_count()) else {
+        let Some(swapped) = SwappedJoin::of(condition, probe.column_count(), build.column_count()) else {
             return self.planned_join(sides, &wanted).await;
         };
         let probe_columns = if condition.kind.columns().probe { 0..probe.column_count() } else { 0..0 };
@@ -50,20 +50,20 @@ impl Executor {
         let mut shape = SideShape::of(probe);
         shape.is_narrowed |= wanted.filters.iter().any(is_filtered);
         match SideChoice::of(SideShape::of(build), shape, &self.tuning.joins) {
-            SideChoice::Exchanged => {
-                let rows = self.planned_join(sides.exchanged(&exchanged), &exchanged.wanted(&wanted)).await?;
-                Ok(self.exchanged_rows(rows, &exchanged))
+            SideChoice::Swapped => {
+                let rows = self.planned_join(sides.swapped(&swapped), &swapped.wanted(&wanted)).await?;
+                Ok(self.swapped_rows(rows, &swapped))
             }
             SideChoice::Tried { build_rows_max, probe_rows_max: None } => {
-                self.tried_join(sides, &exchanged, &wanted, Trial { build_rows_max, probe_rows_max: u64::MAX }).await
+                self.tried_join(sides, &swapped, &wanted, Trial { build_rows_max, probe_rows_max: u64::MAX }).await
             }
             SideChoice::Tried { build_rows_max, probe_rows_max: Some(probe_rows_max) } if !self.has_failed_often() => {
-                self.tried_join(sides, &exchanged, &wanted, Trial { build_rows_max, probe_rows_max }).await
+                self.tried_join(sides, &swapped, &wanted, Trial { build_rows_max, probe_rows_max }).await
             }
-            SideChoice::ExchangedIfSmall { probe_rows_max } if !self.has_failed_often() => {
-                let small = self.if_small(sides, &exchanged, &wanted, probe_rows_max).await?;
+            SideChoice::SwappedIfSmall { probe_rows_max } if !self.has_failed_often() => {
+                let small = self.if_small(sides, &swapped, &wanted, probe_rows_max).await?;
                 match small {
-                    Some((build, join)) => self.probe_other_side(sides, &exchanged, &wanted, build, join).await,
+                    Some((build, join)) => self.probe_other_side(sides, &swapped, &wanted, build, join).await,
                     None => self.planned_join(sides, &wanted).await,
                 }
             }
@@ -75,7 +75,7 @@ impl Executor {
     async fn tried_join(
         &self,
         sides: Sides<'_>,
-        exchanged: &ExchangedJoin,
+        swapped: &SwappedJoin,
         wanted: &Wanted,
         trial: Trial,
     ) -> Result<Rows, Stop> {
@@ -90,11 +90,11 @@ impl Executor {
         if let Some(build) = self.collect_up_to(rows, trial.build_rows_max, &join).await? {
             return self.probe_side(sides, build, join, wanted).await;
         }
-        match self.if_small(sides, exchanged, wanted, trial.probe_rows_max).await? {
+        match self.if_small(sides, swapped, wanted, trial.probe_rows_max).await? {
             Some((build, join)) if SideShape::of(sides.build).is_chain => {
-                self.probe_other_side(sides, exchanged, wanted, build, join).await
+                self.probe_other_side(sides, swapped, wanted, build, join).await
             }
-            Some((build, join)) => Ok(self.exchanged_rows(self.probe(again, build, join, 0)?, exchanged)),
+            Some((build, join)) => Ok(self.swapped_rows(self.probe(again, build, join, 0)?, swapped)),
             None => {
                 let build = self.collect(again, &join.layout.build_columns, &join, 0).await?;
                 self.probe_side(sides, build, join, wanted).await
@@ -106,16 +106,16 @@ impl Executor {
     async fn if_small(
         &self,
         sides: Sides<'_>,
-        exchanged: &ExchangedJoin,
+        swapped: &SwappedJoin,
         wanted: &Wanted,
         rows_max: u64,
     ) -> Result<Option<(Build, Arc<Join>)>, Stop> {
-        let wanted = exchanged.wanted(wanted);
-        let join = sides.exchanged(exchanged).join(&wanted, self.tuning.joins);
+        let wanted = swapped.wanted(wanted);
+        let join = sides.swapped(swapped).join(&wanted, self.tuning.joins);
         let rows = self.rows(sides.probe, join.of_build(&wanted)).await?;
         let build = self.collect_up_to(rows, rows_max, &join).await?;
         if build.is_none() {
-            self.exchanges.failed_trials.fetch_add(1, Ordering::Relaxed);
+            self.swaps.failed_trials.fetch_add(1, Ordering::Relaxed);
         }
         Ok(build.map(|build| (build, join)))
     }
@@ -124,25 +124,25 @@ impl Executor {
     async fn probe_other_side(
         &self,
         sides: Sides<'_>,
-        exchanged: &ExchangedJoin,
+        swapped: &SwappedJoin,
         wanted: &Wanted,
         build: Build,
         join: Arc<Join>,
     ) -> Result<Rows, Stop> {
-        let rows = self.probe_side(sides.exchanged(exchanged), build, join, &exchanged.wanted(wanted)).await?;
-        Ok(self.exchanged_rows(rows, exchanged))
+        let rows = self.probe_side(sides.swapped(swapped), build, join, &swapped.wanted(wanted)).await?;
+        Ok(self.swapped_rows(rows, swapped))
     }
 
     /// The rows of a swapped join with the columns of the planned one.
-    fn exchanged_rows(&self, mut rows: Rows, exchanged: &ExchangedJoin) -> Rows {
-        self.exchanges.exchanged.fetch_add(1, Ordering::Relaxed);
-        rows.relayout(exchanged.columns.iter().copied().map(Some).collect());
+    fn swapped_rows(&self, mut rows: Rows, swapped: &SwappedJoin) -> Rows {
+        self.swaps.swapped.fetch_add(1, Ordering::Relaxed);
+        rows.relayout(swapped.columns.iter().copied().map(Some).collect());
         rows
     }
 
     /// Whether the limit of failed trials is reached.
     fn has_failed_often(&self) -> bool {
-        self.exchanges.failed_trials.load(Ordering::Relaxed) >= FAILED_TRIALS_MAX
+        self.swaps.failed_trials.load(Ordering::Relaxed) >= FAILED_TRIALS_MAX
     }
 
     /// Collects rows as a build side; `None` if there are more than `max`.
@@ -154,12 +154,12 @@ impl Executor {
 }
 
 impl<'a> Sides<'a> {
-    fn exchanged(self, exchanged: &'a ExchangedJoin) -> Self {
-        Self { build: self.probe, probe: self.build, condition: &exchanged.condition, ..self }
+    fn swapped(self, swapped: &'a SwappedJoin) -> Self {
+        Self { build: self.probe, probe: self.build, condition: &swapped.condition, ..self }
     }
 }
 
-impl ExchangedJoin {
+impl SwappedJoin {
     /// The requirements on the swapped join.
     fn wanted(&self, wanted: &Wanted) -> Wanted {
         let mut columns = vec![false; wanted.columns.len()];
