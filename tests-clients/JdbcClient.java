@@ -50,6 +50,7 @@ public class JdbcClient {
                         + " made date, seen timestamp, key uuid, data bytea)");
                 }
                 prepared(connection);
+                batches(connection);
                 copying(connection);
                 cursors(connection);
                 metadata(connection);
@@ -100,6 +101,24 @@ public class JdbcClient {
             try (ResultSet rows = select.executeQuery()) {
                 rows.next();
                 check("= any(array)", rows.getLong(1), 2L);
+            }
+        }
+    }
+
+    /** A batch is sent before one Sync: a transaction of several writes, which Braid refuses as a whole. */
+    static void batches(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.addBatch("insert into things (id) values (100)");
+            statement.addBatch("insert into things (id) values (101)");
+            try {
+                statement.executeBatch();
+                throw new AssertionError("JDBC: a batch of writes was taken");
+            } catch (SQLException error) {
+                check("a batch's SQLSTATE", error.getSQLState(), "0A000");
+            }
+            try (ResultSet rows = statement.executeQuery("select count(*) from things where id >= 100")) {
+                rows.next();
+                check("rows of a refused batch", rows.getLong(1), 0L);
             }
         }
     }

@@ -64,6 +64,25 @@ def copying(connection):
             assert "line 1" in (error.diag.context or ""), error.diag.context
 
 
+def batches(connection):
+    """executemany sends all rows before one Sync: a transaction of several writes, which Braid refuses as a whole."""
+    insert = "insert into people (id, name) values (%s, %s)"
+    stored = "select count(*) from people where id >= 10"
+    with connection.cursor() as cursor:
+        try:
+            cursor.executemany(insert, [(10, "ten"), (11, "eleven")])
+            raise AssertionError("psycopg: a batch of writes was taken")
+        except errors.FeatureNotSupported as error:
+            assert "one by one" in error.diag.message_hint, error.diag.message_hint
+        check("rows of a refused batch", cursor.execute(stored).fetchone(), (0,))
+        cursor.executemany(insert, [(10, "ten")])
+        check("a batch of one", cursor.execute(stored).fetchone(), (1,))
+        with connection.pipeline():
+            cursor.execute("select count(*) from people")
+            cursor.execute(stored)
+        check("a pipeline of queries", cursor.fetchone(), (1,))
+
+
 def server_cursors(connection):
     with connection.transaction(), connection.cursor(name="some cursor") as cursor:
         cursor.itersize = 100
@@ -115,6 +134,7 @@ with psycopg.connect(autocommit=True) as connection:
     types(connection)
     copying(connection)
     prepared(connection)
+    batches(connection)
     server_cursors(connection)
     failures(connection)
     cancelling(connection)

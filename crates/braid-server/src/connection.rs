@@ -5,7 +5,8 @@
 //! 2. Every Query and every Sync is answered by exactly one ReadyForQuery, with the transaction block's state.
 //! 3. Data and end of a COPY that has already failed are ignored.
 //! 4. Portals end with their transaction.
-//! 5. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
+//! 5. Of the statements up to a Sync, only the last may write ([`batch`](crate::batch)).
+//! 6. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use pgwire::messages::response::{CommandComplete, ReadyForQuery, TransactionStat
 use pgwire::messages::startup::{BackendKeyData, ParameterStatus};
 use tokio_util::sync::CancellationToken;
 
+use crate::batch::{Batch, Next, WaitingWrite};
 use crate::cancel_registry::Registration;
 use crate::error_report::{ErrorReport, Failure, Severity};
 use crate::frontend_message::{FrontendMessage, decode};
@@ -38,6 +40,8 @@ pub(crate) struct Connection {
     pub registration: Registration,
     pub shutdown: Shutdown,
     pub names: Names,
+    /// What was executed since the last Sync.
+    pub batch: Batch,
     skipping_to_sync: bool,
     reported_settings: Vec<(&'static str, String)>,
 }
@@ -45,8 +49,8 @@ pub(crate) struct Connection {
 impl Connection {
     /// The connection of an authenticated client.
     pub fn new(wire: Wire, session: Session, registration: Registration, shutdown: Shutdown) -> Self {
-        let names = Names::default();
-        Self { wire, session, registration, shutdown, names, skipping_to_sync: false, reported_settings: Vec::new() }
+        let (names, batch, reported_settings) = (Names::default(), Batch::default(), Vec::new());
+        Self { wire, session, registration, shutdown, names, batch, skipping_to_sync: false, reported_settings }
     }
 
     /// Sends the messages that precede the first statement.
@@ -102,10 +106,31 @@ impl Connection {
     }
 
     async fn answer(&mut self, message: FrontendMessage) -> Result<(), End> {
-        let extended = message.is_extended();
         if self.skipping_to_sync && message != FrontendMessage::Sync {
             return Ok(());
         }
+        match self.batch.next(&message) {
+            Next::Nothing => {}
+            Next::Wait => return Ok(()),
+            Next::Execute(write) => self.execute_waiting(write).await?,
+            Next::Refuse(report) => return self.fail(report.into(), message.is_extended()).await,
+        }
+        self.dispatch(message).await
+    }
+
+    /// Executes a statement that waited, and answers what came behind it.
+    async fn execute_waiting(&mut self, write: WaitingWrite) -> Result<(), End> {
+        if let Err(failure) = self.run_portal(&write.portal, 0).await {
+            return self.fail(failure, true).await;
+        }
+        for close in write.closes {
+            self.dispatch(close).await?;
+        }
+        Ok(())
+    }
+
+    async fn dispatch(&mut self, message: FrontendMessage) -> Result<(), End> {
+        let extended = message.is_extended();
         let answered = match message {
             FrontendMessage::Query(sql) => self.on_query(&sql).await,
             FrontendMessage::Parse(parse) => self.on_parse(parse).await,
@@ -141,6 +166,7 @@ impl Connection {
         if self.shutdown.forced.is_cancelled() {
             report = ErrorReport::shutdown();
         }
+        self.batch = Batch::Reads;
         self.session.fail_transaction();
         tracing::debug!(pid = self.registration.pid, code = report.code, "{}", report.message);
         self.wire.put(&report.message());
@@ -167,6 +193,7 @@ impl Connection {
 
     fn on_sync(&mut self) -> Result<Reply, Failure> {
         self.skipping_to_sync = false;
+        self.batch = Batch::Reads;
         self.put_ready();
         Ok(Reply::Now)
     }

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use braid_engine::{Outcome, Statement, StatementKind};
+use braid_engine::{Outcome, Statement, StatementKind, TransactionStatus};
 use datafusion::common::ScalarValue;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
 use pgwire::messages::response::{CommandComplete, EmptyQueryResponse};
 
+use crate::batch::{Batch, WaitingWrite};
 use crate::connection::{Connection, Reply};
 use crate::copy;
 use crate::cursor::{Call, Command};
@@ -89,8 +90,36 @@ impl Connection {
         Ok(Reply::WhenAsked)
     }
 
-    /// Execute. A row limit of 0 means no limit.
+    /// Execute. A row limit of 0 means no limit. A statement that writes waits for the next message.
     pub(crate) async fn on_execute(&mut self, name: &str, max_rows: usize) -> Result<Reply, Failure> {
+        let Some(kind) = self.write_about_to_run(name)? else { return self.run_portal(name, max_rows).await };
+        self.batch.check_may_write(kind)?;
+        if kind == StatementKind::CopyFrom {
+            let reply = self.run_portal(name, max_rows).await?;
+            self.batch = Batch::Written(kind);
+            return Ok(reply);
+        }
+        self.batch = Batch::Waiting(WaitingWrite { kind, portal: name.to_owned(), closes: Vec::new() });
+        Ok(Reply::WhenAsked)
+    }
+
+    /// What the portal is about to write by a transaction of its own; `None` if it does not, or not any more. In a
+    /// transaction block the engine decides.
+    fn write_about_to_run(&mut self, name: &str) -> Result<Option<StatementKind>, ErrorReport> {
+        if self.session.transaction_status() != TransactionStatus::Idle {
+            return Ok(None);
+        }
+        let portal = self.names.portal(name)?;
+        Ok(match (&portal.state, &portal.prepared.command) {
+            (PortalState::Bound, Some(Command::Engine(statement))) if statement.kind().writes() => {
+                Some(statement.kind())
+            }
+            _ => None,
+        })
+    }
+
+    /// Runs a portal, or goes on with it.
+    pub(crate) async fn run_portal(&mut self, name: &str, max_rows: usize) -> Result<Reply, Failure> {
         let portal = self.names.portal(name)?;
         let prepared = Arc::clone(&portal.prepared);
         let Some(command) = &prepared.command else {

@@ -28,7 +28,7 @@ pub(crate) enum Target {
 }
 
 /// Parse.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parse {
     pub statement: String,
     pub sql: String,
@@ -37,7 +37,7 @@ pub(crate) struct Parse {
 }
 
 /// Bind.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bind {
     pub portal: String,
     pub statement: String,
@@ -47,7 +47,7 @@ pub(crate) struct Bind {
 }
 
 /// A message after startup.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FrontendMessage {
     Query(String),
     Parse(Parse),

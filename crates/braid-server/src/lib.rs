@@ -13,6 +13,7 @@
 //! | [`admission`], [`startup`] | from a socket to a client: TLS, startup packet, login, limits |
 //! | [`connection`] | a client's loop over messages; errors, ReadyForQuery, reported settings |
 //! | [`simple_query`], [`extended_query`], [`cursor`], [`copy`] | the sub-protocols |
+//! | [`batch`] | what is executed up to a Sync, of which only the last statement may write |
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
@@ -27,6 +28,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod authentication;
+pub(crate) mod batch;
 pub(crate) mod cancel_registry;
 pub(crate) mod connection;
 pub(crate) mod copy;

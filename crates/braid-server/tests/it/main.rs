@@ -6,6 +6,7 @@
 //! | [`raw_client`] | a client that sends and reads single messages |
 //! | [`types`] | every type as parameter and as result, text and binary |
 //! | [`statements`] | simple and prepared statements, errors, transaction state |
+//! | [`batches`] | what is executed up to one Sync |
 //! | [`portals`] | row limits, cursors, their lives |
 //! | [`command`] | the `braid` command as a process, under limits |
 //! | [`copying`] | COPY in both protocols |
@@ -17,6 +18,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
 
+mod batches;
 mod cancelling;
 mod command;
 mod copying;

@@ -1,0 +1,116 @@
+//! Statements up to one Sync: one transaction, of which only the last statement may write.
+
+use tokio::io::AsyncWriteExt;
+
+use crate::harness::{TestServer, text_rows};
+use crate::raw_client::{Message, RawClient, bind, execute, kinds, message, parse, sync};
+
+async fn with_table(server: &TestServer) -> (RawClient, tokio_postgres::Client) {
+    let client = server.client().await;
+    client.batch_execute("create table t (a integer not null)").await.unwrap();
+    (server.raw().await, client)
+}
+
+/// Parse, Bind and Execute of one statement.
+fn steps(sql: &str) -> Vec<u8> {
+    [parse("", sql, &[]), bind("", "", 0, &[], 0), execute("", 0)].concat()
+}
+
+fn insert(value: &str) -> Vec<u8> {
+    steps(&format!("insert into t values ({value})"))
+}
+
+fn flush() -> Vec<u8> {
+    message(b'H', b"")
+}
+
+fn close_portal() -> Vec<u8> {
+    message(b'C', b"P\0")
+}
+
+async fn answers(raw: &mut RawClient, messages: &[Vec<u8>]) -> Vec<Message> {
+    raw.stream.write_all(&messages.concat()).await.unwrap();
+    raw.until_ready().await
+}
+
+async fn rows(client: &tokio_postgres::Client) -> usize {
+    text_rows(client, "select a from t").await.len()
+}
+
+fn error(answers: &[Message]) -> &Message {
+    answers.iter().find(|message| message.kind == 'E').unwrap()
+}
+
+#[tokio::test]
+async fn a_second_statement_before_sync_refuses_the_write_before_it() {
+    let server = TestServer::start().await;
+    let (mut raw, client) = with_table(&server).await;
+    for second in
+        [insert("2"), insert("null"), steps("select 1"), steps("select 1 / 0"), steps("create table u (a integer)")]
+    {
+        let answered = answers(&mut raw, &[insert("1"), second, insert("3"), sync()]).await;
+        assert_eq!(kinds(&answered), "12EZ");
+        assert_eq!(error(&answered).field(b'C').as_deref(), Some("0A000"));
+        assert!(error(&answered).field(b'H').unwrap().contains("one by one"));
+        assert_eq!(rows(&client).await, 0, "half of the batch stayed");
+    }
+    // A prepared statement that is bound again and again, as drivers send batches.
+    let bound = || [bind("", "s", 0, &[], 0), execute("", 0)].concat();
+    let prepared = parse("s", "insert into t values (7)", &[]);
+    assert_eq!(kinds(&answers(&mut raw, &[prepared, bound(), bound(), sync()]).await), "12EZ");
+    assert_eq!(rows(&client).await, 0);
+    assert_eq!(kinds(&answers(&mut raw, &[bound(), sync()]).await), "2CZ");
+    assert_eq!(rows(&client).await, 1);
+}
+
+#[tokio::test]
+async fn the_last_statement_before_sync_may_write() {
+    let server = TestServer::start().await;
+    let (mut raw, client) = with_table(&server).await;
+    assert_eq!(kinds(&answers(&mut raw, &[insert("1"), sync()]).await), "12CZ");
+    assert_eq!(kinds(&answers(&mut raw, &[steps("select 1"), insert("2"), sync()]).await), "12DC12CZ");
+    assert_eq!(kinds(&answers(&mut raw, &[insert("3"), close_portal(), sync()]).await), "12C3Z");
+    assert_eq!(rows(&client).await, 3);
+    let failed = answers(&mut raw, &[insert("null"), close_portal(), sync()]).await;
+    assert_eq!((kinds(&failed).as_str(), error(&failed).field(b'C').as_deref()), ("12EZ", Some("23502")));
+    assert_eq!(kinds(&answers(&mut raw, &[insert("4"), sync()]).await), "12CZ");
+    assert_eq!(rows(&client).await, 4);
+}
+
+#[tokio::test]
+async fn flush_commits_and_the_next_write_is_refused() {
+    let server = TestServer::start().await;
+    let (mut raw, client) = with_table(&server).await;
+    raw.stream.write_all(&[insert("1"), flush()].concat()).await.unwrap();
+    for expected in ['1', '2', 'C'] {
+        assert_eq!(raw.read().await.unwrap().kind, expected);
+    }
+    assert_eq!(rows(&client).await, 1);
+    let answered = answers(&mut raw, &[steps("select a from t"), insert("2"), sync()]).await;
+    assert_eq!(kinds(&answered), "12DC12EZ");
+    assert_eq!(error(&answered).field(b'D').as_deref(), Some("The INSERT is committed."));
+    assert_eq!(rows(&client).await, 1);
+    assert_eq!(kinds(&answers(&mut raw, &[insert("2"), sync()]).await), "12CZ");
+    assert_eq!(rows(&client).await, 2);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_sync_has_written_nothing() {
+    let server = TestServer::start().await;
+    let (mut raw, client) = with_table(&server).await;
+    raw.stream.write_all(&[insert("1"), message(b'X', b"")].concat()).await.unwrap();
+    assert_eq!(raw.until_ready().await.last().map(|message| message.kind), None);
+    assert_eq!(rows(&client).await, 0);
+}
+
+#[tokio::test]
+async fn a_simple_query_behind_a_write_refuses_it() {
+    let server = TestServer::start().await;
+    let (mut raw, client) = with_table(&server).await;
+    raw.stream.write_all(&insert("1")).await.unwrap();
+    let answered = raw.query("select 1").await;
+    assert_eq!(kinds(&answered), "12EZ");
+    assert_eq!(kinds(&raw.query("select 1").await), "TDCZ");
+    assert_eq!(kinds(&raw.query("insert into t values (1); insert into t values (2)").await), "EZ");
+    assert_eq!(rows(&client).await, 0);
+}
