@@ -8,6 +8,7 @@
 //! | [`interval_literal`] | `INTERVAL` before a text as a cast |
 //! | [`join_columns`] | `JOIN … USING` and `NATURAL JOIN` spelled out with ON |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
+//! | [`order_by_names`] | names in ORDER BY's expressions are the tables' |
 //! | [`precedence`] | `IS DISTINCT FROM` binds tighter than AND |
 //! | [`row_values`] | comparisons of rows, column by column |
 //! | [`parameters`] | values of `$n` as literals |
@@ -30,6 +31,7 @@ pub(crate) mod interrupt;
 mod interval_literal;
 mod join_columns;
 pub(crate) mod name_check;
+mod order_by_names;
 pub(crate) mod parameters;
 mod plan_names;
 pub(crate) mod planner;

@@ -47,7 +47,10 @@ impl VisitorMut for Separate {
 
 fn separate_in_body(body: &mut SetExpr) {
     match body {
-        SetExpr::SetOperation { left, .. } => separate_in_body(left),
+        SetExpr::SetOperation { left, right, .. } => {
+            separate_in_body(left);
+            separate_in_body(right);
+        }
         SetExpr::Query(query) => separate_in_body(&mut query.body),
         SetExpr::Select(select) => separate_items(&mut select.projection, true),
         _ => {}

@@ -24,6 +24,7 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 use super::column_names::{output_names, rename};
 use super::join_columns::{KnownTables, joins_by_name, spell_out_joins};
 use super::name_check::check_names;
+use super::order_by_names::separate_aliases;
 use super::parameters::null_of;
 use super::plan_names::separate_names;
 use super::rewrite::{Parameters, SessionFacts, parameter_index, rewrite};
@@ -70,8 +71,9 @@ impl Planner {
         parameters: Parameters<'_>,
         session: &dyn SessionFacts,
     ) -> Result<QueryPlan, EngineError> {
-        let query = self.with_joins_spelled_out(query).await?;
+        let mut query = self.with_joins_spelled_out(query).await?;
         let names = output_names(&query);
+        separate_aliases(&mut query)?;
         let tree = SqlStatement::Query(Box::new(query));
         let text = (statement.kind() == StatementKind::Query).then(|| statement.text());
         let mut tree = system_queries::make_fit(tree, text)?;

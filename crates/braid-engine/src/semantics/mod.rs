@@ -14,11 +14,12 @@
 //! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
 //! | [`mixed_numbers`] | a float and a numeric are computed as floats |
 //! | [`checked_arithmetic`] | integers that overflow, floats divided by zero: errors |
-//! | [`not_in`] | `NOT IN (subquery)` knows of nulls wherever it stands |
+//! | [`not_in`] | `[NOT] IN (subquery)` in a condition knows of nulls wherever it stands |
+//! | [`grouping_columns`] | grouping sets over two names of one column are refused |
 //! | [`arithmetic_function`] | the functions the arithmetic becomes |
 //!
 //! Operators are resolved while the syntax is planned, because DataFusion would refuse some of them right there. The
-//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last two
+//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last three
 //! run before DataFusion's type coercion, which then sees the types PostgreSQL would (and casts see the types that sums
 //! really have); those run after it, when both sides of an operator have one type.
 
@@ -27,6 +28,7 @@ mod checked_arithmetic;
 mod exact_sums;
 mod explicit_casts;
 mod function_types;
+mod grouping_columns;
 mod integer_literals;
 mod interval_functions;
 mod mixed_numbers;
@@ -59,6 +61,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(mixed_numbers::MixedNumbers),
     ];
     rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(grouping_columns::GroupingColumns));
     rules.push(Arc::new(not_in::NotIn));
     rules.push(Arc::new(checked_arithmetic::CheckedArithmetic));
     rules

@@ -9,7 +9,10 @@
 //! - else: NOT EXISTS an equal row, and NOT EXISTS a null one, and x is not null or NOT EXISTS a row at all. All
 //!   three have equalities or nothing to look for, where the short form would compare all pairs.
 //!
-//! Left as they are: NOT IN within other expressions, an x that is a subquery itself or of a row further out, and an x with
+//! Within any other expression (CASE, IS NULL, a comparison) it matters whether a membership is true, false or unknown, so there
+//! `x IN (subquery)` becomes a CASE: true where it is, unknown where the test above does not find it false.
+//!
+//! Left as they are, or refused within other expressions: an x that is a subquery itself or of a row further out, and an x with
 //! a column that the subquery has by the same name, which DataFusion would take for the other: for that it has no plan,
 //! and says so.
 
@@ -17,10 +20,10 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, ExprSchema, Result, Spans};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, Spans, not_impl_err};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
+    BinaryExpr, Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery, lit, when,
 };
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
@@ -67,25 +70,61 @@ impl Condition<'_> {
             }
             Expr::Not(inner) => Ok(Expr::Not(Box::new(Self { is_negated: !self.is_negated, ..self }.of(*inner)?))),
             Expr::InSubquery(membership) if membership.negated != self.is_negated => self.membership(membership),
-            other => Ok(other),
+            membership @ Expr::InSubquery(_) => Ok(membership),
+            other => self.within(other),
         }
+    }
+
+    /// An expression that is no condition: its memberships are true, false or unknown.
+    fn within(self, expr: Expr) -> Result<Expr> {
+        let expr = expr.transform_up(|expr| match expr {
+            Expr::InSubquery(membership) => self.three_valued(membership).map(Transformed::yes),
+            other => Ok(Transformed::no(other)),
+        })?;
+        Ok(expr.data)
+    }
+
+    fn three_valued(self, membership: InSubquery) -> Result<Expr> {
+        let rows = Rows::of(&membership.subquery, !membership.subquery.outer_ref_columns.is_empty())?;
+        if !(membership.expr.nullable(self.schema)? || rows.may_be_null()) {
+            return Ok(Expr::InSubquery(membership));
+        }
+        let negated = membership.negated;
+        let Some(not_false) = self.not_false(&membership, &rows)? else {
+            return not_impl_err!("IN (subquery) of this form is not supported within an expression");
+        };
+        let found = Expr::InSubquery(InSubquery { negated: false, ..membership });
+        when(found, lit(!negated)).when(not_false, lit(ScalarValue::Boolean(None))).otherwise(lit(negated))
     }
 
     /// A membership in a place where false and null differ.
     fn membership(self, membership: InSubquery) -> Result<Expr> {
-        let InSubquery { expr: value, subquery, negated } = &membership;
+        let is_correlated = !membership.subquery.outer_ref_columns.is_empty();
+        let rows = Rows::of(&membership.subquery, is_correlated)?;
+        let has_nulls = membership.expr.nullable(self.schema)? || rows.may_be_null();
+        let is_known = self.is_conjunct && is_column(&membership.expr) && !is_correlated;
+        if is_known || !has_nulls {
+            return Ok(Expr::InSubquery(membership));
+        }
+        let negated = membership.negated;
+        Ok(match self.not_false(&membership, &rows)? {
+            None => Expr::InSubquery(membership),
+            Some(found) if negated => Expr::Not(Box::new(found)),
+            Some(found) => found,
+        })
+    }
+
+    /// That `x IN (subquery)` is true or unknown; `None` where that cannot be said.
+    fn not_false(self, membership: &InSubquery, rows: &Rows) -> Result<Option<Expr>> {
+        let InSubquery { expr: value, subquery, .. } = membership;
         let is_nested = value.exists(|expr| {
             let is_query = matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_));
             Ok(is_query || matches!(expr, Expr::OuterReferenceColumn(_, _)))
         })?;
         let has_columns = value.any_column_refs();
         let is_correlated = !subquery.outer_ref_columns.is_empty();
-        let rows = Rows::of(subquery, is_correlated)?;
-        let has_nulls = value.nullable(self.schema)? || rows.may_be_null();
-        let is_known = self.is_conjunct && is_column(value) && !is_correlated;
-        let is_ambiguous = is_correlated && rows.has_any_column_of(value)?;
-        if is_nested || is_known || is_ambiguous || !has_nulls {
-            return Ok(Expr::InSubquery(membership));
+        if is_nested || (is_correlated && rows.has_any_column_of(value)?) {
+            return Ok(None);
         }
         let equal = Expr::BinaryExpr(BinaryExpr {
             left: Box::new(self.as_outer((**value).clone())?),
@@ -99,7 +138,7 @@ impl Condition<'_> {
             let unknown = (**value).clone().is_null().and(rows.exists(None)?);
             rows.exists(Some(equal))?.or(a_null).or(unknown)
         };
-        Ok(if *negated { Expr::Not(Box::new(found)) } else { found })
+        Ok(Some(found))
     }
 
     /// An expression on the outer row's columns, as it is written within a subquery.

@@ -1,0 +1,141 @@
+//! Names in ORDER BY: alone, of the select list; within an expression, of the tables.
+//!
+//! `SELECT -a AS a FROM t ORDER BY -a` sorts by the table's column in PostgreSQL, by the alias in DataFusion. So the alias
+//! gets another name where an expression of ORDER BY has its name. The client still sees the old one. In a subquery, which is
+//! asked for its columns by their names, such an ORDER BY is refused if it decides which rows there are.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Distinct, Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use crate::EngineError;
+use crate::names::fold;
+
+/// Makes ORDER BY mean what it does in PostgreSQL, in a query and its subqueries.
+pub(super) fn separate_aliases(query: &mut Query) -> Result<(), EngineError> {
+    rename_aliases(query);
+    match VisitMut::visit(query, &mut Subqueries) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(*error),
+    }
+}
+
+struct Subqueries;
+
+impl VisitorMut for Subqueries {
+    type Break = Box<EngineError>;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        let names = names_in_expressions(query);
+        let decides = query.limit_clause.is_some() || query.fetch.is_some();
+        let Some(select) = query.body.as_select() else { return ControlFlow::Continue(()) };
+        let decides = decides || matches!(select.distinct, Some(Distinct::On(_)));
+        match select.projection.iter().find_map(|item| hiding_alias(item, &names)) {
+            Some(alias) if decides => ControlFlow::Break(Box::new(EngineError::unsupported(format!(
+                "ORDER BY an expression on \"{alias}\", which is a column and an alias, is not supported in a subquery"
+            )))),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn rename_aliases(query: &mut Query) {
+    let names = names_in_expressions(query);
+    let Query { body, order_by, .. } = query;
+    let (SetExpr::Select(select), Some(order_by)) = (&mut **body, order_by) else { return };
+    let OrderByKind::Expressions(keys) = &mut order_by.kind else { return };
+    for at in 0..select.projection.len() {
+        let Some(alias) = hiding_alias(&select.projection[at], &names) else { continue };
+        let new = Ident::with_quote('"', format!("{alias} #{}", at + 1));
+        if let SelectItem::ExprWithAlias { alias, .. } = &mut select.projection[at] {
+            *alias = new.clone();
+        }
+        let distinct_keys = distinct_on(select).into_iter().flatten();
+        for key in keys.iter_mut().map(|key| &mut key.expr).chain(distinct_keys) {
+            if name_alone(key).as_ref() == Some(&alias) {
+                *key = Expr::Identifier(new.clone());
+            }
+        }
+    }
+}
+
+fn distinct_on(select: &mut Select) -> Option<&mut Vec<Expr>> {
+    match &mut select.distinct {
+        Some(Distinct::On(keys)) => Some(keys),
+        _ => None,
+    }
+}
+
+/// The alias of an item, if one of `names` would mean it instead of a column.
+fn hiding_alias(item: &SelectItem, names: &HashSet<String>) -> Option<String> {
+    let SelectItem::ExprWithAlias { expr, alias } = item else { return None };
+    let alias = fold(alias);
+    let is_column = match expr {
+        Expr::Identifier(ident) => fold(ident) == alias,
+        Expr::CompoundIdentifier(idents) => idents.last().is_some_and(|ident| fold(ident) == alias),
+        _ => false,
+    };
+    (!is_column && names.contains(&alias)).then_some(alias)
+}
+
+/// The unqualified names in those keys of ORDER BY that are more than a name.
+fn names_in_expressions(query: &Query) -> HashSet<String> {
+    struct Names(HashSet<String>);
+    impl Visitor for Names {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::Identifier(ident) = expr {
+                self.0.insert(fold(ident));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut names = Names(HashSet::new());
+    if let Some(order_by) = &query.order_by
+        && let OrderByKind::Expressions(keys) = &order_by.kind
+    {
+        for key in keys.iter().filter(|key| name_alone(&key.expr).is_none()) {
+            // It never breaks off.
+            let _: ControlFlow<()> = key.expr.visit(&mut names);
+        }
+    }
+    names.0
+}
+
+fn name_alone(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(ident) => Some(fold(ident)),
+        Expr::Nested(inner) => name_alone(inner),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::rewrite::parse_query;
+
+    #[test]
+    fn an_alias_makes_way_for_a_column() {
+        for (sql, expected) in [
+            ("SELECT -a AS a FROM t ORDER BY -a", "SELECT -a AS \"a #1\" FROM t ORDER BY -a"),
+            ("SELECT -a AS a FROM t ORDER BY a, -a", "SELECT -a AS \"a #1\" FROM t ORDER BY \"a #1\", -a"),
+            ("SELECT -a AS a FROM t ORDER BY a", "SELECT -a AS a FROM t ORDER BY a"),
+            ("SELECT t.a AS a FROM t ORDER BY a + 1", "SELECT t.a AS a FROM t ORDER BY a + 1"),
+            (
+                "SELECT x FROM (SELECT -a AS a FROM t ORDER BY -a) s",
+                "SELECT x FROM (SELECT -a AS a FROM t ORDER BY -a) s",
+            ),
+        ] {
+            let mut query = parse_query(sql).unwrap();
+            separate_aliases(&mut query).unwrap();
+            assert_eq!(query.to_string(), expected);
+        }
+        let mut query = parse_query("SELECT x FROM (SELECT -a AS a FROM t ORDER BY -a LIMIT 1) s").unwrap();
+        assert_eq!(separate_aliases(&mut query).unwrap_err().sqlstate(), "0A000");
+    }
+}
