@@ -286,7 +286,10 @@ impl Session {
     /// A planner for a statement of this session, and the snapshot it plans on.
     pub(crate) fn planner(&self) -> (Planner, Arc<Catalog>) {
         let snapshot = self.snapshot();
-        (self.shared.database.planner(&snapshot, &self.settings()), snapshot)
+        let planner = self.shared.database.planner(&snapshot, &self.settings());
+        let in_block = self.transaction_status() != TransactionStatus::Idle;
+        let is_old = in_block && snapshot.sequence() != self.shared.database.store().snapshot().sequence();
+        (planner.with_newer_system_tables(is_old), snapshot)
     }
 }
 

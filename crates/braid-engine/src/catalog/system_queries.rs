@@ -2,15 +2,15 @@
 //!
 //! psql's `\d` and the metadata calls of drivers use features that ordinary queries do not use: casts to `regclass`,
 //! `OPERATOR(pg_catalog.~)`, arrays of letters, correlated subqueries in the select list. The rules rewrite these, with
-//! answers that are acceptable only for catalogs (a correlated subquery in a select list becomes NULL). The rules therefore
-//! apply only to queries that name a system table.
+//! answers that are acceptable only for catalogs. The rules therefore apply only to queries that name a system table. They
+//! make NULL of a correlated subquery in a select list: such a query is refused, unless NULL is the right answer.
 
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Statement, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement, TableFactor,
+    Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
@@ -30,6 +30,12 @@ pub(crate) fn make_fit(mut query: Statement, text: Option<&str>) -> Result<State
     let mut own = OwnRules { changed: false };
     // The visitor never stops early.
     let _: ControlFlow<()> = VisitMut::visit(&mut query, &mut own);
+    if query.visit(&mut NullSubqueries).is_break() {
+        return Err(EngineError::unsupported(
+            "a correlated subquery in the select list of a query on the system tables is not supported",
+        )
+        .with_hint("Join the tables instead."));
+    }
     let printed = query.to_string();
     let text = if own.changed { &printed } else { text.unwrap_or(&printed) };
     let rewritten = RULES.parse(text).map_err(|error| {
@@ -85,7 +91,59 @@ fn is_default_of_attribute(query: &Query) -> bool {
     text.contains("pg_attrdef") && text.contains("a.attrelid") && text.contains("a.attnum")
 }
 
-fn is_on_system_tables(query: &Statement) -> bool {
+/// Finds a subquery of a select list that the rules would make NULL, where NULL is not its answer: a qualified name in it
+/// is of no alias of its own.
+struct NullSubqueries;
+
+impl Visitor for NullSubqueries {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        let becomes_null = |item: &SelectItem| match item {
+            SelectItem::UnnamedExpr(Expr::Subquery(query))
+            | SelectItem::ExprWithAlias { expr: Expr::Subquery(query), .. } => {
+                is_correlated(query) && !is_collation_of_attribute(query)
+            }
+            _ => false,
+        };
+        if select.projection.iter().any(becomes_null) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn is_correlated(query: &Query) -> bool {
+    struct ForeignNames<'a>(Vec<&'a str>);
+    impl Visitor for ForeignNames<'_> {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::CompoundIdentifier(idents) if !self.0.contains(&idents[0].value.as_str()) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let Some(select) = query.body.as_select() else { return false };
+    let relations = select
+        .from
+        .iter()
+        .flat_map(|tables| std::iter::once(&tables.relation).chain(tables.joins.iter().map(|join| &join.relation)));
+    let aliases = relations.filter_map(|relation| match relation {
+        TableFactor::Table { alias: Some(alias), .. } => Some(alias.name.value.as_str()),
+        _ => None,
+    });
+    query.visit(&mut ForeignNames(aliases.collect())).is_break()
+}
+
+/// psql's \d asks for a column's collation where it is not its type's: there is none.
+fn is_collation_of_attribute(query: &Query) -> bool {
+    let text = query.to_string();
+    text.contains("pg_collation") && text.contains("a.attcollation")
+}
+
+/// Whether a query names a system table.
+pub(crate) fn is_on_system_tables(query: &Statement) -> bool {
     matches!(query.visit(&mut SystemNames), ControlFlow::Break(()))
 }
 
@@ -136,5 +194,20 @@ mod tests {
         assert!(is_system("select 't'::regclass"));
         assert!(!is_system("select * from pg_statistics_of_mine"));
         assert!(!is_system("select a::text from t"));
+    }
+
+    #[test]
+    fn correlated_subqueries_do_not_become_null() {
+        let fit = |sql: &str| {
+            let query = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().pop().unwrap();
+            make_fit(query, None).map(|_| ()).map_err(|error| error.sqlstate())
+        };
+        let of_class = "select (select n.nspname from pg_namespace n where n.oid = c.relnamespace) from pg_class c";
+        assert_eq!(fit(of_class), Err("0A000"));
+        assert_eq!(
+            fit(&format!("select * from ({}) s", of_class.replace(" from pg_class", " as x from pg_class"))),
+            Err("0A000")
+        );
+        assert_eq!(fit("select (select count(*) from pg_namespace n where n.oid > 0) from pg_class c"), Ok(()));
     }
 }

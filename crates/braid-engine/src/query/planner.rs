@@ -36,6 +36,8 @@ use crate::{EngineError, Statement, StatementKind};
 pub(crate) struct Planner {
     state: SessionState,
     runtime: Arc<RuntimeEnv>,
+    /// Whether the system tables, which show the newest state, show another one than the statement's snapshot.
+    system_tables_are_newer: bool,
 }
 
 /// A planned query.
@@ -50,7 +52,12 @@ impl Planner {
     /// A planner on `state`, which has the snapshot's catalog; its plans run in `runtime`.
     pub fn new(mut state: SessionState, runtime: Arc<RuntimeEnv>) -> Self {
         state.mark_start_execution();
-        Self { state, runtime }
+        Self { state, runtime, system_tables_are_newer: false }
+    }
+
+    /// The same, for a snapshot that is not the newest.
+    pub fn with_newer_system_tables(self, are_newer: bool) -> Self {
+        Self { system_tables_are_newer: are_newer, ..self }
     }
 
     /// The session's time zone.
@@ -76,6 +83,12 @@ impl Planner {
         separate_aliases(&mut query)?;
         let tree = SqlStatement::Query(Box::new(query));
         let text = (statement.kind() == StatementKind::Query).then(|| statement.text());
+        if self.system_tables_are_newer && system_queries::is_on_system_tables(&tree) {
+            return Err(EngineError::unsupported(
+                "the system tables of a transaction block's snapshot are not supported: the database has changed since",
+            )
+            .with_hint("End the transaction block."));
+        }
         let mut tree = system_queries::make_fit(tree, text)?;
         rewrite(&mut tree, parameters, session)?;
         if let SqlStatement::Query(query) = &mut tree {

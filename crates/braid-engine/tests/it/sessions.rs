@@ -70,6 +70,18 @@ async fn a_block_reads_one_snapshot_and_refuses_writes() {
 }
 
 #[tokio::test]
+async fn a_block_does_not_see_newer_system_tables() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    let count = "select count(*) from pg_class c where c.relname = 'u'";
+    db.run("create table t (a int)").await;
+    db.check(&[("begin", "BEGIN"), (count, "0")]).await;
+    run(&bob, "create table u (a int)").await.unwrap();
+    assert_eq!(db.state(count).await, "0A000");
+    db.check(&[("rollback", "ROLLBACK"), (count, "1")]).await;
+}
+
+#[tokio::test]
 async fn settings_follow_their_block() {
     let db = TestDb::new().await;
     db.run("begin;; set application_name = 'a';; rollback").await;

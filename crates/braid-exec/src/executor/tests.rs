@@ -89,7 +89,7 @@ struct Tally {
     /// Plans that wrote temporary files.
     spilled: Cell<u64>,
     /// Joins whose other side was built than the plan says.
-    exchanged: Cell<u64>,
+    swapped: Cell<u64>,
     /// Plans whose joins were done in another order.
     reordered: Cell<u64>,
 }
@@ -113,7 +113,7 @@ async fn run_tuned(
     let executor = Executor::new(worker_count, budget.clone()).with_tuning(tuning);
     let run = tokio::time::timeout(PATIENCE, executor.run(plan, Collected::default));
     let sinks = run.await.expect("it ends")?;
-    add(&tally.exchanged, executor.exchanged_join_count());
+    add(&tally.swapped, executor.swapped_join_count());
     add(&tally.reordered, u64::from(executor.reordering_count()));
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
 }
@@ -191,13 +191,13 @@ async fn plans_are_what_they_are_defined_to_be() {
             compared += u64::from(check(Case::new(case.seed), &tally).await);
         }
     }
-    let [spilled, exchanged, reordered] = [&tally.spilled, &tally.exchanged, &tally.reordered].map(Cell::get);
+    let [spilled, swapped, reordered] = [&tally.spilled, &tally.swapped, &tally.reordered].map(Cell::get);
     println!("{compared} of {count} plans were compared, {spilled} spilled");
-    println!("{exchanged} joins were swapped, {reordered} reordered");
+    println!("{swapped} joins were swapped, {reordered} reordered");
     if !is_replay {
         assert!(compared * 2 > count, "only {compared} of {count} plans have one answer");
         assert!(spilled * 50 > count, "only {spilled} of {count} plans spilled");
-        assert!(exchanged * 20 > count && reordered > 0, "{exchanged} joins were swapped, {reordered} reordered");
+        assert!(swapped * 20 > count && reordered > 0, "{swapped} joins were swapped, {reordered} reordered");
     }
 }
 
