@@ -10,6 +10,8 @@
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | [`session`] | one client: user, settings, transaction block; dispatch of statements |
 //! | [`statement`] | SQL text into statements |
+//! | `statement_limits` | how large and how deep they may be |
+//! | `deep_stack` | stacks for deep trees |
 //! | [`outcome`] | the outcome of a statement |
 //! | [`error`], [`sql_state`] | errors as PostgreSQL reports them |
 //! | [`copy`] | rows in and out as CSV, text and Parquet |
@@ -31,6 +33,7 @@ pub mod transaction;
 
 mod catalog;
 mod conversion;
+mod deep_stack;
 mod dml;
 mod error_mapping;
 mod input;
@@ -41,6 +44,7 @@ mod query;
 mod semantics;
 mod settings;
 mod sql_types;
+mod statement_limits;
 mod table;
 
 pub use config::Config;

@@ -135,6 +135,8 @@ sql_states! {
     ConfigurationLimitExceeded = "53400",
     /// A limit of the program: too many columns, a statement too complex.
     ProgramLimitExceeded = "54000",
+    /// A statement that is nested too deeply, or too long.
+    StatementTooComplex = "54001",
     /// More columns than a table may have.
     TooManyColumns = "54011",
     /// Another process has the data directory, or the object is in use.

@@ -5,21 +5,28 @@
 //! do is still a statement (kind [`StatementKind::Unsupported`]): it is refused when it is executed, so that a failed
 //! transaction block answers in PostgreSQL's order.
 
+mod dialect;
+mod long_chains;
+
 use std::fmt;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::ast::{self, VisitMut, VisitorMut};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::copy::CopyStatement;
+use crate::copy::copy_statement::CopySubject;
+use crate::deep_stack::on_deep_stack;
+use crate::statement_limits::{DEPTH_MAX, StatementSize, check_tokens, too_complex};
 use crate::{EngineError, SqlState};
+pub(crate) use dialect::SqlDialect;
+pub(crate) use long_chains::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 
-/// How deep expressions and subqueries may nest.
-const RECURSION_LIMIT: usize = 256;
+/// How deep the parser descends. It needs up to four levels for one of the tree.
+const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
 
 /// One statement: its kind, its syntax tree, its text. Cheap to clone.
 #[derive(Clone)]
@@ -29,6 +36,7 @@ pub struct Statement {
     origin: Arc<str>,
     /// This statement's bytes of it.
     range: Range<usize>,
+    size: StatementSize,
     command: Arc<Command>,
 }
 
@@ -41,6 +49,27 @@ pub(crate) enum Command {
     CreateTableWithoutData(ast::CreateTable),
     /// COPY, as read here.
     Copy(CopyStatement),
+}
+
+impl Command {
+    fn visit_mut(&mut self, visitor: &mut impl VisitorMut<Break = ()>) {
+        // The visitor never breaks off.
+        let _: ControlFlow<()> = match self {
+            Self::Sql(statement) => VisitMut::visit(statement, visitor),
+            Self::CreateTableWithoutData(create) => VisitMut::visit(create, visitor),
+            Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => VisitMut::visit(query, visitor),
+            Self::Copy(_) => ControlFlow::Continue(()),
+        };
+    }
+
+    fn size(&self) -> StatementSize {
+        match self {
+            Self::Sql(statement) => StatementSize::of(statement),
+            Self::CreateTableWithoutData(create) => StatementSize::of(create),
+            Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
+            Self::Copy(_) => StatementSize::default(),
+        }
+    }
 }
 
 /// What a statement does, as far as a client or a transaction block cares.
@@ -94,15 +123,25 @@ impl StatementKind {
 
 impl Statement {
     /// Reads `sql`, which may hold several statements. Empty statements are left out.
+    ///
+    /// The time is linear in the text. Trees are shallow when they leave here: long chains of operators have been made so,
+    /// and what is still deep is refused ([`crate::statement_limits`]).
     pub fn parse(sql: &str) -> Result<Vec<Self>, EngineError> {
         let mut tokens = Vec::new();
-        Tokenizer::new(&PostgreSqlDialect {}, sql)
+        Tokenizer::new(&SqlDialect::for_text(sql), sql)
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
+        check_tokens(sql.len(), &tokens)?;
+        on_deep_stack(tokens.len(), || Self::parse_tokens(sql, tokens))
+    }
+
+    fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
         let tokens = spell_out_table(tokens);
+        let dialect = SqlDialect::for_tokens(tokens.len());
         let mut parser =
-            Parser::new(&PostgreSqlDialect {}).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
+            Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens);
         let origin: Arc<str> = Arc::from(sql);
+        let mut places = Places::new(sql);
         let mut statements = Vec::new();
         loop {
             while parser.consume_token(&Token::SemiColon) {}
@@ -110,21 +149,30 @@ impl Statement {
             if first.token == Token::EOF {
                 return Ok(statements);
             }
-            let command = parse_command(&mut parser, &first).map_err(|error| parser_error(sql, error))?;
+            let mut command = parse_command(&mut parser, &first).map_err(|error| parser_error(sql, error))?;
             let last = parser.get_current_token().span.end;
             let next = parser.peek_token();
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
                 return Err(error_near(sql, &next.token.to_string(), Some(next.span.start)));
             }
-            let start = byte_of(sql, first.span.start);
-            let end = start + sql[start..byte_of(sql, last)].trim_end().len();
+            command.visit_mut(&mut long_chains::Chains);
+            let size = command.size();
+            size.check_depth()?;
+            let start = places.byte_of(first.span.start);
+            let end = start + sql[start..places.byte_of(last)].trim_end().len();
             statements.push(Self {
                 kind: kind_of(&command),
                 origin: origin.clone(),
                 range: start..end,
+                size,
                 command: Arc::new(command),
             });
         }
+    }
+
+    /// What it consists of.
+    pub(crate) fn size(&self) -> StatementSize {
+        self.size
     }
 
     /// What it does.
@@ -260,8 +308,7 @@ fn parser_error(sql: &str, error: ParserError) -> EngineError {
             syntax_error(sql, message, location)
         }
         ParserError::RecursionLimitExceeded => {
-            EngineError::new(SqlState::ProgramLimitExceeded, "the statement is nested too deeply")
-                .with_detail(format!("At most {RECURSION_LIMIT} levels of expressions and subqueries are read."))
+            too_complex(format!("It is nested too deeply; at most {DEPTH_MAX} levels are planned."))
         }
     }
 }
@@ -306,18 +353,37 @@ fn split_location(text: &str) -> (&str, Option<Location>) {
 
 /// The byte offset of a place that is given in lines and characters, both from 1.
 fn byte_of(sql: &str, location: Location) -> usize {
-    let (mut line, mut column) = (1, 1);
-    for (byte, c) in sql.char_indices() {
-        if (line, column) == (location.line, location.column) {
-            return byte;
-        }
-        if c == '\n' {
-            (line, column) = (line + 1, 1);
-        } else {
-            column += 1;
-        }
+    Places::new(sql).byte_of(location)
+}
+
+/// Places of a text from its beginning to its end, found in one pass.
+struct Places<'a> {
+    sql: &'a str,
+    byte: usize,
+    line: u64,
+    column: u64,
+}
+
+impl<'a> Places<'a> {
+    fn new(sql: &'a str) -> Self {
+        Self { sql, byte: 0, line: 1, column: 1 }
     }
-    sql.len()
+
+    /// The byte offset of a place that is not before the last one asked for.
+    fn byte_of(&mut self, location: Location) -> usize {
+        for c in self.sql[self.byte..].chars() {
+            if (self.line, self.column) >= (location.line, location.column) {
+                break;
+            }
+            self.byte += c.len_utf8();
+            if c == '\n' {
+                (self.line, self.column) = (self.line + 1, 1);
+            } else {
+                self.column += 1;
+            }
+        }
+        self.byte
+    }
 }
 
 /// The same in characters from 1, as the protocol counts.
@@ -400,8 +466,43 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
-        let deep = format!("select {}1{}", "(".repeat(5000), ")".repeat(5000));
-        assert_eq!(Statement::parse(&deep).unwrap_err().sqlstate(), "54000");
+        for (open, close) in
+            [("(", ")"), ("not (", ")"), ("abs(", ")"), ("- ", ""), ("case when a then 1 else ", " end")]
+        {
+            let nested = |levels: usize| format!("select {}1{}", open.repeat(levels), close.repeat(levels));
+            assert!(Statement::parse(&nested(DEPTH_MAX / 2 - 2)).is_ok(), "{open}");
+            for levels in [DEPTH_MAX, 5000] {
+                assert_eq!(Statement::parse(&nested(levels)).unwrap_err().sqlstate(), "54001", "{levels} {open}");
+            }
+            let broken = nested(DEPTH_MAX / 2 - 2) + " )";
+            assert_eq!(Statement::parse(&broken).unwrap_err().sqlstate(), "42601", "{open}");
+        }
+    }
+
+    #[test]
+    fn long_chains_are_read_and_dropped() {
+        for (op, allowed) in [("+", true), (" or ", true), ("||", true), ("*", false), (" = ", false), ("->", false)] {
+            let chain = vec!["a"; 20_000].join(op);
+            for sql in [format!("select {chain}"), format!("copy (select {chain}) to stdout")] {
+                let parsed = Statement::parse(&sql).map_err(|error| error.sqlstate());
+                assert_eq!(
+                    parsed.map(|statements| statements.len()),
+                    if allowed { Ok(1) } else { Err("54001") },
+                    "{op}"
+                );
+            }
+            let broken = format!("select {chain} from");
+            assert_eq!(Statement::parse(&broken).unwrap_err().sqlstate(), "42601", "{op}");
+        }
+        let unions = vec!["select 1"; 5000].join(" union all ");
+        assert_eq!(Statement::parse(&unions).unwrap_err().sqlstate(), "54001");
+    }
+
+    #[test]
+    fn many_statements_are_found_in_one_pass() {
+        let text = "select 'ä';\n".repeat(20_000);
+        let statements = Statement::parse(&text).unwrap();
+        assert_eq!((statements.len(), statements[19_999].text()), (20_000, "select 'ä'"));
     }
 
     #[test]

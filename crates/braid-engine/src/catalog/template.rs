@@ -26,6 +26,7 @@ use crate::conversion::zone_function::zone_function;
 use crate::names::DATABASE_NAME;
 use crate::query::cooperation::Cooperation;
 use crate::semantics::analyzer_rules;
+use crate::semantics::operator_chains::chain_functions;
 use crate::semantics::operator_types::OperatorTypes;
 use crate::semantics::shown_cast::shown_cast;
 use crate::sql_types::{column_type, field_of};
@@ -63,6 +64,9 @@ impl Template {
             .ok_or_else(|| EngineError::internal("the system tables were not registered"))?;
         context.register_udf(zone_function());
         context.register_udf(shown_cast());
+        for function in chain_functions() {
+            context.register_udf(function);
+        }
         for function in system_functions(store) {
             context.register_udf(function);
         }

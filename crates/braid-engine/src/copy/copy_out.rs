@@ -7,7 +7,6 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::sql::sqlparser::ast::Query;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -16,6 +15,7 @@ use super::copy_statement::{CopyOptions, CopyStatement, CopySubject, Header};
 use super::is_csv;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::interrupt::Interrupt;
+use crate::statement::SqlDialect;
 use crate::{EngineError, Outcome, Session, Statement};
 
 /// A running COPY TO STDOUT. Dropping it stops the query.
@@ -84,8 +84,9 @@ fn query_of(subject: &CopySubject) -> Result<Query, EngineError> {
         CopySubject::Table { name, columns } => {
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
             let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
-            Parser::new(&PostgreSqlDialect {})
-                .try_with_sql(&format!("SELECT {columns} FROM {name}"))
+            let text = format!("SELECT {columns} FROM {name}");
+            Parser::new(&SqlDialect::for_text(&text))
+                .try_with_sql(&text)
                 .and_then(|mut parser| parser.parse_query())
                 .map(|query| *query)
                 .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))

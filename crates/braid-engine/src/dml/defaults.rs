@@ -11,11 +11,11 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_storage::ColumnDef;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::Expr as SqlExpr;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use crate::query::planner::Planner;
 use crate::query::rewrite::{Parameters, rewrite};
+use crate::statement::SqlDialect;
 use crate::{EngineError, Session};
 
 /// A column's planned default.
@@ -40,7 +40,7 @@ impl Default {
 /// The syntax of a column's default; `None` if it has none.
 pub(crate) fn default_syntax(column: &ColumnDef) -> Result<Option<SqlExpr>, EngineError> {
     let Some(text) = &column.default else { return Ok(None) };
-    let parsed = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
+    let parsed = Parser::new(&SqlDialect::for_text(text)).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
     parsed.map(Some).map_err(|error| {
         EngineError::internal(format!("the default of column \"{}\" does not parse: {error}", column.name))
     })

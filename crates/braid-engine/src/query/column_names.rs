@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::sync::Arc;
 
 use crate::names::{fold, fold_parts};
+use crate::statement::{CONCATENATION, SUM_OF_TERMS};
 
 /// What PostgreSQL calls a column that nothing names.
 const UNNAMED: &str = "?column?";
@@ -83,6 +84,7 @@ fn strong_name(expr: &Expr) -> Option<String> {
     Some(match expr {
         Expr::Identifier(ident) => word_name(ident),
         Expr::CompoundIdentifier(idents) => fold(idents.last()?),
+        Expr::Function(function) if is_chain(function) => return None,
         Expr::Function(function) => function_name(function),
         Expr::Nested(expr) | Expr::Collate { expr, .. } => return strong_name(expr),
         Expr::Cast { expr, .. } => return strong_name(expr),
@@ -126,6 +128,12 @@ fn word_name(ident: &Ident) -> String {
 
 fn function_name(function: &Function) -> String {
     last_part(&function.name)
+}
+
+/// Whether it stands for operators, which have no name.
+fn is_chain(function: &Function) -> bool {
+    let name = function_name(function);
+    name == SUM_OF_TERMS || name == CONCATENATION
 }
 
 fn last_part(name: &ObjectName) -> String {

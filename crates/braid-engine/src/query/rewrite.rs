@@ -15,7 +15,6 @@ use datafusion::sql::sqlparser::ast::{
     LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, TableFactor, Value,
     VisitMut, VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::exponents::written_out;
@@ -27,6 +26,7 @@ use super::row_values::{spell_out_membership, spelled_out};
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::settings::definition::SERVER_VERSION;
+use crate::statement::SqlDialect;
 use crate::{EngineError, SqlState};
 
 /// What a query may ask about its session.
@@ -446,7 +446,7 @@ fn number(value: i32) -> Expr {
 }
 
 pub(super) fn parse_query(text: &str) -> Result<Box<Query>, EngineError> {
-    Parser::new(&PostgreSqlDialect {})
+    Parser::new(&SqlDialect::for_text(text))
         .try_with_sql(text)
         .and_then(|mut parser| parser.parse_query())
         .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))

@@ -100,8 +100,19 @@ fn all_equal(left: &[Expr], right: &[Expr]) -> Expr {
 }
 
 fn joined(exprs: impl IntoIterator<Item = Expr>, op: BinaryOperator) -> Option<Expr> {
-    let all = exprs.into_iter().reduce(|all, expr| binary(all, op.clone(), expr))?;
-    Some(Expr::Nested(Box::new(all)))
+    let mut exprs: Vec<Expr> = exprs.into_iter().collect();
+    (!exprs.is_empty()).then(|| Expr::Nested(Box::new(joined_halves(&mut exprs, &op))))
+}
+
+/// Halves of halves: a list of thousands of rows makes no deep tree.
+fn joined_halves(exprs: &mut Vec<Expr>, op: &BinaryOperator) -> Expr {
+    match exprs.len() {
+        1 => exprs.remove(0),
+        count => {
+            let mut later = exprs.split_off(count / 2);
+            binary(joined_halves(exprs, op), op.clone(), joined_halves(&mut later, op))
+        }
+    }
 }
 
 fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {

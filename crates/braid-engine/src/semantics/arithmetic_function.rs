@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray, Scalar};
 use arrow::buffer::NullBuffer;
 use arrow::compute::kernels::numeric::{div, rem};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
+use arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
@@ -50,6 +51,26 @@ impl ArithmeticFunction {
     }
 }
 
+impl ArithmeticFunction {
+    /// The operator on two values of its type, for `row_count` rows.
+    pub fn compute(&self, left: &ColumnarValue, right: &ColumnarValue, row_count: usize) -> Result<ColumnarValue> {
+        let all_scalar = matches!((left, right), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
+        let row_count = if all_scalar { 1 } else { row_count };
+        let (left, right) = (Side::of(left)?, Side::of(right)?);
+        let result = match self.data_type {
+            DataType::Int16 => integers::<Int16Type>(self.operator, &left, &right, row_count, "smallint"),
+            DataType::Int32 => integers::<Int32Type>(self.operator, &left, &right, row_count, "integer"),
+            DataType::Int64 => integers::<Int64Type>(self.operator, &left, &right, row_count, "bigint"),
+            DataType::Float32 => floats::<Float32Type>(self.operator, &left, &right, row_count),
+            _ => floats::<Float64Type>(self.operator, &left, &right, row_count),
+        }?;
+        if all_scalar {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
+        }
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
 impl ScalarUDFImpl for ArithmeticFunction {
     fn name(&self) -> &str {
         match self.operator {
@@ -79,35 +100,37 @@ impl ScalarUDFImpl for ArithmeticFunction {
         let [left, right] = &args.args[..] else {
             return Err(EngineError::internal("an operator has two sides").into());
         };
-        let all_scalar = matches!((left, right), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
-        let row_count = if all_scalar { 1 } else { args.number_rows };
-        let (left, right) = (Side::of(left)?, Side::of(right)?);
-        let result = match self.data_type {
-            DataType::Int16 => integers::<Int16Type>(self.operator, &left, &right, row_count, "smallint"),
-            DataType::Int32 => integers::<Int32Type>(self.operator, &left, &right, row_count, "integer"),
-            DataType::Int64 => integers::<Int64Type>(self.operator, &left, &right, row_count, "bigint"),
-            DataType::Float32 => floats::<Float32Type>(self.operator, &left, &right, row_count),
-            _ => floats::<Float64Type>(self.operator, &left, &right, row_count),
-        }?;
-        if all_scalar {
-            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
-        }
-        Ok(ColumnarValue::Array(result))
+        self.compute(left, right, args.number_rows)
     }
 }
 
 /// One side of an operator: a column, or one value for all rows.
-struct Side {
-    array: ArrayRef,
-    is_scalar: bool,
+pub(super) struct Side {
+    pub array: ArrayRef,
+    pub is_scalar: bool,
 }
 
 impl Side {
-    fn of(value: &ColumnarValue) -> Result<Self> {
+    pub fn of(value: &ColumnarValue) -> Result<Self> {
         Ok(match value {
             ColumnarValue::Array(array) => Self { array: array.clone(), is_scalar: false },
             ColumnarValue::Scalar(scalar) => Self { array: scalar.to_array()?, is_scalar: true },
         })
+    }
+
+    /// What one of Arrow's kernels computes of both sides.
+    pub fn with(
+        &self,
+        other: &Self,
+        kernel: fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>,
+    ) -> Result<ArrayRef, ArrowError> {
+        let scalar = |side: &Self| Scalar::new(side.array.clone());
+        match (self.is_scalar, other.is_scalar) {
+            (false, false) => kernel(&self.array, &other.array),
+            (true, false) => kernel(&scalar(self), &other.array),
+            (false, true) => kernel(&self.array, &scalar(other)),
+            (true, true) => kernel(&scalar(self), &scalar(other)),
+        }
     }
 
     /// Nulls of `row_count` rows.
@@ -209,17 +232,8 @@ where
             return Err(division_by_zero());
         }
     }
-    let scalars = (
-        left.is_scalar.then(|| arrow::array::Scalar::new(&left.array)),
-        right.is_scalar.then(|| arrow::array::Scalar::new(&right.array)),
-    );
     let kernel = if operator == Arithmetic::Divide { div } else { rem };
-    Ok(match scalars {
-        (None, None) => kernel(&left.array, &right.array)?,
-        (Some(left), None) => kernel(&left, &right.array)?,
-        (None, Some(right)) => kernel(&left.array, &right)?,
-        (Some(left), Some(right)) => kernel(&left, &right)?,
-    })
+    Ok(left.with(right, kernel)?)
 }
 
 /// Whether a float is zero, of either sign.

@@ -49,11 +49,16 @@ fn function(binary: &BinaryExpr, schema: &DFSchema) -> Option<ArithmeticFunction
     if binary.right.get_type(schema).ok()? != left {
         return None;
     }
-    let checked = match (operator, &left) {
+    checked_function(operator, &left)
+}
+
+/// The function that checks an operator on two values of one type; `None` where there is nothing to check.
+pub(super) fn checked_function(operator: Arithmetic, data_type: &DataType) -> Option<ArithmeticFunction> {
+    let checked = match (operator, data_type) {
         (Arithmetic::Divide | Arithmetic::Remainder, DataType::Float32 | DataType::Float64) => true,
         (Arithmetic::Divide | Arithmetic::Remainder, _) => false,
         (_, DataType::Int16 | DataType::Int32 | DataType::Int64) => true,
         _ => false,
     };
-    checked.then(|| ArithmeticFunction::new(operator, left))
+    checked.then(|| ArithmeticFunction::new(operator, data_type.clone()))
 }

@@ -17,6 +17,7 @@
 //! | [`not_in`] | `[NOT] IN (subquery)` in a condition knows of nulls wherever it stands |
 //! | [`grouping_columns`] | grouping sets over two names of one column are refused |
 //! | [`arithmetic_function`] | the functions the arithmetic becomes |
+//! | [`operator_chains`] | the functions that long chains of operators become |
 //!
 //! Operators are resolved while the syntax is planned, because DataFusion would refuse some of them right there. The
 //! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last three
@@ -33,6 +34,7 @@ mod integer_literals;
 mod interval_functions;
 mod mixed_numbers;
 mod not_in;
+pub(crate) mod operator_chains;
 pub(crate) mod operator_types;
 pub(crate) mod shown_cast;
 mod timestamp_difference;

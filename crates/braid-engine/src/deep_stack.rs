@@ -1,0 +1,15 @@
+//! Stacks for trees that are deeper than a thread's own stack has room for.
+//!
+//! Memory of such a stack is address space until it is used, and is given back when the work is done.
+
+/// Room for every tree that [`crate::statement_limits::check_tokens`] lets pass: 50 000 levels of 4 KiB, which is several
+/// times what dropping one level takes in a build without optimisations.
+pub(crate) const DEEP_STACK_BYTES: usize = 256 << 20;
+
+/// So many tokens nest no deeper than an ordinary thread can bear: each level has one at least.
+const SHALLOW_TOKENS: usize = 48;
+
+/// Runs `work` on a text of `token_count` tokens: on a stack of [`DEEP_STACK_BYTES`] unless the text is short.
+pub(crate) fn on_deep_stack<T>(token_count: usize, work: impl FnOnce() -> T) -> T {
+    if token_count <= SHALLOW_TOKENS { work() } else { stacker::grow(DEEP_STACK_BYTES, work) }
+}
