@@ -16,6 +16,7 @@
 //! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
 //! | `corrected_rules` | DataFusion's rules, restricted to plans that they do not break |
+//! | [`expression_types`] | the types of expressions, in linear time |
 //! | [`numeric_coercion`] | comparison of a numeric with a float, as floats |
 //! | [`session`] | session state with the settings that suit Braid |
 //!
@@ -25,6 +26,7 @@ pub mod braid_table;
 pub mod comparison;
 mod corrected_rules;
 pub mod dynamic_filter;
+pub mod expression_types;
 pub mod filter_translation;
 pub mod numeric_coercion;
 pub mod operators;
@@ -35,6 +37,7 @@ pub mod session;
 pub mod table_statistics;
 
 pub use braid_table::{BraidTable, ScanSettings};
+pub use expression_types::type_of;
 pub use filter_translation::translate_filter;
 pub use scan_exec::BraidScanExec;
 pub use session::{SessionSettings, session_config, session_state, session_state_builder};

@@ -12,8 +12,10 @@ use datafusion::config::ConfigOptions;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast};
+use datafusion::logical_expr::{Between, BinaryExpr, Expr, LogicalPlan, Operator, cast};
 use datafusion::optimizer::AnalyzerRule;
+
+use crate::expression_types::type_of;
 
 /// The rule; stateless.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ fn compares(operator: Operator) -> bool {
 /// Whether there are floats and numerics among `exprs`. An expression whose type is not known here (a column of an outer
 /// query) is neither.
 fn mixes(exprs: &[&Expr], schema: &DFSchema) -> bool {
-    let types: Vec<DataType> = exprs.iter().filter_map(|expr| expr.get_type(schema).ok()).collect();
+    let types: Vec<DataType> = exprs.iter().filter_map(|expr| type_of(expr, schema).ok()).collect();
     types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal)
 }
 
@@ -81,7 +83,7 @@ fn as_float(expr: Expr, schema: &DFSchema) -> Expr {
             Ok(float) => Expr::Literal(ScalarValue::Float64(Some(float)), metadata.clone()),
             Err(_) => cast(expr, DataType::Float64),
         },
-        _ if expr.get_type(schema).is_ok_and(|data_type| data_type.is_decimal()) => cast(expr, DataType::Float64),
+        _ if type_of(&expr, schema).is_ok_and(|data_type| data_type.is_decimal()) => cast(expr, DataType::Float64),
         _ => expr,
     }
 }

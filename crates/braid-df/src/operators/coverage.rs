@@ -321,7 +321,6 @@ trait TypeOf {
 
 impl TypeOf for Expr {
     fn get_type_of(&self, schema: &DFSchema) -> Result<arrow::datatypes::DataType, Uncovered> {
-        use datafusion::logical_expr::ExprSchemable;
-        Ok(self.get_type(schema)?)
+        Ok(crate::expression_types::type_of(self, schema)?)
     }
 }

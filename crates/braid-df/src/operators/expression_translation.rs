@@ -13,10 +13,11 @@ use braid_storage::Scalar;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, ScalarValue};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
-use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, Like, Operator};
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, Like, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::coverage::{Coverage, Uncovered, uncovered};
+use crate::expression_types::type_of;
 use crate::filter_translation::comparison;
 
 /// What values are computed as.
@@ -80,7 +81,7 @@ impl Coverage<'_> {
             Expr::Alias(alias) => Some(self.expression(&alias.expr, schema)?),
             Expr::Column(column) => Some(Expression::Column(self.column(column, schema)?)),
             Expr::Literal(value, _) => literal(value).map(Expression::Constant),
-            Expr::BinaryExpr(binary) => self.binary(binary, schema)?,
+            Expr::BinaryExpr(binary) => self.binary(binary, expr, schema)?,
             Expr::Not(inner) => Some(Expression::Not(Box::new(self.expression(inner, schema)?))),
             Expr::IsNull(inner) => Some(Expression::IsNull(Box::new(self.expression(inner, schema)?))),
             Expr::IsNotNull(inner) => {
@@ -107,7 +108,7 @@ impl Coverage<'_> {
         schema.index_of_column(column).map_err(|error| uncovered(error.to_string()))
     }
 
-    fn binary(&mut self, binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+    fn binary(&mut self, binary: &BinaryExpr, expr: &Expr, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
         let BinaryExpr { left, op, right } = binary;
         if matches!(op, Operator::And | Operator::Or) {
             let mut parts = Vec::new();
@@ -135,7 +136,7 @@ impl Coverage<'_> {
         }
         // Integers and floats are computed by functions that check them; what is left here is numerics.
         let (Kind::Numeric(a), Kind::Numeric(b)) = (left_kind, right_kind) else { return Ok(None) };
-        let Some(DataType::Decimal128(_, scale)) = Expr::BinaryExpr(binary.clone()).get_type(schema).ok() else {
+        let Some(DataType::Decimal128(_, scale)) = type_of(expr, schema).ok() else {
             return Ok(None);
         };
         let (operation, ups) = match op {
@@ -153,7 +154,7 @@ impl Coverage<'_> {
     }
 
     fn kind_of(&self, expr: &Expr, schema: &DFSchema) -> Result<Option<Kind>, Uncovered> {
-        let data_type = expr.get_type(schema).map_err(|error| uncovered(error.to_string()))?;
+        let data_type = type_of(expr, schema).map_err(|error| uncovered(error.to_string()))?;
         Ok(kind(&data_type))
     }
 
@@ -223,7 +224,7 @@ impl Coverage<'_> {
 
     /// A cast that keeps every value.
     fn cast(&mut self, expr: &Expr, to: &DataType, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
-        let from = expr.get_type(schema).map_err(|error| uncovered(error.to_string()))?;
+        let from = type_of(expr, schema).map_err(|error| uncovered(error.to_string()))?;
         let digits = match (&from, to) {
             (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, _) if kind(to) == Some(Kind::Text) => 0,
             (DataType::Int16, DataType::Int16 | DataType::Int32 | DataType::Int64) => 0,
@@ -246,7 +247,7 @@ impl Coverage<'_> {
         let arguments = &function.args;
         match (function.func.name(), &arguments[..]) {
             ("checked_add" | "checked_subtract" | "checked_multiply", [left, right]) => {
-                let data_type = left.get_type(schema).map_err(|error| uncovered(error.to_string()))?;
+                let data_type = type_of(left, schema).map_err(|error| uncovered(error.to_string()))?;
                 let range = match data_type {
                     DataType::Int16 => NumberRange::Int16,
                     DataType::Int32 => NumberRange::Int32,
@@ -262,9 +263,8 @@ impl Coverage<'_> {
                 Ok(Some(arithmetic(operation, left, right, range)))
             }
             ("date_part", [part, value]) => {
-                let of_dates = value.get_type(schema).is_ok_and(|data_type| data_type == DataType::Date32);
-                let to_integer = Expr::ScalarFunction(function.clone())
-                    .get_type(schema)
+                let of_dates = type_of(value, schema).is_ok_and(|data_type| data_type == DataType::Date32);
+                let to_integer = type_of(&Expr::ScalarFunction(function.clone()), schema)
                     .is_ok_and(|data_type| kind(&data_type) == Some(Kind::Integer(IntegerKind::Number)));
                 let part = match text(part).map(str::to_ascii_lowercase).as_deref() {
                     Some("year") => DatePart::Year,
@@ -310,7 +310,7 @@ impl Coverage<'_> {
         if contains_subquery {
             return Err(uncovered(format!("a subquery within {expr}")));
         }
-        let result_type = expr.get_type(schema).map_err(error)?;
+        let result_type = type_of(expr, schema).map_err(error)?;
         if !is_carried(&result_type) {
             return Err(uncovered(format!("{expr} of type {result_type}")));
         }

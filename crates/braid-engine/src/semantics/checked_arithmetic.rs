@@ -3,10 +3,11 @@
 //! Integer division and everything on decimals is checked by Arrow already, and stays.
 
 use arrow::datatypes::DataType;
+use braid_df::type_of;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::arithmetic_function::{Arithmetic, ArithmeticFunction};
@@ -45,8 +46,8 @@ fn function(binary: &BinaryExpr, schema: &DFSchema) -> Option<ArithmeticFunction
         Operator::Modulo => Arithmetic::Remainder,
         _ => return None,
     };
-    let left = binary.left.get_type(schema).ok()?;
-    if binary.right.get_type(schema).ok()? != left {
+    let left = type_of(&binary.left, schema).ok()?;
+    if type_of(&binary.right, schema).ok()? != left {
         return None;
     }
     checked_function(operator, &left)

@@ -1,11 +1,12 @@
 //! `sum(bigint)` is numeric, as in PostgreSQL: DataFusion's would wrap around silently.
 
 use arrow::datatypes::DataType;
+use braid_df::type_of;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFunctionDefinition};
+use datafusion::logical_expr::{Expr, LogicalPlan, WindowFunctionDefinition};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::rewrite_expressions;
@@ -36,7 +37,7 @@ fn widen(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         _ => return Ok(Transformed::no(expr)),
     };
     let [argument] = arguments.as_mut_slice() else { return Ok(Transformed::no(expr)) };
-    if !matches!(argument.get_type(schema), Ok(DataType::Int64 | DataType::UInt64)) {
+    if !matches!(type_of(argument, schema), Ok(DataType::Int64 | DataType::UInt64)) {
         return Ok(Transformed::no(expr));
     }
     let narrow = std::mem::take(argument);

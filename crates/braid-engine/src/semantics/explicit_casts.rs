@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use arrow::array::timezone::Tz;
 use arrow::datatypes::{DataType, Field};
+use braid_df::type_of;
 use braid_storage::ColumnType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
+use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::operator_types::{Family, family};
@@ -44,13 +45,13 @@ impl AnalyzerRule for ExplicitCasts {
 }
 
 fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<Expr> {
-    if let Ok(source) = cast.expr.get_type(schema)
+    if let Ok(source) = type_of(&cast.expr, schema)
         && !exists(&source, cast.field.data_type())
     {
         let (source, target) = (name_of(&source), name_of(cast.field.data_type()));
         return Err(EngineError::new(SqlState::CannotCoerce, format!("cannot cast type {source} to {target}")).into());
     }
-    let target = match (column_type_of(&cast.field), cast.expr.get_type(schema)) {
+    let target = match (column_type_of(&cast.field), type_of(&cast.expr, schema)) {
         (Some(target), Ok(source)) if is_ours(&source, target) => target,
         _ => return Ok(without_metadata(cast)),
     };

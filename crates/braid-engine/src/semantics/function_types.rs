@@ -9,14 +9,15 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
+use braid_df::type_of;
 use braid_storage::ColumnType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility, WindowFunctionDefinition, when,
+    BinaryExpr, ColumnarValue, Expr, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility, WindowFunctionDefinition, when,
 };
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
@@ -55,7 +56,7 @@ fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     };
     for argument in average_of {
         // DataFusion's average has four digits more than its argument: 16, and 12 where more could overflow its sum.
-        let numeric = match argument.get_type(schema) {
+        let numeric = match type_of(argument, schema) {
             Ok(DataType::Int16 | DataType::Int32) => DataType::Decimal128(22, 12),
             Ok(DataType::Int64) => DataType::Decimal128(27, 8),
             _ => continue,
@@ -77,7 +78,7 @@ fn cast(expr: Expr, data_type: DataType) -> Expr {
 }
 
 fn replace_function(function: &mut ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
-    let first = function.args.first().and_then(|arg| arg.get_type(schema).ok());
+    let first = function.args.first().and_then(|arg| type_of(arg, schema).ok());
     Ok(match (function.name(), first, function.args.len()) {
         ("concat" | "concat_ws", ..) => write_texts(function, schema)?,
         ("date_part", Some(_), 2) if !is_absolute(&function.args[0]) && is_zoned(&function.args[1], schema) => {
@@ -116,7 +117,7 @@ fn quotient(binary: &BinaryExpr, schema: &DFSchema) -> Option<Expr> {
     const DIGITS: i8 = 16;
     // Arrow's quotient has four digits more than the dividend.
     const DIVIDEND_DIGITS: i8 = DIGITS + 1 - 4;
-    let (left, right) = (binary.left.get_type(schema).ok()?, binary.right.get_type(schema).ok()?);
+    let (left, right) = (type_of(&binary.left, schema).ok()?, type_of(&binary.right, schema).ok()?);
     let (before, scale) = digits_of(&left)?;
     let (_, right_scale) = digits_of(&right)?;
     let is_numeric = left.is_decimal() || right.is_decimal();
@@ -165,7 +166,7 @@ fn rescaled(function: &ScalarFunction, precision: u8, scale: i8, digits: i8) -> 
 
 /// Instants have their fields and days in the session's time zone.
 fn is_zoned(expr: &Expr, schema: &DFSchema) -> bool {
-    matches!(expr.get_type(schema), Ok(DataType::Timestamp(_, Some(_))))
+    matches!(type_of(expr, schema), Ok(DataType::Timestamp(_, Some(_))))
 }
 
 /// Fields that are the same in every time zone.
@@ -179,7 +180,7 @@ fn write_texts(function: &ScalarFunction, schema: &DFSchema) -> Result<Option<Ex
     let mut changed = false;
     let mut args = Vec::with_capacity(function.args.len());
     for arg in &function.args {
-        let written = match arg.get_type(schema) {
+        let written = match type_of(arg, schema) {
             Ok(DataType::Boolean) => {
                 when(arg.clone(), text("t")).when(Expr::Not(Box::new(arg.clone())), text("f")).end()?
             }

@@ -4,11 +4,12 @@
 //! and 0.1 + 0.2 is exactly 0.3.
 
 use arrow::datatypes::DataType;
+use braid_df::type_of;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::rewrite_expressions;
@@ -51,7 +52,7 @@ fn is_numeric(operator: Operator) -> bool {
 
 /// Makes the numerics among the operands floats if any operand is one.
 fn unify(operands: &mut [&mut Expr], schema: &DFSchema) -> bool {
-    let types: Vec<Option<DataType>> = operands.iter().map(|operand| operand.get_type(schema).ok()).collect();
+    let types: Vec<Option<DataType>> = operands.iter().map(|operand| type_of(operand, schema).ok()).collect();
     let any = |is: fn(&DataType) -> bool| types.iter().flatten().any(is);
     if !any(DataType::is_floating) || !any(DataType::is_decimal) {
         return false;

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::interval_functions::{interval_length, interval_product};
 use super::timestamp_difference::timestamp_difference;
-use super::unknown_literals::{cast_to, field_beside, typed_as, unknown_text};
+use super::unknown_literals::{cast_to, field_beside, type_beside, typed_as, unknown_text};
 use crate::conversion::{is_string, name_of};
 use crate::sql_types::field_of;
 use crate::{EngineError, SqlState};
@@ -86,23 +86,23 @@ pub(super) fn resolve_operator(binary: &mut BinaryExpr, schema: &DFSchema) -> Re
 /// Operators on dates, timestamps and intervals that DataFusion answers otherwise.
 fn on_instants(binary: &BinaryExpr, schema: &DFSchema) -> Option<Expr> {
     use DataType::{Date32, Interval, Timestamp};
-    let (left, right) = (field_beside(&binary.left, schema)?, field_beside(&binary.right, schema)?);
+    let (left, right) = (type_beside(&binary.left, schema)?, type_beside(&binary.right, schema)?);
     let as_timestamp = |expr: &Expr| cast_to(expr.clone(), ColumnType::Timestamp);
     let add =
         |left: Expr, right: Expr| Some(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))));
-    match (left.data_type(), binary.op, right.data_type()) {
+    match (&left, binary.op, &right) {
         (Date32, Operator::Plus | Operator::Minus, Interval(_)) => {
             add(as_timestamp(&binary.left), (*binary.right).clone())
         }
         (Interval(_), Operator::Plus, Date32) => add((*binary.left).clone(), as_timestamp(&binary.right)),
         (Timestamp(..), Operator::Minus, Timestamp(..) | Date32) | (Date32, Operator::Minus, Timestamp(..)) => {
             let is_zoned = |data_type: &DataType| matches!(data_type, Timestamp(_, Some(_)));
-            let zoned = is_zoned(left.data_type()) || is_zoned(right.data_type());
+            let zoned = is_zoned(&left) || is_zoned(&right);
             let common = if zoned { ColumnType::TimestampTz } else { ColumnType::Timestamp };
             let side = |expr: &Expr, data_type: &DataType| {
                 if *data_type == common.arrow() { expr.clone() } else { cast_to(expr.clone(), common) }
             };
-            let sides = vec![side(&binary.left, left.data_type()), side(&binary.right, right.data_type())];
+            let sides = vec![side(&binary.left, &left), side(&binary.right, &right)];
             Some(timestamp_difference(&common.arrow()).call(sides))
         }
         (Interval(_), op, Interval(_)) if compares(op) => {
@@ -135,10 +135,10 @@ fn times(interval: &Expr, factor: Expr) -> Expr {
 
 /// Refuses comparisons between families of types, and conditions that are none.
 fn check(binary: &BinaryExpr, schema: &DFSchema) -> Result<(), EngineError> {
-    let (Some(left), Some(right)) = (field_beside(&binary.left, schema), field_beside(&binary.right, schema)) else {
+    let (Some(left), Some(right)) = (type_beside(&binary.left, schema), type_beside(&binary.right, schema)) else {
         return Ok(());
     };
-    let (left, right) = (left.data_type(), right.data_type());
+    let (left, right) = (&left, &right);
     if matches!(binary.op, Operator::And | Operator::Or) {
         return [left, right].into_iter().try_for_each(|side| check_condition(side, &binary.op.to_string()));
     }

@@ -8,6 +8,7 @@
 //! and beside `char(n)` a literal stays a text and loses its trailing blanks, which do not count there.
 
 use arrow::datatypes::{DataType, Field, FieldRef};
+use braid_df::type_of;
 use braid_storage::ColumnType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -82,7 +83,7 @@ fn make_condition(expr: &mut Expr, place: &str, schema: &DFSchema) -> Result<boo
         *expr = typed;
         return Ok(true);
     }
-    if let Ok(data_type) = expr.get_type(schema) {
+    if let Ok(data_type) = type_of(expr, schema) {
         check_condition(&data_type, place)?;
     }
     Ok(false)
@@ -106,7 +107,7 @@ fn unify(operands: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
 
 /// Intervals among `operands` become their lengths; whether there were any.
 fn compare_lengths(operands: &mut [&mut Expr], schema: &DFSchema) -> bool {
-    let is_interval = |o: &&mut Expr| matches!(o.get_type(schema), Ok(DataType::Interval(_)));
+    let is_interval = |o: &&mut Expr| matches!(type_of(o, schema), Ok(DataType::Interval(_)));
     if !operands.iter().all(is_interval) {
         return false;
     }
@@ -152,6 +153,14 @@ pub(super) fn field_beside(expr: &Expr, schema: &DFSchema) -> Option<FieldRef> {
         return field_beside(source, schema);
     }
     (*field.data_type() != DataType::Null).then_some(field)
+}
+
+/// [`field_beside`], without what is noted with the type.
+pub(super) fn type_beside(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok() => Some(DataType::Int32),
+        _ => type_of(expr, schema).ok().filter(|data_type| *data_type != DataType::Null),
+    }
 }
 
 /// `expr` as a value of the type of `field`, if it is a literal whose type is open and that is not text.
