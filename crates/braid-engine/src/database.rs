@@ -25,6 +25,7 @@ use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
 use crate::catalog::template::Template;
 use crate::load;
 use crate::memory::{QueryMemory, TotalMemory};
+use crate::planning_threads::PlanningThreads;
 use crate::query::interrupt::shutting_down;
 use crate::query::planner::Planner;
 use crate::settings::SettingValues;
@@ -46,6 +47,7 @@ pub struct Database {
     spill: Arc<SpillSpace>,
     runtime: Arc<RuntimeEnv>,
     template: Template,
+    planning_threads: PlanningThreads,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
     /// The statements under way.
@@ -54,7 +56,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the data directory, creating it if it is missing. Call inside a Tokio runtime.
+    /// Opens the data directory, creating it if it is missing. Call inside a Tokio runtime; statements at the limits of size
+    /// need threads with stacks of [`crate::RUNTIME_STACK_BYTES`].
     ///
     /// # Errors
     /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for errors of the disk.
@@ -107,6 +110,7 @@ impl Database {
                 spill,
                 runtime,
                 template,
+                planning_threads: PlanningThreads::new(partitions),
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
                 next_session_id: AtomicI32::new(1),
@@ -195,6 +199,11 @@ impl Database {
     /// The statements under way.
     pub(crate) fn statements(&self) -> &TaskTracker {
         &self.statements
+    }
+
+    /// Where statements are planned.
+    pub(crate) fn planning_threads(&self) -> &PlanningThreads {
+        &self.planning_threads
     }
 
     /// A planner for one statement on `snapshot`.

@@ -6,6 +6,10 @@
 /// times what dropping one level takes in a build without optimisations.
 pub(crate) const DEEP_STACK_BYTES: usize = 256 << 20;
 
+/// Stack of the threads of a runtime that runs statements: plans and expressions at the limits of `statement_limits` are run
+/// and evaluated by recursion. A join of 60 tables needs 4 to 8 MiB in a build without optimisations.
+pub const RUNTIME_STACK_BYTES: usize = 32 << 20;
+
 /// So many tokens nest no deeper than an ordinary thread can bear: each level has one at least.
 const SHALLOW_TOKENS: usize = 48;
 

@@ -12,6 +12,7 @@
 //! | [`statement`] | SQL text into statements |
 //! | `statement_limits` | how large and how deep they may be |
 //! | `deep_stack` | stacks for deep trees |
+//! | `planning_threads` | the threads that queries are planned on |
 //! | [`outcome`] | the outcome of a statement |
 //! | [`error`], [`sql_state`] | errors as PostgreSQL reports them |
 //! | [`copy`] | rows in and out as CSV, text and Parquet |
@@ -40,6 +41,7 @@ mod input;
 mod load;
 mod names;
 mod output;
+mod planning_threads;
 mod query;
 mod semantics;
 mod settings;
@@ -50,6 +52,7 @@ mod table;
 pub use config::Config;
 pub use copy::{CopyIn, CopyOut, CopyRecords};
 pub use database::Database;
+pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{Outcome, Prepared};
 pub use session::Session;

@@ -1,6 +1,7 @@
 //! One client's connection: its user, its settings, its transaction block; and which room each statement goes to.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
@@ -11,14 +12,16 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::planning_threads::Lane;
 use crate::query::interrupt::Interrupt;
 use crate::query::planner::Planner;
 use crate::query::result_stream::OnFailure;
 use crate::query::rewrite::SessionFacts;
-use crate::query::{self, explain};
+use crate::query::{self, QuerySource, explain};
 use crate::settings::values::Scope;
 use crate::settings::{self, SettingValues};
 use crate::statement::Command;
+use crate::statement_limits::StatementSize;
 use crate::transaction::{BlockEnd, Transaction};
 use crate::{
     Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml, table,
@@ -62,14 +65,17 @@ impl Session {
     }
 
     /// The parameters' types and the columns of a statement, without running it. `None` in `param_types` asks for
-    /// inference.
+    /// inference. The statement timeout ends it; so does dropping the future.
     pub fn prepare<'a>(
         &'a self,
         statement: &'a Statement,
         param_types: &'a [Option<DataType>],
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
-            let prepared = self.prepare_inner(statement, param_types).await;
+            let database = &self.shared.database;
+            let timeout_ms = self.settings().statement_timeout_ms();
+            let interrupt = Interrupt::new(CancellationToken::new(), database.shutdown_token().clone(), timeout_ms);
+            let prepared = interrupt.run(self.prepare_inner(statement, param_types)).await;
             prepared.inspect_err(|_| self.fail_transaction())
         })
     }
@@ -80,8 +86,8 @@ impl Session {
             self.shared.state.lock().transaction.check_not_failed()?;
         }
         match statement.command() {
-            Command::Sql(ast::Statement::Query(query)) if statement.kind() == StatementKind::Query => {
-                query::prepare(self, statement, query, given).await
+            Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
+                query::prepare(self, statement, given).await
             }
             Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(self, statement, given).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(self, statement, insert, given).await,
@@ -144,8 +150,8 @@ impl Session {
                 table::create_table_as(self, statement, create, table::Rows::None).await
             }
             Command::Sql(command) => match command {
-                S::Query(query) if kind == StatementKind::Query => {
-                    query::execute(self, statement, query, params, interrupt).await
+                S::Query(_) if kind == StatementKind::Query => {
+                    query::execute(self, statement, QuerySource::Statement, params, interrupt).await
                 }
                 S::Explain { .. } => explain::execute(self, statement, params, interrupt).await,
                 S::Insert(insert) => dml::execute(self, statement, insert, params).await,
@@ -281,6 +287,18 @@ impl Session {
     /// Changes the settings.
     pub(crate) fn change_settings(&self, change: impl FnOnce(&mut SettingValues)) {
         change(&mut self.shared.state.lock().settings);
+    }
+
+    /// Runs the planning of a statement of this size on a planning thread.
+    pub(crate) async fn plan_apart<T, F, W>(&self, size: StatementSize, work: W) -> Result<T, EngineError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>>,
+        W: FnOnce(Self) -> F + Send + 'static,
+    {
+        let session = self.clone();
+        let lane = if size.is_large() { Lane::Large } else { Lane::Small };
+        self.shared.database.planning_threads().run(lane, move || work(session)).await
     }
 
     /// A planner for a statement of this session, and the snapshot it plans on.

@@ -196,6 +196,22 @@ impl Statement {
         }
     }
 
+    /// The query that it is or contains.
+    pub(crate) fn query(&self) -> Option<&ast::Query> {
+        use ast::Statement as S;
+        match &*self.command {
+            Command::Sql(S::Query(query)) => Some(query),
+            Command::Sql(S::Explain { statement, .. }) => match &**statement {
+                S::Query(query) => Some(query),
+                _ => None,
+            },
+            Command::Sql(S::Insert(insert)) => insert.source.as_deref(),
+            Command::Sql(S::CreateTable(create)) | Command::CreateTableWithoutData(create) => create.query.as_deref(),
+            Command::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => Some(query),
+            _ => None,
+        }
+    }
+
     pub(crate) fn command(&self) -> &Command {
         &self.command
     }

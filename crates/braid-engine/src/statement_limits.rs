@@ -10,8 +10,7 @@
 //! Pure functions. PostgreSQL bounds the same things by its stack (`max_stack_depth`, 54001) and answers with 54000 where
 //! it has a number for it.
 //!
-//! The limits were measured with `cargo test -p braid-testkit large_statements -- --nocapture`, which runs a statement at
-//! each limit: planning one takes less than a second in a release build.
+//! `cargo test -p braid-server --test it large_statements -- --nocapture` prints how long statements near the limits take.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +22,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::{EngineError, SqlState};
 
-/// Most bytes of a text; the parser needs about a hundred for each of them at worst.
+/// Most bytes of a text.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// Most tokens between two commas at one level of parentheses: 20 000 conditions `a = 1 OR`, or 50 000 terms of a sum. A
@@ -36,6 +35,13 @@ pub(crate) const DEPTH_MAX: usize = 250;
 /// Subqueries within expressions of subqueries: DataFusion checks each level of a plan twice for each level above it, so
 /// that the time doubles with every level.
 pub(crate) const SUBQUERY_DEPTH_MAX: usize = 10;
+
+/// Calls within calls of a query on system tables: the parser that such queries go through reads an argument twice.
+const SYSTEM_CALL_DEPTH_MAX: usize = 10;
+
+/// Deepest default of a column, and most expressions in it: it is planned for every INSERT.
+const DEFAULT_DEPTH_MAX: usize = 32;
+const DEFAULT_EXPRESSIONS_MAX: usize = 256;
 
 /// Relations that one SELECT joins.
 pub(crate) const RELATIONS_MAX: usize = 64;
@@ -52,12 +58,15 @@ pub(crate) const COLUMNS_MAX: usize = 1664;
 /// Expressions in a query that is planned. Rows of literals that an INSERT only reads are not counted.
 pub(crate) const EXPRESSIONS_MAX: usize = 200_000;
 
-/// Statements from this many expressions on are planned one at a time.
-const LARGE_EXPRESSIONS: usize = 512;
-/// And from this depth on.
+/// Copies of expressions that planning makes: `coalesce(a, b)` is planned as a CASE that has `a` twice, so that calls within
+/// first arguments double at each level. Twelve levels.
+pub(crate) const COPIES_MAX: u64 = 8192;
+
+/// From here on a statement is planned while no other large one is: below, planning takes some tens of milliseconds.
+const LARGE_EXPRESSIONS: usize = 4096;
 const LARGE_DEPTH: usize = 48;
-/// And from this many relations on.
-const LARGE_RELATIONS: usize = 16;
+const LARGE_RELATIONS: usize = 24;
+const LARGE_SET_OPERANDS: usize = 64;
 
 /// What a statement consists of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +75,8 @@ pub(crate) struct StatementSize {
     pub depth: usize,
     /// Levels of subqueries in expressions.
     pub subquery_depth: usize,
+    /// Levels of calls.
+    pub call_depth: usize,
     /// Relations of the SELECT that joins most.
     pub relations: usize,
     /// All relations.
@@ -78,14 +89,18 @@ pub(crate) struct StatementSize {
     pub columns: usize,
     /// Expressions of all kinds.
     pub expressions: usize,
+    /// Copies of them that planning makes.
+    pub copies: u64,
 }
 
 impl StatementSize {
     /// The size of a tree. Walks it by recursion.
     pub fn of<T: Visit>(tree: &T) -> Self {
-        let mut measure = Measure::default();
+        let mut measure = Measure { planned: vec![Vec::new()], ..Measure::default() };
         // It never breaks off.
         let _: ControlFlow<()> = tree.visit(&mut measure);
+        let planned: u64 = measure.planned.iter().flatten().fold(0, |sum, planned| sum.saturating_add(*planned));
+        measure.size.copies = planned.saturating_sub(measure.size.expressions as u64);
         measure.size
     }
 
@@ -102,6 +117,13 @@ impl StatementSize {
         within("relations in one join", self.relations, RELATIONS_MAX)?;
         within("queries in WITH", self.named_queries, NAMED_QUERIES_MAX)?;
         within("expressions", self.expressions, EXPRESSIONS_MAX)?;
+        if self.copies > COPIES_MAX {
+            let copies = self.copies;
+            return Err(too_complex(format!(
+                "Its nested calls of coalesce, nullif or concat, BETWEEN or CASE make {copies} copies of expressions; at \
+                 most {COPIES_MAX} are planned."
+            )));
+        }
         if self.columns > COLUMNS_MAX {
             let message = format!("target lists can have at most {COLUMNS_MAX} entries");
             return Err(EngineError::new(SqlState::TooManyColumns, message)
@@ -110,12 +132,23 @@ impl StatementSize {
         Ok(())
     }
 
+    /// Fails where a query on system tables would take too long to be parsed again.
+    pub fn check_on_system_tables(&self) -> Result<(), EngineError> {
+        within("levels of calls in a query on system tables", self.call_depth, SYSTEM_CALL_DEPTH_MAX)
+    }
+
+    /// Fails where it is too large for the default of a column.
+    pub fn check_default(&self) -> Result<(), EngineError> {
+        within("levels of expressions in a default", self.depth, DEFAULT_DEPTH_MAX)?;
+        within("expressions in a default", self.expressions, DEFAULT_EXPRESSIONS_MAX)
+    }
+
     /// Whether planning it may take long.
     pub fn is_large(&self) -> bool {
         self.expressions >= LARGE_EXPRESSIONS
             || self.depth >= LARGE_DEPTH
             || self.relations_total >= LARGE_RELATIONS
-            || self.set_operands >= LARGE_RELATIONS
+            || self.set_operands >= LARGE_SET_OPERANDS
             || self.subquery_depth > SUBQUERY_DEPTH_MAX / 2
     }
 }
@@ -227,6 +260,9 @@ struct Measure {
     size: StatementSize,
     depth: usize,
     subquery_depth: usize,
+    call_depth: usize,
+    /// Of each open expression, and of the statement itself: how many expressions its operands are planned as.
+    planned: Vec<Vec<u64>>,
 }
 
 impl Measure {
@@ -247,14 +283,24 @@ impl Visitor for Measure {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.size.expressions += 1;
+        self.planned.push(Vec::new());
         if is_subquery(expr) {
             self.subquery_depth += 1;
             self.size.subquery_depth = self.size.subquery_depth.max(self.subquery_depth);
+        }
+        if matches!(expr, Expr::Function(_)) {
+            self.call_depth += 1;
+            self.size.call_depth = self.size.call_depth.max(self.call_depth);
         }
         self.descend()
     }
 
     fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.call_depth -= usize::from(matches!(expr, Expr::Function(_)));
+        let operands = self.planned.pop().unwrap_or_default();
+        if let Some(outer) = self.planned.last_mut() {
+            outer.push(planned_expressions(expr, &operands));
+        }
         self.subquery_depth -= usize::from(is_subquery(expr));
         self.ascend()
     }
@@ -284,6 +330,48 @@ impl Visitor for Measure {
     fn post_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<()> {
         self.ascend()
     }
+}
+
+/// How often planning copies operands: all of them, all but the last, or the first.
+enum Copied {
+    None,
+    All,
+    AllButLast,
+    First(u64),
+}
+
+impl Copied {
+    fn by(expr: &Expr) -> Self {
+        match expr {
+            Expr::Function(function) => match function.name.to_string().to_ascii_lowercase().as_str() {
+                "coalesce" | "nullif" | "nvl" | "ifnull" | "nvl2" => Self::AllButLast,
+                "concat" | "concat_ws" => Self::All,
+                _ => Self::None,
+            },
+            Expr::Between { .. } => Self::First(2),
+            Expr::Case { operand: Some(operand), conditions, .. } if !is_name(operand) => {
+                Self::First(conditions.len() as u64)
+            }
+            _ => Self::None,
+        }
+    }
+}
+
+/// How many expressions `expr` is planned as, if its operands are planned as so many.
+fn planned_expressions(expr: &Expr, operands: &[u64]) -> u64 {
+    let copied = Copied::by(expr);
+    let times = |at: usize| match copied {
+        Copied::All => 2,
+        Copied::AllButLast if at + 1 < operands.len() => 2,
+        Copied::First(times) if at == 0 => times,
+        _ => 1,
+    };
+    let planned = operands.iter().enumerate().map(|(at, operand)| operand.saturating_mul(times(at)));
+    planned.fold(1, u64::saturating_add)
+}
+
+fn is_name(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
 }
 
 fn is_subquery(expr: &Expr) -> bool {
@@ -349,7 +437,23 @@ mod tests {
         assert_eq!((joins.relations, joins.relations_total), (5, 7));
         assert_eq!(size("select 1 union (select 2 union select 3) except select 4").set_operands, 3);
         assert_eq!(size("with a as (select 1), b as (select 2) select * from a, b").named_queries, 2);
+        assert_eq!(size("select f(g(1) + h(2)), i(3)").call_depth, 2);
         assert!(!size("select a, sum(b) from t join u using (a) where b > 1 group by a").is_large());
+    }
+
+    #[test]
+    fn copies_are_counted() {
+        assert_eq!(size("select a + b * c between 1 and 2 from t where f(a) > 0").copies, 5);
+        assert_eq!(size("select coalesce(a, coalesce(b, coalesce(c, d)))").copies, 3);
+        assert_eq!(size("select coalesce(coalesce(coalesce(a, 0), 0), 0)").copies, 15);
+        assert_eq!(
+            size("select case a when 1 then 2 when 2 then 3 end, case a + 1 when 1 then 2 when 2 then 3 end").copies,
+            3
+        );
+        let deep = format!("select {}a{}", "coalesce(".repeat(30), ", 0)".repeat(30));
+        let error = size(&deep).check_for_planning().unwrap_err();
+        assert_eq!(error.sqlstate(), "54001");
+        assert!(size(&deep.replace("coalesce", "f")).check_for_planning().is_ok());
     }
 
     #[test]

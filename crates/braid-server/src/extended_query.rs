@@ -48,7 +48,7 @@ impl Connection {
         let declared_types: Vec<_> = declared.iter().map(|oid| parameter::declared_type(*oid)).collect();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token);
-        let known = running.wait(session.prepare(&statement, &declared_types)).await??;
+        let known = running.wait_unless_cancelled(session.prepare(&statement, &declared_types)).await??;
         let oid = |(at, inferred)| parameter::described_oid(declared.get(at).copied().unwrap_or(0), inferred);
         Ok(PreparedStatement {
             command: Some(Command::Engine(statement)),

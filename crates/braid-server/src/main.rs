@@ -68,9 +68,10 @@ fn main() -> ExitCode {
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     log.with_ansi(colours).with_target(false).init();
-    // Deep expressions recurse in the planner: twice the default stack. It is address space until it is used.
-    const STACK_BYTES: usize = 4 << 20;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(braid_engine::RUNTIME_STACK_BYTES)
+        .build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(command.run()),
         Err(source) => Err(CommandError::Io { what: "cannot start threads".to_owned(), source }),

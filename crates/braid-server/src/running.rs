@@ -58,6 +58,19 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// As [`Running::wait`], for work that commits nothing: a cancel drops it at once.
+    pub async fn wait_unless_cancelled<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let token = self.token.clone();
+        let work = async move {
+            tokio::select! {
+                biased;
+                () = token.cancelled() => Err(Failure::from(ErrorReport::cancelled())),
+                done = work => Ok(done),
+            }
+        };
+        self.wait(work).await?
+    }
+
     /// As [`Running::wait`]. Sends output that gets old meanwhile.
     pub async fn wait_for_rows<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         if self.wire.is_flushed() {

@@ -18,6 +18,7 @@ use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
 use super::system_tables::ATTRIBUTE_DEFAULT;
 use crate::EngineError;
 use crate::names::fold;
+use crate::statement_limits::StatementSize;
 
 static RULES: LazyLock<PostgresCompatibilityParser> = LazyLock::new(PostgresCompatibilityParser::new);
 
@@ -27,6 +28,7 @@ pub(crate) fn make_fit(mut query: Statement, text: Option<&str>) -> Result<State
     if !is_on_system_tables(&query) {
         return Ok(query);
     }
+    StatementSize::of(&query).check_on_system_tables()?;
     let mut own = OwnRules { changed: false };
     // The visitor never stops early.
     let _: ControlFlow<()> = VisitMut::visit(&mut query, &mut own);

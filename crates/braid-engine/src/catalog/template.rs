@@ -25,6 +25,7 @@ use super::system_tables::SystemTables;
 use crate::conversion::zone_function::zone_function;
 use crate::names::DATABASE_NAME;
 use crate::query::cooperation::Cooperation;
+use crate::query::watched_rules::{watched_analysis, watched_optimization};
 use crate::semantics::analyzer_rules;
 use crate::semantics::operator_chains::chain_functions;
 use crate::semantics::operator_types::OperatorTypes;
@@ -72,10 +73,12 @@ impl Template {
         }
         let mut expr_planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(OperatorTypes)];
         expr_planners.extend(context.state().expr_planners().iter().cloned());
+        let optimizer_rules = watched_optimization(context.state().optimizers());
         let state = SessionStateBuilder::new_from_existing(context.state())
             .with_expr_planners(expr_planners)
             .with_type_planner(Arc::new(TypeNames))
-            .with_analyzer_rules(analyzer_rules())
+            .with_analyzer_rules(watched_analysis(analyzer_rules()))
+            .with_optimizer_rules(optimizer_rules)
             .with_physical_optimizer_rule(Arc::new(Cooperation))
             .build();
         live.hold_system_weakly();

@@ -6,7 +6,6 @@ use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::sql::sqlparser::ast::Query;
 use datafusion::sql::sqlparser::parser::Parser;
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -14,6 +13,7 @@ use futures::future::BoxFuture;
 use super::copy_statement::{CopyOptions, CopyStatement, CopySubject, Header};
 use super::is_csv;
 use crate::output::{BooleanStyle, ColumnOutput};
+use crate::query::QuerySource;
 use crate::query::interrupt::Interrupt;
 use crate::statement::SqlDialect;
 use crate::{EngineError, Outcome, Session, Statement};
@@ -67,8 +67,8 @@ pub(crate) async fn start(
     options: CopyOptions,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let query = query_of(&copy.subject)?;
-    let outcome = crate::query::execute(session, statement, &query, &[], interrupt).await?;
+    let source = source_of(&copy.subject)?;
+    let outcome = crate::query::execute(session, statement, source, &[], interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {
         return Err(EngineError::internal("a query returned no stream of rows"));
     };
@@ -78,9 +78,9 @@ pub(crate) async fn start(
 }
 
 /// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`.
-fn query_of(subject: &CopySubject) -> Result<Query, EngineError> {
+fn source_of(subject: &CopySubject) -> Result<QuerySource, EngineError> {
     match subject {
-        CopySubject::Query(query) => Ok((**query).clone()),
+        CopySubject::Query(_) => Ok(QuerySource::Statement),
         CopySubject::Table { name, columns } => {
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
             let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
@@ -88,7 +88,7 @@ fn query_of(subject: &CopySubject) -> Result<Query, EngineError> {
             Parser::new(&SqlDialect::for_text(&text))
                 .try_with_sql(&text)
                 .and_then(|mut parser| parser.parse_query())
-                .map(|query| *query)
+                .map(QuerySource::Other)
                 .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
         }
     }

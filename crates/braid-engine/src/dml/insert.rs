@@ -16,7 +16,7 @@ use super::values::{ValueRows, parameter_types, spell_out_default};
 use crate::names::table_name;
 use crate::query::interrupt::to_the_end;
 use crate::query::planner::values_of;
-use crate::query::rewrite::Parameters;
+use crate::query::{self, PlannedQuery, QuerySource};
 use crate::table::definition::columns_named;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 
@@ -79,8 +79,7 @@ pub(crate) async fn prepare(
             if !known.is_empty() && known.iter().all(Option::is_some) {
                 known.into_iter().flatten().collect()
             } else {
-                let (planner, _) = session.planner();
-                planner.parameter_types(statement, query, &known, session).await?
+                query::parameter_types(session, statement, &known).await?
             }
         }
     };
@@ -123,18 +122,18 @@ impl<'a> Target<'a> {
         statement: &Statement,
         params: &[ScalarValue],
     ) -> Result<(SendableRecordBatchStream, usize), EngineError> {
-        let (planner, _) = session.planner();
-        let (plan, width) = match self.source {
-            None => (LogicalPlanBuilder::empty(true).build()?, 0),
-            Some(query) => {
-                let query = self.with_defaults_spelt_out(query)?;
-                let plan = planner.plan(statement, &query, Parameters::Values(params), session).await?.logical;
-                let width = plan.schema().fields().len();
-                self.check_width(width)?;
-                (plan, width)
-            }
+        let Some(query) = self.source else {
+            let (planner, _) = session.planner();
+            let physical = planner.physical(&LogicalPlanBuilder::empty(true).build()?).await?;
+            return Ok((planner.start(physical)?, 0));
         };
-        let physical = planner.physical(&plan).await?;
+        let source = match values_of(query) {
+            Some(_) => QuerySource::Other(Box::new(self.with_defaults_spelt_out(query)?)),
+            None => QuerySource::Statement,
+        };
+        let PlannedQuery { planner, physical, schema } = query::plan(session, statement, source, params).await?;
+        let width = schema.fields().len();
+        self.check_width(width)?;
         Ok((planner.start(physical)?, width))
     }
 

@@ -1,27 +1,79 @@
 //! A query from its syntax to its rows.
 
-use arrow::datatypes::DataType;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::ScalarValue;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast::Query;
 
 use super::interrupt::Interrupt;
-use super::planner::nulls_of;
+use super::planner::{Planner, nulls_of};
 use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use crate::{EngineError, Outcome, Prepared, Session, Statement};
+
+/// A query that is ready to run.
+pub(crate) struct PlannedQuery {
+    /// What starts the plan.
+    pub planner: Planner,
+    /// The plan.
+    pub physical: Arc<dyn ExecutionPlan>,
+    /// Its columns, under the names that the client sees.
+    pub schema: SchemaRef,
+}
+
+/// Which query is planned.
+pub(crate) enum QuerySource {
+    /// The one that the statement consists of, or contains. It is copied where it is planned, since it may be deep.
+    Statement,
+    /// Another one, which is not deep.
+    Other(Box<Query>),
+}
+
+impl QuerySource {
+    /// The query of a statement.
+    pub fn of(self, statement: &Statement) -> Result<Query, EngineError> {
+        match self {
+            Self::Other(query) => Ok(*query),
+            Self::Statement => {
+                let query = statement.query().ok_or_else(|| EngineError::internal("a statement without a query"))?;
+                Ok(query.clone())
+            }
+        }
+    }
+}
+
+/// Plans a query on a planning thread.
+pub(crate) async fn plan(
+    session: &Session,
+    statement: &Statement,
+    source: QuerySource,
+    params: &[ScalarValue],
+) -> Result<PlannedQuery, EngineError> {
+    let (statement, params) = (statement.clone(), params.to_vec());
+    let size = statement.size();
+    let work = async move |session: Session| {
+        let (planner, _) = session.planner();
+        let query = source.of(&statement)?;
+        let plan = planner.plan(&statement, query, Parameters::Values(&params), &session).await?;
+        let physical = planner.physical(&plan.logical).await?;
+        let schema = plan.rename(&physical.schema());
+        Ok(PlannedQuery { planner, physical, schema })
+    };
+    session.plan_apart(size, work).await
+}
 
 /// Plans and starts a query; its rows flow as the stream is polled.
 pub(crate) async fn execute(
     session: &Session,
     statement: &Statement,
-    query: &Query,
+    source: QuerySource,
     params: &[ScalarValue],
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let (planner, _) = session.planner();
-    let plan = planner.plan(statement, query, Parameters::Values(params), session).await?;
-    let physical = planner.physical(&plan.logical).await?;
-    let schema = in_zone(&plan.rename(&physical.schema()), &planner.zone_name());
+    let PlannedQuery { planner, physical, schema } = plan(session, statement, source, params).await?;
+    let schema = in_zone(&schema, &planner.zone_name());
     let rows = planner.start(physical)?;
     let running = session.database().statements().token();
     let stream = ResultStream::guard(rows, schema.clone(), interrupt, session.on_failure(), running);
@@ -32,12 +84,33 @@ pub(crate) async fn execute(
 pub(crate) async fn prepare(
     session: &Session,
     statement: &Statement,
-    query: &Query,
     given: &[Option<DataType>],
 ) -> Result<Prepared, EngineError> {
-    let (planner, _) = session.planner();
-    let parameter_types = planner.parameter_types(statement, query, given, session).await?;
-    let nulls = nulls_of(&parameter_types)?;
-    let plan = planner.plan(statement, query, Parameters::Values(&nulls), session).await?;
-    Ok(Prepared { parameter_types, schema: Some(planner.schema(&plan)?) })
+    let (statement, given) = (statement.clone(), given.to_vec());
+    let size = statement.size();
+    let work = async move |session: Session| {
+        let (planner, _) = session.planner();
+        let query = QuerySource::Statement.of(&statement)?;
+        let parameter_types = planner.parameter_types(&statement, &query, &given, &session).await?;
+        let nulls = nulls_of(&parameter_types)?;
+        let plan = planner.plan(&statement, query, Parameters::Values(&nulls), &session).await?;
+        Ok(Prepared { parameter_types, schema: Some(planner.schema(&plan)?) })
+    };
+    session.plan_apart(size, work).await
+}
+
+/// The types of the parameters of the query in a statement.
+pub(crate) async fn parameter_types(
+    session: &Session,
+    statement: &Statement,
+    given: &[Option<DataType>],
+) -> Result<Vec<DataType>, EngineError> {
+    let (statement, given) = (statement.clone(), given.to_vec());
+    let size = statement.size();
+    let work = async move |session: Session| {
+        let (planner, _) = session.planner();
+        let query = QuerySource::Statement.of(&statement)?;
+        planner.parameter_types(&statement, &query, &given, &session).await
+    };
+    session.plan_apart(size, work).await
 }

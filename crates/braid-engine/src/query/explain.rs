@@ -12,18 +12,18 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
-use datafusion::sql::sqlparser::ast::{self, Expr, Query, UtilityOption, Value};
+use datafusion::sql::sqlparser::ast::{self, Expr, UtilityOption, Value};
 use futures::StreamExt;
 
 use super::interrupt::Interrupt;
 use super::rewrite::Parameters;
+use super::{PlannedQuery, QuerySource};
 use crate::settings::statements::rows;
 use crate::statement::Command;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 
 /// What was asked for.
-struct Request<'a> {
-    query: &'a Query,
+struct Request {
     analyze: bool,
     verbose: bool,
 }
@@ -35,34 +35,53 @@ pub(crate) async fn execute(
     params: &[ScalarValue],
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let request = request(statement)?;
-    let (planner, _) = session.planner();
+    let Request { analyze, verbose } = request(statement)?;
     let planning = Instant::now();
-    let plan = planner.plan(statement, request.query, Parameters::Values(params), session).await?;
-    let physical = planner.physical(&plan.logical).await?;
+    let (planned, mut lines) = plan(session, statement, params, verbose).await?;
     let planning = planning.elapsed();
-    let mut lines = Vec::new();
-    if request.verbose {
-        let optimized = planner.state().optimize(&plan.logical)?;
-        lines.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
-        lines.push(String::new());
-    }
-    if request.analyze {
-        let execution = Instant::now();
+    let PlannedQuery { planner, physical, .. } = planned;
+    let mut row_count = 0;
+    let execution = Instant::now();
+    if analyze {
         let mut stream = planner.start(physical.clone())?;
-        let mut row_count = 0;
         while let Some(batch) = interrupt.run(async { Ok(stream.next().await) }).await? {
             row_count += batch?.num_rows();
         }
-        let execution = execution.elapsed();
-        lines.extend(lines_of(&physical, true, request.verbose));
+    }
+    let execution = execution.elapsed();
+    // Deep plans are printed by recursion, too.
+    let printed = async move |_| Ok(lines_of(&physical, analyze, verbose));
+    lines.extend(session.plan_apart(statement.size(), printed).await?);
+    if analyze {
         lines.push(format!("Rows: {row_count}"));
         lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1000.0));
         lines.push(format!("Execution Time: {:.3} ms", execution.as_secs_f64() * 1000.0));
-    } else {
-        lines.extend(lines_of(&physical, false, request.verbose));
     }
     rows(schema(), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
+}
+
+/// The planned query, and with VERBOSE its logical plan as text.
+async fn plan(
+    session: &Session,
+    statement: &Statement,
+    params: &[ScalarValue],
+    verbose: bool,
+) -> Result<(PlannedQuery, Vec<String>), EngineError> {
+    let planned = super::plan(session, statement, QuerySource::Statement, params).await?;
+    if !verbose {
+        return Ok((planned, Vec::new()));
+    }
+    let (statement, params) = (statement.clone(), params.to_vec());
+    let size = statement.size();
+    let logical = async move |session: Session| {
+        let (planner, _) = session.planner();
+        let query = QuerySource::Statement.of(&statement)?;
+        let plan = planner.plan(&statement, query, Parameters::Values(&params), &session).await?;
+        let optimized = planner.state().optimize(&plan.logical)?;
+        let text = optimized.display_indent().to_string();
+        Ok(text.lines().chain([""]).map(str::to_owned).collect())
+    };
+    Ok((planned, session.plan_apart(size, logical).await?))
 }
 
 /// The types of the explained query's parameters.
@@ -71,9 +90,8 @@ pub(crate) async fn prepare(
     statement: &Statement,
     given: &[Option<DataType>],
 ) -> Result<Prepared, EngineError> {
-    let request = request(statement)?;
-    let (planner, _) = session.planner();
-    let parameter_types = planner.parameter_types(statement, request.query, given, session).await?;
+    request(statement)?;
+    let parameter_types = super::parameter_types(session, statement, given).await?;
     Ok(Prepared { parameter_types, schema: Some(schema()) })
 }
 
@@ -90,7 +108,7 @@ fn lines_of(plan: &Arc<dyn ExecutionPlan>, metrics: bool, verbose: bool) -> Vec<
     display.indent(verbose).to_string().lines().map(str::to_owned).collect()
 }
 
-fn request(statement: &Statement) -> Result<Request<'_>, EngineError> {
+fn request(statement: &Statement) -> Result<Request, EngineError> {
     let Command::Sql(ast::Statement::Explain {
         analyze,
         verbose,
@@ -107,17 +125,17 @@ fn request(statement: &Statement) -> Result<Request<'_>, EngineError> {
     if *query_plan || *estimate || format.is_some() {
         return Err(EngineError::unsupported("EXPLAIN returns only text; other formats are not supported"));
     }
-    let ast::Statement::Query(query) = &**statement else {
+    let ast::Statement::Query(_) = &**statement else {
         return Err(EngineError::unsupported("EXPLAIN supports only queries; other statements have no plan"));
     };
-    let mut request = Request { query, analyze: *analyze, verbose: *verbose };
+    let mut request = Request { analyze: *analyze, verbose: *verbose };
     for option in options.iter().flatten() {
         take_option(&mut request, option)?;
     }
     Ok(request)
 }
 
-fn take_option(request: &mut Request<'_>, option: &UtilityOption) -> Result<(), EngineError> {
+fn take_option(request: &mut Request, option: &UtilityOption) -> Result<(), EngineError> {
     match option.name.value.to_lowercase().as_str() {
         "analyze" => request.analyze = is_on(option)?,
         "verbose" => request.verbose = is_on(option)?,

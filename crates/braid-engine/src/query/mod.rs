@@ -15,6 +15,7 @@
 //! | [`column_names`] | result columns named as PostgreSQL names them |
 //! | [`plan_names`] | names that tell the columns of a plan apart |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
+//! | [`watched_rules`] | planning that stops when nobody waits for it |
 //! | [`interrupt`] | cancel, statement timeout and shutdown, for everything that waits |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
@@ -39,5 +40,6 @@ mod precedence;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
+pub(crate) mod watched_rules;
 
-pub(crate) use execution::{execute, prepare};
+pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};

@@ -30,6 +30,7 @@ use super::plan_names::separate_names;
 use super::rewrite::{Parameters, SessionFacts, parameter_index, rewrite};
 use crate::catalog::system_queries;
 use crate::sql_types::column_type;
+use crate::statement_limits::StatementSize;
 use crate::{EngineError, Statement, StatementKind};
 
 /// Plans the queries of one statement.
@@ -74,10 +75,11 @@ impl Planner {
     pub async fn plan(
         &self,
         statement: &Statement,
-        query: &Query,
+        query: Query,
         parameters: Parameters<'_>,
         session: &dyn SessionFacts,
     ) -> Result<QueryPlan, EngineError> {
+        StatementSize::of(&query).check_for_planning()?;
         let mut query = self.with_joins_spelled_out(query).await?;
         let names = output_names(&query);
         separate_aliases(&mut query)?;
@@ -94,13 +96,14 @@ impl Planner {
         if let SqlStatement::Query(query) = &mut tree {
             separate_names(query);
         }
+        // Rows of values have been spelled out, parameters are there.
+        StatementSize::of(&tree).check_for_planning()?;
         let logical = self.plan_tree(tree, &|location| statement.position(location)).await?;
         Ok(QueryPlan { logical, names })
     }
 
     /// The query with ON in place of USING, see [`join_columns`](super::join_columns).
-    async fn with_joins_spelled_out(&self, query: &Query) -> Result<Query, EngineError> {
-        let mut query = query.clone();
+    async fn with_joins_spelled_out(&self, mut query: Query) -> Result<Query, EngineError> {
         if !joins_by_name(&query) {
             return Ok(query);
         }
@@ -180,7 +183,7 @@ impl Planner {
             }
         }
         if types.iter().any(Option::is_none) {
-            let plan = self.plan(statement, query, Parameters::Infer(&types), session).await?;
+            let plan = self.plan(statement, query.clone(), Parameters::Infer(&types), session).await?;
             let inferred = inferred_types(&plan.logical)?;
             for (at, data_type) in types.iter_mut().enumerate() {
                 if data_type.is_none() {

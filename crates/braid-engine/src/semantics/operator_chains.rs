@@ -17,10 +17,10 @@ use datafusion::logical_expr::{
 
 use super::arithmetic_function::{Arithmetic, Side};
 use super::checked_arithmetic::checked_function;
-use crate::EngineError;
 use crate::conversion::{is_string, name_of};
 use crate::statement::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 use crate::statement_limits::too_complex;
+use crate::{EngineError, SqlState};
 
 /// Sums and concatenations.
 pub(crate) fn chain_functions() -> [ScalarUDF; 2] {
@@ -35,6 +35,12 @@ fn refused(operators: &str, data_type: &DataType) -> EngineError {
          cannot have."
     ))
     .with_hint("Put parentheses around parts of the chain, or cast the operand.")
+}
+
+fn undefined(left: &DataType, operator: &str, right: &DataType) -> EngineError {
+    let message = format!("operator does not exist: {} {operator} {}", name_of(left), name_of(right));
+    EngineError::new(SqlState::UndefinedFunction, message)
+        .with_hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 /// `sum_of_terms('+-+', a, b, c)` is `a - b + c`.
@@ -110,6 +116,9 @@ impl ScalarUDFImpl for SumOfTerms {
 
     fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
         match arg_types.iter().skip(1).find(|data_type| !is_summed(data_type)) {
+            Some(other) if is_string(other) || *other == DataType::Boolean => {
+                Err(undefined(&arg_types[1], "+", other).into())
+            }
             Some(other) => Err(refused("+ and -", other).into()),
             None => Ok(arg_types.to_vec()),
         }
@@ -162,8 +171,9 @@ impl ScalarUDFImpl for Concatenation {
             return Err(refused("||", other).into());
         }
         if let [first, second, ..] = arg_types {
-            // Two integers are no text, and no error of ours.
-            BinaryTypeCoercer::new(first, &Operator::StringConcat, second).get_result_type()?;
+            if !is_string(first) && !is_string(second) {
+                return Err(undefined(first, "||", second).into());
+            }
         }
         Ok(vec![DataType::Utf8; arg_types.len()])
     }

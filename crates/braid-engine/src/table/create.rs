@@ -10,7 +10,7 @@ use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::names::table_name;
 use crate::query::interrupt::to_the_end;
-use crate::query::rewrite::Parameters;
+use crate::query::{self, PlannedQuery, QuerySource};
 use crate::session::done;
 use crate::sql_types::column_type_of;
 use crate::{EngineError, Outcome, Session, SqlState, Statement};
@@ -63,18 +63,13 @@ pub(crate) async fn create_table_as(
         let message = format!("relation \"{name}\" already exists");
         return Err(EngineError::new(SqlState::DuplicateTable, message));
     }
-    let Some(query) = &create.query else {
-        return Err(EngineError::internal("CREATE TABLE AS without a query"));
-    };
     if !create.columns.is_empty() || !create.constraints.is_empty() {
         return Err(EngineError::unsupported(
             "CREATE TABLE AS with a column list is not supported; name columns with AS",
         ));
     }
-    let (planner, _) = session.planner();
-    let plan = planner.plan(statement, query, Parameters::Values(&[]), session).await?;
-    let physical = planner.physical(&plan.logical).await?;
-    let schema = plan.rename(&physical.schema());
+    let PlannedQuery { planner, physical, schema } =
+        query::plan(session, statement, QuerySource::Statement, &[]).await?;
     let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
     let table = NewTable { name, columns, primary_key: Vec::new() };
     let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();

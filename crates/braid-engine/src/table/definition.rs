@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::names::{fold, table_name};
 use crate::sql_types::column_type;
+use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
 
 /// What happens to a key that does not say NOT ENFORCED.
@@ -97,7 +98,10 @@ fn column_def(
         match &option.option {
             ColumnOption::Null => {}
             ColumnOption::NotNull => nullable = false,
-            ColumnOption::Default(expr) => default = Some(expr.to_string()),
+            ColumnOption::Default(expr) => {
+                StatementSize::of(expr).check_default()?;
+                default = Some(expr.to_string());
+            }
             ColumnOption::PrimaryKey(key) => {
                 check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
                 nullable = false;

@@ -11,6 +11,7 @@
 //! | [`command`] | the `braid` command as a process, under limits |
 //! | [`copying`] | COPY in both protocols |
 //! | [`cancelling`] | CancelRequest, vanished clients, large results |
+//! | [`large_statements`] | large and deep statements of every kind |
 //! | [`security`] | SCRAM, TLS, refusals |
 //! | [`figures`] | the demo and the benchmarks that need a server, tiny |
 //! | [`lifecycle`] | limits, idle connections, shutdown |
@@ -24,6 +25,7 @@ mod command;
 mod copying;
 mod figures;
 mod harness;
+mod large_statements;
 mod lifecycle;
 mod portals;
 mod protocol;
