@@ -21,7 +21,7 @@ mod units;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
-pub use limits::{CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VECTOR_ROWS};
+pub use limits::{BATCH_BYTES_MAX, CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VALUE_BYTES_MAX, VECTOR_ROWS};
 #[cfg(any(test, feature = "testing"))]
 pub use manual_clock::ManualClock;
 pub use random::{Random, SeededRandom};

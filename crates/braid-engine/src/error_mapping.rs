@@ -153,6 +153,7 @@ fn from_operators(error: &ExecError) -> EngineError {
         ExecError::SpillSpace { .. } => SqlState::ConfigurationLimitExceeded,
         ExecError::SeveralRows => SqlState::CardinalityViolation,
         ExecError::Cancelled => SqlState::QueryCanceled,
+        ExecError::BatchTooLong => return EngineError::internal(error.to_string()),
     };
     let mapped = EngineError::new(state, error.to_string());
     match error {

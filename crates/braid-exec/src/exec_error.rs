@@ -32,6 +32,9 @@ pub enum ExecError {
     },
     /// A scalar subquery returned more than one row (21000).
     SeveralRows,
+    /// Not an error for the user: the values of an expression would take more than
+    /// [`BATCH_BYTES_MAX`](braid_base::BATCH_BYTES_MAX) for all rows of a divisible batch, and it is to be asked for fewer.
+    BatchTooLong,
     /// The query was cancelled.
     Cancelled,
     /// An error of an expression or of a source that another crate implements.
@@ -81,6 +84,7 @@ impl fmt::Display for ExecError {
                 limit.rounded()
             ),
             Self::SeveralRows => f.write_str("more than one row returned by a subquery used as an expression"),
+            Self::BatchTooLong => f.write_str("the values of a batch are too long"),
             Self::Cancelled => f.write_str("canceling statement due to user request"),
             Self::Foreign(error) => error.fmt(f),
         }

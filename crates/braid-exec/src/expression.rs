@@ -12,6 +12,7 @@
 //! | `compilation` | from an expression to that tree: constants folded, patterns and sets prepared |
 //! | `operand` | the operands of kernels: vectors and constants |
 //! | `row_subset` | evaluation for some rows of a batch |
+//! | `piece_rows` | the number of rows to evaluate at a time where values may be long |
 //! | `arithmetic`, `comparison`, `boolean_logic`, `date_part`, `substring`, `membership`, `case` | the operations |
 //! | `string_predicate` | a condition on strings, once for each string of a dictionary |
 //! | `like_pattern` | the patterns of LIKE, by their shape |
@@ -30,6 +31,7 @@ mod foreign;
 mod like_pattern;
 mod membership;
 mod operand;
+mod piece_rows;
 mod row_subset;
 mod string_predicate;
 mod substring;
@@ -45,6 +47,7 @@ use braid_storage::Scalar;
 
 pub use evaluator::Evaluator;
 pub(crate) use like_pattern::LikePattern;
+pub use piece_rows::PieceRows;
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -270,6 +273,18 @@ pub trait ForeignExpression: Send + Sync + fmt::Debug + fmt::Display {
         arguments: &[ArrayRef],
         row_count: usize,
     ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>>;
+
+    /// The same for rows of which it may ask for fewer at a time, with [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong) as its error.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate`].
+    fn evaluate_divisible(
+        &self,
+        arguments: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>> {
+        self.evaluate(arguments, row_count)
+    }
 }
 
 /// An arithmetic operation.

@@ -2,6 +2,7 @@
 //!
 //! Arrays of constant arguments are reused from batch to batch.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
@@ -40,7 +41,12 @@ impl ForeignCall {
         let row_count = batch.row_count();
         let arguments: Result<Vec<ArrayRef>, ExecError> =
             self.arguments.iter_mut().map(|argument| argument.array(batch)).collect();
-        let result = self.function.evaluate(&arguments?, row_count).map_err(ExecError::Foreign)?;
+        let result = if batch.is_divisible() {
+            self.function.evaluate_divisible(&arguments?, row_count)
+        } else {
+            self.function.evaluate(&arguments?, row_count)
+        };
+        let result = result.map_err(of_function)?;
         if result.len() != row_count {
             let reason = format!("{:?} gave {} values for {row_count} rows", self.function, result.len());
             return Err(ExecError::Foreign(reason.into()));
@@ -48,6 +54,14 @@ impl ForeignCall {
         let vector = Vector::from_array(&result)
             .ok_or_else(|| ExecError::Foreign(format!("{} is not supported", result.data_type()).into()))?;
         Ok(vector.into())
+    }
+}
+
+/// A function's error; one of ours stays what it is.
+fn of_function(error: Box<dyn Error + Send + Sync>) -> ExecError {
+    match error.downcast::<ExecError>() {
+        Ok(error) => *error,
+        Err(error) => ExecError::Foreign(error),
     }
 }
 

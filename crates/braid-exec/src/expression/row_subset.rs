@@ -145,6 +145,7 @@ fn is_fallible(expression: &Expression) -> bool {
         || expression.children().into_iter().any(is_fallible)
 }
 
-fn is_foreign(expression: &Expression) -> bool {
+/// Whether an expression from elsewhere is part of it.
+pub(super) fn is_foreign(expression: &Expression) -> bool {
     matches!(expression, Expression::Foreign { .. }) || expression.children().into_iter().any(is_foreign)
 }

@@ -239,3 +239,67 @@ fn bytes(value: &Scalar) -> &[u8] {
         other => panic!("{other:?} is no string"),
     }
 }
+
+/// A text of as many bytes as a number says; at most ten bytes for all rows of a divisible batch.
+#[derive(Debug)]
+struct TenBytes;
+
+impl ForeignExpression for TenBytes {
+    fn evaluate(&self, arguments: &[ArrayRef], _: usize) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>> {
+        let lengths = arguments[0].as_primitive::<arrow::datatypes::Int64Type>();
+        let texts = lengths.iter().map(|length| length.map(|length| "x".repeat(length as usize)));
+        Ok(Arc::new(texts.collect::<arrow::array::StringViewArray>()))
+    }
+
+    fn evaluate_divisible(
+        &self,
+        arguments: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>> {
+        let lengths = arguments[0].as_primitive::<arrow::datatypes::Int64Type>();
+        assert!(row_count > 1, "one row cannot be divided");
+        if lengths.iter().flatten().sum::<i64>() > 10 {
+            return Err(Box::new(ExecError::BatchTooLong));
+        }
+        self.evaluate(arguments, row_count)
+    }
+}
+
+impl std::fmt::Display for TenBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ten_bytes")
+    }
+}
+
+fn ten_bytes() -> Expression {
+    let arguments = vec![(column(0), DataType::Int64)];
+    Expression::Foreign { function: Arc::new(TenBytes), arguments }
+}
+
+#[test]
+fn rows_of_long_values_are_computed_in_pieces() {
+    use crate::runtime::pipeline::Operator;
+    let lengths = [3, 0, 50, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 9, 2];
+    let batch = || Batch::of_vectors(lengths.len(), [Arc::new(Vector::integers(lengths.to_vec()))]);
+    let mut projection = crate::runtime::row_operators::Projection::new(&[ten_bytes(), column(0)], &[true, true]);
+    let (mut found, mut largest) = (Vec::new(), 0);
+    let mut take = |mut rows: Batch| {
+        assert!(!rows.is_divisible());
+        let (texts, lengths) = (rows.column(0), rows.column(1));
+        let texts: Vec<usize> = (0..rows.row_count()).map(|row| texts.values().string(row).len()).collect();
+        assert!(texts.len() == 1 || texts.iter().sum::<usize>() <= 10, "{texts:?}");
+        assert_eq!(lengths.len(), texts.len());
+        largest = largest.max(texts.len());
+        found.extend(texts);
+        Ok(())
+    };
+    projection.push(batch(), &mut take).unwrap();
+    assert_eq!(found, lengths.map(|length| length as usize));
+    assert!(largest > 2, "pieces grow again, the largest had {largest} rows");
+    let is_long = Expression::Not(Box::new(Expression::In {
+        value: Box::new(ten_bytes()),
+        list: vec![Scalar::Bytes(b"x".to_vec())],
+    }));
+    let selected = Evaluator::new(is_long).select(&mut batch()).unwrap();
+    assert_eq!(selected, lengths.map(|length| length != 1));
+}

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::expression::Evaluator;
+use crate::expression::{Evaluator, PieceRows};
 use crate::runtime::pipeline::{Next, Operator};
 use crate::runtime::stop::{Stop, StopFlag};
-use crate::{Batch, Expression};
+use crate::{Batch, ExecError, Expression};
 
 /// WHERE and HAVING: keeps the rows for which the condition is true.
 pub struct Filter {
@@ -31,9 +31,12 @@ impl Operator for Filter {
     }
 }
 
-/// SELECT: new columns replace the old ones. Plain columns stay unread.
+/// SELECT: new columns replace the old ones. Plain columns stay unread. Rows with long values continue in smaller batches.
 pub struct Projection {
     columns: Vec<Projected>,
+    /// Whether values may be long.
+    is_foreign: bool,
+    piece_rows: PieceRows,
 }
 
 enum Projected {
@@ -52,12 +55,13 @@ impl Projection {
             Expression::Column(column) => Projected::Column(*column),
             other => Projected::Computed(Evaluator::new(other.clone())),
         };
-        Self { columns: expressions.iter().zip(needed).map(projected).collect() }
+        let columns: Vec<Projected> = expressions.iter().zip(needed).map(projected).collect();
+        let is_foreign =
+            columns.iter().any(|column| matches!(column, Projected::Computed(evaluator) if evaluator.is_foreign()));
+        Self { columns, is_foreign, piece_rows: PieceRows::default() }
     }
-}
 
-impl Operator for Projection {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
+    fn project(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
         let mut computed = batch.column_count();
         let mut order = Vec::with_capacity(self.columns.len());
         let mut vectors = Vec::new();
@@ -65,7 +69,7 @@ impl Operator for Projection {
             order.push(match column {
                 Projected::Column(column) => Some(*column),
                 Projected::Computed(evaluator) => {
-                    vectors.push(evaluator.evaluate(&mut batch)?);
+                    vectors.push(evaluator.evaluate(batch)?);
                     computed += 1;
                     Some(computed - 1)
                 }
@@ -74,7 +78,33 @@ impl Operator for Projection {
         }
         vectors.into_iter().for_each(|vector| batch.push(vector));
         batch.project(&order);
-        next(batch)
+        Ok(())
+    }
+}
+
+impl Operator for Projection {
+    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
+        if !self.is_foreign {
+            self.project(&mut batch)?;
+            return next(batch);
+        }
+        let (mut first, row_count) = (0, batch.row_count());
+        while first < row_count {
+            let rows = self.piece_rows.of(row_count - first);
+            let mut piece = batch.piece(first..first + rows);
+            piece.set_divisible(true);
+            match self.project(&mut piece) {
+                Err(ExecError::BatchTooLong) => self.piece_rows.exceeded(rows),
+                projected => {
+                    projected?;
+                    self.piece_rows.fitted();
+                    first += rows;
+                    piece.set_divisible(false);
+                    next(piece)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

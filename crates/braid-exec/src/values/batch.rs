@@ -25,6 +25,8 @@ pub struct Batch {
     row_count: usize,
     columns: Vec<Column>,
     origins: Vec<OriginRows>,
+    /// Whether an expression whose values would be too long for all rows may ask for fewer.
+    is_divisible: bool,
 }
 
 #[derive(Clone)]
@@ -56,7 +58,7 @@ impl Origin for HeldVectors {
 impl Batch {
     /// Rows without columns.
     pub fn new(row_count: usize) -> Self {
-        Self { row_count, columns: Vec::new(), origins: Vec::new() }
+        Self { row_count, columns: Vec::new(), origins: Vec::new(), is_divisible: false }
     }
 
     /// Rows of these columns. Panics unless each column has `row_count` rows.
@@ -69,6 +71,27 @@ impl Batch {
     /// Number of rows.
     pub fn row_count(&self) -> usize {
         self.row_count
+    }
+
+    /// Whether whoever evaluates an expression on these rows does it again on fewer when it fails with
+    /// [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong). So it is for one row never.
+    pub fn is_divisible(&self) -> bool {
+        self.is_divisible && self.row_count > 1
+    }
+
+    /// Sets what [`Self::is_divisible`] says.
+    pub(crate) fn set_divisible(&mut self, is_divisible: bool) {
+        self.is_divisible = is_divisible;
+    }
+
+    /// Some rows that follow each other.
+    pub(crate) fn piece(&self, rows: std::ops::Range<usize>) -> Self {
+        let mut piece = self.clone();
+        if rows.len() < self.row_count {
+            let rows: Vec<u32> = rows.map(|row| row as u32).collect();
+            piece.take(&rows);
+        }
+        piece
     }
 
     /// Number of columns.
