@@ -32,6 +32,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 use self::correlated_names::CorrelatedNames;
 use self::join_keys::JoinKeys;
+use crate::bounded::{BoundedRows, CountedWindows};
 
 /// The rule's name.
 const PUSH_DOWN_FILTER: &str = "push_down_filter";
@@ -50,10 +51,12 @@ const PHYSICAL_FILTER_PUSH_DOWN: &str = "FilterPushdown";
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// DataFusion's physical rules without the one that follows filters' columns by name.
+/// DataFusion's physical rules without the one that follows filters' columns by name, and the bounds on long rows.
 pub(crate) fn physical_optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| rule.name() != PHYSICAL_FILTER_PUSH_DOWN);
+    rules.push(Arc::new(BoundedRows));
+    rules.push(Arc::new(CountedWindows));
     rules
 }
 
@@ -128,6 +131,7 @@ mod tests {
             assert_eq!(rules.iter().filter(|rule| rule.name() == name).count(), 1);
         }
         assert_eq!(rules.len(), Optimizer::new().rules.len() + 1);
-        assert_eq!(physical_optimizer_rules().len() + 1, PhysicalOptimizer::new().rules.len());
+        // One is left out, two are added.
+        assert_eq!(physical_optimizer_rules().len(), PhysicalOptimizer::new().rules.len() + 1);
     }
 }

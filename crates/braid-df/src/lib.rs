@@ -13,6 +13,7 @@
 //! | [`comparison`] | a column's type against a literal of any type, exactly |
 //! | [`dynamic_filter`] | filters that joins and top-k compute at run time, as predicates |
 //! | [`operators`] | the parts of a plan that run on Braid's operators, and the operator that runs them |
+//! | [`bounded`] | bounds on the results of functions, per batch and per value, and their memory |
 //! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
 //! | `corrected_rules` | DataFusion's rules, restricted to plans that they do not break |
@@ -22,6 +23,7 @@
 //!
 //! Invariant: a filter is pushed down only if its translation selects exactly the rows for which the filter is true.
 
+pub mod bounded;
 pub mod braid_table;
 pub mod comparison;
 mod corrected_rules;
@@ -36,6 +38,7 @@ mod scan_stream;
 pub mod session;
 pub mod table_statistics;
 
+pub use bounded::{BoundedFunctions, StatementMemory, ValueTooLong};
 pub use braid_table::{BraidTable, ScanSettings};
 pub use expression_types::type_of;
 pub use filter_translation::translate_filter;

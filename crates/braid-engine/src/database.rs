@@ -9,8 +9,8 @@ use std::time::Duration;
 use arrow::record_batch::RecordBatch;
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
-use braid_df::SessionSettings;
 use braid_df::operators::OperatorSettings;
+use braid_df::{SessionSettings, StatementMemory};
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space, open_device};
 use braid_storage::{Catalog, NewTable, Store, StoreOptions};
@@ -224,7 +224,9 @@ impl Database {
             let seed = settings.get("braid.join_order_seed").and_then(|seed| seed.parse().ok());
             operators.join_order_seed = seed.unwrap_or_default();
         }
-        Planner::new(state, self.query_runtime(settings))
+        let runtime = self.query_runtime(settings);
+        options.extensions.insert(StatementMemory::new(runtime.memory_pool.clone()));
+        Planner::new(state, runtime)
     }
 
     /// The shared runtime with memory for one query.

@@ -11,6 +11,7 @@ use std::io::ErrorKind;
 
 use arrow::error::ArrowError;
 use braid_buffer::BufferError;
+use braid_df::ValueTooLong;
 use braid_exec::ExecError;
 use braid_io::IoError;
 use braid_scan::ScanError;
@@ -119,6 +120,8 @@ fn from_external(error: &(dyn Error + 'static)) -> EngineError {
         from_arrow(error)
     } else if let Some(error) = error.downcast_ref::<ExecError>() {
         from_operators(error)
+    } else if let Some(error) = error.downcast_ref::<ValueTooLong>() {
+        EngineError::new(SqlState::ProgramLimitExceeded, error.to_string()).with_detail(error.detail())
     } else if let Some(error) = error.downcast_ref::<ScanError>() {
         match error {
             ScanError::Buffer(error) => from_buffer(error),

@@ -5,7 +5,8 @@
 //! total budget, first come, first served. A query that exceeds its query budget fails alone (SQLSTATE 53200). A query
 //! fails within its query budget only when the total budget is used up.
 //!
-//! Neither budget counts the buffer (which has its own capacity), batches between operators, or plans.
+//! Neither budget counts the buffer (which has its own capacity), batches between operators (each is bounded, see
+//! `braid_df::bounded`), or plans.
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,11 +5,14 @@
 //! pipelines. Memory is reserved from the query's pool.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::error::ArrowError;
+use braid_base::BATCH_BYTES_MAX;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::runtime::pipeline::Sink;
@@ -33,14 +36,13 @@ use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::mpsc::Sender;
 
+use crate::bounded::value_bytes;
+
 /// Batches per worker in the channel to the reader.
 const CHANNEL_BATCHES: usize = 2;
 
 /// Batches that a worker may hold back before it blocks its thread: one vector of rows can become very many.
 const HELD_BACK_MAX: usize = 16;
-
-/// Bytes at which a batch is passed on, so that batches of long strings have fewer rows.
-const BATCH_BYTES_MAX: usize = 4 << 20;
 
 /// Runs a plan.
 pub struct BraidOperatorsExec {
@@ -187,6 +189,15 @@ fn datafusion_error(error: ExecError) -> DataFusionError {
     }
 }
 
+/// The type in which strings share their bytes with vectors, for a type in which they would be copied.
+fn shared_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => &DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => &DataType::BinaryView,
+        other => other,
+    }
+}
+
 /// Whether the reader has another thread. On a single-threaded runtime, it runs only after the operator.
 fn may_block() -> bool {
     Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread
@@ -265,18 +276,35 @@ impl OutputSink {
         }
         let types = self.schema.fields().iter().map(|field| field.data_type());
         let array = |(column, data_type): (&Vector, &DataType)| {
-            column.to_array(data_type).map_err(|error| match (error, integer_name(data_type)) {
+            column.to_array(shared_type(data_type)).map_err(|error| match (error, integer_name(data_type)) {
                 (ArrowError::ComputeError(_), Some(type_name)) => ExecError::OutOfRange { type_name },
                 (error, _) => foreign(error),
             })
         };
         let arrays: Result<Vec<ArrayRef>, ExecError> = self.columns.iter().zip(types).map(array).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(self.row_count));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays?, &options).map_err(foreign)?;
-        self.baseline.record_output(batch.num_rows());
-        self.held_back.push(batch);
+        let (arrays, row_count) = (arrays?, self.row_count);
         self.row_count = 0;
         self.columns.clear();
+        let bytes: usize = arrays.iter().map(|array| value_bytes(array)).sum();
+        let piece_rows = (row_count * BATCH_BYTES_MAX / bytes.max(1)).clamp(1, row_count);
+        for first in (0..row_count).step_by(piece_rows) {
+            self.hold_back(&arrays, first..(first + piece_rows).min(row_count))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a batch of some rows. Strings that shared their bytes until now may take their own.
+    fn hold_back(&mut self, arrays: &[ArrayRef], rows: Range<usize>) -> Result<(), ExecError> {
+        let typed = |(array, field): (&ArrayRef, &FieldRef)| {
+            let piece = array.slice(rows.start, rows.len());
+            if piece.data_type() == field.data_type() { Ok(piece) } else { cast(&piece, field.data_type()) }
+        };
+        let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.iter().zip(self.schema.fields()).map(typed).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
+        let batch = batch.map_err(foreign)?;
+        self.baseline.record_output(batch.num_rows());
+        self.held_back.push(batch);
         if self.held_back.len() > HELD_BACK_MAX && may_block() {
             let batches = std::mem::take(&mut self.held_back);
             let sender = &self.sender;

@@ -25,6 +25,7 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 
 use super::braid_operators_exec::BraidOperatorsExec;
 use super::coverage::cover;
+use crate::bounded::{StatementMemory, values_as_rows, window_arguments_as_columns};
 
 extensions_options! {
     /// Which operators a session's queries run on.
@@ -73,6 +74,9 @@ impl QueryPlanner for BraidQueryPlanner {
         logical_plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        StatementMemory::of(session.config_options()).end_folding();
+        let logical_plan = values_as_rows(logical_plan.clone())?.data;
+        let logical_plan = &window_arguments_as_columns(logical_plan)?.data;
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(CoveredPlanner)]);
         let settings = session.config_options().extensions.get::<OperatorSettings>();
         if settings.is_none_or(|settings| settings.braid) {

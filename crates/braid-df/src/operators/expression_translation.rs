@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use braid_base::BATCH_BYTES_MAX;
 use braid_exec::expression::{Arithmetic, DatePart, ForeignExpression, NumberRange};
 use braid_exec::values::arrow_arrays::is_supported;
-use braid_exec::{Expression, Vector};
+use braid_exec::{ExecError, Expression, Vector};
 use braid_storage::Scalar;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, ScalarValue};
@@ -18,6 +19,7 @@ use datafusion::physical_expr::PhysicalExpr;
 
 use super::coverage::{Coverage, Uncovered, uncovered};
 use crate::expression_types::type_of;
+use crate::bounded::{divisible, is_batch_too_long, literal_bytes};
 use crate::filter_translation::comparison;
 
 /// What values are computed as.
@@ -349,7 +351,7 @@ impl Coverage<'_> {
         let schema: SchemaRef = Arc::new(Schema::new(fields));
         let argument_schema = DFSchema::try_from(schema.as_ref().clone()).map_err(error)?;
         let physical = self.session.create_physical_expr(renamed.map_err(error)?.data, &argument_schema);
-        let function = Arc::new(DataFusionExpression { expr: physical.map_err(error)?, schema });
+        let function = Arc::new(DataFusionExpression::new(physical.map_err(error)?, schema));
         Ok(Expression::Foreign { function, arguments })
     }
 }
@@ -363,6 +365,15 @@ fn argument_name(at: usize) -> String {
 struct DataFusionExpression {
     expr: Arc<dyn PhysicalExpr>,
     schema: SchemaRef,
+    /// Bytes that its constants take for each row where they become columns.
+    row_bytes: usize,
+}
+
+impl DataFusionExpression {
+    fn new(expr: Arc<dyn PhysicalExpr>, schema: SchemaRef) -> Self {
+        let row_bytes = literal_bytes(&expr);
+        Self { expr, schema, row_bytes }
+    }
 }
 
 impl ForeignExpression for DataFusionExpression {
@@ -370,6 +381,20 @@ impl ForeignExpression for DataFusionExpression {
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), arguments.to_vec(), &options)?;
         Ok(self.expr.evaluate(&batch)?.into_array(row_count)?)
+    }
+
+    fn evaluate_divisible(
+        &self,
+        arguments: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<ArrayRef, Box<dyn Error + Send + Sync>> {
+        if self.row_bytes.saturating_mul(row_count) > BATCH_BYTES_MAX {
+            return Err(Box::new(ExecError::BatchTooLong));
+        }
+        divisible(|| self.evaluate(arguments, row_count)).map_err(|error| match error.downcast_ref() {
+            Some(too_long) if is_batch_too_long(too_long) => Box::new(ExecError::BatchTooLong),
+            _ => error,
+        })
     }
 }
 

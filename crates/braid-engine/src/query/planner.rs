@@ -8,18 +8,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
+use braid_df::StatementMemory;
+use braid_df::bounded::bounded;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, execute_stream};
 use datafusion::sql::parser::Statement as PlannerStatement;
 use datafusion::sql::sqlparser::ast::{
     self, CastKind, Expr as SqlExpr, LimitClause, Query, SetExpr, Statement as SqlStatement, Value, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
+use futures::StreamExt;
 
 use super::column_names::{output_names, rename};
 use super::join_columns::{KnownTables, joins_by_name, spell_out_joins};
@@ -150,7 +154,9 @@ impl Planner {
         let schema = DFSchema::empty();
         let syntax = ast::ExprWithAlias { expr: expr.clone(), alias: None };
         let logical = self.state.create_logical_expr_from_sql_expr(syntax, &schema)?;
-        Ok(self.state.create_physical_expr(logical, &schema)?)
+        let physical = self.state.create_physical_expr(bounded(logical)?.data, &schema)?;
+        self.memory().end_folding();
+        Ok(physical)
     }
 
     /// The physical plan.
@@ -161,7 +167,16 @@ impl Planner {
     /// Starts a physical plan; all its partitions come as one stream.
     pub fn start(&self, plan: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream, EngineError> {
         let context = TaskContext::from(&self.state).with_runtime(self.runtime.clone());
-        Ok(execute_stream(plan, Arc::new(context))?)
+        let rows = execute_stream(plan, Arc::new(context))?;
+        let (schema, stop) = (rows.schema(), StopOnDrop(self.memory()));
+        let rows = rows.inspect(move |_| {
+            let _held = &stop;
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+
+    fn memory(&self) -> StatementMemory {
+        StatementMemory::of(self.state.config_options())
     }
 
     /// The types of `$1`, `$2`, …: as given, as the text casts them, or as inferred from what they are compared with;
@@ -192,6 +207,15 @@ impl Planner {
             }
         }
         Ok(types.into_iter().map(|data_type| data_type.unwrap_or(DataType::Utf8)).collect())
+    }
+}
+
+/// Lets functions fail that are still called when the rows are not wanted any more.
+struct StopOnDrop(StatementMemory);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

@@ -43,6 +43,7 @@ mod unknown_literals;
 
 use std::sync::Arc;
 
+use braid_df::BoundedFunctions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -66,6 +67,8 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.push(Arc::new(grouping_columns::GroupingColumns));
     rules.push(Arc::new(not_in::NotIn));
     rules.push(Arc::new(checked_arithmetic::CheckedArithmetic));
+    // It takes operators as they will be evaluated.
+    rules.push(Arc::new(BoundedFunctions));
     rules
 }
 
