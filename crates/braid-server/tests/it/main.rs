@@ -15,6 +15,7 @@
 //! | [`security`] | SCRAM, TLS, refusals |
 //! | [`figures`] | the demo and the benchmarks that need a server, tiny |
 //! | [`lifecycle`] | limits, idle connections, shutdown |
+//! | [`long_values`] | what values that functions make long take of memory and time |
 //! | [`protocol`] | what no driver sends |
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
@@ -27,6 +28,7 @@ mod figures;
 mod harness;
 mod large_statements;
 mod lifecycle;
+mod long_values;
 mod portals;
 mod protocol;
 mod raw_client;
