@@ -46,11 +46,7 @@ fn type_of_function(function: &ScalarFunction, schema: &dyn ExprSchema) -> Resul
     };
     let fields = function.args.iter().map(field).collect::<Result<Vec<_>>>()?;
     let fields = fields_with_udf(&fields, function.func.as_ref())?;
-    let literal = |arg| match arg {
-        &Expr::Literal(ref value, _) => Some(value),
-        _ => None,
-    };
-    let scalars: Vec<Option<&ScalarValue>> = function.args.iter().map(literal).collect();
+    let scalars: Vec<Option<&ScalarValue>> = function.args.iter().map(Expr::as_literal).collect();
     let args = ReturnFieldArgs { arg_fields: &fields, scalar_arguments: &scalars };
     Ok(function.func.return_field_from_args(args)?.data_type().clone())
 }

@@ -18,8 +18,8 @@ use datafusion::logical_expr::{BinaryExpr, Case, Expr, Like, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::coverage::{Coverage, Uncovered, uncovered};
-use crate::expression_types::type_of;
 use crate::bounded::{divisible, is_batch_too_long, literal_bytes};
+use crate::expression_types::type_of;
 use crate::filter_translation::comparison;
 
 /// What values are computed as.
@@ -418,17 +418,28 @@ fn arithmetic(operation: Arithmetic, left: Expression, right: Expression, range:
     Expression::Arithmetic { operation, left: Box::new(left), right: Box::new(right), range }
 }
 
-/// A numeric with more digits after the point.
+/// A numeric with more digits after the point. What does not fit 128 bits then is multiplied when it runs, which fails.
 pub(super) fn scale_up(value: Expression, digits: i8) -> Expression {
-    match (digits, value) {
-        (0, value) => value,
-        (digits, Expression::Constant(Some(Scalar::Int(value)))) => {
-            let scaled = i128::from(value) * 10i128.pow(digits as u32);
-            let scalar = i64::try_from(scaled).map_or(Scalar::Int128(scaled), Scalar::Int);
-            Expression::Constant(Some(scalar))
-        }
-        (digits, value) => Expression::ScaleUp { value: Box::new(value), digits: digits as u8 },
+    if digits == 0 {
+        return value;
     }
+    if let Expression::Constant(Some(scalar)) = &value
+        && let Some(scaled) = scaled_up(scalar, digits)
+    {
+        return Expression::Constant(Some(scaled));
+    }
+    Expression::ScaleUp { value: Box::new(value), digits: digits as u8 }
+}
+
+fn scaled_up(value: &Scalar, digits: i8) -> Option<Scalar> {
+    let unscaled = match value {
+        Scalar::Int(value) => i128::from(*value),
+        Scalar::Int128(value) => *value,
+        _ => return None,
+    };
+    let power = 10_i128.checked_pow(digits.unsigned_abs().into())?;
+    let scaled = unscaled.checked_mul(power)?;
+    Some(i64::try_from(scaled).map_or(Scalar::Int128(scaled), Scalar::Int))
 }
 
 /// Whether a numeric type has enough digits before the point.

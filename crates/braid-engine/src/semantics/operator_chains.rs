@@ -170,10 +170,11 @@ impl ScalarUDFImpl for Concatenation {
         if let Some(other) = arg_types.iter().find(|data_type| !is_joined(data_type)) {
             return Err(refused("||", other).into());
         }
-        if let [first, second, ..] = arg_types {
-            if !is_string(first) && !is_string(second) {
-                return Err(undefined(first, "||", second).into());
-            }
+        if let [first, second, ..] = arg_types
+            && !is_string(first)
+            && !is_string(second)
+        {
+            return Err(undefined(first, "||", second).into());
         }
         Ok(vec![DataType::Utf8; arg_types.len()])
     }
