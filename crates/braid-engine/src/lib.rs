@@ -55,6 +55,7 @@ pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{Outcome, Prepared};
+pub use output::shown_digits;
 pub use session::Session;
 pub use sql_state::SqlState;
 pub use statement::{Statement, StatementKind};

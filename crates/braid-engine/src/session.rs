@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::planning_threads::Lane;
+use crate::query::clock::{Instants, read_clock_us};
 use crate::query::interrupt::Interrupt;
 use crate::query::planner::Planner;
 use crate::query::result_stream::OnFailure;
@@ -45,6 +46,19 @@ struct Shared {
 struct State {
     settings: SettingValues,
     transaction: Transaction,
+    /// When the statement and its transaction began.
+    instants: Instants,
+}
+
+impl State {
+    /// Notes the time; in a block `now()` stays what it was at its beginning.
+    fn begin_statement(&mut self) {
+        let now_us = read_clock_us();
+        self.instants.statement_us = now_us;
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.instants.transaction_us = now_us;
+        }
+    }
 }
 
 impl Session {
@@ -120,10 +134,11 @@ impl Session {
         let database = &self.shared.database;
         database.check_open()?;
         let timeout_ms = {
-            let state = self.shared.state.lock();
+            let mut state = self.shared.state.lock();
             if !statement.kind().ends_transaction() {
                 state.transaction.check_not_failed()?;
             }
+            state.begin_statement();
             state.settings.statement_timeout_ms()
         };
         let interrupt = Interrupt::new(cancel, database.shutdown_token().clone(), timeout_ms);
@@ -328,6 +343,10 @@ impl SessionFacts for Session {
 
     fn setting(&self, name: &str) -> Option<String> {
         Self::setting(self, name)
+    }
+
+    fn instants(&self) -> Instants {
+        self.shared.state.lock().instants
     }
 }
 

@@ -61,6 +61,8 @@ sql_states! {
     DivisionByZero = "22012",
     /// A regular expression that does not parse.
     InvalidRegularExpression = "2201B",
+    /// invalid_escape_sequence
+    InvalidEscapeSequence = "22025",
     /// The argument of a logarithm was zero or negative.
     InvalidLogarithmArgument = "2201E",
     /// LIMIT below zero.

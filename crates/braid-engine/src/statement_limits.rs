@@ -416,9 +416,10 @@ mod tests {
     use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
     use super::*;
+    use crate::statement::SqlDialect;
 
     fn size(sql: &str) -> StatementSize {
-        StatementSize::of(&Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap())
+        StatementSize::of(&Parser::parse_sql(&SqlDialect::for_text(sql), sql).unwrap())
     }
 
     fn check_text(sql: &str) -> Result<(), EngineError> {

@@ -5,10 +5,12 @@
 //! | [`vector`], [`byte_strings`] | the values of one column for up to a vector of rows |
 //! | [`batch`] | rows in a pipeline, whose columns are read as late as possible |
 //! | [`row_numbers`] | the rows of an origin that a batch has |
+//! | [`numeric_quotient`] | division of numerics |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 
 pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
+pub mod numeric_quotient;
 pub mod row_numbers;
 pub mod vector;

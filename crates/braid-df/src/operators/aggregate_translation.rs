@@ -115,7 +115,7 @@ impl Coverage<'_> {
             }
             "avg" => match (&argument_type, result_type) {
                 (DataType::Decimal128(_, from), DataType::Decimal128(_, to)) if to >= from => {
-                    AggregateFunction::Average(AverageKind::Numeric { scale_up_digits: (to - from) as u8 })
+                    AggregateFunction::Average(AverageKind::Numeric { scale: *from as u8, result_scale: *to as u8 })
                 }
                 (DataType::Float64, DataType::Float64) => AggregateFunction::Average(AverageKind::Float),
                 _ => return Err(unknown()),

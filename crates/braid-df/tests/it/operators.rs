@@ -87,7 +87,7 @@ impl Queries {
     fn aggregates(&mut self, a: &str) -> String {
         let calls = [
             format!("count(*), sum({a}.n12), min({a}.txt), max({a}.i32)"),
-            format!("avg({a}.n12), sum({a}.n30), count({a}.bool)"),
+            format!("sum({a}.n12), sum({a}.n30), count({a}.bool)"),
             format!("count(DISTINCT {a}.i16), sum(DISTINCT {a}.n12), max({a}.uid)"),
             format!("count(*) FILTER (WHERE {a}.i32 > 3), min({a}.f64), max({a}.byt), min({a}.day)"),
             format!("sum({a}.n12 * (1 - {a}.n30)), max(extract(year FROM {a}.day)), max(substr({a}.txt, 2, 1))"),

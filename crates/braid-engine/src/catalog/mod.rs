@@ -6,10 +6,12 @@
 //! | [`system_tables`] | schema `pg_catalog` |
 //! | [`object_ids`] | object ids of tables and schemas |
 //! | [`system_functions`] | functions that clients call on the system tables |
+//! | [`quote_functions`] | `quote_ident`, `quote_literal` and `quote_nullable` |
 //! | [`system_queries`] | the rewriting of queries on system tables |
 //! | [`template`] | the functions, types and rules of every planner |
 
 mod object_ids;
+mod quote_functions;
 pub(crate) mod snapshot_catalog;
 mod system_functions;
 pub(crate) mod system_queries;

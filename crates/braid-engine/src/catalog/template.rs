@@ -22,13 +22,17 @@ use datafusion_pg_catalog::setup_pg_catalog;
 use super::snapshot_catalog::{CatalogList, DatabaseCatalog, SYSTEM_SCHEMA, Tables};
 use super::system_functions::system_functions;
 use super::system_tables::SystemTables;
+use crate::conversion::date_fields::date_functions;
+use crate::conversion::encoding::encode_function;
 use crate::conversion::zone_function::zone_function;
 use crate::names::DATABASE_NAME;
+use crate::query::clock::clock_function;
 use crate::query::cooperation::Cooperation;
 use crate::query::watched_rules::{watched_analysis, watched_optimization};
 use crate::semantics::analyzer_rules;
 use crate::semantics::operator_chains::chain_functions;
 use crate::semantics::operator_types::OperatorTypes;
+use crate::semantics::plain_numeric::plain_numeric;
 use crate::semantics::shown_cast::shown_cast;
 use crate::sql_types::{column_type, field_of};
 use crate::{EngineError, SqlState};
@@ -64,10 +68,16 @@ impl Template {
             .and_then(|catalog| catalog.schema(SYSTEM_SCHEMA))
             .ok_or_else(|| EngineError::internal("the system tables were not registered"))?;
         context.register_udf(zone_function());
+        context.register_udf(clock_function());
+        context.register_udf(encode_function());
+        for function in date_functions() {
+            context.register_udf(function);
+        }
         context.register_udf(shown_cast());
         for function in chain_functions() {
             context.register_udf(function);
         }
+        context.register_udf(plain_numeric());
         for function in system_functions(store) {
             context.register_udf(function);
         }
@@ -96,6 +106,9 @@ impl TypePlanner for TypeNames {
             Ok(column_type) => return Ok(Some(field_of("", column_type, true))),
             Err(error) => error,
         };
+        if matches!(sql_type, SqlType::Timestamp(..)) {
+            return Err(DataFusionError::from(error));
+        }
         match PgOidTypePlanner.plan_type_field(sql_type)? {
             Some(field) => Ok(Some(field)),
             // Arrays and times are not for columns, but DataFusion computes with them.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::array::timezone::Tz;
 use arrow::datatypes::{DataType, FieldRef};
 use braid_storage::ColumnType;
@@ -10,8 +11,10 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::{Strength, convert};
+use super::text::quotients_to_text;
+use super::{Strength, convert, is_string};
 use crate::input::datetime::utc;
+use crate::output::shown_digits::least_digits;
 use crate::sql_types::field_of;
 
 /// `CAST(x AS target)` as PostgreSQL does it. The session's time zone is part of it: the same cast under another zone
@@ -60,7 +63,13 @@ impl ScalarUDFImpl for CastFunction {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let zone = self.zone();
-        let to_target = |array: &_| convert(array, self.target, Strength::Explicit, &zone);
+        let least_digits = args.arg_fields.first().and_then(|field| least_digits(field));
+        let to_target = |array: &ArrayRef| match least_digits {
+            Some(digits) if is_string(&self.target.arrow()) => {
+                convert(&quotients_to_text(array, digits)?, self.target, Strength::Explicit, &zone)
+            }
+            _ => convert(array, self.target, Strength::Explicit, &zone),
+        };
         match &args.args[..] {
             [ColumnarValue::Scalar(value)] => {
                 let converted = to_target(&value.to_array()?)?;

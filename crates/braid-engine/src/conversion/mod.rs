@@ -11,13 +11,19 @@
 //! | [`text`] | from and to strings |
 //! | [`temporal`] | between dates and timestamps |
 //! | [`zone_function`] | AT TIME ZONE |
+//! | [`encoding`] | `encode` |
+//! | [`zoned_sum`] | instants plus intervals |
+//! | [`date_fields`] | `extract` and `date_part` |
 //! | [`cast_function`] | explicit casts in queries: which are ours, and the function that evaluates them |
 
 pub(crate) mod cast_function;
+pub(crate) mod date_fields;
+pub(crate) mod encoding;
 pub(crate) mod numeric;
 pub(crate) mod temporal;
 pub(crate) mod text;
 pub(crate) mod zone_function;
+pub(crate) mod zoned_sum;
 
 use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, new_null_array};
@@ -26,6 +32,7 @@ use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use braid_storage::ColumnType;
 
+use crate::sql_types::NUMERIC_DEFAULT;
 use crate::{EngineError, SqlState};
 
 /// How far a conversion may go.
@@ -67,7 +74,13 @@ pub(crate) fn convert(
             Ok(strict_cast(array, &DataType::Boolean)?)
         }
         ColumnType::Real | ColumnType::Double if source.is_numeric() => numeric::to_float(array, target),
-        ColumnType::Numeric { precision, scale } if source.is_numeric() => numeric::to_numeric(array, precision, scale),
+        ColumnType::Numeric { precision, scale } if source.is_numeric() => {
+            let converted = numeric::to_numeric(array, precision, scale)?;
+            if target == NUMERIC_DEFAULT && strength == Strength::Assignment {
+                numeric::check_digits_kept(array, scale)?;
+            }
+            Ok(converted)
+        }
         ColumnType::Date | ColumnType::Timestamp | ColumnType::TimestampTz if is_instant(source) => {
             temporal::to_instant(array, target, zone)
         }

@@ -14,7 +14,8 @@ use arrow::datatypes::{
 use braid_storage::ColumnType;
 
 use super::strict_cast;
-use crate::input::numbers::{numeric_overflow, parse_numeric};
+use crate::input::numbers::{check_plain_digits, numeric_overflow, parse_numeric};
+use crate::output::numbers::write_numeric;
 use crate::{EngineError, SqlState};
 
 /// To smallint, integer or bigint.
@@ -104,6 +105,34 @@ pub(crate) fn to_numeric(array: &ArrayRef, precision: u8, scale: u8) -> Result<A
             floats_to_numeric(array.as_primitive::<Float32Type>(), texts, precision, scale)
         }
         _ => strict_cast(array, &target).map_err(|_| numeric_overflow(precision, scale)),
+    }
+}
+
+/// Refuses numbers with more than `scale` digits after the point.
+pub(crate) fn check_digits_kept(array: &ArrayRef, scale: u8) -> Result<(), EngineError> {
+    match array.data_type() {
+        DataType::Float64 => {
+            let floats = array.as_primitive::<Float64Type>().iter().flatten();
+            floats.map(|value| format!("{value:.14e}")).try_for_each(|text| check_plain_digits(&text))
+        }
+        DataType::Float32 => {
+            let floats = array.as_primitive::<Float32Type>().iter().flatten();
+            floats.map(|value| format!("{value:.5e}")).try_for_each(|text| check_plain_digits(&text))
+        }
+        DataType::Decimal128(_, source) if *source > scale as i8 => {
+            let cut = 10_i128.pow(u32::from(source.unsigned_abs() - scale));
+            let source = *source;
+            let loses = |unscaled: &i128| unscaled % cut != 0;
+            match array.as_primitive::<Decimal128Type>().iter().flatten().find(loses) {
+                None => Ok(()),
+                Some(unscaled) => {
+                    let mut text = String::new();
+                    write_numeric(unscaled, source, &mut text);
+                    check_plain_digits(&text)
+                }
+            }
+        }
+        _ => Ok(()),
     }
 }
 

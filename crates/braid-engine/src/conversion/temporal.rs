@@ -12,8 +12,7 @@ use arrow::temporal_conversions::as_datetime_with_timezone;
 use braid_storage::ColumnType;
 
 use super::strict_cast;
-use crate::input::datetime::parse_timestamptz;
-use crate::output::datetime::write_timestamp;
+use crate::input::datetime::instant_of_local;
 use crate::{EngineError, SqlState};
 
 const DAY_US: i64 = 86_400_000_000;
@@ -56,17 +55,15 @@ fn to_microseconds(array: &ArrayRef) -> Result<ArrayRef, EngineError> {
 }
 
 /// What a clock in `zone` shows.
-fn local_of(us: i64, zone: &Tz) -> Result<i64, EngineError> {
+pub(super) fn local_of(us: i64, zone: &Tz) -> Result<i64, EngineError> {
     as_datetime_with_timezone::<TimestampMicrosecondType>(us, *zone)
         .map(|datetime| datetime.naive_local().and_utc().timestamp_micros())
         .ok_or_else(out_of_range)
 }
 
 /// When a clock in `zone` shows it.
-fn instant_of(local: i64, zone: &Tz) -> Result<i64, EngineError> {
-    let mut text = String::new();
-    write_timestamp(local, &mut text);
-    parse_timestamptz(&text, zone)
+pub(super) fn instant_of(local: i64, zone: &Tz) -> Result<i64, EngineError> {
+    instant_of_local(local, zone).ok_or_else(out_of_range)
 }
 
 fn out_of_range() -> EngineError {

@@ -11,6 +11,7 @@ use super::{Strength, strict_cast};
 use crate::EngineError;
 use crate::input::ColumnInput;
 use crate::input::bytes::{fit_char, fit_varchar};
+use crate::input::datetime::utc;
 use crate::output::{BooleanStyle, ColumnOutput};
 
 /// Strings read as values of `target`, by PostgreSQL's input functions.
@@ -43,7 +44,17 @@ pub(crate) fn to_text(
     strength: Strength,
     zone: &Tz,
 ) -> Result<ArrayRef, EngineError> {
-    let output = ColumnOutput::new(array, *zone, BooleanStyle::Word)?;
+    let texts = written(&ColumnOutput::new(array, *zone, BooleanStyle::Word)?, array)?;
+    fit_length(&texts, target, strength)
+}
+
+/// Quotients whose operands have at most `least_digits` after the point, written as strings.
+pub(crate) fn quotients_to_text(array: &ArrayRef, least_digits: u8) -> Result<ArrayRef, EngineError> {
+    let output = ColumnOutput::new(array, utc(), BooleanStyle::Word)?;
+    written(&output.with_least_digits(Some(least_digits)), array)
+}
+
+fn written(output: &ColumnOutput, array: &ArrayRef) -> Result<ArrayRef, EngineError> {
     let mut views = StringViewBuilder::with_capacity(array.len());
     let mut text = String::new();
     for row in 0..array.len() {
@@ -55,8 +66,7 @@ pub(crate) fn to_text(
             views.append_value(&text);
         }
     }
-    let views: ArrayRef = Arc::new(views.finish());
-    fit_length(&views, target, strength)
+    Ok(Arc::new(views.finish()))
 }
 
 /// Brings strings to the length of `varchar(n)` or `char(n)`. Most fit: then nothing is copied.

@@ -77,7 +77,14 @@ fn as_timestamps(array: &ArrayRef) -> Result<ArrayRef, EngineError> {
     }
 }
 
+/// An offset is read as POSIX has it: `+02` lies west of Greenwich.
 fn parse_zone(name: &str) -> Result<Tz, EngineError> {
-    name.parse()
+    let turned = match name.as_bytes().first() {
+        Some(b'+') => name.replacen('+', "-", 1),
+        Some(b'-') => name.replacen('-', "+", 1),
+        _ => name.to_owned(),
+    };
+    turned
+        .parse()
         .map_err(|_| EngineError::new(SqlState::InvalidParameterValue, format!("time zone \"{name}\" not recognized")))
 }

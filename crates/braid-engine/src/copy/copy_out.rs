@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 
 use super::copy_statement::{CopyOptions, CopyStatement, CopySubject, Header};
 use super::is_csv;
+use crate::output::shown_digits::least_digits;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::QuerySource;
 use crate::query::interrupt::Interrupt;
@@ -137,8 +138,15 @@ impl CopyOut {
     }
 
     fn encode(&mut self, batch: &RecordBatch) -> Result<CopyRecords, EngineError> {
-        let columns: Result<Vec<ColumnOutput>, EngineError> =
-            batch.columns().iter().map(|array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter)).collect();
+        let columns: Result<Vec<ColumnOutput>, EngineError> = batch
+            .columns()
+            .iter()
+            .zip(self.schema.fields())
+            .map(|(array, field)| {
+                let output = ColumnOutput::new(array, self.zone, BooleanStyle::Letter)?;
+                Ok(output.with_least_digits(least_digits(field)))
+            })
+            .collect();
         let columns = columns?;
         let forced: Vec<bool> = batch
             .schema_ref()

@@ -131,7 +131,7 @@ impl<'a> Target<'a> {
             Some(_) => QuerySource::Other(Box::new(self.with_defaults_spelt_out(query)?)),
             None => QuerySource::Statement,
         };
-        let PlannedQuery { planner, physical, schema } = query::plan(session, statement, source, params).await?;
+        let PlannedQuery { planner, physical, schema, .. } = query::plan(session, statement, source, params).await?;
         let width = schema.fields().len();
         self.check_width(width)?;
         Ok((planner.start(physical)?, width))

@@ -13,8 +13,9 @@ use braid_storage::ColumnType;
 use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
 use super::datetime::{parse_date, parse_timestamp, parse_timestamptz};
 use super::interval::parse_interval;
-use super::numbers::{parse_double, parse_integer, parse_numeric, parse_real};
+use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
+use crate::sql_types::NUMERIC_DEFAULT;
 
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {
@@ -98,6 +99,9 @@ impl ColumnInput {
                 let ColumnType::Numeric { precision, scale } = self.column_type else {
                     unreachable!("a numeric builder belongs to a numeric column");
                 };
+                if self.column_type == NUMERIC_DEFAULT {
+                    check_plain_digits(text)?;
+                }
                 b.append_value(parse_numeric(text, precision, scale)?);
             }
             Builder::Text(b) => b.append_value(match self.column_type {

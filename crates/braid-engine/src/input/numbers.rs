@@ -11,6 +11,9 @@ use crate::{EngineError, SqlState};
 /// Largest power of ten whose multiples fit 128 bits: what a numeric's unscaled value stays below.
 const POWER_OF_TEN_MAX: usize = 38;
 
+/// Digits after the point of a numeric without precision.
+pub(crate) const PLAIN_SCALE: u8 = 10;
+
 /// A signed integer: optional blanks, optional sign, digits.
 pub(crate) fn parse_integer<T>(text: &str, type_name: &str) -> Result<T, EngineError>
 where
@@ -80,6 +83,21 @@ pub(crate) fn numeric_digits(text: &str) -> Result<ColumnType, EngineError> {
         (Ok(scale), Ok(precision @ ..=38)) => Ok(ColumnType::Numeric { precision, scale }),
         _ => Err(EngineError::new(SqlState::NumericOutOfRange, format!("numeric \"{text}\" has more than 38 digits"))),
     }
+}
+
+/// Refuses a number with more digits after the point than a numeric without precision keeps: PostgreSQL's keeps them all.
+pub(crate) fn check_plain_digits(text: &str) -> Result<(), EngineError> {
+    let digits = text.trim_ascii().trim_start_matches(['+', '-']).as_bytes();
+    let Some(decimal) = Decimal::read(digits) else { return Ok(()) };
+    let zeros = decimal.whole.iter().chain(decimal.fraction).rev().take_while(|c| **c == b'0').count();
+    let needed = decimal.fraction.len() as i64 - decimal.exponent - zeros as i64;
+    let is_zero = zeros == decimal.whole.len() + decimal.fraction.len();
+    if needed <= i64::from(PLAIN_SCALE) || is_zero {
+        return Ok(());
+    }
+    let message =
+        format!("a numeric without precision keeps {PLAIN_SCALE} digits after the point, not those of \"{text}\"");
+    Err(EngineError::unsupported(message).with_hint("Round the number, or use a numeric(precision, scale)."))
 }
 
 /// PostgreSQL's error for a number that does not fit `numeric(precision, scale)`.
@@ -192,6 +210,14 @@ mod tests {
         ] {
             assert_eq!(parse_numeric(text, 5, 2).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn digits_are_not_lost_without_a_word() {
+        for text in ["1", "1.0123456789", "1.01234567890000", "0e-30", "1e20", "12345e-12", "abc"] {
+            assert_eq!(check_plain_digits(text).is_ok(), text != "12345e-12", "{text}");
+        }
+        assert_eq!(check_plain_digits("-1.01234567891").unwrap_err().sqlstate(), "0A000");
     }
 
     #[test]

@@ -77,11 +77,15 @@ fn write_fraction(us: i64, out: &mut String) {
 /// An interval: `1 year 2 mons -3 days 04:05:06.5`; microseconds, as PostgreSQL has them.
 pub(crate) fn write_interval(interval: IntervalMonthDayNano, out: &mut String) {
     let start = out.len();
+    // PostgreSQL marks what is positive after a negative part.
+    let mut after_negative = false;
     let mut part = |count: i32, unit: &str| {
         if count != 0 {
             let separator = if out.len() > start { " " } else { "" };
+            let sign = if after_negative && count > 0 { "+" } else { "" };
             let plural = if count == 1 { "" } else { "s" };
-            write!(out, "{separator}{count} {unit}{plural}").expect("a String takes everything");
+            write!(out, "{separator}{sign}{count} {unit}{plural}").expect("a String takes everything");
+            after_negative = count < 0;
         }
     };
     part(interval.months / 12, "year");
@@ -96,8 +100,7 @@ pub(crate) fn write_interval(interval: IntervalMonthDayNano, out: &mut String) {
     }
     if us < 0 {
         out.push('-');
-    } else if interval.months < 0 || interval.days < 0 {
-        // PostgreSQL marks a positive time after a negative part.
+    } else if after_negative {
         out.push('+');
     }
     let us = us.abs();
@@ -109,7 +112,7 @@ pub(crate) fn write_interval(interval: IntervalMonthDayNano, out: &mut String) {
 
 /// The day of the Gregorian calendar that lies `days` after 1970-01-01 (Hinnant's algorithm, see
 /// [`crate::input::datetime::days_from_civil`]).
-fn civil_from_days(days: i64) -> (i64, u32, u32) {
+pub(crate) fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
     let day_of_era = z.rem_euclid(146_097);
@@ -168,6 +171,7 @@ mod tests {
             (0, 1, 0, "1 day"),
             (-1, 0, 0, "-1 mons"),
             (0, -1, 3_600_000_000_000, "-1 days +01:00:00"),
+            (-1, 3, 3_600_000_000_000, "-1 mons +3 days 01:00:00"),
             (0, 0, -1_000_000_000, "-00:00:01"),
             (0, 0, 360_000_000_000_000, "100:00:00"),
         ] {

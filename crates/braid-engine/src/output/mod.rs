@@ -6,11 +6,13 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`numbers`] | floats and numeric |
+//! | [`shown_digits`] | digits of quotients |
 //! | [`datetime`] | date, timestamp, timestamptz, interval |
 //! | [`column_output`] | the values of an Arrow array, whatever its type |
 
 pub(crate) mod column_output;
 pub(crate) mod datetime;
 pub(crate) mod numbers;
+pub mod shown_digits;
 
 pub(crate) use column_output::{BooleanStyle, ColumnOutput};

@@ -11,6 +11,7 @@ use super::interrupt::Interrupt;
 use super::planner::{Planner, nulls_of};
 use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
+use super::shown_lengths::shown_lengths;
 use crate::{EngineError, Outcome, Prepared, Session, Statement};
 
 /// A query that is ready to run.
@@ -21,6 +22,8 @@ pub(crate) struct PlannedQuery {
     pub physical: Arc<dyn ExecutionPlan>,
     /// Its columns, under the names that the client sees.
     pub schema: SchemaRef,
+    /// The length that each column is padded to for the client, or why a column has no one length.
+    pub lengths: Result<Vec<Option<u32>>, EngineError>,
 }
 
 /// Which query is planned.
@@ -57,9 +60,10 @@ pub(crate) async fn plan(
         let (planner, _) = session.planner();
         let query = source.of(&statement)?;
         let plan = planner.plan(&statement, query, Parameters::Values(&params), &session).await?;
+        let lengths = shown_lengths(&plan.logical);
         let physical = planner.physical(&plan.logical).await?;
         let schema = plan.rename(&physical.schema());
-        Ok(PlannedQuery { planner, physical, schema })
+        Ok(PlannedQuery { planner, physical, schema, lengths })
     };
     session.plan_apart(size, work).await
 }
@@ -72,11 +76,11 @@ pub(crate) async fn execute(
     params: &[ScalarValue],
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let PlannedQuery { planner, physical, schema } = plan(session, statement, source, params).await?;
+    let PlannedQuery { planner, physical, schema, lengths } = plan(session, statement, source, params).await?;
     let schema = in_zone(&schema, &planner.zone_name());
     let rows = planner.start(physical)?;
     let running = session.database().statements().token();
-    let stream = ResultStream::guard(rows, schema.clone(), interrupt, session.on_failure(), running);
+    let stream = ResultStream::guard(rows, schema.clone(), lengths?, interrupt, session.on_failure(), running);
     Ok(Outcome::Rows { schema, stream, tag: "SELECT" })
 }
 

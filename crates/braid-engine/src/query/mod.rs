@@ -5,6 +5,8 @@
 //! | [`rewrite`] | the syntax tree: what is refused, what is replaced (parameters, `current_user`, `FETCH FIRST`) |
 //! | [`exponents`] | `1e15` written out |
 //! | [`integer_rows`] | VALUES, series and recursive queries of integer literals hold integers |
+//! | [`clock`] | `now()`, `current_date` and similar functions |
+//! | [`regular_expressions`] | SIMILAR TO, and patterns as DataFusion understands them |
 //! | [`interval_literal`] | `INTERVAL` before a text as a cast |
 //! | [`join_columns`] | `JOIN … USING` and `NATURAL JOIN` spelled out with ON |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
@@ -14,6 +16,7 @@
 //! | [`parameters`] | values of `$n` as literals |
 //! | [`column_names`] | result columns named as PostgreSQL names them |
 //! | [`plan_names`] | names that tell the columns of a plan apart |
+//! | [`shown_lengths`] | columns that are shown with blanks up to their length |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
 //! | [`watched_rules`] | planning that stops when nobody waits for it |
 //! | [`interrupt`] | cancel, statement timeout and shutdown, for everything that waits |
@@ -22,6 +25,7 @@
 //! | [`cooperation`] | joins that can be interrupted |
 //! | [`explain`] | EXPLAIN |
 
+pub(crate) mod clock;
 pub(crate) mod column_names;
 pub(crate) mod cooperation;
 mod execution;
@@ -37,9 +41,11 @@ pub(crate) mod parameters;
 mod plan_names;
 pub(crate) mod planner;
 mod precedence;
+mod regular_expressions;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
+mod shown_lengths;
 pub(crate) mod watched_rules;
 
 pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};

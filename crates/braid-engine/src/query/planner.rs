@@ -15,7 +15,7 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, execute_stream};
 use datafusion::sql::parser::Statement as PlannerStatement;
@@ -149,12 +149,18 @@ impl Planner {
         Ok(plan.rename(analyzed.schema().inner()))
     }
 
-    /// An expression without columns, such as a default, ready to be evaluated.
+    /// An expression without columns, such as a default, ready to be evaluated. It goes through the rules of a query, so
+    /// that it means the same.
     pub fn constant(&self, expr: &SqlExpr) -> Result<Arc<dyn PhysicalExpr>, EngineError> {
         let schema = DFSchema::empty();
         let syntax = ast::ExprWithAlias { expr: expr.clone(), alias: None };
         let logical = self.state.create_logical_expr_from_sql_expr(syntax, &schema)?;
-        let physical = self.state.create_physical_expr(bounded(logical)?.data, &schema)?;
+        let row = LogicalPlanBuilder::empty(true).project(vec![logical])?.build()?;
+        let analyzed = self.state.analyzer().execute_and_check(row, self.state.config_options(), |_, _| {})?;
+        let LogicalPlan::Projection(Projection { expr: mut analyzed, .. }) = analyzed else {
+            return Err(EngineError::unsupported(format!("{expr} is not supported as a default")));
+        };
+        let physical = self.state.create_physical_expr(bounded(analyzed.swap_remove(0))?.data, &schema)?;
         self.memory().end_folding();
         Ok(physical)
     }

@@ -21,6 +21,17 @@ pub(super) fn rebind(expr: &mut Expr) {
                 _ => None,
             });
         }
+        // A sign binds tighter than a power.
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr: inner } if is_power(inner) => {
+            let nothing = || Expr::Value(Value::Null.with_empty_span());
+            let mut power = std::mem::replace(&mut **inner, nothing());
+            if let Expr::BinaryOp { left, .. } = &mut power {
+                **inner = std::mem::replace(&mut **left, nothing());
+                **left = std::mem::replace(expr, nothing());
+                rebind(left);
+            }
+            *expr = power;
+        }
         Expr::BinaryOp { op: BinaryOperator::And, right, .. } if connective(right) == Some(Connective::Or) => {
             rotate(expr, |node| match node {
                 Expr::BinaryOp { right, .. } => Some(right),
@@ -29,6 +40,10 @@ pub(super) fn rebind(expr: &mut Expr) {
         }
         _ => {}
     }
+}
+
+fn is_power(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryOp { op: BinaryOperator::PGExp, .. })
 }
 
 #[derive(PartialEq, Eq)]

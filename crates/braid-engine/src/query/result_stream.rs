@@ -17,6 +17,8 @@ use futures::stream::{Stream, StreamExt};
 
 use super::interrupt::Interrupt;
 use crate::EngineError;
+use crate::conversion::strict_cast;
+use crate::semantics::padded_texts::pad_texts;
 
 /// What is told when the rows fail, so that a transaction block can fail with them.
 pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
@@ -24,6 +26,8 @@ pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
 /// The rows of one statement.
 pub(crate) struct ResultStream {
     schema: SchemaRef,
+    /// The lengths that columns of type `char(n)` are padded to.
+    lengths: Vec<Option<u32>>,
     /// `None` once it has ended or failed.
     rows: Option<SendableRecordBatchStream>,
     interrupted: BoxFuture<'static, EngineError>,
@@ -33,16 +37,17 @@ pub(crate) struct ResultStream {
 }
 
 impl ResultStream {
-    /// `rows`, shown with `schema` (same types, other names), until `interrupt`.
+    /// `rows`, shown with `schema` (same types, other names) and padded to `lengths`, until `interrupt`.
     pub fn guard(
         rows: SendableRecordBatchStream,
         schema: SchemaRef,
+        lengths: Vec<Option<u32>>,
         interrupt: &Interrupt,
         on_failure: OnFailure,
         alive: impl Send + 'static,
     ) -> SendableRecordBatchStream {
         let interrupted = interrupt.wait();
-        Box::pin(Self { schema, rows: Some(rows), interrupted, on_failure, _alive: Box::new(alive) })
+        Box::pin(Self { schema, lengths, rows: Some(rows), interrupted, on_failure, _alive: Box::new(alive) })
     }
 
     fn fail(&mut self, error: EngineError) -> Poll<Option<Result<RecordBatch>>> {
@@ -68,7 +73,7 @@ impl Stream for ResultStream {
                 Poll::Ready(None)
             }
             Poll::Ready(Some(Err(error))) => this.fail(EngineError::from_datafusion(&error)),
-            Poll::Ready(Some(Ok(batch))) => match with_schema(batch, &this.schema) {
+            Poll::Ready(Some(Ok(batch))) => match with_schema(batch, &this.schema, &this.lengths) {
                 Ok(batch) => Poll::Ready(Some(Ok(batch))),
                 Err(error) => this.fail(error),
             },
@@ -106,9 +111,14 @@ fn shown_as(column: &ArrayRef, field: &Field) -> ArrayRef {
 }
 
 /// The same columns under other names, instants in the session's time zone.
-fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, EngineError> {
+fn with_schema(batch: RecordBatch, schema: &SchemaRef, lengths: &[Option<u32>]) -> Result<RecordBatch, EngineError> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| shown_as(column, field)).collect();
+    let shown = batch.columns().iter().zip(schema.fields()).enumerate();
+    let columns = shown.map(|(at, (column, field))| match lengths.get(at) {
+        Some(Some(length)) => Ok(strict_cast(&pad_texts(column, *length)?, field.data_type())?),
+        _ => Ok(shown_as(column, field)),
+    });
+    let columns = columns.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
         .map_err(|error| EngineError::internal(format!("the rows differ from the planned types: {error}")))
 }
@@ -145,7 +155,7 @@ mod tests {
         let on_failure = Arc::new(move || {
             failures.fetch_add(1, Ordering::Relaxed);
         });
-        ResultStream::guard(Box::pin(rows), schema("b"), &interrupt, on_failure, ())
+        ResultStream::guard(Box::pin(rows), schema("b"), Vec::new(), &interrupt, on_failure, ())
     }
 
     #[tokio::test]

@@ -11,20 +11,24 @@ use std::ops::ControlFlow;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier, TableFactor, Value,
-    VisitMut, VisitorMut,
+    BinaryOperator, CastKind, DataType as SqlType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SelectItem,
+    SetExpr, SetOperator, SetQuantifier, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::clock::{Instants, time_of};
 use super::exponents::written_out;
 use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
 use super::parameters::{literal, placeholder_as};
 use super::precedence::rebind;
+use super::regular_expressions::{fit_function, fit_operator, similar_to};
 use super::row_values::{spell_out_membership, spelled_out};
+use crate::conversion::date_fields::{EPOCH_INSTANT, EXTRACT};
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
+use crate::semantics::plain_numeric::PLAIN_NUMERIC;
 use crate::settings::definition::SERVER_VERSION;
 use crate::statement::SqlDialect;
 use crate::{EngineError, SqlState};
@@ -37,6 +41,8 @@ pub(crate) trait SessionFacts: Sync {
     fn session_id(&self) -> i32;
     /// A setting's value.
     fn setting(&self, name: &str) -> Option<String>;
+    /// What time it is.
+    fn instants(&self) -> Instants;
 }
 
 /// Most parameters of a statement: what the protocol can count.
@@ -96,6 +102,11 @@ impl VisitorMut for Rewrite<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> Step {
+        for item in &select.projection {
+            if let Err(error) = check_alias(item) {
+                return stop(error);
+            }
+        }
         for condition in select.selection.iter_mut().chain(&mut select.having) {
             if let Err(error) = spell_out_membership(condition) {
                 return stop(error);
@@ -110,6 +121,9 @@ impl VisitorMut for Rewrite<'_> {
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> Step {
+        if let Err(error) = without_views(factor) {
+            return stop(error);
+        }
         match name_series(factor) {
             Ok(()) => Step::Continue(()),
             Err(error) => stop(error),
@@ -162,12 +176,27 @@ impl VisitorMut for Rewrite<'_> {
                 strip_catalog(&mut function.name);
                 self.session_function(function)
             }
+            Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, .. }
+                if is_plain_numeric(data_type) =>
+            {
+                Ok(Some(call(PLAIN_NUMERIC, vec![taken(expr)])))
+            }
+            Expr::SimilarTo { negated, expr, pattern, escape_char } => {
+                similar_to(expr, pattern, escape_char.as_ref().map(|escape| &escape.value), *negated).map(Some)
+            }
+            Expr::Extract { field, expr, .. } => {
+                Ok(Some(call(EXTRACT, vec![string(&field.to_string().replace('\'', "")), taken(expr)])))
+            }
             Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident))),
             Expr::Collate { expr: inner, collation } => collated(inner, collation).map(Some),
             // DataFusion plans these and answers wrongly; `= ANY (subquery)` it gets right.
             Expr::AllOp { compare_op, right, .. } if is_subquery(right) => Err(quantified(compare_op, "ALL")),
             Expr::AnyOp { compare_op, right, .. } if is_subquery(right) && *compare_op != BinaryOperator::Eq => {
                 Err(quantified(compare_op, "ANY"))
+            }
+            Expr::BinaryOp { op, right, .. } if is_regular(op) => {
+                fit_operator(op, right);
+                Ok(None)
             }
             Expr::BinaryOp { .. } | Expr::InList { .. } | Expr::InSubquery { .. } => spelled_out(expr),
             Expr::Interval(interval) => interval_cast(interval),
@@ -185,6 +214,34 @@ impl VisitorMut for Rewrite<'_> {
             Err(error) => stop(error),
         }
     }
+}
+
+fn counts_whole_rows(function: &Function) -> bool {
+    let FunctionArguments::List(list) = &function.args else { return false };
+    list.args.iter().any(|arg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(_))))
+}
+
+fn is_plain_numeric(data_type: &SqlType) -> bool {
+    matches!(
+        data_type,
+        SqlType::Numeric(ExactNumberInfo::None)
+            | SqlType::Decimal(ExactNumberInfo::None)
+            | SqlType::Dec(ExactNumberInfo::None)
+    )
+}
+
+fn is_regular(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{PGRegexIMatch, PGRegexMatch, PGRegexNotIMatch, PGRegexNotMatch};
+    matches!(op, PGRegexMatch | PGRegexIMatch | PGRegexNotMatch | PGRegexNotIMatch)
+}
+
+fn arguments_of(function: &Function) -> Vec<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return Vec::new() };
+    let unnamed = list.args.iter().filter_map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    });
+    unnamed.collect()
 }
 
 fn is_subquery(expr: &Expr) -> bool {
@@ -254,7 +311,7 @@ impl Rewrite<'_> {
     }
 
     /// Functions whose answer the session knows.
-    fn session_function(&self, function: &Function) -> Result<Option<Expr>, EngineError> {
+    fn session_function(&self, function: &mut Function) -> Result<Option<Expr>, EngineError> {
         if has_whole_row(function) {
             return Err(EngineError::unsupported(format!("a row as an argument is not supported: {function}"))
                 .with_hint("Name a column that is not null, or write count(*)."));
@@ -263,18 +320,24 @@ impl Rewrite<'_> {
             Ok(parts) if parts.len() == 1 => parts[0].clone(),
             _ => return Ok(None),
         };
+        if let Some(time) = time_of(&name, function, self.session.instants())? {
+            return Ok(Some(time));
+        }
+        fit_function(&name, function)?;
+        if counts_whole_rows(function) {
+            // To DataFusion every row counts, also one that an outer join made of nulls.
+            return Err(EngineError::unsupported(format!("{name}(table.*) is not supported"))
+                .with_hint("Count a column that is never null."));
+        }
         match name.as_str() {
             "current_setting" => self.current_setting(function).map(Some),
             "mod" => Ok(remainder(function)),
             "variance" | "every" | "sign" | "gen_random_uuid" => Ok(renamed(function, &name)),
-            "localtimestamp" => {
-                let zone = string(&self.session.setting("TimeZone").unwrap_or_default());
-                Ok(Some(call(ZONE_FUNCTION, vec![zone, call("now", Vec::new())])))
-            }
             // A function that gives rows: in a select list DataFusion would give an array.
             "generate_series" => Ok(Some(call("unnest", vec![Expr::Function(function.clone())]))),
             "to_char" => Err(no_patterns(&name)),
             "to_date" | "to_timestamp" | "to_number" if argument_count(function) > 1 => Err(no_patterns(&name)),
+            "to_timestamp" => Ok(Some(call(EPOCH_INSTANT, arguments_of(function)))),
             "pg_backend_pid" => Ok(Some(number(self.session.session_id()))),
             "version" | "current_database" | "current_catalog" | "current_schema" | "current_user" | "session_user"
             | "current_role" | "user" => Ok(self.session_word(&name).or_else(|| self.session_call(&name))),
@@ -321,6 +384,20 @@ impl Rewrite<'_> {
     }
 }
 
+/// What the parser takes for a column's name and PostgreSQL does not: `'a' 'b'`, `a ISNULL`.
+fn check_alias(item: &SelectItem) -> Result<(), EngineError> {
+    let SelectItem::ExprWithAlias { alias, .. } = item else { return Ok(()) };
+    if alias.quote_style == Some('\'') {
+        return Err(EngineError::new(SqlState::SyntaxError, format!("syntax error at or near \"{alias}\"")));
+    }
+    let word = alias.value.to_ascii_lowercase();
+    if alias.quote_style.is_none() && matches!(word.as_str(), "isnull" | "notnull") {
+        return Err(EngineError::unsupported(format!("{} is not supported", alias.value))
+            .with_hint("Write IS NULL or IS NOT NULL; as the name of a column, put it in double quotes."));
+    }
+    Ok(())
+}
+
 /// DataFusion's INTERSECT ALL and EXCEPT ALL do not count how often a row is on either side.
 fn counts_right(operator: SetOperator, quantifier: SetQuantifier) -> bool {
     let keeps_duplicates = matches!(quantifier, SetQuantifier::All | SetQuantifier::AllByName);
@@ -344,6 +421,24 @@ pub(crate) fn parameter_index(name: &str) -> Result<usize, EngineError> {
         Some(number) => Ok(number - 1),
         None => Err(EngineError::new(SqlState::UndefinedParameter, format!("there is no parameter {name}"))),
     }
+}
+
+/// There are no views; DataFusion's `information_schema.views` shows the tables.
+fn without_views(factor: &mut TableFactor) -> Result<(), EngineError> {
+    let TableFactor::Table { name, alias, args: None, .. } = factor else { return Ok(()) };
+    let parts = fold_parts(name)?;
+    if !matches!(&parts[..], [.., schema, table] if schema == "information_schema" && table == "views") {
+        return Ok(());
+    }
+    let subquery = parse_query("SELECT * FROM information_schema.views WHERE false")?;
+    let alias = alias.take().unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::new("views"),
+        columns: Vec::new(),
+        at: None,
+    });
+    *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
+    Ok(())
 }
 
 /// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
@@ -469,6 +564,10 @@ mod tests {
 
         fn setting(&self, name: &str) -> Option<String> {
             (name == "TimeZone").then(|| "UTC".to_owned())
+        }
+
+        fn instants(&self) -> Instants {
+            Instants::default()
         }
     }
 

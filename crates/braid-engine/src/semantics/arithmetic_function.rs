@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray, Scalar};
 use arrow::buffer::NullBuffer;
-use arrow::compute::kernels::numeric::{div, rem};
+use arrow::compute::kernels::numeric::{add, div, mul, rem, sub};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue};
@@ -216,43 +216,64 @@ fn integer_rows<T: ArrowPrimitiveType>(
     Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), nulls)))
 }
 
-/// Floats are only checked for a zero below the line; what becomes infinite by its size stays infinite.
+/// Floats fail where a divisor is zero, and where finite numbers give an infinite one or numbers other than zero give zero
+/// (`float8_mul` and similar functions in PostgreSQL's float.h).
 fn floats<T>(operator: Arithmetic, left: &Side, right: &Side, row_count: usize) -> Result<ArrayRef, EngineError>
 where
     T: ArrowPrimitiveType,
-    T::Native: num_zero::IsZero,
+    T::Native: Into<f64>,
 {
-    use num_zero::IsZero;
-    let divisors = right.array.as_primitive::<T>();
-    if divisors.values().iter().any(|divisor| divisor.is_zero()) {
-        let nulls = NullBuffer::union(left.nulls(row_count).as_ref(), right.nulls(row_count).as_ref());
-        let at = |row: usize| if right.is_scalar { 0 } else { row };
-        let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
-        if (0..row_count).filter(is_valid).any(|row| divisors.values()[at(row)].is_zero()) {
-            return Err(division_by_zero());
+    let (lefts, rights) = (left.array.as_primitive::<T>().values(), right.array.as_primitive::<T>().values());
+    let at = |side: &Side, row: usize| if side.is_scalar { 0 } else { row };
+    let nulls = NullBuffer::union(left.nulls(row_count).as_ref(), right.nulls(row_count).as_ref());
+    let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+    let divides = matches!(operator, Arithmetic::Divide | Arithmetic::Remainder);
+    let is_zero = |divisor: &T::Native| Into::<f64>::into(*divisor) == 0.0;
+    if divides
+        && rights.iter().any(is_zero)
+        && (0..row_count).filter(is_valid).any(|row| is_zero(&rights[at(right, row)]))
+    {
+        return Err(division_by_zero());
+    }
+    let result = float_kernel(operator, left, right)?;
+    let results = result.as_primitive::<T>().values();
+    let mut suspicious = false;
+    for value in results {
+        let value: f64 = (*value).into();
+        suspicious |= value.is_infinite() | (value == 0.0);
+    }
+    if suspicious {
+        for row in (0..row_count).filter(is_valid) {
+            let (a, b): (f64, f64) = (lefts[at(left, row)].into(), rights[at(right, row)].into());
+            check_float(operator, a, b, results[row].into())?;
         }
     }
-    let kernel = if operator == Arithmetic::Divide { div } else { rem };
-    Ok(left.with(right, kernel)?)
+    Ok(result)
 }
 
-/// Whether a float is zero, of either sign.
-mod num_zero {
-    pub(super) trait IsZero: Copy {
-        fn is_zero(self) -> bool;
+fn check_float(operator: Arithmetic, left: f64, right: f64, result: f64) -> Result<(), EngineError> {
+    let error = |what: &str| Err(EngineError::new(SqlState::NumericOutOfRange, format!("value out of range: {what}")));
+    let from_finite = left.is_finite() && (right.is_finite() || operator == Arithmetic::Divide);
+    if result.is_infinite() && from_finite {
+        return error("overflow");
     }
+    let vanishes = match operator {
+        Arithmetic::Multiply => left != 0.0 && right != 0.0,
+        Arithmetic::Divide => left != 0.0 && !right.is_infinite(),
+        _ => false,
+    };
+    if result == 0.0 && vanishes { error("underflow") } else { Ok(()) }
+}
 
-    impl IsZero for f32 {
-        fn is_zero(self) -> bool {
-            self == 0.0
-        }
-    }
-
-    impl IsZero for f64 {
-        fn is_zero(self) -> bool {
-            self == 0.0
-        }
-    }
+fn float_kernel(operator: Arithmetic, left: &Side, right: &Side) -> Result<ArrayRef, EngineError> {
+    let kernel = match operator {
+        Arithmetic::Add => add,
+        Arithmetic::Subtract => sub,
+        Arithmetic::Multiply => mul,
+        Arithmetic::Divide => div,
+        Arithmetic::Remainder => rem,
+    };
+    Ok(left.with(right, kernel)?)
 }
 
 #[cfg(test)]
@@ -312,5 +333,23 @@ mod tests {
         let zeros = floats(vec![Some(2.0), Some(-0.0)]);
         assert_eq!(compute(Arithmetic::Remainder, float(Some(1.0)), zeros).unwrap_err().sqlstate(), "22012");
         assert_eq!(compute(Arithmetic::Divide, floats(vec![None]), float(Some(0.0))).unwrap().null_count(), 1);
+    }
+
+    #[test]
+    fn floats_neither_overflow_nor_vanish() {
+        let float = |value| ColumnarValue::Scalar(ScalarValue::Float64(Some(value)));
+        for (operator, left, right, expected) in [
+            (Arithmetic::Multiply, 1e308, 10.0, Err("value out of range: overflow")),
+            (Arithmetic::Add, 1e308, 1e308, Err("value out of range: overflow")),
+            (Arithmetic::Multiply, 1e-200, 1e-200, Err("value out of range: underflow")),
+            (Arithmetic::Divide, 1e-308, 1e300, Err("value out of range: underflow")),
+            (Arithmetic::Multiply, f64::INFINITY, 2.0, Ok(f64::INFINITY)),
+            (Arithmetic::Divide, 1.0, f64::INFINITY, Ok(0.0)),
+            (Arithmetic::Subtract, 1.5, 1.5, Ok(0.0)),
+        ] {
+            let result = compute(operator, float(left), float(right));
+            let value = result.as_ref().map(|array| array.as_primitive::<Float64Type>().value(0));
+            assert_eq!(value.map_err(|error| error.message()), expected, "{left} {right}");
+        }
     }
 }

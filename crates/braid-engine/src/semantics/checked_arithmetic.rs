@@ -1,4 +1,5 @@
-//! Integers that overflow and floats that are divided by zero are errors: DataFusion's wrap around and become infinite.
+//! Numbers that overflow, floats that vanish and divisions by zero are errors: DataFusion's integers wrap around, and its
+//! floats become infinite.
 //!
 //! Integer division and everything on decimals is checked by Arrow already, and stays.
 
@@ -56,7 +57,7 @@ fn function(binary: &BinaryExpr, schema: &DFSchema) -> Option<ArithmeticFunction
 /// The function that checks an operator on two values of one type; `None` where there is nothing to check.
 pub(super) fn checked_function(operator: Arithmetic, data_type: &DataType) -> Option<ArithmeticFunction> {
     let checked = match (operator, data_type) {
-        (Arithmetic::Divide | Arithmetic::Remainder, DataType::Float32 | DataType::Float64) => true,
+        (_, DataType::Float32 | DataType::Float64) => true,
         (Arithmetic::Divide | Arithmetic::Remainder, _) => false,
         (_, DataType::Int16 | DataType::Int32 | DataType::Int64) => true,
         _ => false,

@@ -13,7 +13,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::operator_types::{Family, family};
@@ -21,6 +21,7 @@ use super::rewrite_expressions;
 use crate::conversion::cast_function::CastFunction;
 use crate::conversion::{Strength, convert, is_string, name_of};
 use crate::input::datetime::utc;
+use crate::output::shown_digits::least_digits;
 use crate::sql_types::column_type_of;
 use crate::{EngineError, SqlState};
 
@@ -53,6 +54,7 @@ fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<
     }
     let target = match (column_type_of(&cast.field), type_of(&cast.expr, schema)) {
         (Some(target), Ok(source)) if is_ours(&source, target) => target,
+        (Some(target), Ok(_)) if is_string(&target.arrow()) && is_quotient(&cast.expr, schema) => target,
         _ => return Ok(without_metadata(cast)),
     };
     if let Expr::Literal(value, _) = &*cast.expr {
@@ -62,6 +64,10 @@ fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<
     }
     let function = ScalarUDF::from(CastFunction::new(target, zone_name));
     Ok(function.call(vec![*cast.expr]))
+}
+
+fn is_quotient(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.to_field(schema).is_ok_and(|(_, field)| least_digits(&field).is_some())
 }
 
 /// Whether PostgreSQL has a cast between the types: DataFusion also makes numbers of dates.

@@ -1,7 +1,7 @@
 //! Functions whose result has another type or scale in PostgreSQL.
 //!
 //! `ceil`, `floor` and `trunc` of a numeric have the scale they were asked for, `avg` of integers is numeric, `concat`
-//! writes a boolean as `t` or `f`, a quotient of numerics has 16 digits after the point, `round` of a float goes to the even
+//! writes a boolean as `t` or `f`, quotients and averages of numerics have PostgreSQL's digits, `round` of a float goes to the even
 //! neighbour, and a logarithm of zero is an error.
 
 use std::sync::Arc;
@@ -14,15 +14,21 @@ use braid_storage::ColumnType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{Cast, ScalarFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Cast, ScalarFunction};
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility, WindowFunctionDefinition, when,
+    AggregateUDF, BinaryExpr, ColumnarValue, Expr, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility, WindowFunctionDefinition, when,
 };
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
+use super::float_functions::checked;
+use super::numeric_division::{average, quotient};
+use super::numeric_spread::{Spread, spread};
+use super::operator_types::{Family, family};
+use super::plain_numeric::{PLAIN_NUMERIC, cast_of};
 use super::rewrite_expressions;
 use super::unknown_literals::{cast_to, unknown_text};
+use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::{EngineError, SqlState};
 
 #[derive(Debug)]
@@ -42,28 +48,90 @@ fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if let Expr::BinaryExpr(binary) = &expr
         && binary.op == Operator::Divide
     {
-        let new = quotient(binary, schema);
+        let new = quotient_of(binary, schema);
         return Ok(replaced(expr, new));
     }
-    let average_of = match &mut expr {
-        Expr::ScalarFunction(function) => return replace_function(function, schema).map(|new| replaced(expr, new)),
-        Expr::AggregateFunction(function) if function.func.name() == "avg" => &mut function.params.args,
-        Expr::WindowFunction(function) => match &function.fun {
-            WindowFunctionDefinition::AggregateUDF(fun) if fun.name() == "avg" => &mut function.params.args,
-            _ => return Ok(Transformed::no(expr)),
-        },
-        _ => return Ok(Transformed::no(expr)),
-    };
-    for argument in average_of {
-        // DataFusion's average has four digits more than its argument: 16, and 12 where more could overflow its sum.
-        let numeric = match type_of(argument, schema) {
-            Ok(DataType::Int16 | DataType::Int32) => DataType::Decimal128(22, 12),
-            Ok(DataType::Int64) => DataType::Decimal128(27, 8),
-            _ => continue,
-        };
-        *argument = cast(std::mem::take(argument), numeric);
+    match &mut expr {
+        Expr::ScalarFunction(function) => replace_function(function, schema).map(|new| replaced(expr, new)),
+        Expr::AggregateFunction(function) if function.func.name() == "avg" => {
+            let changed = make_numeric(&mut function.params.args, schema);
+            if changed {
+                function.func = Arc::new(average());
+            }
+            Ok(Transformed::new_transformed(expr, changed))
+        }
+        Expr::AggregateFunction(function) if is_unordered_list(function) => {
+            // Sorting is how PostgreSQL finds what is distinct.
+            let key = function.params.args[0].clone();
+            function.params.order_by = vec![key.sort(true, false)];
+            Ok(Transformed::yes(expr))
+        }
+        Expr::AggregateFunction(function) => {
+            let spread = exact_spread(function.func.name(), &mut function.params.args, schema);
+            let changed = spread.is_some();
+            spread.into_iter().for_each(|spread| function.func = Arc::new(spread));
+            Ok(Transformed::new_transformed(expr, changed))
+        }
+        Expr::WindowFunction(function) => {
+            let name = function.fun.name().to_owned();
+            if let Some(spread) = exact_spread(&name, &mut function.params.args, schema) {
+                function.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(spread));
+                return Ok(Transformed::yes(expr));
+            }
+            if matches!(name.as_str(), "lead" | "lag") {
+                check_default(&name, &function.params.args, schema)?;
+            }
+            let changed = name == "avg" && make_numeric(&mut function.params.args, schema);
+            if changed {
+                function.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(average()));
+            }
+            Ok(Transformed::new_transformed(expr, changed))
+        }
+        _ => Ok(Transformed::no(expr)),
     }
-    Ok(Transformed::yes(expr))
+}
+
+/// Makes numerics of integers; whether the argument is a numeric then.
+fn make_numeric(args: &mut [Expr], schema: &DFSchema) -> bool {
+    let Some(argument) = args.first_mut() else { return false };
+    match type_of(argument, schema) {
+        Ok(data_type) if data_type.is_integer() => {
+            let Some((before, _)) = digits_of(&data_type) else { return false };
+            *argument = cast(std::mem::take(argument), DataType::Decimal128(before as u8, 0));
+            true
+        }
+        Ok(DataType::Decimal128(_, scale)) => scale >= 0,
+        _ => false,
+    }
+}
+
+/// The spread of integers or numerics, which is a numeric; `None` for other aggregates.
+fn exact_spread(name: &str, args: &mut [Expr], schema: &DFSchema) -> Option<AggregateUDF> {
+    let kind = match name {
+        "stddev" | "stddev_samp" => Spread::Deviation { of_sample: true },
+        "stddev_pop" => Spread::Deviation { of_sample: false },
+        "var" | "var_samp" | "variance" => Spread::Variance { of_sample: true },
+        "var_pop" | "var_population" => Spread::Variance { of_sample: false },
+        _ => return None,
+    };
+    make_numeric(args, schema).then(|| spread(kind))
+}
+
+/// The default of `lead` and `lag` has the type of their values.
+fn check_default(name: &str, args: &[Expr], schema: &DFSchema) -> Result<()> {
+    let [value, _, default] = args else { return Ok(()) };
+    let (Ok(value), Ok(default)) = (type_of(value, schema), type_of(default, schema)) else { return Ok(()) };
+    if value.is_integer() && (default.is_decimal() || default.is_floating()) {
+        let message = format!("{name} of integers with a default of another type is not supported");
+        return Err(EngineError::unsupported(message).with_hint("Cast both to one type.").into());
+    }
+    Ok(())
+}
+
+/// Lists of distinct values.
+fn is_unordered_list(function: &AggregateFunction) -> bool {
+    let params = &function.params;
+    matches!(function.func.name(), "string_agg" | "array_agg") && params.distinct && params.order_by.is_empty()
 }
 
 fn replaced(old: Expr, new: Option<Expr>) -> Transformed<Expr> {
@@ -80,11 +148,41 @@ fn cast(expr: Expr, data_type: DataType) -> Expr {
 fn replace_function(function: &mut ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     let first = function.args.first().and_then(|arg| type_of(arg, schema).ok());
     Ok(match (function.name(), first, function.args.len()) {
+        (PLAIN_NUMERIC, Some(source), 1) => {
+            let argument = std::mem::take(&mut function.args[0]);
+            Some(cast_of(&argument, &source)?.unwrap_or(argument))
+        }
         ("concat" | "concat_ws", ..) => write_texts(function, schema)?,
-        ("date_part", Some(_), 2) if !is_absolute(&function.args[0]) && is_zoned(&function.args[1], schema) => {
+        ("extract" | "date_part", Some(_), 2)
+            if !is_absolute(&function.args[0]) && is_zoned(&function.args[1], schema) =>
+        {
             let local = cast_to(function.args.remove(1), ColumnType::Timestamp);
             let args = vec![function.args.remove(0), local];
             Some(Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args }))
+        }
+        (name @ ("extract" | "date_part"), Some(_), 2)
+            if is_of_calendar(&function.args[0]) && is_date(&function.args[1], schema) =>
+        {
+            // For these Braid's operators have kernels.
+            let data_type = if name == "extract" { DataType::Decimal128(10, 0) } else { DataType::Float64 };
+            Some(cast(datafusion::functions::datetime::date_part().call(std::mem::take(&mut function.args)), data_type))
+        }
+        (ZONE_FUNCTION, Some(_), 2)
+            if is_date(&function.args[1], schema) || unknown_text(&function.args[1]).is_some() =>
+        {
+            function.args[1] = cast_to(std::mem::take(&mut function.args[1]), ColumnType::TimestampTz);
+            Some(Expr::ScalarFunction(function.clone()))
+        }
+        ("date_trunc", Some(_), 2) if unknown_text(&function.args[0]).is_some_and(|unit| unit.ends_with("seconds")) => {
+            let unit = unknown_text(&function.args[0]).unwrap_or_default().trim_end_matches('s').to_owned();
+            function.args[0] = Expr::Literal(ScalarValue::from(unit), None);
+            return replace_function(function, schema)
+                .map(|replaced| Some(replaced.unwrap_or_else(|| Expr::ScalarFunction(function.clone()))));
+        }
+        ("date_trunc", Some(_), 2) if is_date(&function.args[1], schema) => {
+            let args = vec![function.args.remove(0), cast_to(function.args.remove(0), ColumnType::Timestamp)];
+            let truncated = Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args });
+            Some(cast_to(truncated, ColumnType::TimestampTz))
         }
         ("date_trunc", Some(_), 2) if is_zoned(&function.args[1], schema) => {
             let local = cast_to(function.args.remove(1), ColumnType::Timestamp);
@@ -99,36 +197,100 @@ fn replace_function(function: &mut ScalarFunction, schema: &DFSchema) -> Result<
             Some(digits) if (0..scale).contains(&digits) => Some(rescaled(function, precision, scale, digits)),
             _ => None,
         },
+        ("generate_series", Some(DataType::Date32), _) => {
+            let message = "a series of dates is not supported";
+            return Err(EngineError::unsupported(message).with_hint("Cast its bounds to timestamp.").into());
+        }
+        ("round", Some(first), 2) if first.is_integer() => match digits(&function.args[1]) {
+            Some(places) if places >= 0 => {
+                let precision = (19 + places as u8).min(38);
+                Some(cast(std::mem::take(&mut function.args[0]), DataType::Decimal128(precision, places)))
+            }
+            _ => {
+                let message =
+                    "round of an integer to a number of places that is negative or not a literal is not supported";
+                return Err(EngineError::unsupported(message).into());
+            }
+        },
+        ("signum", Some(DataType::Decimal128(..)), 1) => {
+            Some(cast_to(Expr::ScalarFunction(function.clone()), ColumnType::Numeric { precision: 1, scale: 0 }))
+        }
+        ("factorial", Some(first), 1) if first.is_integer() => {
+            Some(cast(Expr::ScalarFunction(function.clone()), DataType::Decimal128(20, 0)))
+        }
+        ("gcd" | "lcm", Some(DataType::Int16 | DataType::Int32), 2)
+            if matches!(type_of(&function.args[1], schema), Ok(DataType::Int16 | DataType::Int32)) =>
+        {
+            Some(cast_to(Expr::ScalarFunction(function.clone()), ColumnType::Integer))
+        }
+        ("to_hex", Some(DataType::Int16 | DataType::Int32), 1) => {
+            // Negative numbers have as many digits as their type.
+            let wide = Box::new(cast(std::mem::take(&mut function.args[0]), DataType::Int64));
+            let mask = Box::new(Expr::Literal(ScalarValue::Int64(Some(0xFFFF_FFFF)), None));
+            let masked = Expr::BinaryExpr(BinaryExpr::new(wide, Operator::BitwiseAnd, mask));
+            Some(Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args: vec![masked] }))
+        }
+        ("regexp_count" | "regexp_instr", ..) => {
+            Some(cast_to(Expr::ScalarFunction(function.clone()), ColumnType::Integer))
+        }
+        (name, Some(DataType::Binary | DataType::BinaryView | DataType::LargeBinary), _) if is_of_texts(name) => {
+            let message = format!("function {name}(bytea) is not supported");
+            return Err(EngineError::unsupported(message).with_hint("Use encode or convert the text.").into());
+        }
         ("round", Some(DataType::Float32 | DataType::Float64), 1) => {
             Some(float_function(FloatKind::RoundToEven).call(vec![cast(function.args.remove(0), DataType::Float64)]))
         }
-        ("ln" | "log" | "log2" | "log10", Some(first), _) if first.is_numeric() => {
+        ("round", Some(first), 1) if first.is_integer() => {
+            Some(float_function(FloatKind::RoundToEven).call(vec![cast(function.args.remove(0), DataType::Float64)]))
+        }
+        ("ln" | "log" | "log2" | "log10", Some(first), 1) if first.is_numeric() && !first.is_decimal() => {
             let positive = |arg: Expr| float_function(FloatKind::Positive).call(vec![cast(arg, DataType::Float64)]);
             let args = function.args.drain(..).map(positive).collect();
             Some(Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args }))
         }
-        _ => None,
+        _ => checked(function, schema)?,
     })
 }
 
-/// A quotient of numerics with PostgreSQL's 16 digits after the point, where 38 digits have room for what it may be. It is
-/// computed with one more, which decides how the last one is rounded: Arrow cuts.
-fn quotient(binary: &BinaryExpr, schema: &DFSchema) -> Option<Expr> {
-    const DIGITS: i8 = 16;
-    // Arrow's quotient has four digits more than the dividend.
-    const DIVIDEND_DIGITS: i8 = DIGITS + 1 - 4;
+/// Functions of texts that DataFusion also applies to the bytes of a bytea.
+fn is_of_texts(name: &str) -> bool {
+    matches!(
+        name,
+        "reverse"
+            | "upper"
+            | "lower"
+            | "initcap"
+            | "overlay"
+            | "repeat"
+            | "replace"
+            | "translate"
+            | "lpad"
+            | "rpad"
+            | "left"
+            | "right"
+            | "ascii"
+            | "strpos"
+            | "split_part"
+            | "starts_with"
+            | "character_length"
+            | "levenshtein"
+    )
+}
+
+/// A quotient of numerics; `None` for other divisions.
+fn quotient_of(binary: &BinaryExpr, schema: &DFSchema) -> Option<Expr> {
     let (left, right) = (type_of(&binary.left, schema).ok()?, type_of(&binary.right, schema).ok()?);
-    let (before, scale) = digits_of(&left)?;
-    let (_, right_scale) = digits_of(&right)?;
-    let is_numeric = left.is_decimal() || right.is_decimal();
-    let digits = before + right_scale + i16::from(DIGITS);
-    if !is_numeric || scale > i16::from(DIVIDEND_DIGITS) || digits + 1 > 38 {
+    if !left.is_decimal() && !right.is_decimal() {
         return None;
     }
-    let dividend = DataType::Decimal128((before + i16::from(DIVIDEND_DIGITS)) as u8, DIVIDEND_DIGITS);
-    let left = Box::new(cast((*binary.left).clone(), dividend));
-    let quotient = Expr::BinaryExpr(BinaryExpr::new(left, Operator::Divide, binary.right.clone()));
-    Some(cast(quotient, DataType::Decimal128(digits as u8, DIGITS)))
+    let side = |expr: &Expr, data_type: &DataType| {
+        let (before, scale) = digits_of(data_type)?;
+        // A literal such as 1e10 has a scale below zero.
+        let is_numeric = data_type.is_decimal() && scale >= 0;
+        let precision = u8::try_from(before).ok().filter(|precision| *precision <= 38)?;
+        Some(if is_numeric { expr.clone() } else { cast(expr.clone(), DataType::Decimal128(precision, 0)) })
+    };
+    Some(quotient().call(vec![side(&binary.left, &left)?, side(&binary.right, &right)?]))
 }
 
 /// Digits before and after the point.
@@ -169,6 +331,15 @@ fn is_zoned(expr: &Expr, schema: &DFSchema) -> bool {
     matches!(type_of(expr, schema), Ok(DataType::Timestamp(_, Some(_))))
 }
 
+fn is_date(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(type_of(expr, schema), Ok(DataType::Date32))
+}
+
+fn is_of_calendar(field: &Expr) -> bool {
+    let is_one = |field: &str| ["year", "quarter", "month", "day"].iter().any(|one| field.eq_ignore_ascii_case(one));
+    unknown_text(field).is_some_and(is_one)
+}
+
 /// Fields that are the same in every time zone.
 fn is_absolute(field: &Expr) -> bool {
     unknown_text(field).is_some_and(|field| field.eq_ignore_ascii_case("epoch"))
@@ -184,7 +355,12 @@ fn write_texts(function: &ScalarFunction, schema: &DFSchema) -> Result<Option<Ex
             Ok(DataType::Boolean) => {
                 when(arg.clone(), text("t")).when(Expr::Not(Box::new(arg.clone())), text("f")).end()?
             }
-            Ok(data_type) if data_type.is_temporal() || data_type.is_floating() => {
+            Ok(data_type)
+                if data_type.is_temporal()
+                    || data_type.is_floating()
+                    || data_type.is_decimal()
+                    || matches!(family(&data_type), Some(Family::Bytes | Family::Uuid)) =>
+            {
                 cast_to(arg.clone(), ColumnType::Text)
             }
             _ => {

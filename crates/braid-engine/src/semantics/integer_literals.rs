@@ -17,10 +17,6 @@ pub(super) struct IntegerLiterals;
 
 impl AnalyzerRule for IntegerLiterals {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let is_left_alone = |plan: &LogicalPlan| Ok(matches!(plan, LogicalPlan::RecursiveQuery(_)));
-        if plan.exists(is_left_alone)? {
-            return Ok(plan);
-        }
         rewrite_expressions_unless(plan, |plan| matches!(plan, LogicalPlan::Values(_)), |expr, _| narrow(expr))
     }
 
@@ -35,6 +31,11 @@ fn narrow(expr: Expr) -> Result<Transformed<Expr>> {
             Ok(value) => Ok(Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(value)), metadata.clone()))),
             Err(_) => Ok(Transformed::no(expr)),
         },
+        // Above 2^63 it is a numeric.
+        Expr::Literal(ScalarValue::UInt64(Some(value)), metadata) => {
+            let numeric = ScalarValue::Decimal128(Some(i128::from(*value)), 20, 0);
+            Ok(Transformed::yes(Expr::Literal(numeric, metadata.clone())))
+        }
         Expr::AggregateFunction(function) if function.func.name() == "count" => {
             Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump))
         }

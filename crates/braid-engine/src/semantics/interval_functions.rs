@@ -61,7 +61,10 @@ impl ScalarUDFImpl for IntervalFunction {
     /// As the operator's, so that columns keep their names.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         let names: Vec<String> = args.iter().map(|arg| arg.schema_name().to_string()).collect();
-        Ok(names.join(" * "))
+        Ok(match self.kind {
+            Kind::Length => format!("interval_length({})", names.join(", ")),
+            Kind::Product => names.join(" * "),
+        })
     }
 
     fn signature(&self) -> &Signature {

@@ -54,11 +54,14 @@ fn is_numeric(operator: Operator) -> bool {
 fn unify(operands: &mut [&mut Expr], schema: &DFSchema) -> bool {
     let types: Vec<Option<DataType>> = operands.iter().map(|operand| type_of(operand, schema).ok()).collect();
     let any = |is: fn(&DataType) -> bool| types.iter().flatten().any(is);
-    if !any(DataType::is_floating) || !any(DataType::is_decimal) {
+    // A real that meets another number becomes a double as well.
+    let all_real = types.iter().flatten().all(|data_type| *data_type == DataType::Float32 || !data_type.is_numeric());
+    if !any(DataType::is_floating) || all_real || !any(|data_type| !data_type.is_floating()) {
         return false;
     }
     for (operand, data_type) in operands.iter_mut().zip(&types) {
-        if data_type.as_ref().is_some_and(DataType::is_decimal) {
+        let becomes_double = |data_type: &DataType| data_type.is_decimal() || *data_type == DataType::Float32;
+        if data_type.as_ref().is_some_and(becomes_double) {
             let numeric = std::mem::take(*operand);
             **operand = Expr::Cast(Cast::new(Box::new(numeric), DataType::Float64));
         }

@@ -9,11 +9,19 @@
 //! | [`integer_literals`] | `1` is an integer, not a bigint |
 //! | [`unknown_literals`] | `'1'` takes the type of what it stands beside |
 //! | [`union_types`] | the branches of a UNION have one type |
+//! | [`float_functions`] | functions of floats, with their results checked |
 //! | [`function_types`] | functions whose result has another type or scale |
 //! | [`exact_sums`] | `sum(bigint)` is numeric, and cannot wrap |
+//! | [`numeric_spread`] | variances and deviations of numerics |
+//! | [`numeric_division`] | quotients and averages of numerics |
+//! | [`plain_numeric`] | casts to `numeric` without a precision |
+//! | [`real_sums`] | `sum(real)` is real |
 //! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
 //! | [`mixed_numbers`] | a float and a numeric are computed as floats |
 //! | [`checked_arithmetic`] | integers that overflow, floats divided by zero: errors |
+//! | [`zoned_arithmetic`] | days added to an instant are local days |
+//! | [`padded_texts`] | `char(n)` where its blanks count |
+//! | [`interval_order`] | intervals in sorts, groups and sets |
 //! | [`not_in`] | `[NOT] IN (subquery)` in a condition knows of nulls wherever it stands |
 //! | [`grouping_columns`] | grouping sets over two names of one column are refused |
 //! | [`arithmetic_function`] | the functions the arithmetic becomes |
@@ -28,23 +36,31 @@ mod arithmetic_function;
 mod checked_arithmetic;
 mod exact_sums;
 mod explicit_casts;
+mod float_functions;
 mod function_types;
 mod grouping_columns;
 mod integer_literals;
 mod interval_functions;
+mod interval_order;
 mod mixed_numbers;
 mod not_in;
+mod numeric_division;
+mod numeric_spread;
 pub(crate) mod operator_chains;
 pub(crate) mod operator_types;
+pub(crate) mod padded_texts;
+pub(crate) mod plain_numeric;
+mod real_sums;
 pub(crate) mod shown_cast;
 mod timestamp_difference;
 mod union_types;
 mod unknown_literals;
+mod zoned_arithmetic;
 
 use std::sync::Arc;
 
 use braid_df::BoundedFunctions;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -59,7 +75,11 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(unknown_literals::UnknownLiterals),
         Arc::new(union_types::UnionTypes),
         Arc::new(exact_sums::ExactSums),
+        Arc::new(interval_order::IntervalOrder),
+        Arc::new(padded_texts::PaddedTexts),
+        Arc::new(real_sums::RealSums),
         Arc::new(function_types::FunctionTypes),
+        Arc::new(zoned_arithmetic::ZonedArithmetic),
         Arc::new(explicit_casts::ExplicitCasts),
         Arc::new(mixed_numbers::MixedNumbers),
     ];
@@ -79,16 +99,32 @@ fn rewrite_expressions(
     plan: LogicalPlan,
     rewrite: impl FnMut(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {
-    rewrite_expressions_unless(plan, |_| false, rewrite)
+    rewrite_nodes(plan, false, |_| false, rewrite)
 }
 
-/// [`rewrite_expressions`], of nodes that `is_left_alone` does not hold for.
+/// [`rewrite_expressions`], of nodes that `is_left_alone` does not hold for and that are not parts of recursive queries.
 fn rewrite_expressions_unless(
     plan: LogicalPlan,
     is_left_alone: impl Fn(&LogicalPlan) -> bool,
+    rewrite: impl FnMut(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<LogicalPlan> {
+    rewrite_nodes(plan, true, is_left_alone, rewrite)
+}
+
+fn rewrite_nodes(
+    plan: LogicalPlan,
+    leaves_recursion: bool,
+    is_left_alone: impl Fn(&LogicalPlan) -> bool,
     mut rewrite: impl FnMut(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {
-    let rewritten = plan.transform_up_with_subqueries(|plan| {
+    // The parts of a recursive query agreed on their types when they were planned.
+    let enter = |plan: LogicalPlan| match plan {
+        LogicalPlan::RecursiveQuery(_) if leaves_recursion => {
+            Ok(Transformed::new(plan, false, TreeNodeRecursion::Jump))
+        }
+        plan => Ok(Transformed::no(plan)),
+    };
+    let rewritten = plan.transform_down_up_with_subqueries(enter, |plan| {
         if matches!(plan, LogicalPlan::Limit(_)) || is_left_alone(&plan) {
             return Ok(Transformed::yes(plan.recompute_schema()?));
         }

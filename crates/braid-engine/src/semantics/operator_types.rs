@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 use super::interval_functions::{interval_length, interval_product};
 use super::timestamp_difference::timestamp_difference;
 use super::unknown_literals::{cast_to, field_beside, type_beside, typed_as, unknown_text};
+use crate::conversion::encoding::byte_concatenation;
 use crate::conversion::{is_string, name_of};
 use crate::sql_types::field_of;
 use crate::{EngineError, SqlState};
@@ -24,6 +25,9 @@ pub(crate) struct OperatorTypes;
 
 impl ExprPlanner for OperatorTypes {
     fn plan_binary_op(&self, raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        if raw.op == BinaryOperator::StringConcat {
+            return concatenation(raw, schema);
+        }
         let Some(operator) = operator_of(&raw.op) else { return Ok(PlannerResult::Original(raw)) };
         let RawBinaryExpr { op, left, right } = raw;
         let mut binary = BinaryExpr::new(Box::new(left), operator, Box::new(right));
@@ -53,6 +57,30 @@ fn operator_of(op: &BinaryOperator) -> Option<Operator> {
         BinaryOperator::Or => Operator::Or,
         _ => return None,
     })
+}
+
+/// `||` of a text and something else writes that as a cast would.
+fn concatenation(mut raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    let (Some(left), Some(right)) = (field_beside(&raw.left, schema), field_beside(&raw.right, schema)) else {
+        return Ok(PlannerResult::Original(raw));
+    };
+    let is_bytes = |data_type: &DataType| family(data_type) == Some(Family::Bytes);
+    for (side, own, other) in [(&mut raw.left, &left, &right), (&mut raw.right, &right, &left)] {
+        if unknown_text(side).is_some() && is_bytes(other.data_type()) {
+            if let Some(typed) = typed_as(side, other)? {
+                *side = typed;
+            }
+        } else if is_string(other.data_type())
+            && !is_bytes(own.data_type())
+            && family(own.data_type()).is_some_and(|own| own != Family::Text)
+        {
+            *side = cast_to(std::mem::take(side), ColumnType::Text);
+        }
+    }
+    if is_bytes(left.data_type()) || is_bytes(right.data_type()) {
+        return Ok(PlannerResult::Planned(byte_concatenation().call(vec![raw.left, raw.right])));
+    }
+    Ok(PlannerResult::Original(raw))
 }
 
 /// Gives a literal on one side the type that the other side asks for; whether there was one.
@@ -104,6 +132,15 @@ fn on_instants(binary: &BinaryExpr, schema: &DFSchema) -> Option<Expr> {
             };
             let sides = vec![side(&binary.left, &left), side(&binary.right, &right)];
             Some(timestamp_difference(&common.arrow()).call(sides))
+        }
+        (Date32, Operator::Minus, Date32) => {
+            add((*binary.left).clone(), (*binary.right).clone()).map(|days| cast_to(days, ColumnType::Integer))
+        }
+        (Timestamp(_, Some(_)), op, Timestamp(_, None) | Date32) if compares(op) => {
+            add((*binary.left).clone(), cast_to((*binary.right).clone(), ColumnType::TimestampTz))
+        }
+        (Timestamp(_, None) | Date32, op, Timestamp(_, Some(_))) if compares(op) => {
+            add(cast_to((*binary.left).clone(), ColumnType::TimestampTz), (*binary.right).clone())
         }
         (Interval(_), op, Interval(_)) if compares(op) => {
             add(length_of((*binary.left).clone()), length_of((*binary.right).clone()))

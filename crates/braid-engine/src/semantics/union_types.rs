@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -54,9 +55,17 @@ fn unify(mut union: Union) -> Result<Union> {
                 let message = format!("UNION types {one} and {two} cannot be matched");
                 return Err(EngineError::new(SqlState::DatatypeMismatch, message).into());
             }
+            if is_zoned(field.data_type()) != is_zoned(other.data_type()) && family(other.data_type()).is_some() {
+                let message = "a UNION of timestamps with and without time zone is not supported";
+                return Err(EngineError::unsupported(message).with_hint("Cast both to one type.").into());
+            }
         }
     }
     if changed { Union::try_new_with_loose_types(union.inputs) } else { Ok(union) }
+}
+
+fn is_zoned(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, Some(_)))
 }
 
 fn is_open(expr: &Expr) -> bool {

@@ -14,7 +14,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Case, Cast};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::operator_types::{check_condition, length_of, resolve_operator};
@@ -39,19 +39,28 @@ impl AnalyzerRule for UnknownLiterals {
 fn resolve(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let changed = match &mut expr {
         // Operators that DataFusion plans without asking: IS DISTINCT FROM.
-        Expr::BinaryExpr(binary) => resolve_operator(binary, schema)?,
+        Expr::BinaryExpr(binary) => {
+            let changed = resolve_operator(binary, schema)?;
+            let is_test = matches!(binary.op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
+            changed | (is_test && unify_instants(&mut [&mut *binary.left, &mut *binary.right], schema))
+        }
         Expr::Between(between) => {
             let mut operands = [&mut *between.expr, &mut *between.low, &mut *between.high];
-            unify(&mut operands, schema)? | compare_lengths(&mut operands, schema)
+            unify(&mut operands, schema)?
+                | unify_instants(&mut operands, schema)
+                | compare_lengths(&mut operands, schema)
         }
         Expr::InList(list) => {
             let mut operands: Vec<&mut Expr> = std::iter::once(&mut *list.expr).chain(&mut list.list).collect();
-            unify(&mut operands, schema)? | compare_lengths(&mut operands, schema)
+            unify(&mut operands, schema)?
+                | unify_instants(&mut operands, schema)
+                | compare_lengths(&mut operands, schema)
         }
         Expr::Not(inner) => make_condition(inner, "NOT", schema)?,
         Expr::Case(case) => unify_case(case, schema)?,
         Expr::ScalarFunction(function) if matches!(function.name(), "coalesce" | "nullif" | "greatest" | "least") => {
-            unify(&mut function.args.iter_mut().collect::<Vec<_>>(), schema)?
+            let mut operands: Vec<&mut Expr> = function.args.iter_mut().collect();
+            unify(&mut operands, schema)? | unify_instants(&mut operands, schema)
         }
         _ => false,
     };
@@ -74,7 +83,8 @@ fn unify_case(case: &mut Case, schema: &DFSchema) -> Result<bool> {
         results.push(&mut **then);
     }
     results.extend(case.else_expr.as_deref_mut());
-    Ok(changed | unify(&mut compared, schema)? | unify(&mut results, schema)?)
+    changed |= unify(&mut compared, schema)? | unify_instants(&mut compared, schema);
+    Ok(changed | unify(&mut results, schema)? | unify_instants(&mut results, schema))
 }
 
 /// A literal becomes a boolean; other types are refused.
@@ -103,6 +113,23 @@ fn unify(operands: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         }
     }
     Ok(changed)
+}
+
+/// Local times beside instants become instants, in the session's time zone; whether there were any.
+fn unify_instants(operands: &mut [&mut Expr], schema: &DFSchema) -> bool {
+    let types: Vec<Option<DataType>> = operands.iter().map(|operand| operand.get_type(schema).ok()).collect();
+    let is_local =
+        |data_type: &Option<DataType>| matches!(data_type, Some(DataType::Timestamp(_, None) | DataType::Date32));
+    let is_instant = |data_type: &Option<DataType>| matches!(data_type, Some(DataType::Timestamp(_, Some(_))));
+    if !types.iter().any(is_instant) || !types.iter().any(is_local) {
+        return false;
+    }
+    for (operand, data_type) in operands.iter_mut().zip(&types) {
+        if is_local(data_type) {
+            **operand = cast_to(std::mem::take(*operand), ColumnType::TimestampTz);
+        }
+    }
+    true
 }
 
 /// Intervals among `operands` become their lengths; whether there were any.
@@ -137,6 +164,10 @@ pub(super) fn field_beside(expr: &Expr, schema: &DFSchema) -> Option<FieldRef> {
         && i32::try_from(*value).is_ok()
     {
         return Some(field_of("", ColumnType::Integer, false));
+    }
+    if let Expr::Cast(cast) = expr {
+        // Else it would still be the char(n) that is cast.
+        return Some(cast.field.clone());
     }
     let (_, field) = expr.to_field(schema).ok()?;
     // These give back one of their arguments, and DataFusion forgets that it was a char(n).

@@ -278,6 +278,11 @@ impl Definition {
                 Ok(_) => Err(invalid()),
                 Err(error) => Err(invalid().with_detail(error.to_string())),
             },
+            Domain::Zone if trimmed.starts_with(['+', '-']) && trimmed.contains(':') => {
+                Err(EngineError::unsupported(format!("the time zone \"{trimmed}\" is not supported"))
+                    .with_detail("PostgreSQL reads such offsets with the opposite sign.")
+                    .with_hint("Use the name of a time zone, or SET TIME ZONE with a number of hours."))
+            }
             Domain::Zone => canonical_zone(trimmed).ok_or_else(invalid),
             Domain::DateStyle => {
                 canonical_date_style(trimmed).ok_or_else(|| invalid().with_hint("Only the ISO style is supported."))

@@ -68,7 +68,7 @@ pub(crate) async fn create_table_as(
             "CREATE TABLE AS with a column list is not supported; name columns with AS",
         ));
     }
-    let PlannedQuery { planner, physical, schema } =
+    let PlannedQuery { planner, physical, schema, .. } =
         query::plan(session, statement, QuerySource::Statement, &[]).await?;
     let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
     let table = NewTable { name, columns, primary_key: Vec::new() };

@@ -18,8 +18,8 @@ async fn values_convert_to_the_columns_types() {
         ("insert into t (i) values (1 + 2)", "INSERT 0 1"),
         (
             "select i, n, v, c, d, b from t order by i nulls last, v",
-            "-1|NULL|x|NULL|NULL|true\n2|2.35|qr|5|2024-01-03|NULL\n3|10.00|ab |x|2024-01-02|false\n\
-             3|NULL|NULL|NULL|NULL|true\n7|1.01|abc|ab|2024-01-01|true\nNULL|NULL|NULL|NULL|NULL|true\n\
+            "-1|NULL|x|NULL|NULL|true\n2|2.35|qr|5   |2024-01-03|NULL\n3|10.00|ab |x   |2024-01-02|false\n\
+             3|NULL|NULL|NULL|NULL|true\n7|1.01|abc|ab  |2024-01-01|true\nNULL|NULL|NULL|NULL|NULL|true\n\
              NULL|NULL|NULL|NULL|NULL|true\nNULL|NULL|NULL|NULL|NULL|true",
         ),
     ])

@@ -48,7 +48,7 @@ async fn doubt<T: std::fmt::Debug>(write: impl AsyncFn(&Session) -> Result<T, En
     assert_eq!(error.sqlstate(), "08007", "{error:?}");
     assert_eq!(error.message(), "the commit may or may not have become durable");
     assert!(error.detail().unwrap().contains("cannot sync directory"), "{error:?}");
-    assert!(error.hint().unwrap().starts_with("Restart the server and look"), "{error:?}");
+    assert!(error.hint().unwrap().starts_with("Restart the server and check"), "{error:?}");
     assert_ne!(session.transaction_status(), TransactionStatus::InBlock);
     // Queries go on from the state before; a later write has certainly failed, and says that instead.
     assert_eq!(row_count(&database), 1);

@@ -11,7 +11,7 @@ async fn the_basic_questions_have_answers() {
         ("select nspname from pg_namespace where nspname = 'public'", "public"),
         ("select table_name from information_schema.tables where table_schema = 'public'", "t"),
         ("select 't'::regclass::int > 16383", "true"),
-        ("select pg_size_pretty(pg_total_relation_size('t'::regclass))", "0 B"),
+        ("select pg_size_pretty(pg_total_relation_size('t'::regclass))", "0 bytes"),
         ("select count(*) from pg_type where typname = 'int4'", "1"),
     ])
     .await;

@@ -59,7 +59,7 @@ async fn every_type_is_stored_and_read_back() {
     .await;
     db.check(&[
         ("select b, i2, i4, i8, r, d, n, n38 from t where b", "true|1|2|3|1.5|2.5|3.25|1234567890123456789.5000000000"),
-        ("select x, v, c, dt from t where x = 'text'", "text|varchar|ab|2024-02-29"),
+        ("select x, v, c, dt from t where x = 'text'", "text|varchar|ab |2024-02-29"),
         (
             "select ts::text, tz::text, by::text from t where ts is not null",
             "2024-02-29 13:14:15.5|2024-02-29 11:14:15+00|\\x00ff",

@@ -132,7 +132,7 @@ fn few_groups_of_two_coded_keys() {
     // Vectors come from the processor's caches, where they have just been decoded.
     let again = |column: Vec<Arc<Vector>>| column[..8].iter().cycle().take(column.len()).cloned().collect();
     let columns: Vec<Vec<Arc<Vector>>> = columns.into_iter().map(again).collect();
-    let average = Average(AverageKind::Numeric { scale_up_digits: 4 });
+    let average = Average(AverageKind::Numeric { scale: 2, result_scale: 6 });
     let aggregates = vec![
         call(Sum, 2),
         call(Sum, 3),

@@ -15,6 +15,7 @@ use super::*;
 use crate::FixedBudget;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::values::byte_strings::ByteStrings;
+use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 use crate::values::vector::CodedStrings;
 
 /// What a column of a test holds.
@@ -185,10 +186,9 @@ fn naive(call: &AggregateCall, rows: &[&Row]) -> Option<Scalar> {
         F::Maximum | F::BoolOr => values.into_iter().max_by(order),
         F::Sum if integer(&values[0]).is_some() => Some(fit(values.iter().filter_map(integer).sum())),
         F::Sum => Some(Scalar::Float(values.iter().map(float).sum())),
-        F::Average(AverageKind::Numeric { scale_up_digits }) => {
-            let sum: i128 = values.iter().filter_map(integer).sum();
-            let power = 10_i128.pow(scale_up_digits.into());
-            Some(fit(sum / count * power + sum % count * power / count))
+        F::Average(AverageKind::Numeric { scale, result_scale }) => {
+            let sum = Numeric { unscaled: values.iter().filter_map(integer).sum(), scale };
+            Some(fit(numeric_quotient(sum, Numeric { unscaled: count, scale: 0 }, result_scale).unwrap()))
         }
         F::Average(AverageKind::Float) if integer(&values[0]).is_some() => {
             Some(Scalar::Float(values.iter().filter_map(integer).sum::<i128>() as f64 / count as f64))
@@ -206,7 +206,7 @@ fn call(random: &mut SeededRandom) -> AggregateCall {
         2 | 3 => F::Sum,
         4 => F::Minimum,
         5 => F::Maximum,
-        6 => F::Average(AverageKind::Numeric { scale_up_digits: random.below(7) as u8 }),
+        6 => F::Average(AverageKind::Numeric { scale: 0, result_scale: random.below(7) as u8 }),
         7 => F::Average(AverageKind::Float),
         _ => [F::BoolAnd, F::BoolOr][random.below(2) as usize],
     };

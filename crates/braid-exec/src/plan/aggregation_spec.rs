@@ -26,10 +26,12 @@ pub enum AggregateFunction {
 /// The arithmetic of an average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AverageKind {
-    /// A numeric: `sum * 10^scale_up_digits / count`, truncated towards zero.
+    /// A numeric: the quotient of sum and count (`numeric_quotient`).
     Numeric {
-        /// The additional digits after the point, compared with the argument.
-        scale_up_digits: u8,
+        /// Digits that the argument has after the point.
+        scale: u8,
+        /// Digits that the average has.
+        result_scale: u8,
     },
     /// In double precision.
     Float,

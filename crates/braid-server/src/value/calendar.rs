@@ -144,7 +144,7 @@ impl Written {
         i64::from(self.days).checked_mul(DAY_US)?.checked_add(self.micros)
     }
 
-    /// Microseconds since 1970-01-01 UTC; without an offset the text is taken as UTC: what `timestamptz` means.
+    /// Microseconds since 1970-01-01 UTC; without an offset as if it were UTC: what `timestamptz` means.
     pub fn utc_us(self) -> Option<i64> {
         self.local_us()?.checked_sub(i64::from(self.offset_seconds.unwrap_or(0)) * 1_000_000)
     }

@@ -51,7 +51,12 @@ fn parse_datetime(pg_type: PgType, text: &str) -> Result<ScalarValue, CalendarFa
             ScalarValue::TimestampMicrosecond(Some(calendar::parse_timestamp(text)?.local_us().ok_or(beyond)?), None)
         }
         _ => {
-            let micros = calendar::parse_timestamp(text)?.utc_us().ok_or(beyond)?;
+            let written = calendar::parse_timestamp(text)?;
+            if written.offset_seconds.is_none() {
+                // Local time in the session's time zone, which the engine knows: it reads the text.
+                return Ok(ScalarValue::Utf8(Some(text.to_owned())));
+            }
+            let micros = written.utc_us().ok_or(beyond)?;
             ScalarValue::TimestampMicrosecond(Some(micros), Some("UTC".into()))
         }
     })

@@ -10,6 +10,7 @@
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
+use braid_engine::shown_digits::least_digits;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
 use super::column::{Column, checked_cast};
@@ -27,6 +28,8 @@ pub(crate) struct RowEncoder {
 struct EncodedColumn {
     name: String,
     data_type: DataType,
+    /// Of quotients: fewest digits after the point.
+    least_digits: Option<u8>,
     format: Format,
 }
 
@@ -37,6 +40,7 @@ impl RowEncoder {
         let columns = schema.fields().iter().map(|field| EncodedColumn {
             name: field.name().clone(),
             data_type: field.data_type().clone(),
+            least_digits: least_digits(field),
             format: Format::Text,
         });
         Self { columns: columns.collect() }.with_formats(format_codes)
@@ -58,7 +62,8 @@ impl RowEncoder {
     pub fn description(&self) -> RowDescription {
         let describe = |column: &EncodedColumn| {
             let (oid, length) = PgType::described(&column.data_type);
-            let modifier = type_modifier(&column.data_type);
+            // A quotient's digits are its own, not its column's.
+            let modifier = if column.least_digits.is_some() { -1 } else { type_modifier(&column.data_type) };
             FieldDescription::new(column.name.clone(), 0, 0, oid, length, modifier, column.format.code())
         };
         RowDescription::new(self.columns.iter().map(describe).collect())
@@ -74,7 +79,7 @@ impl RowEncoder {
         assert_eq!(batch.num_columns(), self.columns.len(), "a batch has the columns its schema has");
         let columns = self.columns.iter().zip(batch.columns()).map(|(column, array)| {
             let array = as_described(array, &column.data_type)?;
-            Ok((Column::bind(&array)?, column.format))
+            Ok((Column::bind(&array)?.with_least_digits(column.least_digits), column.format))
         });
         Ok(RowCursor { columns: columns.collect::<Result<_, ValueError>>()?, next: 0, end: batch.num_rows() })
     }

@@ -114,7 +114,10 @@ const STATEMENTS: &[(&str, Outcome)] = &[
     ("select repeat('ab', 60000) from t", RowsOrTimeout(8192)),
     ("select rpad(b, 60000, 'ab') from t", RowsOrTimeout(8192)),
     ("select replace(repeat(b, 100), 'x', repeat('y', 60)) from t", RowsOrTimeout(8192)),
-    ("select regexp_replace(repeat(b, 100), 'x', repeat('y', 60), 'g') from t", RowsOrTimeout(8192)),
+    (
+        "select regexp_replace(repeat(b, 100), 'x', 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy', 'g') from t",
+        RowsOrTimeout(8192),
+    ),
     ("select concat(repeat(b, 6000), a) from t", RowsOrTimeout(8192)),
     ("select case when a > 3 then repeat(b, 6000) else 'x' end from t", RowsOrTimeout(8192)),
     ("select array_to_string(array_repeat(b, 6000), ',') from t", RowsOrTimeout(8192)),

@@ -158,7 +158,9 @@ impl InputStates {
                 let counts: Vec<i64> = groups.clone().map(count).collect();
                 let sums = sums_of_range(sums(), groups, known);
                 match kind {
-                    AverageKind::Numeric { scale_up_digits } => numeric_averages(&sums, &counts, scale_up_digits)?,
+                    AverageKind::Numeric { scale, result_scale } => {
+                        numeric_averages(&sums, &counts, scale, result_scale)?
+                    }
                     AverageKind::Float => float_averages(&sums, &counts),
                 }
             }

@@ -2,18 +2,28 @@
 
 use super::aggregate_states::narrowest;
 use crate::ExecError;
+use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 use crate::values::vector::{Values, Vector};
 
 const NUMERIC_OUT_OF_RANGE: ExecError = ExecError::OutOfRange { type_name: "numeric" };
 
-/// `sum * 10^digits / count`, truncated towards zero; null if the sum is null.
+/// Averages of numerics with `scale` digits after the point, at `result_scale` of them: quotients, as PostgreSQL rounds them
+/// (`numeric_quotient`). Null if the sum is null.
 ///
 /// # Errors
-/// When an average does not fit 128 bits.
-pub(crate) fn numeric_averages(sums: &Vector, counts: &[i64], digits: u8) -> Result<Vector, ExecError> {
-    let average = |(row, sum): (usize, i128)| match sums.is_valid(row) {
-        true => numeric_average(sum, counts[row], digits),
-        false => Ok(0),
+/// When an average does not fit 38 digits.
+pub(crate) fn numeric_averages(
+    sums: &Vector,
+    counts: &[i64],
+    scale: u8,
+    result_scale: u8,
+) -> Result<Vector, ExecError> {
+    let average = |(row, unscaled): (usize, i128)| {
+        if !sums.is_valid(row) {
+            return Ok(0);
+        }
+        let count = Numeric { unscaled: counts[row].into(), scale: 0 };
+        numeric_quotient(Numeric { unscaled, scale }, count, result_scale).ok_or(NUMERIC_OUT_OF_RANGE)
     };
     let averages: Result<Vec<i128>, ExecError> = match sums.values() {
         Values::Int(sums) => sums.iter().copied().map(i128::from).enumerate().map(average).collect(),
@@ -21,27 +31,6 @@ pub(crate) fn numeric_averages(sums: &Vector, counts: &[i64], digits: u8) -> Res
         _ => panic!("averages of numerics are of integers"),
     };
     Ok(Vector::new(narrowest(averages?), sums.valid().map(<[bool]>::to_vec)))
-}
-
-fn numeric_average(sum: i128, count: i64, digits: u8) -> Result<i128, ExecError> {
-    let scaled = 10_i128.checked_pow(digits.into()).and_then(|power| sum.checked_mul(power));
-    if let Some(scaled) = scaled {
-        // A division of 128 bits takes several times as long as one of 64 bits.
-        return Ok(match i64::try_from(scaled) {
-            Ok(scaled) => i128::from(scaled) / i128::from(count),
-            Err(_) => scaled / i128::from(count),
-        });
-    }
-    let count = i128::from(count);
-    let (mut average, mut rest) = (sum / count, sum % count);
-    // Long division: the rest is below 2^63, and ten times it below 2^67.
-    for _ in 0..digits {
-        rest *= 10;
-        let longer = average.checked_mul(10).and_then(|average| average.checked_add(rest / count));
-        average = longer.ok_or(NUMERIC_OUT_OF_RANGE)?;
-        rest %= count;
-    }
-    Ok(average)
 }
 
 /// `sum / count` in double precision; null if the sum is null.
@@ -60,12 +49,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn averages_overflow_only_when_they_must() {
-        assert_eq!(numeric_average(-7, 2, 0).unwrap(), -3);
-        assert_eq!(numeric_average(-20, 3, 2).unwrap(), -666);
-        let large = i128::MAX / 10;
-        assert_eq!(numeric_average(large, 1000, 3).unwrap(), large);
-        assert_eq!(numeric_average(-large, 1000, 4).unwrap(), -large * 10);
-        assert!(matches!(numeric_average(large, 1000, 6), Err(ExecError::OutOfRange { .. })));
+    fn averages_are_rounded_and_overflow_only_when_they_must() {
+        let average = |sum: i128, count, scale, result_scale| {
+            let sums = Vector::new(Values::Int128(vec![sum]), None);
+            let average = numeric_averages(&sums, &[count], scale, result_scale)?;
+            Ok(match average.values() {
+                Values::Int(values) => i128::from(values[0]),
+                Values::Int128(values) => values[0],
+                values => panic!("{values:?} are no integers"),
+            })
+        };
+        let is_out_of_range = |result: Result<i128, ExecError>| matches!(result, Err(ExecError::OutOfRange { .. }));
+        assert_eq!(average(-7, 2, 0, 0).unwrap(), -4);
+        assert_eq!(average(5, 3, 0, 16).unwrap(), 16_666_666_666_666_667);
+        let large = 10_i128.pow(37);
+        assert_eq!(average(large, 1000, 0, 3).unwrap(), large);
+        assert!(is_out_of_range(average(large, 1000, 0, 6)));
     }
 }

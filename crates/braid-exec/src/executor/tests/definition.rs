@@ -8,6 +8,7 @@ use crate::expression::{Arithmetic, Comparison, LikePattern};
 use crate::plan::JoinKind;
 use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
+use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 
 /// Most rows of any operator, and most pairs of a join: beyond that a plan takes too long.
 const ROWS_MAX: usize = 2000;
@@ -314,9 +315,10 @@ fn aggregated(call: &AggregateCall, group: &[Row]) -> Result<Value, NoAnswer> {
             values.iter().map(|value| if let Scalar::Float(value) = value { *value } else { 0.0 }).sum(),
         )),
         (F::Sum, _) => Some(Scalar::Int128(sum()?)),
-        (F::Average(AverageKind::Numeric { scale_up_digits }), _) => {
-            let scaled = sum()?.checked_mul(10_i128.pow(scale_up_digits.into())).ok_or(NoAnswer::Undefined)?;
-            Some(Scalar::Int128(scaled / values.len() as i128))
+        (F::Average(AverageKind::Numeric { scale, result_scale }), _) => {
+            let count = Numeric { unscaled: values.len() as i128, scale: 0 };
+            let average = numeric_quotient(Numeric { unscaled: sum()?, scale }, count, result_scale);
+            Some(Scalar::Int128(average.ok_or(NoAnswer::Undefined)?))
         }
         (other, _) => unreachable!("{other:?} is not generated"),
     }))

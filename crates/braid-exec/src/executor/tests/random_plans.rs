@@ -174,7 +174,7 @@ impl Generator {
     fn call(&mut self, kinds: &[Kind]) -> (AggregateCall, Kind) {
         use AggregateFunction as F;
         let column = self.below(kinds.len());
-        let average = F::Average(AverageKind::Numeric { scale_up_digits: 2 });
+        let average = F::Average(AverageKind::Numeric { scale: 0, result_scale: 2 });
         let (function, kind) = match (self.below(5), kinds[column]) {
             (0, _) => (F::Count, Kind::Int),
             (1, kind) => (F::Minimum, kind),

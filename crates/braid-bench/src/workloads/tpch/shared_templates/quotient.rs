@@ -1,4 +1,4 @@
-//! The division of numerics, which Braid's operators leave to others: Arrow's, as the engine's SQL has it. The quotient has
+//! The division of numerics, which Braid's operators leave to others: Arrow's. The quotient has
 //! four digits after the point more than the dividend.
 
 use std::error::Error;

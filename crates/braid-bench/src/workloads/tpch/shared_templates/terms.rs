@@ -20,7 +20,7 @@ pub(super) const ONE: i64 = 100;
 /// Most digits of a numeric, which sums are given.
 pub(super) const DIGITS_MAX: u8 = 38;
 
-/// Digits after the point that averages have beyond their argument's, as in SQL.
+/// Digits after the point that averages have beyond their argument's.
 const AVERAGE_DIGITS: u8 = 4;
 
 /// The first columns.
@@ -146,7 +146,7 @@ pub(super) fn sum(argument: usize) -> AggregateCall {
 }
 
 pub(super) fn average(argument: usize) -> AggregateCall {
-    let kind = AverageKind::Numeric { scale_up_digits: AVERAGE_DIGITS };
+    let kind = AverageKind::Numeric { scale: 2, result_scale: 2 + AVERAGE_DIGITS };
     call(AggregateFunction::Average(kind), Some(argument))
 }
 
