@@ -9,13 +9,21 @@
 //! | [`config`] | the configuration of a database |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | [`session`] | one client: user, settings, transaction block; dispatch of statements |
+//! | [`transaction`] | the state of a session's transaction block |
 //! | [`statement`] | SQL text into statements |
 //! | `statement_limits` | how large and how deep they may be |
-//! | `deep_stack` | stacks for deep trees |
-//! | `planning_threads` | the threads that queries are planned on |
-//! | [`outcome`] | the outcome of a statement |
-//! | [`error`], [`sql_state`] | errors as PostgreSQL reports them |
+//! | `deep_stack`, `planning_threads` | stacks for deep trees; the threads that queries are planned on |
+//! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
+//! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
+//! | `conversion`, `sql_types`, `names` | casts; types and names as PostgreSQL has them |
+//! | `input`, `output` | values from text, and as text |
+//! | `catalog` | the tables of one snapshot, and the system tables |
+//! | `table`, `dml`, `load` | CREATE TABLE and DROP TABLE; INSERT; loading from generators and files |
 //! | [`copy`] | rows in and out as CSV, text and Parquet |
+//! | `settings` | SET, SHOW and RESET |
+//! | [`outcome`] | the outcome of a statement |
+//! | [`error`], `error_mapping`, [`sql_state`] | errors as PostgreSQL reports them |
+//! | [`memory`] | the budgets of all queries and of each |
 //!
 //! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
 
