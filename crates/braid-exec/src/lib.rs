@@ -46,7 +46,7 @@ pub use query_sets::index::class_sets::{ClassSets, RowClass};
 pub use query_sets::index::like_index::{LikeIndex, LikeMatcher};
 pub use query_sets::index::predicate_index::PredicateIndex;
 pub use query_sets::query_bitmap::QueryBitmap;
-pub use query_sets::query_set::{KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets};
+pub use query_sets::query_number::{PASS_QUERIES_MAX, QueryNumber};
 pub use query_sets::set_store::{SetNumber, SetStore};
 pub use sharing::query_conditions::ParameterRow;
 pub use sharing::routing::Routing;

@@ -5,7 +5,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`query_set`] | the number of a query in its pass; representations of sets, measured behind one trait |
+//! | [`query_number`] | the number of a query in its pass |
 //! | [`query_bitmap`] | a set as one bit for each query |
 //! | [`set_store`], `set_calculator` | the distinct sets of a pass; their intersections, unions and differences |
 //! | `set_memo` | a worker's cache of results about sets |
@@ -13,7 +13,7 @@
 
 pub mod index;
 pub mod query_bitmap;
-pub mod query_set;
-pub(crate) mod set_calculator;
+pub mod query_number;
+pub mod set_calculator;
 pub(crate) mod set_memo;
 pub mod set_store;

@@ -5,20 +5,27 @@
 //! intersections, and the sum of a product for every bucket of a row, distributed to the queries at the end. The passes
 //! differ only in the representation. All three must give the same sums.
 
+mod bitmap;
+mod interned;
+mod list;
+mod representation;
+#[cfg(test)]
+mod tests;
+
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
 
 use braid_base::VECTOR_ROWS;
 use braid_buffer::ScanRequest;
-use braid_exec::query_sets::query_set::bitmap::BitmapSets;
-use braid_exec::query_sets::query_set::class::InternedSets;
-use braid_exec::query_sets::query_set::list::ListSets;
-use braid_exec::query_sets::query_set::{Bucket, KeptRows, QuerySets};
 use braid_exec::scan::segment_classes::SegmentClasses;
 use braid_exec::{PredicateIndex, QueryNumber};
 use braid_storage::{ColumnPredicate, Scalar, Segment, Selection};
 
+use self::bitmap::BitmapSets;
+use self::interned::InternedSets;
+use self::list::ListSets;
+use self::representation::{Bucket, KeptRows, QuerySets};
 use crate::benchmarks::data_directory::open_tpch;
 use crate::benchmarks::registry::BenchResult;
 use crate::report::{Figure, number, plain_table, right};

@@ -3,7 +3,7 @@
 use crate::QueryNumber;
 
 /// Number of words of a bitmap over `query_count` queries.
-pub(crate) fn words_for(query_count: usize) -> usize {
+pub fn words_for(query_count: usize) -> usize {
     query_count.div_ceil(64)
 }
 
@@ -57,13 +57,13 @@ impl QueryBitmap {
     }
 
     /// The bits, least significant first.
-    pub(crate) fn words(&self) -> &[u64] {
+    pub fn words(&self) -> &[u64] {
         &self.words
     }
 }
 
 /// The queries whose bits are set, ascending.
-pub(crate) fn queries_of(words: &[u64]) -> impl Iterator<Item = QueryNumber> + '_ {
+pub fn queries_of(words: &[u64]) -> impl Iterator<Item = QueryNumber> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {
         let mut rest = word;
         std::iter::from_fn(move || {

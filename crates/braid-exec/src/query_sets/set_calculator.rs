@@ -14,7 +14,7 @@ const MEMO_ENTRIES: usize = 1 << 14;
 
 /// An operation on two sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SetOperation {
+pub enum SetOperation {
     /// The intersection.
     Intersect,
     /// The union.
@@ -24,7 +24,7 @@ pub(crate) enum SetOperation {
 }
 
 /// One worker's operations on sets.
-pub(crate) struct SetCalculator {
+pub struct SetCalculator {
     store: Arc<SetStore>,
     /// A memo for each operation, allocated at its first use.
     memos: [Option<Box<[MemoEntry]>>; 3],
@@ -46,7 +46,7 @@ impl fmt::Debug for SetCalculator {
 
 impl SetCalculator {
     /// A calculator for the sets of a pass.
-    pub(crate) fn new(store: Arc<SetStore>) -> Self {
+    pub fn new(store: Arc<SetStore>) -> Self {
         Self { store, memos: [const { None }; 3], scratch: Vec::new() }
     }
 
@@ -60,7 +60,7 @@ impl SetCalculator {
     /// # Errors
     /// When memory for a new set is refused. The same applies to the other operations.
     #[inline]
-    pub(crate) fn intersect(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
+    pub fn intersect(&mut self, a: SetNumber, b: SetNumber) -> Result<SetNumber, ExecError> {
         match (a, b) {
             _ if a == b => Ok(a),
             (SetNumber::ALL, other) | (other, SetNumber::ALL) => Ok(other),

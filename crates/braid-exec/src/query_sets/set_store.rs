@@ -18,7 +18,7 @@ use parking_lot::RwLock;
 
 use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::query_bitmap::{queries_of, words_for};
-use crate::query_sets::query_set::PASS_QUERIES_MAX;
+use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::{ExecError, MemoryBudget, QueryBitmap, QueryNumber, Reservation};
 
 /// Step in which the reservation grows.

@@ -16,7 +16,7 @@ use braid_storage::scalar::ScalarKey;
 
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
 use crate::plan::{JoinCondition, Plan};
-use crate::query_sets::query_set::PASS_QUERIES_MAX;
+use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{SetFilter, Source};
 use crate::sharing::query_conditions::{

@@ -46,7 +46,7 @@ impl ClassSets {
     }
 
     /// An identifier that is unique among the indexes of this process.
-    pub(crate) fn identity(&self) -> u64 {
+    pub fn identity(&self) -> u64 {
         self.identity
     }
 
@@ -66,12 +66,12 @@ impl ClassSets {
     }
 
     /// The queries of the classes, by class.
-    pub(crate) fn bitmaps(&self) -> impl Iterator<Item = &QueryBitmap> {
+    pub fn bitmaps(&self) -> impl Iterator<Item = &QueryBitmap> {
         self.bitmaps.iter()
     }
 
     /// The queries of a class, ascending. Panics when the class does not exist.
-    pub(crate) fn list(&self, class: RowClass) -> &[QueryNumber] {
+    pub fn list(&self, class: RowClass) -> &[QueryNumber] {
         let lists = self.lists.get_or_init(|| {
             let mut lists = Lists { queries: Vec::new(), ends: Vec::with_capacity(self.bitmaps.len()) };
             for bitmap in &self.bitmaps {

@@ -3,8 +3,9 @@
 //! The lists of a column are contiguous in one allocation. Lists are efficient while rows belong to few queries, for any number
 //! of queries in the pass.
 
-use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
-use crate::{ClassSets, RowClass};
+use super::representation::{Bucket, KeptRows, QuerySets, check_row_count};
+use braid_exec::query_sets::query_number::{PASS_QUERIES_MAX, QueryNumber};
+use braid_exec::{ClassSets, RowClass};
 
 /// The representation. It shares nothing between rows.
 #[derive(Debug)]

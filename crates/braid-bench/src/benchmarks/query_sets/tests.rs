@@ -7,10 +7,11 @@ use braid_testing::properties;
 use braid_testing::proptest::prelude::*;
 
 use super::bitmap::BitmapSets;
-use super::class::InternedSets;
+use super::interned::InternedSets;
 use super::list::ListSets;
-use super::{KeptRows, QueryNumber, QuerySets};
-use crate::{PredicateIndex, RowClass};
+use super::representation::{KeptRows, QuerySets};
+use braid_exec::query_sets::query_number::QueryNumber;
+use braid_exec::{PredicateIndex, RowClass};
 
 /// Which queries want a value, for each value of a small domain, for each column.
 #[derive(Clone, Debug)]

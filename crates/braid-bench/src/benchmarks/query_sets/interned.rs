@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use braid_base::ByteSize;
 
-use super::{Bucket, KeptRows, QueryNumber, QuerySets, check_row_count};
-use crate::query_sets::set_calculator::SetCalculator;
-use crate::{ClassSets, FixedBudget, RowClass, SetNumber, SetStore};
+use super::representation::{Bucket, KeptRows, QuerySets, check_row_count};
+use braid_exec::query_sets::query_number::QueryNumber;
+use braid_exec::query_sets::set_calculator::SetCalculator;
+use braid_exec::{ClassSets, FixedBudget, RowClass, SetNumber, SetStore};
 
 /// The representation: all distinct sets that have come up in the pass.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct InternedColumn {
 
 impl InternedColumn {
     /// The number of each row's set.
+    #[cfg(test)]
     pub fn numbers(&self) -> &[SetNumber] {
         &self.numbers
     }
@@ -38,6 +40,7 @@ impl InternedColumn {
 
 impl InternedSets {
     /// The sets.
+    #[cfg(test)]
     pub fn store(&self) -> &SetStore {
         &self.store
     }

@@ -1,9 +1,10 @@
 //! Query sets as bitmaps over the queries of the pass. An intersection is one instruction per 64 queries. A row takes one bit
 //! for each query of the pass.
 
-use super::{Bucket, KeptRows, PASS_QUERIES_MAX, QueryNumber, QuerySets, check_row_count};
-use crate::query_sets::query_bitmap::{queries_of, words_for};
-use crate::{ClassSets, RowClass};
+use super::representation::{Bucket, KeptRows, QuerySets, check_row_count};
+use braid_exec::query_sets::query_bitmap::{queries_of, words_for};
+use braid_exec::query_sets::query_number::{PASS_QUERIES_MAX, QueryNumber};
+use braid_exec::{ClassSets, RowClass};
 
 /// The representation. It shares nothing between rows.
 #[derive(Debug)]
