@@ -6,6 +6,7 @@
 //! transaction block answers in PostgreSQL's order.
 
 mod dialect;
+pub(crate) mod function_call;
 mod long_chains;
 
 use std::fmt;

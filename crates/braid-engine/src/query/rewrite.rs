@@ -12,8 +12,8 @@ use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType as SqlType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SelectItem,
-    SetExpr, SetOperator, SetQuantifier, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, SetOperator,
+    SetQuantifier, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -31,6 +31,7 @@ use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::semantics::plain_numeric::PLAIN_NUMERIC;
 use crate::settings::definition::SERVER_VERSION;
 use crate::statement::SqlDialect;
+pub(super) use crate::statement::function_call::call;
 use crate::{EngineError, SqlState};
 
 /// What a query may ask about its session.
@@ -511,20 +512,6 @@ fn argument_count(function: &Function) -> usize {
 fn no_patterns(name: &str) -> EngineError {
     EngineError::unsupported(format!("{name} with a format is not supported"))
         .with_hint("Use a cast, extract or date_trunc.")
-}
-
-pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
-    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 /// The expression, out of a tree that is about to be replaced.

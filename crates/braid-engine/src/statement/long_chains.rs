@@ -12,10 +12,9 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, Value, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, VisitorMut};
+
+use super::function_call::call;
 
 /// Operands from which on a chain is long.
 pub(crate) const CHAIN_OPERANDS_MIN: usize = 32;
@@ -176,20 +175,6 @@ fn sum_of_terms(links: Vec<Link>) -> Expr {
 
 fn concatenation(links: Vec<Link>) -> Expr {
     call(CONCATENATION, links.into_iter().map(|link| link.operand).collect())
-}
-
-fn call(name: &str, args: Vec<Expr>) -> Expr {
-    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 #[cfg(test)]
