@@ -23,10 +23,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
 use crate::catalog::template::Template;
+use crate::interrupt::shutting_down;
 use crate::load;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning_threads::PlanningThreads;
-use crate::query::interrupt::shutting_down;
 use crate::query::planner::Planner;
 use crate::settings::SettingValues;
 use crate::{Config, EngineError, Session, SqlState};

@@ -15,12 +15,13 @@
 //! | `deep_stack`, `planning_threads` | stacks for deep trees; the threads that queries are planned on |
 //! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
-//! | `conversion`, `sql_types`, `names` | casts; types and names as PostgreSQL has them |
+//! | `conversion`, `arrow_cast`, `sql_types`, `names` | casts; types and names as PostgreSQL has them |
 //! | `input`, `output` | values from text, and as text |
 //! | `catalog` | the tables of one snapshot, and the system tables |
 //! | `table`, `dml`, `load` | CREATE TABLE and DROP TABLE; INSERT; loading from generators and files |
 //! | [`copy`] | rows in and out as CSV, text and Parquet |
 //! | `settings` | SET, SHOW and RESET |
+//! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | [`outcome`] | the outcome of a statement |
 //! | [`error`], `error_mapping`, [`sql_state`] | errors as PostgreSQL reports them |
 //! | [`memory`] | the budgets of all queries and of each |
@@ -40,12 +41,15 @@ pub mod statement;
 pub mod testing;
 pub mod transaction;
 
+mod arrow_cast;
 mod catalog;
+mod clock;
 mod conversion;
 mod deep_stack;
 mod dml;
 mod error_mapping;
 mod input;
+mod interrupt;
 mod load;
 mod names;
 mod output;

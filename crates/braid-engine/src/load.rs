@@ -13,13 +13,13 @@ use braid_storage::{ColumnDef, ColumnType, NewTable};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
-use crate::copy::copy_statement::{CopyFormat, CopyOptions, Header};
 use crate::copy::parquet_file::ParquetFile;
 use crate::copy::{CopyTarget, TextSource, cannot_open, load_records};
 use crate::dml::assignment::Assignment;
 use crate::names::NAME_BYTES_MAX;
 use crate::settings::SettingValues;
 use crate::sql_types::column_type_of;
+use crate::statement::{CopyFormat, CopyOptions, Header};
 use crate::{Database, EngineError, SqlState};
 
 /// See [`Database::load_batches`].

@@ -1,5 +1,6 @@
 //! Names as PostgreSQL reads them: folded to lower case unless quoted, tables in schema `public` of the one database.
 
+use braid_storage::ColumnDef;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::{EngineError, SqlState};
@@ -52,6 +53,28 @@ pub(crate) fn table_name(name: &ObjectName) -> Result<String, EngineError> {
         ))),
         _ => Err(EngineError::new(SqlState::SyntaxError, format!("improper qualified name: {name}"))),
     }
+}
+
+/// The columns that a list of names means, in its order.
+pub(crate) fn columns_named<'a>(
+    table: &str,
+    columns: &[ColumnDef],
+    names: impl IntoIterator<Item = &'a Ident>,
+) -> Result<Vec<usize>, EngineError> {
+    let mut found = Vec::new();
+    for ident in names {
+        let name = fold(ident);
+        let Some(at) = columns.iter().position(|column| column.name == name) else {
+            let message = format!("column \"{name}\" of relation \"{table}\" does not exist");
+            return Err(EngineError::new(SqlState::UndefinedColumn, message));
+        };
+        if found.contains(&at) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(EngineError::new(SqlState::DuplicateColumn, message));
+        }
+        found.push(at);
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::{Instants, read_clock_us};
+use crate::interrupt::Interrupt;
 use crate::planning_threads::Lane;
-use crate::query::clock::{Instants, read_clock_us};
-use crate::query::interrupt::Interrupt;
 use crate::query::planner::Planner;
 use crate::query::result_stream::OnFailure;
 use crate::query::rewrite::SessionFacts;

@@ -1,10 +1,12 @@
 //! SQL text into statements: what kind of thing was asked for, before anything is planned.
 //!
-//! sqlparser's PostgreSQL dialect does the reading. COPY is read by [`crate::copy`] on the same tokens, because
-//! sqlparser expects its data inline and knows neither Parquet nor all of PostgreSQL's spellings. What Braid does not
+//! sqlparser's PostgreSQL dialect does the reading. COPY is read by [`copy_statement`] on the same tokens,
+//! because sqlparser expects its data inline and knows neither Parquet nor all of PostgreSQL's spellings. What Braid does not
 //! do is still a statement (kind [`StatementKind::Unsupported`]): it is refused when it is executed, so that a failed
 //! transaction block answers in PostgreSQL's order.
 
+mod copy_options;
+mod copy_statement;
 mod dialect;
 pub(crate) mod function_call;
 mod long_chains;
@@ -18,11 +20,11 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::copy::CopyStatement;
-use crate::copy::copy_statement::CopySubject;
 use crate::deep_stack::on_deep_stack;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_tokens, too_complex};
 use crate::{EngineError, SqlState};
+pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
+pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub(crate) use long_chains::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 

@@ -4,10 +4,10 @@ use arrow::array::Array;
 use braid_storage::ColumnType;
 
 use crate::EngineError;
-use crate::copy::copy_statement::{CopyFormat, CopyOptions, Header};
 use crate::copy::record_fields::RecordFields;
 use crate::copy::record_splitter::RecordSplitter;
 use crate::input::ColumnInput;
+use crate::statement::{CopyFormat, CopyOptions, Header};
 
 /// The types that fields are read as.
 const TYPES: [ColumnType; 15] = [

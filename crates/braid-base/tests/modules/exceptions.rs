@@ -19,17 +19,14 @@ pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("braid-buffer", "segment_load", "buffer_manager", "a load reports to the manager that started it"),
 
     ("braid-engine", "catalog", "query", "system tables are planned with the same bounds as queries"),
-    ("braid-engine", "output", "conversion", "what is written is cast by the rules of conversions"),
     ("braid-engine", "session", "copy", "a session dispatches statements, which act on the session"),
     ("braid-engine", "session", "dml", "a session dispatches statements, which act on the session"),
     ("braid-engine", "session", "table", "a session dispatches statements, which act on the session"),
     ("braid-engine", "query", "session", "a session dispatches statements, which act on the session"),
     ("braid-engine", "settings", "session", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "statement", "copy", "a parsed statement contains a parsed COPY"),
     ("braid-engine", "outcome", "copy", "the outcome of COPY is the copy that the client goes on with"),
     ("braid-engine", "database", "load", "a database is asked to load, and loading writes into a database"),
     ("braid-engine", "database", "session", "a database makes sessions, which act on the database"),
-    ("braid-engine", "dml", "table", "INSERT finds its columns as CREATE TABLE does"),
 
     ("braid-server", "portal", "cursor", "a portal keeps the command of its cursor"),
 ];

@@ -19,7 +19,8 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::{name_of, strict_cast};
+use super::name_of;
+use crate::arrow_cast::strict_cast;
 use crate::input::datetime::days_from_civil;
 use crate::output::datetime::civil_from_days;
 use crate::{EngineError, SqlState};

@@ -10,7 +10,7 @@ use braid_storage::ColumnType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
-use super::strict_cast;
+use crate::arrow_cast::strict_cast;
 use crate::{EngineError, SqlState};
 
 /// The function.

@@ -27,11 +27,10 @@ pub(crate) mod zoned_sum;
 
 use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, new_null_array};
-use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
-use arrow::error::ArrowError;
 use braid_storage::ColumnType;
 
+use crate::arrow_cast::strict_cast;
 use crate::sql_types::NUMERIC_DEFAULT;
 use crate::{EngineError, SqlState};
 
@@ -114,11 +113,6 @@ pub(crate) fn name_of(data_type: &DataType) -> String {
         Some(column_type) => column_type.to_string(),
         None => data_type.to_string(),
     }
-}
-
-/// Arrow's cast, with errors: its default makes nulls of what does not fit.
-pub(crate) fn strict_cast(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    cast_with_options(array, data_type, &CastOptions { safe: false, ..CastOptions::default() })
 }
 
 pub(crate) fn is_string(data_type: &DataType) -> bool {

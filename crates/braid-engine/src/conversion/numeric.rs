@@ -13,7 +13,7 @@ use arrow::datatypes::{
 };
 use braid_storage::ColumnType;
 
-use super::strict_cast;
+use crate::arrow_cast::strict_cast;
 use crate::input::numbers::{check_plain_digits, numeric_overflow, parse_numeric};
 use crate::output::numbers::write_numeric;
 use crate::{EngineError, SqlState};

@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
 use arrow::temporal_conversions::as_datetime_with_timezone;
 use braid_storage::ColumnType;
 
-use super::strict_cast;
+use crate::arrow_cast::strict_cast;
 use crate::input::datetime::instant_of_local;
 use crate::{EngineError, SqlState};
 

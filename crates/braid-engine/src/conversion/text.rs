@@ -7,8 +7,9 @@ use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::DataType;
 use braid_storage::ColumnType;
 
-use super::{Strength, strict_cast};
+use super::Strength;
 use crate::EngineError;
+use crate::arrow_cast::strict_cast;
 use crate::input::ColumnInput;
 use crate::input::bytes::{fit_char, fit_varchar};
 use crate::input::datetime::utc;

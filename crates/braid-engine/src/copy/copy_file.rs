@@ -10,11 +10,11 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 
 use super::CopyTarget;
-use super::copy_statement::{CopyFormat, CopyOptions};
 use super::parquet_file::{ParquetFile, column_sources};
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
-use crate::query::interrupt::to_the_end;
+use crate::interrupt::to_the_end;
+use crate::statement::{CopyFormat, CopyOptions};
 use crate::{EngineError, SqlState};
 
 /// Bytes per read.

@@ -7,12 +7,12 @@ use futures::future::BoxFuture;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::CopyTarget;
-use super::copy_statement::CopyOptions;
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
 use crate::EngineError;
-use crate::query::interrupt::{Interrupt, to_the_end};
+use crate::interrupt::{Interrupt, to_the_end};
 use crate::query::result_stream::OnFailure;
+use crate::statement::CopyOptions;
 
 /// A COPY FROM STDIN that waits for data. Dropping it leaves the table unchanged.
 pub struct CopyIn {

@@ -10,13 +10,11 @@ use datafusion::sql::sqlparser::parser::Parser;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
-use super::copy_statement::{CopyOptions, CopyStatement, CopySubject, Header};
-use super::is_csv;
+use crate::interrupt::Interrupt;
 use crate::output::shown_digits::least_digits;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::QuerySource;
-use crate::query::interrupt::Interrupt;
-use crate::statement::SqlDialect;
+use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::{EngineError, Outcome, Session, Statement};
 
 /// A running COPY TO STDOUT. Dropping it stops the query.
@@ -176,7 +174,7 @@ impl CopyOut {
     }
 
     fn write_field(&self, text: &str, forced: bool, out: &mut String) {
-        if is_csv(&self.options) { self.write_csv(text, forced, out) } else { self.write_text(text, out) }
+        if self.options.is_csv() { self.write_csv(text, forced, out) } else { self.write_text(text, out) }
     }
 
     /// Quotes a value that could be read as a null, as several fields, or as the end of the data.

@@ -2,7 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`copy_statement`] | the syntax, and the check of the options |
 //! | [`record_splitter`] | bytes into records, with newlines in quotes |
 //! | [`record_fields`] | a record into fields, for both text formats |
 //! | [`record_rows`] | records into batches of a table, with the position of every error |
@@ -16,7 +15,6 @@
 mod copy_file;
 mod copy_in;
 mod copy_out;
-pub(crate) mod copy_statement;
 pub(crate) mod parquet_file;
 pub(crate) mod record_fields;
 pub(crate) mod record_rows;
@@ -25,18 +23,16 @@ pub(crate) mod record_splitter;
 pub(crate) use copy_file::{TextSource, cannot_open, load_records};
 pub use copy_in::CopyIn;
 pub use copy_out::{CopyOut, CopyRecords};
-pub(crate) use copy_statement::CopyStatement;
 
 use std::sync::Arc;
 
 use braid_storage::{TableAppender, TableDef};
 
 use crate::dml::assignment::Assignment;
-use crate::names::table_name;
-use crate::query::interrupt::Interrupt;
-use crate::table::definition::columns_named;
+use crate::interrupt::Interrupt;
+use crate::names::{columns_named, table_name};
+use crate::statement::{CopyFormat, CopyOptions, CopyPlace, CopyStatement, CopySubject};
 use crate::{EngineError, Outcome, Session, SqlState, Statement};
-use copy_statement::{CopyFormat, CopyOptions, CopyPlace, CopySubject};
 
 /// The target of a COPY FROM.
 pub(crate) struct CopyTarget {
@@ -57,7 +53,7 @@ pub(crate) async fn execute(
     copy: &CopyStatement,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let options = copy.resolve_options()?;
+    let options = CopyOptions::of(copy)?;
     if !copy.is_from() {
         return match &copy.place {
             CopyPlace::Client => copy_out::start(session, statement, copy, options, interrupt).await,
@@ -106,9 +102,4 @@ impl CopyTarget {
     fn column_names(&self) -> Vec<String> {
         self.columns.iter().map(|at| self.def().columns[*at].name.clone()).collect()
     }
-}
-
-/// The options of a text format's reader.
-pub(crate) fn is_csv(options: &CopyOptions) -> bool {
-    options.format == CopyFormat::Csv
 }

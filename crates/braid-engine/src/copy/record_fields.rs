@@ -4,8 +4,7 @@
 
 use std::ops::Range;
 
-use super::copy_statement::CopyOptions;
-use super::is_csv;
+use crate::statement::CopyOptions;
 use crate::{EngineError, SqlState};
 
 /// The fields of one record.
@@ -27,7 +26,7 @@ impl RecordFields {
     pub fn read(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
         self.bytes.clear();
         self.fields.clear();
-        if is_csv(options) { self.read_csv(record, options) } else { self.read_text(record, options) }
+        if options.is_csv() { self.read_csv(record, options) } else { self.read_text(record, options) }
     }
 
     /// How many fields there are.
@@ -168,8 +167,8 @@ fn digits(text: &[u8], radix: u32, length_max: usize) -> (u8, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::copy_statement::{CopyFormat, Header};
     use super::*;
+    use crate::statement::{CopyFormat, Header};
 
     fn options(format: CopyFormat, null: &str) -> CopyOptions {
         CopyOptions {

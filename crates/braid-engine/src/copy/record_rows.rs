@@ -6,11 +6,11 @@ use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_storage::TableDef;
 
-use super::copy_statement::{CopyOptions, Header};
 use super::record_fields::RecordFields;
 use super::record_splitter::Record;
 use crate::dml::assignment::Assignment;
 use crate::input::ColumnInput;
+use crate::statement::{CopyOptions, Header};
 use crate::{EngineError, SqlState};
 
 /// Rows per batch.

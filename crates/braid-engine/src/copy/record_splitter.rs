@@ -6,8 +6,7 @@
 //!
 //! The length of a record is bounded: a quote that is never closed gives an error after [`RECORD_BYTES_MAX`].
 
-use super::copy_statement::CopyOptions;
-use super::is_csv;
+use crate::statement::CopyOptions;
 use crate::{EngineError, SqlState};
 
 /// Maximum length of a record in bytes.
@@ -46,7 +45,7 @@ impl RecordSplitter {
     /// A splitter for the format of `options`.
     pub fn new(options: &CopyOptions) -> Self {
         Self {
-            csv: is_csv(options),
+            csv: options.is_csv(),
             quote: options.quote,
             escape: options.escape,
             buffer: Vec::new(),
@@ -154,8 +153,8 @@ impl RecordSplitter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::copy_statement::{CopyFormat, Header};
     use super::*;
+    use crate::statement::{CopyFormat, Header};
 
     pub(crate) fn options(format: CopyFormat) -> CopyOptions {
         CopyOptions {

@@ -13,11 +13,10 @@ use futures::StreamExt;
 
 use super::assignment::Assignment;
 use super::values::{ValueRows, parameter_types, spell_out_default};
-use crate::names::table_name;
-use crate::query::interrupt::to_the_end;
+use crate::interrupt::to_the_end;
+use crate::names::{columns_named, table_name};
 use crate::query::planner::values_of;
 use crate::query::{self, PlannedQuery, QuerySource};
-use crate::table::definition::columns_named;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 
 /// An INSERT with its names resolved.

@@ -16,7 +16,7 @@ use super::datetime::{write_date, write_interval, write_time_us, write_timestamp
 use super::numbers::{write_double, write_numeric, write_real};
 use super::shown_digits::as_shown;
 use crate::EngineError;
-use crate::conversion::strict_cast;
+use crate::arrow_cast::strict_cast;
 
 /// How booleans are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

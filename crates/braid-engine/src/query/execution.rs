@@ -7,11 +7,11 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast::Query;
 
-use super::interrupt::Interrupt;
 use super::planner::{Planner, nulls_of};
 use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use super::shown_lengths::shown_lengths;
+use crate::interrupt::Interrupt;
 use crate::{EngineError, Outcome, Prepared, Session, Statement};
 
 /// A query that is ready to run.

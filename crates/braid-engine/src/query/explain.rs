@@ -15,9 +15,9 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::sql::sqlparser::ast::{self, Expr, UtilityOption, Value};
 use futures::StreamExt;
 
-use super::interrupt::Interrupt;
 use super::rewrite::Parameters;
 use super::{PlannedQuery, QuerySource};
+use crate::interrupt::Interrupt;
 use crate::settings::statements::rows;
 use crate::statement::Command;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};

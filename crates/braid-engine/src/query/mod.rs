@@ -19,20 +19,18 @@
 //! | [`shown_lengths`] | columns that are shown with blanks up to their length |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
 //! | [`watched_rules`] | planning that stops when nobody waits for it |
-//! | [`interrupt`] | cancel, statement timeout and shutdown, for everything that waits |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
 //! | [`cooperation`] | joins that can be interrupted |
 //! | [`explain`] | EXPLAIN |
 
-pub(crate) mod clock;
+mod clock;
 pub(crate) mod column_names;
 pub(crate) mod cooperation;
 mod execution;
 pub(crate) mod explain;
 mod exponents;
 mod integer_rows;
-pub(crate) mod interrupt;
 mod interval_literal;
 mod join_columns;
 pub(crate) mod name_check;

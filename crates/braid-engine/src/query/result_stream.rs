@@ -15,9 +15,9 @@ use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use futures::future::BoxFuture;
 use futures::stream::{Stream, StreamExt};
 
-use super::interrupt::Interrupt;
 use crate::EngineError;
-use crate::conversion::strict_cast;
+use crate::arrow_cast::strict_cast;
+use crate::interrupt::Interrupt;
 use crate::semantics::padded_texts::pad_texts;
 
 /// What is told when the rows fail, so that a transaction block can fail with them.

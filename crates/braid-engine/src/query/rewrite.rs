@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
-use super::clock::{Instants, time_of};
+use super::clock::time_of;
 use super::exponents::written_out;
 use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
@@ -25,6 +25,7 @@ use super::parameters::{literal, placeholder_as};
 use super::precedence::rebind;
 use super::regular_expressions::{fit_function, fit_operator, similar_to};
 use super::row_values::{spell_out_membership, spelled_out};
+use crate::clock::Instants;
 use crate::conversion::date_fields::{EPOCH_INSTANT, EXTRACT};
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};

@@ -19,7 +19,7 @@ use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::rewrite_expressions;
 use super::unknown_literals::{field_beside, unknown_text};
-use crate::conversion::strict_cast;
+use crate::arrow_cast::strict_cast;
 use crate::sql_types::column_type_of;
 use crate::{EngineError, SqlState};
 

@@ -5,11 +5,11 @@ use braid_storage::{ColumnDef, NewTable, StoreError};
 use datafusion::sql::sqlparser::ast::{CreateTable, Ident};
 use futures::StreamExt;
 
-use super::definition::{UnenforcedKeys, check_clauses, columns_named, new_table};
+use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
-use crate::names::table_name;
-use crate::query::interrupt::to_the_end;
+use crate::interrupt::to_the_end;
+use crate::names::{columns_named, table_name};
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::session::done;
 use crate::sql_types::column_type_of;

@@ -8,7 +8,7 @@
 use braid_base::ColumnId;
 use braid_storage::{ColumnDef, NewTable};
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions, Expr, Ident,
+    ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions, Expr,
     IndexColumn, TableConstraint,
 };
 
@@ -193,28 +193,6 @@ fn key_ids(key: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>, Engin
         ids.push(id);
     }
     Ok(ids)
-}
-
-/// The columns that a list of names means, in its order.
-pub(crate) fn columns_named<'a>(
-    table: &str,
-    columns: &[ColumnDef],
-    names: impl IntoIterator<Item = &'a Ident>,
-) -> Result<Vec<usize>, EngineError> {
-    let mut found = Vec::new();
-    for ident in names {
-        let name = fold(ident);
-        let Some(at) = columns.iter().position(|column| column.name == name) else {
-            let message = format!("column \"{name}\" of relation \"{table}\" does not exist");
-            return Err(EngineError::new(SqlState::UndefinedColumn, message));
-        };
-        if found.contains(&at) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(EngineError::new(SqlState::DuplicateColumn, message));
-        }
-        found.push(at);
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

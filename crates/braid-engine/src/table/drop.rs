@@ -3,8 +3,8 @@
 use braid_storage::StoreError;
 use datafusion::sql::sqlparser::ast::ObjectName;
 
+use crate::interrupt::to_the_end;
 use crate::names::table_name;
-use crate::query::interrupt::to_the_end;
 use crate::session::done;
 use crate::{EngineError, Outcome, Session, SqlState};
 

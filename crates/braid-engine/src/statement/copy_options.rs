@@ -1,74 +1,9 @@
-//! The syntax of COPY in PostgreSQL 15, plus `FORMAT parquet`.
+//! The options of COPY: what each may be, its default, and which do not go together.
 //!
-//! The parser accepts the option list in parentheses and the syntax from before version 9.0 (`COPY t FROM stdin CSV HEADER`),
-//! which clients still send. It refuses unsupported options by name (PROGRAM, FREEZE, WHERE, `FORMAT binary`).
+//! Unsupported options are refused by name (FREEZE, FORCE_NULL, `FORMAT binary`).
 
-use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
-
+use super::copy_statement::{CopyDirection, CopyStatement, OptionValue};
 use crate::{EngineError, SqlState};
-
-/// A COPY statement as written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CopyStatement {
-    /// The table or query.
-    pub subject: CopySubject,
-    /// The direction.
-    pub direction: CopyDirection,
-    /// The other end.
-    pub place: CopyPlace,
-    /// Options in the order given, names in lower case.
-    pub options: Vec<(String, OptionValue)>,
-}
-
-/// The table or query of a COPY.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum CopySubject {
-    /// `COPY t (a, b)`; no columns means all.
-    Table {
-        /// The table.
-        name: ast::ObjectName,
-        /// The columns.
-        columns: Vec<ast::Ident>,
-    },
-    /// `COPY (SELECT …)`.
-    Query(Box<ast::Query>),
-}
-
-/// FROM or TO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyDirection {
-    /// Into the table.
-    From,
-    /// Out of it.
-    To,
-}
-
-/// The source or target of the data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CopyPlace {
-    /// The client: STDIN or STDOUT.
-    Client,
-    /// A file of the server.
-    File(String),
-    /// A program of the server.
-    Program,
-}
-
-/// An option's argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OptionValue {
-    /// None given.
-    Absent,
-    /// A word, in lower case: `csv`, `true`, `match`.
-    Word(String),
-    /// A string.
-    Text(String),
-    /// Column names, or `*`.
-    Columns(Vec<String>),
-}
 
 /// The format of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +27,7 @@ pub(crate) enum Header {
     Match,
 }
 
-/// The options with their defaults filled in, checked against each other.
+/// The options of a COPY with their defaults filled in, checked against each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopyOptions {
     /// FORMAT.
@@ -111,124 +46,47 @@ pub(crate) struct CopyOptions {
     pub force_quote: Option<Vec<String>>,
 }
 
-impl CopyStatement {
-    /// Parses the statement after its first word.
-    pub fn parse(parser: &mut Parser<'_>) -> Result<Self, ParserError> {
-        let subject = if parser.consume_token(&Token::LParen) {
-            let query = parser.parse_query()?;
-            parser.expect_token(&Token::RParen)?;
-            CopySubject::Query(query)
-        } else {
-            let name = parser.parse_object_name(false)?;
-            let columns = parser.parse_parenthesized_column_list(IsOptional::Optional, false)?;
-            CopySubject::Table { name, columns }
-        };
-        let direction = match parser.expect_one_of_keywords(&[Keyword::FROM, Keyword::TO])? {
-            Keyword::FROM => CopyDirection::From,
-            _ => CopyDirection::To,
-        };
-        let place = match parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT, Keyword::PROGRAM]) {
-            Some(Keyword::PROGRAM) => {
-                parser.parse_literal_string()?;
-                CopyPlace::Program
-            }
-            Some(_) => CopyPlace::Client,
-            None => CopyPlace::File(parser.parse_literal_string()?),
-        };
-        let _ = parser.parse_keyword(Keyword::WITH);
-        let options =
-            if parser.consume_token(&Token::LParen) { parse_option_list(parser)? } else { parse_old_options(parser)? };
-        Ok(Self { subject, direction, place, options })
-    }
-
-    /// Whether it writes into a table.
-    pub fn is_from(&self) -> bool {
-        self.direction == CopyDirection::From
-    }
-
-    /// The options, with defaults; errors as PostgreSQL reports them.
-    pub fn resolve_options(&self) -> Result<CopyOptions, EngineError> {
+impl CopyOptions {
+    /// The options of a statement; errors as PostgreSQL reports them.
+    pub fn of(copy: &CopyStatement) -> Result<Self, EngineError> {
         let mut given = GivenOptions::default();
-        for (name, value) in &self.options {
+        for (name, value) in &copy.options {
             given.take(name, value)?;
         }
-        given.resolve(self.direction)
+        given.resolve(copy.direction)
     }
-}
 
-fn parse_option_list(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue)>, ParserError> {
-    let mut options = Vec::new();
-    loop {
-        let name = parser.parse_identifier()?.value.to_ascii_lowercase();
-        options.push((name, parse_option_value(parser)?));
-        if !parser.consume_token(&Token::Comma) {
-            break;
-        }
+    /// Whether records are written as CSV; otherwise they are in PostgreSQL's text format.
+    pub fn is_csv(&self) -> bool {
+        self.format == CopyFormat::Csv
     }
-    parser.expect_token(&Token::RParen)?;
-    Ok(options)
-}
 
-fn parse_option_value(parser: &mut Parser<'_>) -> Result<OptionValue, ParserError> {
-    let next = parser.peek_token();
-    Ok(match next.token {
-        Token::Comma | Token::RParen => OptionValue::Absent,
-        Token::LParen => {
-            let columns = parser.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
-            OptionValue::Columns(columns.iter().map(folded).collect())
+    fn check(&self) -> Result<(), EngineError> {
+        let fail = |message: &str| Err(EngineError::new(SqlState::InvalidParameterValue, message));
+        if matches!(self.delimiter, b'\n' | b'\r') {
+            return fail("COPY delimiter cannot be newline or carriage return");
         }
-        Token::Mul => {
-            parser.next_token();
-            OptionValue::Columns(vec!["*".to_owned()])
+        if self.null.contains(['\n', '\r']) {
+            return fail("COPY null representation cannot use newline or carriage return");
         }
-        Token::Word(word) if word.quote_style.is_none() => {
-            parser.next_token();
-            OptionValue::Word(word.value.to_ascii_lowercase())
+        if self.is_csv() && self.delimiter == self.quote {
+            return fail("COPY delimiter and quote must be different");
         }
-        Token::Number(number, _) => {
-            parser.next_token();
-            OptionValue::Word(number)
+        if self.format == CopyFormat::Text
+            && (self.delimiter.is_ascii_lowercase()
+                || self.delimiter.is_ascii_digit()
+                || b"\\.".contains(&self.delimiter))
+        {
+            return fail("COPY delimiter cannot be a lower-case letter, a digit, a dot or a backslash");
         }
-        _ => OptionValue::Text(parser.parse_literal_string()?),
-    })
-}
-
-/// `[BINARY] [DELIMITER [AS] 'c'] [NULL [AS] 's'] [CSV [HEADER] [QUOTE [AS] 'c'] [ESCAPE [AS] 'c'] …]`
-fn parse_old_options(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue)>, ParserError> {
-    const WORDS: [Keyword; 7] = [
-        Keyword::BINARY,
-        Keyword::DELIMITER,
-        Keyword::NULL,
-        Keyword::CSV,
-        Keyword::HEADER,
-        Keyword::QUOTE,
-        Keyword::ESCAPE,
-    ];
-    let mut options = Vec::new();
-    while let Some(word) = parser.parse_one_of_keywords(&WORDS) {
-        let option = match word {
-            Keyword::BINARY => ("format", OptionValue::Word("binary".to_owned())),
-            Keyword::CSV => ("format", OptionValue::Word("csv".to_owned())),
-            Keyword::HEADER => ("header", OptionValue::Absent),
-            _ => {
-                let _ = parser.parse_keyword(Keyword::AS);
-                let name = match word {
-                    Keyword::DELIMITER => "delimiter",
-                    Keyword::NULL => "null",
-                    Keyword::QUOTE => "quote",
-                    _ => "escape",
-                };
-                (name, OptionValue::Text(parser.parse_literal_string()?))
-            }
-        };
-        options.push((option.0.to_owned(), option.1));
+        if self.null.as_bytes().contains(&self.delimiter) && self.format != CopyFormat::Parquet {
+            return fail("COPY delimiter must not appear in the NULL specification");
+        }
+        if self.is_csv() && self.null.as_bytes().contains(&self.quote) {
+            return fail("CSV quote character must not appear in the NULL specification");
+        }
+        Ok(())
     }
-    Ok(options)
-}
-
-/// An identifier as PostgreSQL folds it.
-fn folded(ident: &ast::Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
 #[derive(Default)]
@@ -305,35 +163,6 @@ impl GivenOptions {
     }
 }
 
-impl CopyOptions {
-    fn check(&self) -> Result<(), EngineError> {
-        let fail = |message: &str| Err(EngineError::new(SqlState::InvalidParameterValue, message));
-        if matches!(self.delimiter, b'\n' | b'\r') {
-            return fail("COPY delimiter cannot be newline or carriage return");
-        }
-        if self.null.contains(['\n', '\r']) {
-            return fail("COPY null representation cannot use newline or carriage return");
-        }
-        if self.format == CopyFormat::Csv && self.delimiter == self.quote {
-            return fail("COPY delimiter and quote must be different");
-        }
-        if self.format == CopyFormat::Text
-            && (self.delimiter.is_ascii_lowercase()
-                || self.delimiter.is_ascii_digit()
-                || b"\\.".contains(&self.delimiter))
-        {
-            return fail("COPY delimiter cannot be a lower-case letter, a digit, a dot or a backslash");
-        }
-        if self.null.as_bytes().contains(&self.delimiter) && self.format != CopyFormat::Parquet {
-            return fail("COPY delimiter must not appear in the NULL specification");
-        }
-        if self.format == CopyFormat::Csv && self.null.as_bytes().contains(&self.quote) {
-            return fail("CSV quote character must not appear in the NULL specification");
-        }
-        Ok(())
-    }
-}
-
 fn set_once<T>(slot: &mut Option<T>, name: &str, value: T) -> Result<(), EngineError> {
     match slot.replace(value) {
         None => Ok(()),
@@ -407,7 +236,11 @@ fn is_utf8(encoding: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+    use datafusion::sql::sqlparser::keywords::Keyword;
+    use datafusion::sql::sqlparser::parser::Parser;
+    use datafusion::sql::sqlparser::tokenizer::Token;
 
+    use super::super::copy_statement::{CopyPlace, CopySubject};
     use super::*;
 
     fn parse(sql: &str) -> CopyStatement {
@@ -422,8 +255,8 @@ mod tests {
     fn both_spellings_mean_the_same() {
         let new = parse("COPY t (a, \"B\") FROM STDIN WITH (FORMAT csv, HEADER, DELIMITER ';', NULL 'x', QUOTE '''')");
         let old = parse("copy t (a, \"B\") from stdin with csv header delimiter as ';' null as 'x' quote ''''");
-        assert_eq!(new.resolve_options().unwrap(), old.resolve_options().unwrap());
-        let options = new.resolve_options().unwrap();
+        assert_eq!(CopyOptions::of(&new).unwrap(), CopyOptions::of(&old).unwrap());
+        let options = CopyOptions::of(&new).unwrap();
         assert_eq!((options.format, options.delimiter, options.header), (CopyFormat::Csv, b';', Header::Present));
         assert_eq!((options.null.as_str(), options.quote, options.escape), ("x", b'\'', b'\''));
         assert!(matches!(&new.subject, CopySubject::Table { columns, .. } if columns.len() == 2));
@@ -431,9 +264,9 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_format() {
-        let text = parse("COPY t FROM 'f'").resolve_options().unwrap();
+        let text = CopyOptions::of(&parse("COPY t FROM 'f'")).unwrap();
         assert_eq!((text.format, text.delimiter, text.null.as_str()), (CopyFormat::Text, b'\t', "\\N"));
-        let csv = parse("COPY (select 1) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").resolve_options().unwrap();
+        let csv = CopyOptions::of(&parse("COPY (select 1) TO STDOUT (FORMAT csv, FORCE_QUOTE *)")).unwrap();
         assert_eq!((csv.delimiter, csv.null.as_str(), csv.force_quote), (b',', "", None));
         assert_eq!(parse("COPY t FROM 'f.parquet' (FORMAT parquet)").place, CopyPlace::File("f.parquet".to_owned()));
         assert_eq!(parse("COPY t FROM PROGRAM 'cat'").place, CopyPlace::Program);
@@ -456,7 +289,7 @@ mod tests {
             ("(FORMAT csv, ENCODING 'LATIN1')", "0A000"),
             ("(FORMAT parquet, HEADER)", "42601"),
         ] {
-            let error = parse(&format!("COPY t FROM STDIN {options}")).resolve_options().unwrap_err();
+            let error = CopyOptions::of(&parse(&format!("COPY t FROM STDIN {options}"))).unwrap_err();
             assert_eq!(error.sqlstate(), sqlstate, "{options}: {error:?}");
         }
     }
