@@ -22,11 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
-use crate::catalog::template::Template;
 use crate::interrupt::shutting_down;
 use crate::load;
 use crate::memory::{QueryMemory, TotalMemory};
-use crate::planning_threads::PlanningThreads;
+use crate::planning::{PlanningThreads, Template};
 use crate::query::planner::Planner;
 use crate::settings::SettingValues;
 use crate::{Config, EngineError, Session, SqlState};

@@ -12,7 +12,8 @@
 //! | [`transaction`] | the state of a session's transaction block |
 //! | [`statement`] | SQL text into statements |
 //! | `statement_limits` | how large and how deep they may be |
-//! | `deep_stack`, `planning_threads` | stacks for deep trees; the threads that queries are planned on |
+//! | `deep_stack` | stacks for deep trees |
+//! | `planning` | the threads, functions, types and rules that queries are planned with |
 //! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
 //! | `conversion`, `arrow_cast`, `sql_types`, `names` | casts; types and names as PostgreSQL has them |
@@ -53,7 +54,7 @@ mod interrupt;
 mod load;
 mod names;
 mod output;
-mod planning_threads;
+mod planning;
 mod query;
 mod semantics;
 mod settings;

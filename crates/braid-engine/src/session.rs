@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Instants, read_clock_us};
 use crate::interrupt::Interrupt;
-use crate::planning_threads::Lane;
+use crate::planning::Lane;
 use crate::query::planner::Planner;
 use crate::query::result_stream::OnFailure;
 use crate::query::rewrite::SessionFacts;

@@ -18,7 +18,6 @@ pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("braid-buffer", "cooperative_scan", "buffer_manager", "a scan's handle and its pins are given back to the manager that made them"),
     ("braid-buffer", "segment_load", "buffer_manager", "a load reports to the manager that started it"),
 
-    ("braid-engine", "catalog", "query", "system tables are planned with the same bounds as queries"),
     ("braid-engine", "session", "copy", "a session dispatches statements, which act on the session"),
     ("braid-engine", "session", "dml", "a session dispatches statements, which act on the session"),
     ("braid-engine", "session", "table", "a session dispatches statements, which act on the session"),

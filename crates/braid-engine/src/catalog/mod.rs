@@ -8,12 +8,10 @@
 //! | [`system_functions`] | functions that clients call on the system tables |
 //! | [`quote_functions`] | `quote_ident`, `quote_literal` and `quote_nullable` |
 //! | [`system_queries`] | the rewriting of queries on system tables |
-//! | [`template`] | the functions, types and rules of every planner |
 
 mod object_ids;
 mod quote_functions;
 pub(crate) mod snapshot_catalog;
-mod system_functions;
+pub(crate) mod system_functions;
 pub(crate) mod system_queries;
-mod system_tables;
-pub(crate) mod template;
+pub(crate) mod system_tables;

@@ -18,15 +18,12 @@
 //! | [`plan_names`] | names that tell the columns of a plan apart |
 //! | [`shown_lengths`] | columns that are shown with blanks up to their length |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
-//! | [`watched_rules`] | planning that stops when nobody waits for it |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
-//! | [`cooperation`] | joins that can be interrupted |
 //! | [`explain`] | EXPLAIN |
 
 mod clock;
 pub(crate) mod column_names;
-pub(crate) mod cooperation;
 mod execution;
 pub(crate) mod explain;
 mod exponents;
@@ -44,6 +41,5 @@ pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
 mod shown_lengths;
-pub(crate) mod watched_rules;
 
 pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};

@@ -11,8 +11,8 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 
+use super::planning_threads::is_abandoned;
 use crate::EngineError;
-use crate::planning_threads::is_abandoned;
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Optimization = Arc<dyn OptimizerRule + Send + Sync>;
