@@ -20,17 +20,16 @@
 //! | `input`, `output` | values from text, and as text |
 //! | `catalog` | the tables of one snapshot, and the system tables |
 //! | `table`, `dml`, `load` | CREATE TABLE and DROP TABLE; INSERT; loading from generators and files |
-//! | [`copy`] | rows in and out as CSV, text and Parquet |
+//! | `copy` | rows in and out as CSV, text and Parquet |
 //! | `settings` | SET, SHOW and RESET |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
-//! | [`outcome`] | the outcome of a statement |
+//! | [`outcome`] | the outcome of a statement, with the data of a COPY |
 //! | [`error`], `error_mapping`, [`sql_state`] | errors as PostgreSQL reports them |
 //! | [`memory`] | the budgets of all queries and of each |
 //!
 //! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
 
 pub mod config;
-pub mod copy;
 pub mod database;
 pub mod error;
 pub mod memory;
@@ -46,6 +45,7 @@ mod arrow_cast;
 mod catalog;
 mod clock;
 mod conversion;
+mod copy;
 mod deep_stack;
 mod dml;
 mod error_mapping;
@@ -63,11 +63,10 @@ mod statement_limits;
 mod table;
 
 pub use config::Config;
-pub use copy::{CopyIn, CopyOut, CopyRecords};
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
-pub use outcome::{Outcome, Prepared};
+pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared};
 pub use output::shown_digits;
 pub use session::Session;
 pub use sql_state::SqlState;

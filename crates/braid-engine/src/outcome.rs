@@ -1,11 +1,19 @@
 //! The outcome of a statement: rows, a tag, or a request for data.
 
+mod copying;
+
 use std::fmt;
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream;
 
-use crate::copy::{CopyIn, CopyOut};
+use crate::EngineError;
+pub use copying::{CopyIn, CopyOut, CopyRecords};
+pub(crate) use copying::{CopySink, CopySource};
 
 /// The outcome of one statement.
 pub enum Outcome {
@@ -28,6 +36,20 @@ pub enum Outcome {
     CopyIn(CopyIn),
     /// COPY TO STDOUT: the encoded data.
     CopyOut(CopyOut),
+}
+
+impl Outcome {
+    /// The outcome of a statement that returns only its tag.
+    pub(crate) fn done(tag: impl Into<String>) -> Self {
+        Self::Done { tag: tag.into() }
+    }
+
+    /// The rows of one batch of these columns.
+    pub(crate) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, tag: &'static str) -> Result<Self, EngineError> {
+        let batch = RecordBatch::try_new(schema.clone(), columns)?;
+        let stream = RecordBatchStreamAdapter::new(schema.clone(), stream::iter([Ok(batch)]));
+        Ok(Self::Rows { schema, stream: Box::pin(stream), tag })
+    }
 }
 
 impl fmt::Debug for Outcome {

@@ -181,10 +181,11 @@ impl Session {
                 S::ShowVariable { variable } => settings::statements::show(self, variable),
                 S::Reset(reset) => settings::statements::reset(self, &reset.reset),
                 S::Discard { .. } => settings::statements::discard(self),
-                S::Close { .. } => done("CLOSE CURSOR ALL"),
-                S::UNLISTEN { .. } => done("UNLISTEN"),
+                S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
+                S::UNLISTEN { .. } => Ok(Outcome::done("UNLISTEN")),
                 S::Deallocate { .. } => {
-                    done(if statement.deallocates() == Some(None) { "DEALLOCATE ALL" } else { "DEALLOCATE" })
+                    let of_all = statement.deallocates() == Some(None);
+                    Ok(Outcome::done(if of_all { "DEALLOCATE ALL" } else { "DEALLOCATE" }))
                 }
                 S::StartTransaction { modes, begin, .. } => settings::statements::begin(self, modes, *begin),
                 S::Commit { chain, .. } => self.end_block(*chain, Transaction::commit, "COMMIT"),
@@ -203,11 +204,11 @@ impl Session {
             BlockEnd::Committed => state.settings.commit(),
             BlockEnd::RolledBack => {
                 state.settings.roll_back();
-                return done("ROLLBACK");
+                return Ok(Outcome::done("ROLLBACK"));
             }
             BlockEnd::NoBlock => {}
         }
-        done(tag)
+        Ok(Outcome::done(tag))
     }
 
     /// BEGIN, with whether the block only reads.
@@ -348,11 +349,6 @@ impl SessionFacts for Session {
     fn instants(&self) -> Instants {
         self.shared.state.lock().instants
     }
-}
-
-/// The outcome of a statement that returns only its tag.
-pub(crate) fn done(tag: &str) -> Result<Outcome, EngineError> {
-    Ok(Outcome::Done { tag: tag.to_owned() })
 }
 
 fn write_name(kind: StatementKind) -> &'static str {

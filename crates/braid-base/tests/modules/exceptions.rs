@@ -23,7 +23,6 @@ pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("braid-engine", "session", "table", "a session dispatches statements, which act on the session"),
     ("braid-engine", "query", "session", "a session dispatches statements, which act on the session"),
     ("braid-engine", "settings", "session", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "outcome", "copy", "the outcome of COPY is the copy that the client goes on with"),
     ("braid-engine", "database", "load", "a database is asked to load, and loading writes into a database"),
     ("braid-engine", "database", "session", "a database makes sessions, which act on the database"),
 

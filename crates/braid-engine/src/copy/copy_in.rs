@@ -1,7 +1,5 @@
 //! COPY FROM STDIN: bytes from a client into rows of a table, in one atomic commit.
 
-use std::fmt;
-
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -11,12 +9,13 @@ use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
 use crate::EngineError;
 use crate::interrupt::{Interrupt, to_the_end};
+use crate::outcome::CopySink;
 use crate::query::result_stream::OnFailure;
 use crate::statement::CopyOptions;
 
-/// A COPY FROM STDIN that waits for data. Dropping it leaves the table unchanged.
-pub struct CopyIn {
-    load: Box<Load>,
+/// A COPY FROM STDIN.
+pub(super) struct StdinLoad {
+    load: Load,
     interrupt: Interrupt,
     on_failure: OnFailure,
     _running: TaskTrackerToken,
@@ -29,8 +28,8 @@ struct Load {
     rows: RecordRows,
 }
 
-impl CopyIn {
-    pub(crate) fn new(
+impl StdinLoad {
+    pub fn new(
         target: CopyTarget,
         options: &CopyOptions,
         interrupt: Interrupt,
@@ -38,32 +37,26 @@ impl CopyIn {
         running: TaskTrackerToken,
     ) -> Self {
         let rows = RecordRows::new(&target.assignment, &target.columns, options, None);
-        let load = Box::new(Load { splitter: RecordSplitter::new(options), rows, target });
+        let load = Load { splitter: RecordSplitter::new(options), rows, target };
         Self { load, interrupt, on_failure, _running: running }
     }
+}
 
-    /// Columns of a record.
-    pub fn column_count(&self) -> usize {
+impl CopySink for StdinLoad {
+    fn column_count(&self) -> usize {
         self.load.target.columns.len()
     }
 
-    /// Whether the data is binary. It never is.
-    pub fn is_binary(&self) -> bool {
-        false
-    }
-
-    /// Processes the next piece of data, which may end anywhere. After an error, the caller must drop the COPY.
-    pub fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
+    fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
         Box::pin(async move {
             let taken = self.interrupt.run(self.load.take(&bytes)).await;
             taken.inspect_err(|_| (self.on_failure)())
         })
     }
 
-    /// Ends the data and commits. Returns the number of rows.
-    pub fn finish(self) -> BoxFuture<'static, Result<u64, EngineError>> {
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<u64, EngineError>> {
         Box::pin(async move {
-            let Self { load, interrupt, on_failure, _running } = self;
+            let Self { load, interrupt, on_failure, _running } = *self;
             interrupt.run(load.complete()).await.inspect_err(|_| on_failure())
         })
     }
@@ -92,11 +85,5 @@ impl Load {
         }
         let (_, row_count) = to_the_end(self.target.appender.commit()).await?;
         Ok(row_count)
-    }
-}
-
-impl fmt::Debug for CopyIn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CopyIn").field("column_count", &self.column_count()).finish_non_exhaustive()
     }
 }

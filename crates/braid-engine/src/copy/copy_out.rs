@@ -1,7 +1,5 @@
 //! COPY TO STDOUT: rows of a query as records of text, as they are produced.
 
-use std::fmt;
-
 use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -11,51 +9,21 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 
 use crate::interrupt::Interrupt;
+use crate::outcome::{CopyOut, CopyRecords, CopySource};
 use crate::output::shown_digits::least_digits;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::QuerySource;
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::{EngineError, Outcome, Session, Statement};
 
-/// A running COPY TO STDOUT. Dropping it stops the query.
-pub struct CopyOut {
+/// The rows of a query on their way into records.
+struct RecordWriter {
     schema: SchemaRef,
     rows: SendableRecordBatchStream,
     options: CopyOptions,
     zone: Tz,
     header_pending: bool,
     row_count: u64,
-}
-
-/// A piece of a COPY's data: whole records.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyRecords {
-    text: String,
-    /// The end of each record in `text`.
-    ends: Vec<usize>,
-}
-
-impl CopyRecords {
-    fn new() -> Self {
-        Self { text: String::new(), ends: Vec::new() }
-    }
-
-    /// Ends the current record.
-    fn end_record(&mut self) {
-        self.text.push('\n');
-        self.ends.push(self.text.len());
-    }
-
-    /// The text of all records.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Each record with its newline. A CSV record may contain further newlines in quotes.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
-    }
 }
 
 /// Starts the query of a COPY TO.
@@ -73,7 +41,8 @@ pub(crate) async fn start(
     };
     let header_pending = options.header != Header::None;
     let zone = session.settings().zone();
-    Ok(Outcome::CopyOut(CopyOut { schema, rows: stream, options, zone, header_pending, row_count: 0 }))
+    let writer = RecordWriter { schema, rows: stream, options, zone, header_pending, row_count: 0 };
+    Ok(Outcome::CopyOut(CopyOut::new(writer)))
 }
 
 /// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`.
@@ -93,20 +62,12 @@ fn source_of(subject: &CopySubject) -> Result<QuerySource, EngineError> {
     }
 }
 
-impl CopyOut {
-    /// Columns of a record.
-    pub fn column_count(&self) -> usize {
+impl CopySource for RecordWriter {
+    fn column_count(&self) -> usize {
         self.schema.fields().len()
     }
 
-    /// Whether the data is binary. It never is.
-    pub fn is_binary(&self) -> bool {
-        false
-    }
-
-    /// The next piece of data: the header, or the records of a batch. `None` at the end.
-    #[expect(clippy::should_implement_trait, reason = "it is a stream's next, not an iterator's")]
-    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<CopyRecords, EngineError>>> {
+    fn next(&mut self) -> BoxFuture<'_, Option<Result<CopyRecords, EngineError>>> {
         Box::pin(async move {
             if std::mem::take(&mut self.header_pending) {
                 return Some(Ok(self.header()));
@@ -118,18 +79,19 @@ impl CopyOut {
         })
     }
 
-    /// Number of rows returned so far. The tag at the end is `COPY rows`.
-    pub fn rows(&self) -> u64 {
+    fn row_count(&self) -> u64 {
         self.row_count
     }
+}
 
+impl RecordWriter {
     fn header(&self) -> CopyRecords {
-        let mut out = CopyRecords::new();
+        let mut out = CopyRecords::default();
         for (at, field) in self.schema.fields().iter().enumerate() {
             if at > 0 {
-                out.text.push(char::from(self.options.delimiter));
+                out.record().push(char::from(self.options.delimiter));
             }
-            self.write_field(field.name(), false, &mut out.text);
+            self.write_field(field.name(), false, out.record());
         }
         out.end_record();
         out
@@ -152,19 +114,19 @@ impl CopyOut {
             .iter()
             .map(|field| self.options.force_quote.as_ref().is_none_or(|names| names.contains(field.name())))
             .collect();
-        let mut out = CopyRecords::new();
+        let mut out = CopyRecords::default();
         let mut text = String::new();
         for row in 0..batch.num_rows() {
             for (at, column) in columns.iter().enumerate() {
                 if at > 0 {
-                    out.text.push(char::from(self.options.delimiter));
+                    out.record().push(char::from(self.options.delimiter));
                 }
                 if column.is_null(row) {
-                    out.text.push_str(&self.options.null);
+                    out.record().push_str(&self.options.null);
                 } else {
                     text.clear();
                     column.write(row, &mut text)?;
-                    self.write_field(&text, forced[at], &mut out.text);
+                    self.write_field(&text, forced[at], out.record());
                 }
             }
             out.end_record();
@@ -215,11 +177,5 @@ impl CopyOut {
                 }
             }
         }
-    }
-}
-
-impl fmt::Debug for CopyOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CopyOut").field("schema", &self.schema).field("rows", &self.row_count).finish_non_exhaustive()
     }
 }

@@ -21,8 +21,6 @@ pub(crate) mod record_rows;
 pub(crate) mod record_splitter;
 
 pub(crate) use copy_file::{TextSource, cannot_open, load_records};
-pub use copy_in::CopyIn;
-pub use copy_out::{CopyOut, CopyRecords};
 
 use std::sync::Arc;
 
@@ -32,7 +30,8 @@ use crate::dml::assignment::Assignment;
 use crate::interrupt::Interrupt;
 use crate::names::{columns_named, table_name};
 use crate::statement::{CopyFormat, CopyOptions, CopyPlace, CopyStatement, CopySubject};
-use crate::{EngineError, Outcome, Session, SqlState, Statement};
+use crate::{CopyIn, EngineError, Outcome, Session, SqlState, Statement};
+use copy_in::StdinLoad;
 
 /// The target of a COPY FROM.
 pub(crate) struct CopyTarget {
@@ -69,11 +68,12 @@ pub(crate) async fn execute(
         )),
         CopyPlace::Client => {
             let running = session.database().statements().token();
-            Ok(Outcome::CopyIn(CopyIn::new(target, &options, interrupt.clone(), session.on_failure(), running)))
+            let load = StdinLoad::new(target, &options, interrupt.clone(), session.on_failure(), running);
+            Ok(Outcome::CopyIn(CopyIn::new(load)))
         }
         CopyPlace::File(path) => {
             let row_count = copy_file::load(target, path, &options).await?;
-            Ok(Outcome::Done { tag: format!("COPY {row_count}") })
+            Ok(Outcome::done(format!("COPY {row_count}")))
         }
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn execute(
         }
     }
     let (_, row_count) = to_the_end(appender.commit()).await?;
-    Ok(Outcome::Done { tag: format!("INSERT 0 {row_count}") })
+    Ok(Outcome::done(format!("INSERT 0 {row_count}")))
 }
 
 /// The types of an INSERT's parameters, which are those of their columns.

@@ -18,7 +18,6 @@ use futures::StreamExt;
 use super::rewrite::Parameters;
 use super::{PlannedQuery, QuerySource};
 use crate::interrupt::Interrupt;
-use crate::settings::statements::rows;
 use crate::statement::Command;
 use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
 
@@ -57,7 +56,7 @@ pub(crate) async fn execute(
         lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1000.0));
         lines.push(format!("Execution Time: {:.3} ms", execution.as_secs_f64() * 1000.0));
     }
-    rows(schema(), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
+    Outcome::batch(schema(), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
 }
 
 /// The planned query, and with VERBOSE its logical plan as text.

@@ -4,18 +4,14 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
 use braid_buffer::ScanPolicy;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::sqlparser::ast::{
     ContextModifier, Expr, Ident, ObjectName, Reset, Set, TransactionAccessMode, TransactionMode, UnaryOperator, Value,
 };
-use futures::stream;
 
 use super::definition::{Definition, Domain};
 use super::values::Scope;
 use super::{DEFINITIONS, definition};
-use crate::session::done;
 use crate::{EngineError, Outcome, Session, SqlState};
 
 /// SET.
@@ -50,7 +46,7 @@ pub(crate) fn set(session: &Session, set: &Set) -> Result<Outcome, EngineError> 
         Set::SetRole { role_name: None, .. } => {}
         other => return Err(EngineError::unsupported(format!("{other} is not supported"))),
     }
-    done("SET")
+    Ok(Outcome::done("SET"))
 }
 
 /// Sets one setting; `None` for its default.
@@ -102,13 +98,13 @@ pub(crate) fn reset(session: &Session, reset: &Reset) -> Result<Outcome, EngineE
         Reset::ALL => session.change_settings(super::SettingValues::reset_all),
         Reset::ConfigurationParameter(name) => reset_one(session, definition(&name_of(name))?)?,
     }
-    done("RESET")
+    Ok(Outcome::done("RESET"))
 }
 
 /// DISCARD. A session has only settings to discard.
 pub(crate) fn discard(session: &Session) -> Result<Outcome, EngineError> {
     session.change_settings(super::SettingValues::reset_all);
-    done("DISCARD ALL")
+    Ok(Outcome::done("DISCARD ALL"))
 }
 
 /// BEGIN and START TRANSACTION.
@@ -118,7 +114,7 @@ pub(crate) fn begin(session: &Session, modes: &[TransactionMode], begin: bool) -
     for (name, value) in transaction_settings(modes) {
         assign(session, name, Some(&value), Scope::Local)?;
     }
-    done(if begin { "BEGIN" } else { "START TRANSACTION" })
+    Ok(Outcome::done(if begin { "BEGIN" } else { "START TRANSACTION" }))
 }
 
 fn transaction_settings(modes: &[TransactionMode]) -> Vec<(&'static str, String)> {
@@ -175,7 +171,7 @@ pub(crate) fn show(session: &Session, variable: &[Ident]) -> Result<Outcome, Eng
         let value = value(session, definition(&words(variable))?);
         vec![Arc::new(StringArray::from(vec![value]))]
     };
-    rows(schema, columns, "SHOW")
+    Outcome::batch(schema, columns, "SHOW")
 }
 
 /// The columns of SHOW's result.
@@ -188,13 +184,6 @@ pub(crate) fn show_schema(variable: &[Ident]) -> SchemaRef {
         vec![text(definition(&words).map_or(words.as_str(), |definition| definition.name))]
     };
     Arc::new(Schema::new(fields))
-}
-
-/// An outcome of one batch.
-pub(crate) fn rows(schema: SchemaRef, columns: Vec<ArrayRef>, tag: &'static str) -> Result<Outcome, EngineError> {
-    let batch = RecordBatch::try_new(schema.clone(), columns)?;
-    let stream = RecordBatchStreamAdapter::new(schema.clone(), stream::iter([Ok(batch)]));
-    Ok(Outcome::Rows { schema, stream: Box::pin(stream), tag })
 }
 
 fn is_all(variable: &[Ident]) -> bool {

@@ -11,7 +11,6 @@ use crate::dml::defaults::check_defaults;
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
 use crate::query::{self, PlannedQuery, QuerySource};
-use crate::session::done;
 use crate::sql_types::column_type_of;
 use crate::{EngineError, Outcome, Session, SqlState, Statement};
 
@@ -35,7 +34,7 @@ pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Res
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     if create.if_not_exists && exists(session, &table.name) {
-        return done("CREATE TABLE");
+        return Ok(Outcome::done("CREATE TABLE"));
     }
     check_defaults(session, &table.columns)?;
     match to_the_end(session.database().store().create_table(table)).await {
@@ -44,7 +43,7 @@ pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Res
             created?;
         }
     }
-    done("CREATE TABLE")
+    Ok(Outcome::done("CREATE TABLE"))
 }
 
 /// CREATE TABLE AS. Creates the table and its rows in one commit.
@@ -58,7 +57,7 @@ pub(crate) async fn create_table_as(
     let name = table_name(&create.name)?;
     if exists(session, &name) {
         if create.if_not_exists {
-            return done("CREATE TABLE AS");
+            return Ok(Outcome::done("CREATE TABLE AS"));
         }
         let message = format!("relation \"{name}\" already exists");
         return Err(EngineError::new(SqlState::DuplicateTable, message));
@@ -78,7 +77,7 @@ pub(crate) async fn create_table_as(
     let store = session.database().store();
     if wanted == Rows::None {
         to_the_end(store.create_table(table)).await?;
-        return done("CREATE TABLE AS");
+        return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let mut appender = store.create_and_append(table)?;
     let assignment = Assignment::new(appender.def(), &session.settings());
@@ -87,7 +86,7 @@ pub(crate) async fn create_table_as(
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
     let (_, row_count) = to_the_end(appender.commit()).await?;
-    Ok(Outcome::Done { tag: format!("SELECT {row_count}") })
+    Ok(Outcome::done(format!("SELECT {row_count}")))
 }
 
 fn column_of(field: &Field) -> Result<ColumnDef, EngineError> {

@@ -5,7 +5,6 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 
 use crate::interrupt::to_the_end;
 use crate::names::table_name;
-use crate::session::done;
 use crate::{EngineError, Outcome, Session, SqlState};
 
 /// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped. Each table is dropped in a
@@ -29,5 +28,5 @@ pub(crate) async fn drop_tables(
             dropped => dropped?,
         }
     }
-    done("DROP TABLE")
+    Ok(Outcome::done("DROP TABLE"))
 }
