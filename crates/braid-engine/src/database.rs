@@ -6,29 +6,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-use arrow::record_batch::RecordBatch;
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
 use braid_df::operators::OperatorSettings;
 use braid_df::{SessionSettings, StatementMemory};
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space, open_device};
-use braid_storage::{Catalog, NewTable, Store, StoreOptions};
+use braid_storage::{Catalog, Store, StoreOptions};
+use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
 use crate::interrupt::shutting_down;
-use crate::load;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlanningThreads, Template};
-use crate::query::planner::Planner;
 use crate::settings::SettingValues;
-use crate::{Config, EngineError, Session, SqlState};
+use crate::{Config, EngineError, SqlState};
 
 /// The directory of temporary files within the data directory. It is deleted and created again when the database opens.
 const SPILL_DIRECTORY: &str = "spill";
@@ -117,12 +114,6 @@ impl Database {
         })
     }
 
-    /// A session for `user`.
-    pub fn session(self: &Arc<Self>, user: &str) -> Session {
-        let id = self.next_session_id.fetch_add(1, Ordering::Relaxed);
-        Session::new(self.clone(), user, id)
-    }
-
     /// The space of temporary files.
     pub fn spill_space(&self) -> &SpillSpace {
         &self.spill
@@ -153,22 +144,6 @@ impl Database {
         &self.memory
     }
 
-    /// Creates a table with the rows of `batches` in one atomic commit, and returns the number of rows. The batches' columns
-    /// are matched by position and converted to the table's types, with the conversions of INSERT.
-    pub fn load_batches<'a>(
-        &'a self,
-        table: NewTable,
-        batches: BoxStream<'a, Result<RecordBatch, EngineError>>,
-    ) -> BoxFuture<'a, Result<u64, EngineError>> {
-        Box::pin(load::load_batches(self, table, batches))
-    }
-
-    /// Creates `table` from a Parquet or CSV file in one atomic commit, and returns the number of rows. The extension selects
-    /// the format. A CSV file has a header line; the types are inferred from all its lines.
-    pub fn load_file<'a>(&'a self, path: &'a Path, table: &'a str) -> BoxFuture<'a, Result<u64, EngineError>> {
-        Box::pin(load::load_file(self, path, table))
-    }
-
     /// Refuses new statements, stops the running ones and waits for them, up to five seconds.
     pub fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
@@ -183,6 +158,11 @@ impl Database {
     /// Fails once the database is closing.
     pub(crate) fn check_open(&self) -> Result<(), EngineError> {
         if self.shutdown.is_cancelled() { Err(shutting_down()) } else { Ok(()) }
+    }
+
+    /// A number that no other session of this database has had.
+    pub(crate) fn next_session_id(&self) -> i32 {
+        self.next_session_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Cancelled when the database closes.
@@ -205,8 +185,12 @@ impl Database {
         &self.planning_threads
     }
 
-    /// A planner for one statement on `snapshot`.
-    pub(crate) fn planner(&self, snapshot: &Arc<Catalog>, settings: &SettingValues) -> Planner {
+    /// What a planner for one statement works with on `snapshot`, and the runtime of its plans.
+    pub(crate) fn planner_state(
+        &self,
+        snapshot: &Arc<Catalog>,
+        settings: &SettingValues,
+    ) -> (SessionState, Arc<RuntimeEnv>) {
         let mut state = self.template.state.clone();
         let tables = Tables::Of(snapshot.clone());
         let system = self.template.system.clone();
@@ -225,7 +209,7 @@ impl Database {
         }
         let runtime = self.query_runtime(settings);
         options.extensions.insert(StatementMemory::new(runtime.memory_pool.clone()));
-        Planner::new(state, runtime)
+        (state, runtime)
     }
 
     /// The shared runtime with memory for one query.

@@ -4,28 +4,30 @@
 //! text --Statement::parse--> Statement --Session::execute--> Outcome
 //! ```
 //!
+//! A module imports only modules of its own row and of the rows below it, and no two modules import each other.
+//!
 //! | module | contents |
 //! |---|---|
-//! | [`config`] | the configuration of a database |
-//! | [`database`] | one open data directory: device, store, buffer, memory |
-//! | [`session`] | one client: user, settings, transaction block; dispatch of statements |
-//! | [`transaction`] | the state of a session's transaction block |
-//! | [`statement`] | SQL text into statements |
-//! | `statement_limits` | how large and how deep they may be |
-//! | `deep_stack` | stacks for deep trees |
-//! | `planning` | the threads, functions, types and rules that queries are planned with |
+//! | [`session`] | one client: each statement to its room |
+//! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK |
+//! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
+//! | `table`, `dml` | CREATE TABLE and DROP TABLE; INSERT |
 //! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
-//! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
-//! | `conversion`, `arrow_cast`, `sql_types`, `names` | casts; types and names as PostgreSQL has them |
-//! | `input`, `output` | values from text, and as text |
+//! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
+//! | [`database`] | one open data directory: device, store, buffer, memory |
+//! | `planning` | the threads, functions, types and rules that queries are planned with |
 //! | `catalog` | the tables of one snapshot, and the system tables |
-//! | `table`, `dml`, `load` | CREATE TABLE and DROP TABLE; INSERT; loading from generators and files |
-//! | `copy` | rows in and out as CSV, text and Parquet |
-//! | `settings` | SET, SHOW and RESET |
-//! | `interrupt`, `clock` | what stops a statement; what time it is |
+//! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
 //! | [`outcome`] | the outcome of a statement, with the data of a COPY |
+//! | [`statement`] | SQL text into statements |
+//! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
+//! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction block |
+//! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
+//! | `interrupt`, `clock` | what stops a statement; what time it is |
+//! | `conversion` | casts |
+//! | `input`, `output` | values from text, and as text |
+//! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
 //! | [`error`], `error_mapping`, [`sql_state`] | errors as PostgreSQL reports them |
-//! | [`memory`] | the budgets of all queries and of each |
 //!
 //! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
 
@@ -57,8 +59,10 @@ mod output;
 mod planning;
 mod query;
 mod semantics;
+mod session_control;
 mod settings;
 mod sql_types;
+mod statement_context;
 mod statement_limits;
 mod table;
 

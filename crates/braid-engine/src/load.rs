@@ -11,6 +11,7 @@ use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_storage::{ColumnDef, ColumnType, NewTable};
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::copy::parquet_file::ParquetFile;
@@ -22,8 +23,26 @@ use crate::sql_types::column_type_of;
 use crate::statement::{CopyFormat, CopyOptions, Header};
 use crate::{Database, EngineError, SqlState};
 
+impl Database {
+    /// Creates a table with the rows of `batches` in one atomic commit, and returns the number of rows. The batches' columns
+    /// are matched by position and converted to the table's types, with the conversions of INSERT.
+    pub fn load_batches<'a>(
+        &'a self,
+        table: NewTable,
+        batches: BoxStream<'a, Result<RecordBatch, EngineError>>,
+    ) -> BoxFuture<'a, Result<u64, EngineError>> {
+        Box::pin(load_batches(self, table, batches))
+    }
+
+    /// Creates `table` from a Parquet or CSV file in one atomic commit, and returns the number of rows. The extension selects
+    /// the format. A CSV file has a header line; the types are inferred from all its lines.
+    pub fn load_file<'a>(&'a self, path: &'a Path, table: &'a str) -> BoxFuture<'a, Result<u64, EngineError>> {
+        Box::pin(load_file(self, path, table))
+    }
+}
+
 /// See [`Database::load_batches`].
-pub(crate) async fn load_batches(
+async fn load_batches(
     database: &Database,
     table: NewTable,
     mut batches: BoxStream<'_, Result<RecordBatch, EngineError>>,
@@ -40,7 +59,7 @@ pub(crate) async fn load_batches(
 }
 
 /// See [`Database::load_file`].
-pub(crate) async fn load_file(database: &Database, path: &Path, table: &str) -> Result<u64, EngineError> {
+async fn load_file(database: &Database, path: &Path, table: &str) -> Result<u64, EngineError> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "parquet" => load_parquet(database, path, table).await,

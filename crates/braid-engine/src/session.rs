@@ -1,71 +1,38 @@
-//! One client's connection: its user, its settings, its transaction block; and which room each statement goes to.
+//! One client's connection: its statements, each parsed, prepared and dispatched to its room; and what a server asks of it.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use braid_storage::Catalog;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::{Instants, read_clock_us};
 use crate::interrupt::Interrupt;
-use crate::planning::Lane;
-use crate::query::planner::Planner;
-use crate::query::result_stream::OnFailure;
-use crate::query::rewrite::SessionFacts;
 use crate::query::{self, QuerySource, explain};
-use crate::settings::values::Scope;
-use crate::settings::{self, SettingValues};
+use crate::settings::{DEFINITIONS, Scope};
 use crate::statement::Command;
-use crate::statement_limits::StatementSize;
-use crate::transaction::{BlockEnd, Transaction};
+use crate::statement_context::StatementContext;
 use crate::{
-    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml, table,
+    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml,
+    session_control, table,
 };
 
-/// One client's connection. Cheap: it holds settings that were changed, and nothing else of size.
+/// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
 #[derive(Clone)]
 pub struct Session {
-    shared: Arc<Shared>,
+    context: StatementContext,
 }
 
-struct Shared {
-    database: Arc<Database>,
-    user: String,
-    id: i32,
-    /// Settings and transaction block change together: at BEGIN and at a block's end.
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    settings: SettingValues,
-    transaction: Transaction,
-    /// When the statement and its transaction began.
-    instants: Instants,
-}
-
-impl State {
-    /// Notes the time; in a block `now()` stays what it was at its beginning.
-    fn begin_statement(&mut self) {
-        let now_us = read_clock_us();
-        self.instants.statement_us = now_us;
-        if self.transaction.status() == TransactionStatus::Idle {
-            self.instants.transaction_us = now_us;
-        }
+impl Database {
+    /// A session for `user`.
+    pub fn session(self: &Arc<Self>, user: &str) -> Session {
+        Session { context: StatementContext::new(self.clone(), user, self.next_session_id()) }
     }
 }
 
 impl Session {
-    pub(crate) fn new(database: Arc<Database>, user: &str, id: i32) -> Self {
-        Self { shared: Arc::new(Shared { database, user: user.to_owned(), id, state: Mutex::default() }) }
-    }
-
     /// Reads `sql`, which may hold several statements; none for an empty text.
     ///
     /// Several statements sent together are one transaction in PostgreSQL. Here that is so as long as at most the last
@@ -86,27 +53,23 @@ impl Session {
         param_types: &'a [Option<DataType>],
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
-            let database = &self.shared.database;
-            let timeout_ms = self.settings().statement_timeout_ms();
-            let interrupt = Interrupt::new(CancellationToken::new(), database.shutdown_token().clone(), timeout_ms);
+            let interrupt = self.interrupt(CancellationToken::new());
             let prepared = interrupt.run(self.prepare_inner(statement, param_types)).await;
             prepared.inspect_err(|_| self.fail_transaction())
         })
     }
 
     async fn prepare_inner(&self, statement: &Statement, given: &[Option<DataType>]) -> Result<Prepared, EngineError> {
-        self.shared.database.check_open()?;
-        if !statement.kind().ends_transaction() {
-            self.shared.state.lock().transaction.check_not_failed()?;
-        }
+        let context = &self.context;
+        context.check_may_run(statement.kind())?;
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
-                query::prepare(self, statement, given).await
+                query::prepare(context, statement, given).await
             }
-            Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(self, statement, given).await,
-            Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(self, statement, insert, given).await,
+            Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, given).await,
+            Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, given).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
-                Ok(Prepared { parameter_types: Vec::new(), schema: Some(settings::statements::show_schema(variable)) })
+                Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
             }
             _ => Ok(Prepared { parameter_types: Vec::new(), schema: None }),
         }
@@ -131,21 +94,18 @@ impl Session {
         params: &[ScalarValue],
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
-        let database = &self.shared.database;
-        database.check_open()?;
-        let timeout_ms = {
-            let mut state = self.shared.state.lock();
-            if !statement.kind().ends_transaction() {
-                state.transaction.check_not_failed()?;
-            }
-            state.begin_statement();
-            state.settings.statement_timeout_ms()
-        };
-        let interrupt = Interrupt::new(cancel, database.shutdown_token().clone(), timeout_ms);
-        let running = database.statements().token();
+        self.context.begin_statement(statement.kind())?;
+        let interrupt = self.interrupt(cancel);
+        let running = self.database().statements().token();
         let outcome = interrupt.run(self.dispatch(statement, params, &interrupt)).await;
         drop(running);
         outcome
+    }
+
+    /// What stops a statement that begins now.
+    fn interrupt(&self, cancel: CancellationToken) -> Interrupt {
+        let timeout_ms = self.context.settings().statement_timeout_ms();
+        Interrupt::new(cancel, self.database().shutdown_token().clone(), timeout_ms)
     }
 
     async fn dispatch(
@@ -155,199 +115,114 @@ impl Session {
         interrupt: &Interrupt,
     ) -> Result<Outcome, EngineError> {
         use ast::Statement as S;
-        let kind = statement.kind();
+        let (context, kind) = (&self.context, statement.kind());
         if kind.writes() {
-            self.check_may_write(statement)?;
+            context.check_may_write(write_name(kind))?;
         }
         match statement.command() {
-            Command::Copy(copy) => copy::execute(self, statement, copy, interrupt).await,
+            Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::CreateTableWithoutData(create) => {
-                table::create_table_as(self, statement, create, table::Rows::None).await
+                table::create_table_as(context, statement, create, table::Rows::None).await
             }
             Command::Sql(command) => match command {
                 S::Query(_) if kind == StatementKind::Query => {
-                    query::execute(self, statement, QuerySource::Statement, params, interrupt).await
+                    query::execute(context, statement, QuerySource::Statement, params, interrupt).await
                 }
-                S::Explain { .. } => explain::execute(self, statement, params, interrupt).await,
-                S::Insert(insert) => dml::execute(self, statement, insert, params).await,
+                S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
+                S::Insert(insert) => dml::execute(context, statement, insert, params).await,
                 S::CreateTable(create) if create.query.is_some() => {
-                    table::create_table_as(self, statement, create, table::Rows::All).await
+                    table::create_table_as(context, statement, create, table::Rows::All).await
                 }
-                S::CreateTable(create) => table::create_table(self, create).await,
-                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropTable => {
-                    table::drop_tables(self, names, *if_exists, *cascade).await
+                S::CreateTable(create) => table::create_table(context, create).await,
+                S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
+                    table::drop_tables(context, names, table::Missing::of(*if_exists)).await
                 }
-                S::Set(set) => settings::statements::set(self, set),
-                S::ShowVariable { variable } => settings::statements::show(self, variable),
-                S::Reset(reset) => settings::statements::reset(self, &reset.reset),
-                S::Discard { .. } => settings::statements::discard(self),
-                S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
-                S::UNLISTEN { .. } => Ok(Outcome::done("UNLISTEN")),
-                S::Deallocate { .. } => {
-                    let of_all = statement.deallocates() == Some(None);
-                    Ok(Outcome::done(if of_all { "DEALLOCATE ALL" } else { "DEALLOCATE" }))
-                }
-                S::StartTransaction { modes, begin, .. } => settings::statements::begin(self, modes, *begin),
-                S::Commit { chain, .. } => self.end_block(*chain, Transaction::commit, "COMMIT"),
-                S::Rollback { chain, savepoint: None } => self.end_block(*chain, Transaction::roll_back, "ROLLBACK"),
-                other => Err(unsupported_statement(other)),
+                other => self.control(statement, other),
             },
         }
     }
 
-    fn end_block(&self, chain: bool, end: fn(&mut Transaction) -> BlockEnd, tag: &str) -> Result<Outcome, EngineError> {
-        if chain {
-            return Err(EngineError::unsupported("AND CHAIN is not supported"));
-        }
-        let mut state = self.shared.state.lock();
-        match end(&mut state.transaction) {
-            BlockEnd::Committed => state.settings.commit(),
-            BlockEnd::RolledBack => {
-                state.settings.roll_back();
-                return Ok(Outcome::done("ROLLBACK"));
+    /// Statements that act on the session alone.
+    fn control(&self, statement: &Statement, command: &ast::Statement) -> Result<Outcome, EngineError> {
+        use ast::Statement as S;
+        let context = &self.context;
+        match command {
+            S::Set(set) => session_control::set(context, set),
+            S::ShowVariable { variable } => session_control::show(context, variable),
+            S::Reset(reset) => session_control::reset(context, &reset.reset),
+            S::Discard { .. } => session_control::discard(context),
+            S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
+            S::UNLISTEN { .. } => Ok(Outcome::done("UNLISTEN")),
+            S::Deallocate { .. } => {
+                let of_all = statement.deallocates() == Some(None);
+                Ok(Outcome::done(if of_all { "DEALLOCATE ALL" } else { "DEALLOCATE" }))
             }
-            BlockEnd::NoBlock => {}
+            S::StartTransaction { modes, begin, .. } => {
+                session_control::begin(context, modes, if *begin { "BEGIN" } else { "START TRANSACTION" })
+            }
+            S::Commit { chain: true, .. } | S::Rollback { chain: true, savepoint: None } => {
+                Err(EngineError::unsupported("AND CHAIN is not supported"))
+            }
+            S::Commit { .. } => Ok(session_control::commit(context)),
+            S::Rollback { savepoint: None, .. } => Ok(session_control::roll_back(context)),
+            other => Err(unsupported_statement(other)),
         }
-        Ok(Outcome::done(tag))
-    }
-
-    /// BEGIN, with whether the block only reads.
-    pub(crate) fn begin_block(&self, read_only: bool) {
-        let mut state = self.shared.state.lock();
-        if state.transaction.status() == TransactionStatus::Idle {
-            state.settings.begin();
-        }
-        state.transaction.begin(read_only);
-    }
-
-    /// SET TRANSACTION READ ONLY.
-    pub(crate) fn restrict_block_to_reads(&self) {
-        self.shared.state.lock().transaction.restrict_to_reads();
-    }
-
-    fn check_may_write(&self, statement: &Statement) -> Result<(), EngineError> {
-        let state = self.shared.state.lock();
-        let read_only = state.settings.get("default_transaction_read_only") == Some("on");
-        state.transaction.check_may_write(write_name(statement.kind()), read_only)
     }
 
     /// Where the session stands, for ReadyForQuery.
     pub fn transaction_status(&self) -> TransactionStatus {
-        self.shared.state.lock().transaction.status()
+        self.context.transaction_status()
     }
 
     /// Puts an open transaction block into its failed state: for errors that happen outside the engine, such as a
     /// parameter that does not decode. Without a block it does nothing.
     pub fn fail_transaction(&self) {
-        self.shared.state.lock().transaction.fail();
-    }
-
-    /// [`Self::fail_transaction`], for rows that fail after the statement has answered.
-    pub(crate) fn on_failure(&self) -> OnFailure {
-        let session = self.clone();
-        Arc::new(move || session.fail_transaction())
+        self.context.fail_transaction();
     }
 
     /// How long the session may wait for its client now: in a transaction block, as long as it was set.
     pub fn idle_ms_max(&self) -> Option<u64> {
         match self.transaction_status() {
             TransactionStatus::Idle => None,
-            _ => self.settings().idle_in_transaction_timeout_ms(),
+            _ => self.context.settings().idle_in_transaction_timeout_ms(),
         }
     }
 
     /// The value of a setting as SHOW prints it; `None` for an unknown one.
     pub fn setting(&self, name: &str) -> Option<String> {
-        settings::statements::value(self, settings::definition(name).ok()?)
+        self.context.setting(name)
     }
 
     /// Sets a setting for the session, as `SET name = value` does: for what a client asks for when it connects.
     pub fn set_setting(&self, name: &str, value: &str) -> Result<(), EngineError> {
-        settings::statements::assign(self, name, Some(value), Scope::Session)
+        session_control::assign(&self.context, name, Some(value), Scope::Session)
     }
 
     /// The settings that PostgreSQL reports to clients whenever they change (ParameterStatus), with their values.
     pub fn reported_settings(&self) -> Vec<(&'static str, String)> {
-        let reported = settings::DEFINITIONS.iter().filter(|definition| definition.reported);
-        reported
-            .filter_map(|definition| Some((definition.name, settings::statements::value(self, definition)?)))
-            .collect()
+        let reported = DEFINITIONS.iter().filter(|definition| definition.reported);
+        reported.map(|definition| (definition.name, self.context.shown(definition))).collect()
     }
 
     /// Who is connected.
     pub fn user(&self) -> &str {
-        &self.shared.user
+        self.context.user()
     }
 
     /// A number that no other session of this database has had.
     pub fn id(&self) -> i32 {
-        self.shared.id
+        self.context.session_id()
     }
 
     /// The database it is connected to.
     pub fn database(&self) -> &Arc<Database> {
-        &self.shared.database
-    }
-
-    /// The snapshot that the next statement reads.
-    pub(crate) fn snapshot(&self) -> Arc<Catalog> {
-        let store = self.shared.database.store();
-        self.shared.state.lock().transaction.snapshot(|| store.snapshot())
-    }
-
-    /// The settings as they are now.
-    pub(crate) fn settings(&self) -> SettingValues {
-        self.shared.state.lock().settings.clone()
-    }
-
-    /// Changes the settings.
-    pub(crate) fn change_settings(&self, change: impl FnOnce(&mut SettingValues)) {
-        change(&mut self.shared.state.lock().settings);
-    }
-
-    /// Runs the planning of a statement of this size on a planning thread.
-    pub(crate) async fn plan_apart<T, F, W>(&self, size: StatementSize, work: W) -> Result<T, EngineError>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, EngineError>>,
-        W: FnOnce(Self) -> F + Send + 'static,
-    {
-        let session = self.clone();
-        let lane = if size.is_large() { Lane::Large } else { Lane::Small };
-        self.shared.database.planning_threads().run(lane, move || work(session)).await
-    }
-
-    /// A planner for a statement of this session, and the snapshot it plans on.
-    pub(crate) fn planner(&self) -> (Planner, Arc<Catalog>) {
-        let snapshot = self.snapshot();
-        let planner = self.shared.database.planner(&snapshot, &self.settings());
-        let in_block = self.transaction_status() != TransactionStatus::Idle;
-        let is_old = in_block && snapshot.sequence() != self.shared.database.store().snapshot().sequence();
-        (planner.with_newer_system_tables(is_old), snapshot)
+        self.context.database()
     }
 }
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("id", &self.shared.id).field("user", &self.shared.user).finish_non_exhaustive()
-    }
-}
-
-impl SessionFacts for Session {
-    fn user(&self) -> &str {
-        &self.shared.user
-    }
-
-    fn session_id(&self) -> i32 {
-        self.shared.id
-    }
-
-    fn setting(&self, name: &str) -> Option<String> {
-        Self::setting(self, name)
-    }
-
-    fn instants(&self) -> Instants {
-        self.shared.state.lock().instants
+        f.debug_struct("Session").field("id", &self.id()).field("user", &self.user()).finish_non_exhaustive()
     }
 }
 

@@ -23,6 +23,15 @@ pub enum TransactionStatus {
     Failed,
 }
 
+/// What the statements of a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessMode {
+    /// Only read.
+    ReadOnly,
+    /// Read, and write where Braid can undo it.
+    ReadWrite,
+}
+
 /// A session's transaction block, or its absence.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
@@ -33,7 +42,7 @@ pub(crate) struct Transaction {
 struct Block {
     /// The snapshot, taken at the first query.
     snapshot: Option<Arc<Catalog>>,
-    read_only: bool,
+    mode: AccessMode,
     failed: bool,
 }
 
@@ -59,17 +68,18 @@ impl Transaction {
     }
 
     /// BEGIN. Within a block it changes only the access mode, as in PostgreSQL, which warns.
-    pub fn begin(&mut self, read_only: bool) {
+    pub fn begin(&mut self, mode: AccessMode) {
         match &mut self.block {
-            Some(block) => block.read_only |= read_only,
-            None => self.block = Some(Block { snapshot: None, read_only, failed: false }),
+            Some(_) if mode == AccessMode::ReadOnly => self.restrict_to_reads(),
+            Some(_) => {}
+            None => self.block = Some(Block { snapshot: None, mode, failed: false }),
         }
     }
 
     /// SET TRANSACTION READ ONLY. Without a block it does nothing.
     pub fn restrict_to_reads(&mut self) {
         if let Some(block) = &mut self.block {
-            block.read_only = true;
+            block.mode = AccessMode::ReadOnly;
         }
     }
 
@@ -117,9 +127,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Checks that a statement called `what` may write. `read_only` is the default of new transactions.
-    pub fn check_may_write(&self, what: &str, read_only: bool) -> Result<(), EngineError> {
-        if self.block.as_ref().map_or(read_only, |block| block.read_only) {
+    /// Checks that a statement called `what` may write. `default` is the mode of new transactions.
+    pub fn check_may_write(&self, what: &str, default: AccessMode) -> Result<(), EngineError> {
+        if self.block.as_ref().map_or(default, |block| block.mode) == AccessMode::ReadOnly {
             let message = format!("cannot execute {what} in a read-only transaction");
             return Err(EngineError::new(SqlState::ReadOnlyTransaction, message));
         }
@@ -142,10 +152,10 @@ mod tests {
         let mut transaction = Transaction::default();
         assert_eq!(transaction.status(), TransactionStatus::Idle);
         assert_eq!(transaction.commit(), BlockEnd::NoBlock);
-        transaction.begin(false);
+        transaction.begin(AccessMode::ReadWrite);
         assert_eq!(transaction.status(), TransactionStatus::InBlock);
         assert_eq!(transaction.commit(), BlockEnd::Committed);
-        transaction.begin(false);
+        transaction.begin(AccessMode::ReadWrite);
         assert_eq!(transaction.roll_back(), BlockEnd::RolledBack);
         assert_eq!(transaction.roll_back(), BlockEnd::NoBlock);
     }
@@ -155,7 +165,7 @@ mod tests {
         let mut transaction = Transaction::default();
         transaction.fail();
         assert!(transaction.check_not_failed().is_ok(), "there is no block to fail");
-        transaction.begin(false);
+        transaction.begin(AccessMode::ReadWrite);
         transaction.fail();
         assert_eq!(transaction.check_not_failed().unwrap_err().sqlstate(), "25P02");
         assert_eq!(transaction.commit(), BlockEnd::RolledBack);
@@ -165,11 +175,11 @@ mod tests {
     #[test]
     fn writes_need_autocommit() {
         let mut transaction = Transaction::default();
-        assert!(transaction.check_may_write("INSERT", false).is_ok());
-        assert_eq!(transaction.check_may_write("INSERT", true).unwrap_err().sqlstate(), "25006");
-        transaction.begin(false);
-        assert_eq!(transaction.check_may_write("INSERT", false).unwrap_err().sqlstate(), "0A000");
-        transaction.begin(true);
-        assert_eq!(transaction.check_may_write("INSERT", false).unwrap_err().sqlstate(), "25006");
+        assert!(transaction.check_may_write("INSERT", AccessMode::ReadWrite).is_ok());
+        assert_eq!(transaction.check_may_write("INSERT", AccessMode::ReadOnly).unwrap_err().sqlstate(), "25006");
+        transaction.begin(AccessMode::ReadWrite);
+        assert_eq!(transaction.check_may_write("INSERT", AccessMode::ReadWrite).unwrap_err().sqlstate(), "0A000");
+        transaction.begin(AccessMode::ReadOnly);
+        assert_eq!(transaction.check_may_write("INSERT", AccessMode::ReadWrite).unwrap_err().sqlstate(), "25006");
     }
 }

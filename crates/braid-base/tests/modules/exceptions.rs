@@ -18,13 +18,5 @@ pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("braid-buffer", "cooperative_scan", "buffer_manager", "a scan's handle and its pins are given back to the manager that made them"),
     ("braid-buffer", "segment_load", "buffer_manager", "a load reports to the manager that started it"),
 
-    ("braid-engine", "session", "copy", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "session", "dml", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "session", "table", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "query", "session", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "settings", "session", "a session dispatches statements, which act on the session"),
-    ("braid-engine", "database", "load", "a database is asked to load, and loading writes into a database"),
-    ("braid-engine", "database", "session", "a database makes sessions, which act on the database"),
-
     ("braid-server", "portal", "cursor", "a portal keeps the command of its cursor"),
 ];

@@ -10,8 +10,8 @@ use super::record_splitter::RecordSplitter;
 use crate::EngineError;
 use crate::interrupt::{Interrupt, to_the_end};
 use crate::outcome::CopySink;
-use crate::query::result_stream::OnFailure;
 use crate::statement::CopyOptions;
+use crate::statement_context::OnFailure;
 
 /// A COPY FROM STDIN.
 pub(super) struct StdinLoad {

@@ -14,7 +14,8 @@ use crate::output::shown_digits::least_digits;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::QuerySource;
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
-use crate::{EngineError, Outcome, Session, Statement};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, Statement};
 
 /// The rows of a query on their way into records.
 struct RecordWriter {
@@ -28,19 +29,19 @@ struct RecordWriter {
 
 /// Starts the query of a COPY TO.
 pub(crate) async fn start(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     copy: &CopyStatement,
     options: CopyOptions,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let source = source_of(&copy.subject)?;
-    let outcome = crate::query::execute(session, statement, source, &[], interrupt).await?;
+    let outcome = crate::query::execute(context, statement, source, &[], interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {
         return Err(EngineError::internal("a query returned no stream of rows"));
     };
     let header_pending = options.header != Header::None;
-    let zone = session.settings().zone();
+    let zone = context.settings().zone();
     let writer = RecordWriter { schema, rows: stream, options, zone, header_pending, row_count: 0 };
     Ok(Outcome::CopyOut(CopyOut::new(writer)))
 }

@@ -30,7 +30,8 @@ use crate::dml::assignment::Assignment;
 use crate::interrupt::Interrupt;
 use crate::names::{columns_named, table_name};
 use crate::statement::{CopyFormat, CopyOptions, CopyPlace, CopyStatement, CopySubject};
-use crate::{CopyIn, EngineError, Outcome, Session, SqlState, Statement};
+use crate::statement_context::StatementContext;
+use crate::{CopyIn, EngineError, Outcome, SqlState, Statement};
 use copy_in::StdinLoad;
 
 /// The target of a COPY FROM.
@@ -47,7 +48,7 @@ pub(crate) struct CopyTarget {
 
 /// Runs a COPY.
 pub(crate) async fn execute(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     copy: &CopyStatement,
     interrupt: &Interrupt,
@@ -55,20 +56,20 @@ pub(crate) async fn execute(
     let options = CopyOptions::of(copy)?;
     if !copy.is_from() {
         return match &copy.place {
-            CopyPlace::Client => copy_out::start(session, statement, copy, options, interrupt).await,
+            CopyPlace::Client => copy_out::start(context, statement, copy, options, interrupt).await,
             _ => Err(EngineError::unsupported("COPY TO a file or program is not supported")
                 .with_hint("Use COPY TO STDOUT, or psql's \\copy.")),
         };
     }
-    let target = CopyTarget::of(session, copy)?;
+    let target = CopyTarget::of(context, copy)?;
     match &copy.place {
         CopyPlace::Program => Err(EngineError::unsupported("COPY FROM PROGRAM is not supported")),
         CopyPlace::Client if options.format == CopyFormat::Parquet => Err(EngineError::unsupported(
             "COPY FROM STDIN reads only text and csv; COPY FROM a file on the server reads Parquet",
         )),
         CopyPlace::Client => {
-            let running = session.database().statements().token();
-            let load = StdinLoad::new(target, &options, interrupt.clone(), session.on_failure(), running);
+            let running = context.database().statements().token();
+            let load = StdinLoad::new(target, &options, interrupt.clone(), context.on_failure(), running);
             Ok(Outcome::CopyIn(CopyIn::new(load)))
         }
         CopyPlace::File(path) => {
@@ -79,18 +80,18 @@ pub(crate) async fn execute(
 }
 
 impl CopyTarget {
-    fn of(session: &Session, copy: &CopyStatement) -> Result<Self, EngineError> {
+    fn of(context: &StatementContext, copy: &CopyStatement) -> Result<Self, EngineError> {
         let CopySubject::Table { name, columns } = &copy.subject else {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
         let table = table_name(name)?;
-        let appender = session.database().store().append(&table)?;
+        let appender = context.database().store().append(&table)?;
         let given = if columns.is_empty() {
             (0..appender.def().columns.len()).collect()
         } else {
             columns_named(&table, &appender.def().columns, columns)?
         };
-        let assignment = Assignment::with_defaults(session, appender.def(), &given)?;
+        let assignment = Assignment::with_defaults(context, appender.def(), &given)?;
         Ok(Self { appender, assignment, columns: given, columns_given: !columns.is_empty() })
     }
 

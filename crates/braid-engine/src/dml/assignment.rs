@@ -9,11 +9,12 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_storage::TableDef;
 
 use super::defaults::Default;
+use crate::EngineError;
 use crate::conversion::{Strength, convert};
 use crate::error_mapping::null_violation;
 use crate::query::planner::Planner;
 use crate::settings::SettingValues;
-use crate::{EngineError, Session};
+use crate::statement_context::StatementContext;
 
 /// Converts batches for one table.
 pub(crate) struct Assignment {
@@ -32,21 +33,30 @@ impl Assignment {
     }
 
     /// An assignment of rows with the columns `given`. The other columns get their defaults.
-    pub fn with_defaults(session: &Session, def: &Arc<TableDef>, given: &[usize]) -> Result<Self, EngineError> {
-        let mut assignment = Self::new(def, &session.settings());
+    pub fn with_defaults(
+        context: &StatementContext,
+        def: &Arc<TableDef>,
+        given: &[usize],
+    ) -> Result<Self, EngineError> {
+        let mut assignment = Self::new(def, &context.settings());
         let wanted: Vec<usize> =
             (0..def.columns.len()).filter(|at| def.columns[*at].default.is_some() && !given.contains(at)).collect();
         if !wanted.is_empty() {
-            let (planner, _) = session.planner();
-            assignment.plan_defaults(session, &planner, &wanted)?;
+            let planner = Planner::of(context);
+            assignment.plan_defaults(context, &planner, &wanted)?;
         }
         Ok(assignment)
     }
 
     /// Plans the defaults of the columns `wanted`.
-    fn plan_defaults(&mut self, session: &Session, planner: &Planner, wanted: &[usize]) -> Result<(), EngineError> {
+    fn plan_defaults(
+        &mut self,
+        context: &StatementContext,
+        planner: &Planner,
+        wanted: &[usize],
+    ) -> Result<(), EngineError> {
         for at in wanted {
-            self.defaults[*at] = Default::plan(session, planner, &self.def.columns[*at])?;
+            self.defaults[*at] = Default::plan(context, planner, &self.def.columns[*at])?;
         }
         Ok(())
     }

@@ -13,19 +13,24 @@ use datafusion::physical_plan::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::Expr as SqlExpr;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use crate::EngineError;
 use crate::query::planner::Planner;
 use crate::query::rewrite::{Parameters, rewrite};
 use crate::statement::SqlDialect;
-use crate::{EngineError, Session};
+use crate::statement_context::StatementContext;
 
 /// A column's planned default.
 pub(crate) struct Default(Arc<dyn PhysicalExpr>);
 
 impl Default {
     /// Plans the default of `column`; `None` if it has none.
-    pub fn plan(session: &Session, planner: &Planner, column: &ColumnDef) -> Result<Option<Self>, EngineError> {
+    pub fn plan(
+        context: &StatementContext,
+        planner: &Planner,
+        column: &ColumnDef,
+    ) -> Result<Option<Self>, EngineError> {
         let Some(mut syntax) = default_syntax(column)? else { return Ok(None) };
-        rewrite(&mut syntax, Parameters::Values(&[]), session)?;
+        rewrite(&mut syntax, Parameters::Values(&[]), context)?;
         planner.constant(&syntax).map(|expr| Some(Self(expr)))
     }
 
@@ -47,13 +52,13 @@ pub(crate) fn default_syntax(column: &ColumnDef) -> Result<Option<SqlExpr>, Engi
 }
 
 /// Returns an error for the first invalid default.
-pub(crate) fn check_defaults(session: &Session, columns: &[ColumnDef]) -> Result<(), EngineError> {
+pub(crate) fn check_defaults(context: &StatementContext, columns: &[ColumnDef]) -> Result<(), EngineError> {
     if columns.iter().all(|column| column.default.is_none()) {
         return Ok(());
     }
-    let (planner, _) = session.planner();
+    let planner = Planner::of(context);
     for column in columns {
-        Default::plan(session, &planner, column)?;
+        Default::plan(context, &planner, column)?;
     }
     Ok(())
 }

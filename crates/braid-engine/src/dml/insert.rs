@@ -15,9 +15,10 @@ use super::assignment::Assignment;
 use super::values::{ValueRows, parameter_types, spell_out_default};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
-use crate::query::planner::values_of;
+use crate::query::planner::{Planner, values_of};
 use crate::query::{self, PlannedQuery, QuerySource};
-use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
 
 /// An INSERT with its names resolved.
 struct Target<'a> {
@@ -30,19 +31,19 @@ struct Target<'a> {
 
 /// Runs and commits an INSERT.
 pub(crate) async fn execute(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     insert: &Insert,
     params: &[ScalarValue],
 ) -> Result<Outcome, EngineError> {
-    let target = Target::of(session, insert)?;
-    let mut appender = session.database().store().append(&target.def.name)?;
-    if let Some(batch) = target.plain_rows(session, params)? {
+    let target = Target::of(context, insert)?;
+    let mut appender = context.database().store().append(&target.def.name)?;
+    if let Some(batch) = target.plain_rows(context, params)? {
         appender.append(batch).await?;
     } else {
-        let (mut rows, width) = target.start(session, statement, params).await?;
+        let (mut rows, width) = target.start(context, statement, params).await?;
         let given = &target.columns[..width];
-        let assignment = Assignment::with_defaults(session, &target.def, given)?;
+        let assignment = Assignment::with_defaults(context, &target.def, given)?;
         let sources = sources_of(given, target.def.columns.len());
         while let Some(batch) = rows.next().await {
             appender.append(assignment.convert(&batch?, &sources)?).await?;
@@ -54,12 +55,12 @@ pub(crate) async fn execute(
 
 /// The types of an INSERT's parameters, which are those of their columns.
 pub(crate) async fn prepare(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     insert: &Insert,
     given: &[Option<DataType>],
 ) -> Result<Prepared, EngineError> {
-    let target = Target::of(session, insert)?;
+    let target = Target::of(context, insert)?;
     let parameter_types = match target.source {
         None => Vec::new(),
         Some(query) => {
@@ -78,7 +79,7 @@ pub(crate) async fn prepare(
             if !known.is_empty() && known.iter().all(Option::is_some) {
                 known.into_iter().flatten().collect()
             } else {
-                query::parameter_types(session, statement, &known).await?
+                query::parameter_types(context, statement, &known).await?
             }
         }
     };
@@ -86,13 +87,13 @@ pub(crate) async fn prepare(
 }
 
 impl<'a> Target<'a> {
-    fn of(session: &Session, insert: &'a Insert) -> Result<Self, EngineError> {
+    fn of(context: &StatementContext, insert: &'a Insert) -> Result<Self, EngineError> {
         check_clauses(insert)?;
         let TableObject::TableName(name) = &insert.table else {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
         };
         let table = table_name(name)?;
-        let snapshot = session.database().store().snapshot();
+        let snapshot = context.database().store().snapshot();
         let Some(version) = snapshot.table(&table) else {
             let message = format!("relation \"{table}\" does not exist");
             return Err(EngineError::new(SqlState::UndefinedTable, message));
@@ -108,21 +109,25 @@ impl<'a> Target<'a> {
     }
 
     /// The rows, if they consist of literals and parameters.
-    fn plain_rows(&self, session: &Session, params: &[ScalarValue]) -> Result<Option<RecordBatch>, EngineError> {
+    fn plain_rows(
+        &self,
+        context: &StatementContext,
+        params: &[ScalarValue],
+    ) -> Result<Option<RecordBatch>, EngineError> {
         let Some(values) = self.source.and_then(values_of) else { return Ok(None) };
-        let assignment = Assignment::with_defaults(session, &self.def, &self.columns)?;
+        let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params }.batch(&assignment)
     }
 
     /// Starts the query of the rows. Returns its number of columns, too.
     async fn start(
         &self,
-        session: &Session,
+        context: &StatementContext,
         statement: &Statement,
         params: &[ScalarValue],
     ) -> Result<(SendableRecordBatchStream, usize), EngineError> {
         let Some(query) = self.source else {
-            let (planner, _) = session.planner();
+            let planner = Planner::of(context);
             let physical = planner.physical(&LogicalPlanBuilder::empty(true).build()?).await?;
             return Ok((planner.start(physical)?, 0));
         };
@@ -130,7 +135,7 @@ impl<'a> Target<'a> {
             Some(_) => QuerySource::Other(Box::new(self.with_defaults_spelt_out(query)?)),
             None => QuerySource::Statement,
         };
-        let PlannedQuery { planner, physical, schema, .. } = query::plan(session, statement, source, params).await?;
+        let PlannedQuery { planner, physical, schema, .. } = query::plan(context, statement, source, params).await?;
         let width = schema.fields().len();
         self.check_width(width)?;
         Ok((planner.start(physical)?, width))

@@ -12,7 +12,8 @@ use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use super::shown_lengths::shown_lengths;
 use crate::interrupt::Interrupt;
-use crate::{EngineError, Outcome, Prepared, Session, Statement};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, Prepared, Statement};
 
 /// A query that is ready to run.
 pub(crate) struct PlannedQuery {
@@ -49,72 +50,72 @@ impl QuerySource {
 
 /// Plans a query on a planning thread.
 pub(crate) async fn plan(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     source: QuerySource,
     params: &[ScalarValue],
 ) -> Result<PlannedQuery, EngineError> {
     let (statement, params) = (statement.clone(), params.to_vec());
     let size = statement.size();
-    let work = async move |session: Session| {
-        let (planner, _) = session.planner();
+    let work = async move |context: StatementContext| {
+        let planner = Planner::of(&context);
         let query = source.of(&statement)?;
-        let plan = planner.plan(&statement, query, Parameters::Values(&params), &session).await?;
+        let plan = planner.plan(&statement, query, Parameters::Values(&params), &context).await?;
         let lengths = shown_lengths(&plan.logical);
         let physical = planner.physical(&plan.logical).await?;
         let schema = plan.rename(&physical.schema());
         Ok(PlannedQuery { planner, physical, schema, lengths })
     };
-    session.plan_apart(size, work).await
+    context.plan_apart(size, work).await
 }
 
 /// Plans and starts a query; its rows flow as the stream is polled.
 pub(crate) async fn execute(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     source: QuerySource,
     params: &[ScalarValue],
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let PlannedQuery { planner, physical, schema, lengths } = plan(session, statement, source, params).await?;
+    let PlannedQuery { planner, physical, schema, lengths } = plan(context, statement, source, params).await?;
     let schema = in_zone(&schema, &planner.zone_name());
     let rows = planner.start(physical)?;
-    let running = session.database().statements().token();
-    let stream = ResultStream::guard(rows, schema.clone(), lengths?, interrupt, session.on_failure(), running);
+    let running = context.database().statements().token();
+    let stream = ResultStream::guard(rows, schema.clone(), lengths?, interrupt, context.on_failure(), running);
     Ok(Outcome::Rows { schema, stream, tag: "SELECT" })
 }
 
 /// The types of a query's parameters and columns.
 pub(crate) async fn prepare(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     given: &[Option<DataType>],
 ) -> Result<Prepared, EngineError> {
     let (statement, given) = (statement.clone(), given.to_vec());
     let size = statement.size();
-    let work = async move |session: Session| {
-        let (planner, _) = session.planner();
+    let work = async move |context: StatementContext| {
+        let planner = Planner::of(&context);
         let query = QuerySource::Statement.of(&statement)?;
-        let parameter_types = planner.parameter_types(&statement, &query, &given, &session).await?;
+        let parameter_types = planner.parameter_types(&statement, &query, &given, &context).await?;
         let nulls = nulls_of(&parameter_types)?;
-        let plan = planner.plan(&statement, query, Parameters::Values(&nulls), &session).await?;
+        let plan = planner.plan(&statement, query, Parameters::Values(&nulls), &context).await?;
         Ok(Prepared { parameter_types, schema: Some(planner.schema(&plan)?) })
     };
-    session.plan_apart(size, work).await
+    context.plan_apart(size, work).await
 }
 
 /// The types of the parameters of the query in a statement.
 pub(crate) async fn parameter_types(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     given: &[Option<DataType>],
 ) -> Result<Vec<DataType>, EngineError> {
     let (statement, given) = (statement.clone(), given.to_vec());
     let size = statement.size();
-    let work = async move |session: Session| {
-        let (planner, _) = session.planner();
+    let work = async move |context: StatementContext| {
+        let planner = Planner::of(&context);
         let query = QuerySource::Statement.of(&statement)?;
-        planner.parameter_types(&statement, &query, &given, &session).await
+        planner.parameter_types(&statement, &query, &given, &context).await
     };
-    session.plan_apart(size, work).await
+    context.plan_apart(size, work).await
 }

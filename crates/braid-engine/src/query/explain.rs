@@ -15,11 +15,13 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::sql::sqlparser::ast::{self, Expr, UtilityOption, Value};
 use futures::StreamExt;
 
+use super::planner::Planner;
 use super::rewrite::Parameters;
 use super::{PlannedQuery, QuerySource};
 use crate::interrupt::Interrupt;
 use crate::statement::Command;
-use crate::{EngineError, Outcome, Prepared, Session, SqlState, Statement};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
 
 /// What was asked for.
 struct Request {
@@ -29,14 +31,14 @@ struct Request {
 
 /// EXPLAIN.
 pub(crate) async fn execute(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     params: &[ScalarValue],
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let Request { analyze, verbose } = request(statement)?;
     let planning = Instant::now();
-    let (planned, mut lines) = plan(session, statement, params, verbose).await?;
+    let (planned, mut lines) = plan(context, statement, params, verbose).await?;
     let planning = planning.elapsed();
     let PlannedQuery { planner, physical, .. } = planned;
     let mut row_count = 0;
@@ -50,7 +52,7 @@ pub(crate) async fn execute(
     let execution = execution.elapsed();
     // Deep plans are printed by recursion, too.
     let printed = async move |_| Ok(lines_of(&physical, analyze, verbose));
-    lines.extend(session.plan_apart(statement.size(), printed).await?);
+    lines.extend(context.plan_apart(statement.size(), printed).await?);
     if analyze {
         lines.push(format!("Rows: {row_count}"));
         lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1000.0));
@@ -61,36 +63,36 @@ pub(crate) async fn execute(
 
 /// The planned query, and with VERBOSE its logical plan as text.
 async fn plan(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     params: &[ScalarValue],
     verbose: bool,
 ) -> Result<(PlannedQuery, Vec<String>), EngineError> {
-    let planned = super::plan(session, statement, QuerySource::Statement, params).await?;
+    let planned = super::plan(context, statement, QuerySource::Statement, params).await?;
     if !verbose {
         return Ok((planned, Vec::new()));
     }
     let (statement, params) = (statement.clone(), params.to_vec());
     let size = statement.size();
-    let logical = async move |session: Session| {
-        let (planner, _) = session.planner();
+    let logical = async move |context: StatementContext| {
+        let planner = Planner::of(&context);
         let query = QuerySource::Statement.of(&statement)?;
-        let plan = planner.plan(&statement, query, Parameters::Values(&params), &session).await?;
+        let plan = planner.plan(&statement, query, Parameters::Values(&params), &context).await?;
         let optimized = planner.state().optimize(&plan.logical)?;
         let text = optimized.display_indent().to_string();
         Ok(text.lines().chain([""]).map(str::to_owned).collect())
     };
-    Ok((planned, session.plan_apart(size, logical).await?))
+    Ok((planned, context.plan_apart(size, logical).await?))
 }
 
 /// The types of the explained query's parameters.
 pub(crate) async fn prepare(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     given: &[Option<DataType>],
 ) -> Result<Prepared, EngineError> {
     request(statement)?;
-    let parameter_types = super::parameter_types(session, statement, given).await?;
+    let parameter_types = super::parameter_types(context, statement, given).await?;
     Ok(Prepared { parameter_types, schema: Some(schema()) })
 }
 

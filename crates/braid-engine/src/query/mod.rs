@@ -18,6 +18,7 @@
 //! | [`plan_names`] | names that tell the columns of a plan apart |
 //! | [`shown_lengths`] | columns that are shown with blanks up to their length |
 //! | [`planner`] | from the rewritten syntax to a physical plan on one snapshot |
+//! | [`statement_planner`] | the planner of a session's statement |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
 //! | [`explain`] | EXPLAIN |
@@ -41,5 +42,6 @@ pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
 mod shown_lengths;
+mod statement_planner;
 
 pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};

@@ -19,9 +19,7 @@ use crate::EngineError;
 use crate::arrow_cast::strict_cast;
 use crate::interrupt::Interrupt;
 use crate::semantics::padded_texts::pad_texts;
-
-/// What is told when the rows fail, so that a transaction block can fail with them.
-pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
+use crate::statement_context::OnFailure;
 
 /// The rows of one statement.
 pub(crate) struct ResultStream {

@@ -234,6 +234,11 @@ pub(crate) fn definition(name: &str) -> Result<&'static Definition, EngineError>
 }
 
 impl Definition {
+    /// The refusal to change a fixed setting.
+    pub fn cannot_be_changed(&self) -> EngineError {
+        EngineError::new(SqlState::CannotChangeNow, format!("parameter \"{}\" cannot be changed", self.name))
+    }
+
     /// `value` in the form in which it is kept and shown.
     pub fn canonical(&self, value: &str) -> Result<String, EngineError> {
         let trimmed = value.trim();
@@ -242,10 +247,7 @@ impl Definition {
             EngineError::new(SqlState::InvalidParameterValue, message)
         };
         match self.domain {
-            Domain::Fixed => {
-                let message = format!("parameter \"{}\" cannot be changed", self.name);
-                Err(EngineError::new(SqlState::CannotChangeNow, message))
-            }
+            Domain::Fixed => Err(self.cannot_be_changed()),
             Domain::Text => Ok(value.to_owned()),
             Domain::Boolean => match trimmed.to_ascii_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" => Ok("on".to_owned()),

@@ -12,7 +12,8 @@ use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::sql_types::column_type_of;
-use crate::{EngineError, Outcome, Session, SqlState, Statement};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether CREATE TABLE AS stores the query's rows or only its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,8 @@ pub(crate) enum Rows {
 }
 
 /// CREATE TABLE with columns.
-pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Result<Outcome, EngineError> {
-    let unenforced = match session.settings().get("braid.accept_unenforced_constraints") {
+pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
+    let unenforced = match context.settings().get("braid.accept_unenforced_constraints") {
         Some("on") => UnenforcedKeys::Accept,
         _ => UnenforcedKeys::Refuse,
     };
@@ -33,11 +34,11 @@ pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Res
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
-    if create.if_not_exists && exists(session, &table.name) {
+    if create.if_not_exists && exists(context, &table.name) {
         return Ok(Outcome::done("CREATE TABLE"));
     }
-    check_defaults(session, &table.columns)?;
-    match to_the_end(session.database().store().create_table(table)).await {
+    check_defaults(context, &table.columns)?;
+    match to_the_end(context.database().store().create_table(table)).await {
         Err(StoreError::TableExists { .. }) if create.if_not_exists => {}
         created => {
             created?;
@@ -48,14 +49,14 @@ pub(crate) async fn create_table(session: &Session, create: &CreateTable) -> Res
 
 /// CREATE TABLE AS. Creates the table and its rows in one commit.
 pub(crate) async fn create_table_as(
-    session: &Session,
+    context: &StatementContext,
     statement: &Statement,
     create: &CreateTable,
     wanted: Rows,
 ) -> Result<Outcome, EngineError> {
     check_clauses(create)?;
     let name = table_name(&create.name)?;
-    if exists(session, &name) {
+    if exists(context, &name) {
         if create.if_not_exists {
             return Ok(Outcome::done("CREATE TABLE AS"));
         }
@@ -68,19 +69,19 @@ pub(crate) async fn create_table_as(
         ));
     }
     let PlannedQuery { planner, physical, schema, .. } =
-        query::plan(session, statement, QuerySource::Statement, &[]).await?;
+        query::plan(context, statement, QuerySource::Statement, &[]).await?;
     let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
     let table = NewTable { name, columns, primary_key: Vec::new() };
     let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();
     // This check finds duplicate names.
     columns_named(&table.name, &table.columns, &names)?;
-    let store = session.database().store();
+    let store = context.database().store();
     if wanted == Rows::None {
         to_the_end(store.create_table(table)).await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let mut appender = store.create_and_append(table)?;
-    let assignment = Assignment::new(appender.def(), &session.settings());
+    let assignment = Assignment::new(appender.def(), &context.settings());
     let mut rows = planner.start(physical)?;
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
@@ -97,6 +98,6 @@ fn column_of(field: &Field) -> Result<ColumnDef, EngineError> {
     Ok(ColumnDef { name: field.name().clone(), column_type, nullable: true, default: None })
 }
 
-fn exists(session: &Session, table: &str) -> bool {
-    session.database().store().snapshot().table(table).is_some()
+fn exists(context: &StatementContext, table: &str) -> bool {
+    context.database().store().snapshot().table(table).is_some()
 }

@@ -5,26 +5,44 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 
 use crate::interrupt::to_the_end;
 use crate::names::table_name;
-use crate::{EngineError, Outcome, Session, SqlState};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, SqlState};
+
+/// What becomes of a table that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is an error.
+    Refused,
+    /// IF EXISTS: it is passed over.
+    Skipped,
+}
+
+impl Missing {
+    /// From whether the statement says IF EXISTS.
+    pub fn of(if_exists: bool) -> Self {
+        if if_exists { Self::Skipped } else { Self::Refused }
+    }
+}
 
 /// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped. Each table is dropped in a
 /// commit of its own. After a failure of the disk between two commits, the later tables still exist.
 pub(crate) async fn drop_tables(
-    session: &Session,
+    context: &StatementContext,
     names: &[ObjectName],
-    if_exists: bool,
-    _cascade: bool,
+    missing: Missing,
 ) -> Result<Outcome, EngineError> {
     let tables = names.iter().map(table_name).collect::<Result<Vec<_>, _>>()?;
-    let store = session.database().store();
+    let store = context.database().store();
     let snapshot = store.snapshot();
-    if !if_exists && let Some(missing) = tables.iter().find(|table| snapshot.table(table).is_none()) {
-        let message = format!("table \"{missing}\" does not exist");
+    if missing == Missing::Refused
+        && let Some(table) = tables.iter().find(|table| snapshot.table(table).is_none())
+    {
+        let message = format!("table \"{table}\" does not exist");
         return Err(EngineError::new(SqlState::UndefinedTable, message));
     }
     for table in &tables {
         match to_the_end(store.drop_table(table)).await {
-            Err(StoreError::UnknownTable { .. }) if if_exists => {}
+            Err(StoreError::UnknownTable { .. }) if missing == Missing::Skipped => {}
             dropped => dropped?,
         }
     }

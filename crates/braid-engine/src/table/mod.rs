@@ -11,4 +11,4 @@ pub(crate) mod definition;
 mod drop;
 
 pub(crate) use create::{Rows, create_table, create_table_as};
-pub(crate) use drop::drop_tables;
+pub(crate) use drop::{Missing, drop_tables};

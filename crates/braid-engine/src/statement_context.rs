@@ -1,0 +1,236 @@
+//! What a statement needs of its session: the database, the user, the settings, the transaction block, the time.
+//!
+//! The rooms of the statements act on this; the session above them chooses the room for each statement.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use braid_storage::Catalog;
+use datafusion::execution::context::SessionState;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use parking_lot::Mutex;
+
+use crate::clock::{Instants, read_clock_us};
+use crate::database::Database;
+use crate::planning::Lane;
+use crate::settings::{Definition, SettingValues, definition};
+use crate::statement_limits::StatementSize;
+use crate::transaction::{AccessMode, BlockEnd, Transaction};
+use crate::{EngineError, StatementKind, TransactionStatus};
+
+/// Told when rows or data fail after their statement has answered, so that a transaction block fails with them.
+pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
+
+/// The context of a session's statements. Cheap to clone: it holds settings that were changed, and nothing else of size.
+#[derive(Clone)]
+pub(crate) struct StatementContext {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    database: Arc<Database>,
+    user: String,
+    session_id: i32,
+    /// Settings and transaction block change together: at BEGIN and at a block's end.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    settings: SettingValues,
+    transaction: Transaction,
+    /// When the statement and its transaction began.
+    instants: Instants,
+}
+
+impl State {
+    /// Failed blocks run no statement but the one that ends them.
+    fn check_may_run(&self, kind: StatementKind) -> Result<(), EngineError> {
+        if kind.ends_transaction() { Ok(()) } else { self.transaction.check_not_failed() }
+    }
+
+    /// Notes the time; in a block `now()` stays what it was at its beginning.
+    fn note_time(&mut self) {
+        let now_us = read_clock_us();
+        self.instants.statement_us = now_us;
+        if self.transaction.status() == TransactionStatus::Idle {
+            self.instants.transaction_us = now_us;
+        }
+    }
+}
+
+impl StatementContext {
+    /// The context of a new session.
+    pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
+        Self { shared: Arc::new(Shared { database, user: user.to_owned(), session_id, state: Mutex::default() }) }
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.shared.database
+    }
+
+    /// Who is connected.
+    pub fn user(&self) -> &str {
+        &self.shared.user
+    }
+
+    /// A number that no other session of this database has had.
+    pub fn session_id(&self) -> i32 {
+        self.shared.session_id
+    }
+
+    /// Whether a statement of this kind may run: not in a database that closes, and only to end a block that has failed.
+    pub fn check_may_run(&self, kind: StatementKind) -> Result<(), EngineError> {
+        self.database().check_open()?;
+        self.shared.state.lock().check_may_run(kind)
+    }
+
+    /// [`Self::check_may_run`], and notes the time at which the statement begins.
+    pub fn begin_statement(&self, kind: StatementKind) -> Result<(), EngineError> {
+        self.database().check_open()?;
+        let mut state = self.shared.state.lock();
+        state.check_may_run(kind)?;
+        state.note_time();
+        Ok(())
+    }
+
+    /// When the statement and its transaction began.
+    pub fn instants(&self) -> Instants {
+        self.shared.state.lock().instants
+    }
+
+    /// The settings as they are now.
+    pub fn settings(&self) -> SettingValues {
+        self.shared.state.lock().settings.clone()
+    }
+
+    /// Changes the settings.
+    pub fn change_settings(&self, change: impl FnOnce(&mut SettingValues)) {
+        change(&mut self.shared.state.lock().settings);
+    }
+
+    /// The value of a setting as SHOW prints it; `None` for an unknown one.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        Some(self.shown(definition(name).ok()?))
+    }
+
+    /// The value that SHOW prints. The database or the session provides some defaults.
+    pub fn shown(&self, definition: &Definition) -> String {
+        let settings = self.settings();
+        if let Some(value) = settings.get(definition.name) {
+            return value.to_owned();
+        }
+        let config = self.database().config();
+        match definition.name {
+            "braid.scan_policy" => self.database().buffer().policy().to_string(),
+            "braid.query_memory" => config.query_memory.to_string(),
+            "braid.target_partitions" => config.target_partitions.to_string(),
+            "session_authorization" => self.user().to_owned(),
+            "transaction_isolation" => {
+                settings.get("default_transaction_isolation").unwrap_or(definition.default).to_owned()
+            }
+            "transaction_read_only" => {
+                settings.get("default_transaction_read_only").unwrap_or(definition.default).to_owned()
+            }
+            _ => definition.default.to_owned(),
+        }
+    }
+
+    /// The access mode of new transactions.
+    pub fn default_access_mode(&self) -> AccessMode {
+        access_mode_of(&self.shared.state.lock().settings)
+    }
+
+    /// Where the session stands, for ReadyForQuery.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.shared.state.lock().transaction.status()
+    }
+
+    /// BEGIN.
+    pub fn begin_block(&self, mode: AccessMode) {
+        let mut state = self.shared.state.lock();
+        if state.transaction.status() == TransactionStatus::Idle {
+            state.settings.begin();
+        }
+        state.transaction.begin(mode);
+    }
+
+    /// SET TRANSACTION READ ONLY.
+    pub fn restrict_block_to_reads(&self) {
+        self.shared.state.lock().transaction.restrict_to_reads();
+    }
+
+    /// COMMIT or ROLLBACK, with what they do to the settings.
+    pub fn end_block(&self, end: impl FnOnce(&mut Transaction) -> BlockEnd) -> BlockEnd {
+        let mut state = self.shared.state.lock();
+        let ended = end(&mut state.transaction);
+        match ended {
+            BlockEnd::NoBlock => {}
+            BlockEnd::Committed => state.settings.commit(),
+            BlockEnd::RolledBack => state.settings.roll_back(),
+        }
+        ended
+    }
+
+    /// Checks that a statement called `what` may write.
+    pub fn check_may_write(&self, what: &str) -> Result<(), EngineError> {
+        let state = self.shared.state.lock();
+        state.transaction.check_may_write(what, access_mode_of(&state.settings))
+    }
+
+    /// Puts an open transaction block into its failed state. Without a block it does nothing.
+    pub fn fail_transaction(&self) {
+        self.shared.state.lock().transaction.fail();
+    }
+
+    /// [`Self::fail_transaction`], for rows that fail after the statement has answered.
+    pub fn on_failure(&self) -> OnFailure {
+        let context = self.clone();
+        Arc::new(move || context.fail_transaction())
+    }
+
+    /// The snapshot that the next statement reads.
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        let store = self.database().store();
+        self.shared.state.lock().transaction.snapshot(|| store.snapshot())
+    }
+
+    /// Whether the database has changed since a block took `snapshot`.
+    pub fn is_outdated(&self, snapshot: &Catalog) -> bool {
+        let in_block = self.transaction_status() != TransactionStatus::Idle;
+        in_block && snapshot.sequence() != self.database().store().snapshot().sequence()
+    }
+
+    /// What a planner of this session's statements works with on `snapshot`, and the runtime of its plans.
+    pub fn planner_state(&self, snapshot: &Arc<Catalog>) -> (SessionState, Arc<RuntimeEnv>) {
+        self.database().planner_state(snapshot, &self.settings())
+    }
+
+    /// Runs the planning of a statement of this size on a planning thread.
+    pub async fn plan_apart<T, F, W>(&self, size: StatementSize, work: W) -> Result<T, EngineError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>>,
+        W: FnOnce(Self) -> F + Send + 'static,
+    {
+        let context = self.clone();
+        let lane = if size.is_large() { Lane::Large } else { Lane::Small };
+        self.database().planning_threads().run(lane, move || work(context)).await
+    }
+}
+
+impl fmt::Debug for StatementContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { user, session_id, .. } = &*self.shared;
+        f.debug_struct("StatementContext").field("session_id", session_id).field("user", user).finish_non_exhaustive()
+    }
+}
+
+fn access_mode_of(settings: &SettingValues) -> AccessMode {
+    match settings.get("default_transaction_read_only") {
+        Some("on") => AccessMode::ReadOnly,
+        _ => AccessMode::ReadWrite,
+    }
+}
