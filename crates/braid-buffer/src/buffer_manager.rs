@@ -23,7 +23,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::active_buffer_manager::{Actions, ActiveBufferManager};
-use crate::cooperative_scan::{Answer, CooperativeScanHandle, PinnedChunk, ScanRequest};
+use crate::cooperative_scan::{Answer, ChunkFate, CooperativeScanHandle, PinnedChunk, ScanEvents, ScanRequest};
 use crate::error::BufferError;
 use crate::loads::LoadId;
 use crate::scan_policy::ScanPolicy;
@@ -101,7 +101,7 @@ impl BufferManager {
         shared.scheduling_us += self.clock.now_us() - now_us;
         drop(shared);
         let scan = registered.map_err(|e| BufferError::TooLarge { needed: e.needed_bytes, capacity: e.capacity_bytes });
-        CooperativeScanHandle::new(Arc::clone(self), scan)
+        CooperativeScanHandle::new(self.clone(), scan)
     }
 
     /// The policy in force.
@@ -120,60 +120,8 @@ impl BufferManager {
         BufferStats { scheduling_us: shared.scheduling_us, ..shared.machine.stats() }
     }
 
-    pub(crate) fn device(&self) -> &Arc<dyn Device> {
-        &self.device
-    }
-
-    /// A consumer wants a chunk; returns the number under which it waits for its answer.
-    pub(crate) fn next_wanted(self: &Arc<Self>, scan: ScanId, sender: oneshot::Sender<Answer>) -> u64 {
-        let mut shared = self.shared.lock();
-        let waiter = shared.next_waiter;
-        shared.next_waiter += 1;
-        let waiters = shared.scans.get_mut(&scan).expect("a scan with a handle is registered");
-        if let Some(error) = &waiters.error {
-            // This sender is in no queue yet, and its receiver is the caller's: the answer arrives.
-            let _ = sender.send(Some(Err(error.clone())));
-            return waiter;
-        }
-        waiters.queue.push_back((waiter, sender));
-        let afterwards = self.decide(&mut shared, &[], |machine, now_us| machine.next_wanted(scan, now_us));
-        drop(shared);
-        self.carry_out(afterwards);
-        waiter
-    }
-
-    /// A waiting consumer has gone.
-    pub(crate) fn wait_cancelled(&self, scan: ScanId, waiter: u64) {
-        let mut shared = self.shared.lock();
-        let Some(waiters) = shared.scans.get_mut(&scan) else { return };
-        let before = waiters.queue.len();
-        waiters.queue.retain(|(id, _)| *id != waiter);
-        if waiters.queue.len() < before {
-            let now_us = self.clock.now_us();
-            shared.machine.wait_cancelled(scan, now_us);
-        }
-    }
-
-    /// A delivered chunk is no longer held: it was consumed, or its consumer had gone.
-    pub(crate) fn released(self: &Arc<Self>, scan: ScanId, chunk: ChunkId, consumed: bool) {
-        self.step(|machine, now_us| match consumed {
-            true => machine.consumed(scan, chunk, now_us),
-            false => machine.returned(scan, chunk, now_us),
-        });
-    }
-
-    /// The last handle of a scan has gone.
-    pub(crate) fn unregister(self: &Arc<Self>, scan: ScanId) {
-        let mut shared = self.shared.lock();
-        let afterwards = self.decide(&mut shared, &[], |machine, now_us| machine.unregister(scan, now_us));
-        let gone = shared.scans.remove(&scan);
-        drop(shared);
-        debug_assert!(gone.is_none_or(|waiters| waiters.queue.is_empty()), "a waiter borrows a handle");
-        self.carry_out(afterwards);
-    }
-
     /// A read is over.
-    pub(crate) fn load_finished(self: &Arc<Self>, load: LoadId, segments: LoadedSegments) {
+    fn load_finished(self: &Arc<Self>, load: LoadId, segments: LoadedSegments) {
         let mut errors = Vec::new();
         let mut contents = Vec::with_capacity(segments.len());
         for (column, segment) in segments {
@@ -218,7 +166,7 @@ impl BufferManager {
             let waiters = shared.scans.get_mut(&delivery.scan).expect("a scan with a waiter is registered");
             let (_, sender) = waiters.queue.pop_front().expect("a delivery is for a waiter");
             let (scan, chunk) = (delivery.scan, delivery.chunk);
-            let pinned = PinnedChunk::new(Arc::clone(self), scan, chunk, delivery.chunk_index, delivery.segments);
+            let pinned = PinnedChunk::new(self.clone(), scan, chunk, delivery.chunk_index, delivery.segments);
             answers.push((sender, Some(Ok(pinned))));
         }
         for scan in actions.ended.drain(..) {
@@ -242,7 +190,9 @@ impl BufferManager {
     fn carry_out(self: &Arc<Self>, afterwards: Afterwards) {
         let Afterwards { answers, actions, timer_us } = afterwards;
         for load in actions.loads {
-            self.runtime.spawn(SegmentLoad::new(Arc::clone(self), load).run());
+            let buffer = Arc::clone(self);
+            let report = move |load, segments| buffer.load_finished(load, segments);
+            self.runtime.spawn(SegmentLoad::new(Arc::clone(&self.device), load, report).run());
         }
         for (sender, answer) in answers {
             if let Err(Some(Ok(chunk))) = sender.send(answer) {
@@ -264,6 +214,52 @@ impl BufferManager {
                 buffer.step(|machine, now_us| machine.tick(now_us));
             }
         });
+    }
+}
+
+impl ScanEvents for BufferManager {
+    fn next_wanted(self: Arc<Self>, scan: ScanId, sender: oneshot::Sender<Answer>) -> u64 {
+        let mut shared = self.shared.lock();
+        let waiter = shared.next_waiter;
+        shared.next_waiter += 1;
+        let waiters = shared.scans.get_mut(&scan).expect("a scan with a handle is registered");
+        if let Some(error) = &waiters.error {
+            // This sender is in no queue yet, and its receiver is the caller's: the answer arrives.
+            let _ = sender.send(Some(Err(error.clone())));
+            return waiter;
+        }
+        waiters.queue.push_back((waiter, sender));
+        let afterwards = self.decide(&mut shared, &[], |machine, now_us| machine.next_wanted(scan, now_us));
+        drop(shared);
+        self.carry_out(afterwards);
+        waiter
+    }
+
+    fn wait_cancelled(&self, scan: ScanId, waiter: u64) {
+        let mut shared = self.shared.lock();
+        let Some(waiters) = shared.scans.get_mut(&scan) else { return };
+        let before = waiters.queue.len();
+        waiters.queue.retain(|(id, _)| *id != waiter);
+        if waiters.queue.len() < before {
+            let now_us = self.clock.now_us();
+            shared.machine.wait_cancelled(scan, now_us);
+        }
+    }
+
+    fn released(self: Arc<Self>, scan: ScanId, chunk: ChunkId, fate: ChunkFate) {
+        self.step(|machine, now_us| match fate {
+            ChunkFate::Consumed => machine.consumed(scan, chunk, now_us),
+            ChunkFate::Returned => machine.returned(scan, chunk, now_us),
+        });
+    }
+
+    fn unregister(self: Arc<Self>, scan: ScanId) {
+        let mut shared = self.shared.lock();
+        let afterwards = self.decide(&mut shared, &[], |machine, now_us| machine.unregister(scan, now_us));
+        let gone = shared.scans.remove(&scan);
+        drop(shared);
+        debug_assert!(gone.is_none_or(|waiters| waiters.queue.is_empty()), "a waiter borrows a handle");
+        self.carry_out(afterwards);
     }
 }
 

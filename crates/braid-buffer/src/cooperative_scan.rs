@@ -10,7 +10,6 @@ use braid_base::{ChunkId, ColumnId, ScanId};
 use braid_storage::{Segment, TableVersion};
 use tokio::sync::oneshot;
 
-use crate::buffer_manager::BufferManager;
 use crate::error::BufferError;
 
 /// What a scan wants to read.
@@ -26,6 +25,30 @@ pub struct ScanRequest {
     pub in_order: bool,
 }
 
+/// What a scan tells the buffer that it is registered with.
+pub(crate) trait ScanEvents: Send + Sync {
+    /// A consumer wants a chunk; returns the number under which it waits for its answer.
+    fn next_wanted(self: Arc<Self>, scan: ScanId, sender: oneshot::Sender<Answer>) -> u64;
+
+    /// A waiting consumer has gone.
+    fn wait_cancelled(&self, scan: ScanId, waiter: u64);
+
+    /// A delivered chunk is no longer held.
+    fn released(self: Arc<Self>, scan: ScanId, chunk: ChunkId, fate: ChunkFate);
+
+    /// The last handle of a scan has gone.
+    fn unregister(self: Arc<Self>, scan: ScanId);
+}
+
+/// What a consumer did with a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkFate {
+    /// It has read the chunk.
+    Consumed,
+    /// It had gone before the chunk came: the scan gets it again.
+    Returned,
+}
+
 /// The answer to a consumer: a chunk, an error, or nothing if none is left.
 pub(crate) type Answer = Option<Result<PinnedChunk, BufferError>>;
 
@@ -36,7 +59,7 @@ pub struct CooperativeScanHandle {
 }
 
 struct Registration {
-    buffer: Arc<BufferManager>,
+    buffer: Arc<dyn ScanEvents>,
     /// The scan, or why it could not be registered.
     scan: Result<ScanId, BufferError>,
 }
@@ -44,13 +67,13 @@ struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let Ok(scan) = self.scan {
-            self.buffer.unregister(scan);
+            Arc::clone(&self.buffer).unregister(scan);
         }
     }
 }
 
 impl CooperativeScanHandle {
-    pub(crate) fn new(buffer: Arc<BufferManager>, scan: Result<ScanId, BufferError>) -> Self {
+    pub(crate) fn new(buffer: Arc<dyn ScanEvents>, scan: Result<ScanId, BufferError>) -> Self {
         Self { registration: Arc::new(Registration { buffer, scan }) }
     }
 
@@ -68,7 +91,7 @@ impl CooperativeScanHandle {
             Err(error) => return Some(Err(error.clone())),
         };
         let (sender, answer) = oneshot::channel();
-        let waiter = buffer.next_wanted(scan, sender);
+        let waiter = Arc::clone(buffer).next_wanted(scan, sender);
         let mut wait = Wait { buffer, scan, waiter, answer, answered: false };
         let answer = (&mut wait.answer).await.expect("the buffer answers every waiter");
         wait.answered = true;
@@ -78,7 +101,7 @@ impl CooperativeScanHandle {
 
 /// A consumer that waits, so that dropping it is noticed.
 struct Wait<'a> {
-    buffer: &'a Arc<BufferManager>,
+    buffer: &'a Arc<dyn ScanEvents>,
     scan: ScanId,
     waiter: u64,
     answer: oneshot::Receiver<Answer>,
@@ -112,32 +135,32 @@ pub struct PinnedChunk {
 
 /// What is told to the buffer when a chunk is done with.
 struct Pin {
-    buffer: Arc<BufferManager>,
+    buffer: Arc<dyn ScanEvents>,
     scan: ScanId,
     chunk: ChunkId,
-    consumed: bool,
+    fate: ChunkFate,
 }
 
 impl PinnedChunk {
     pub(crate) fn new(
-        buffer: Arc<BufferManager>,
+        buffer: Arc<dyn ScanEvents>,
         scan: ScanId,
         chunk: ChunkId,
         index: usize,
         segments: Vec<Arc<Segment>>,
     ) -> Self {
-        Self { chunk: index, segments, pin: Pin { buffer, scan, chunk, consumed: true } }
+        Self { chunk: index, segments, pin: Pin { buffer, scan, chunk, fate: ChunkFate::Consumed } }
     }
 
     /// Returns the chunk unread: the scan gets it again.
     pub(crate) fn give_back(mut self) {
-        self.pin.consumed = false;
+        self.pin.fate = ChunkFate::Returned;
     }
 }
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        self.buffer.released(self.scan, self.chunk, self.consumed);
+        Arc::clone(&self.buffer).released(self.scan, self.chunk, self.fate);
     }
 }
 

@@ -7,11 +7,10 @@
 use std::sync::Arc;
 
 use braid_base::ColumnId;
-use braid_io::{AlignedBuffer, IoReason};
+use braid_io::{AlignedBuffer, Device, IoReason};
 use braid_storage::{ChunkMeta, Segment, TableVersion, checksum};
 use bytes::Bytes;
 
-use crate::buffer_manager::BufferManager;
 use crate::error::BufferError;
 use crate::loads::{LoadId, LoadRequest};
 use crate::stored_table::StoredTable;
@@ -19,24 +18,26 @@ use crate::stored_table::StoredTable;
 /// What became of each segment of a read.
 pub(crate) type LoadedSegments = Vec<(ColumnId, Result<Arc<Segment>, BufferError>)>;
 
-/// A read under way. However it ends, also by being dropped, the buffer is told, so that no scan waits for ever.
-pub(crate) struct SegmentLoad {
-    buffer: Arc<BufferManager>,
+/// A read under way. However it ends, also by being dropped, it is reported, so that no scan waits for ever.
+pub(crate) struct SegmentLoad<R: FnOnce(LoadId, LoadedSegments)> {
+    device: Arc<dyn Device>,
     request: LoadRequest<StoredTable>,
-    reported: bool,
+    /// `None` once it has been called.
+    report: Option<R>,
 }
 
-impl SegmentLoad {
-    pub fn new(buffer: Arc<BufferManager>, request: LoadRequest<StoredTable>) -> Self {
-        Self { buffer, request, reported: false }
+impl<R: FnOnce(LoadId, LoadedSegments)> SegmentLoad<R> {
+    /// A read through `device`; `report` is called once, when it ends.
+    pub fn new(device: Arc<dyn Device>, request: LoadRequest<StoredTable>, report: R) -> Self {
+        Self { device, request, report: Some(report) }
     }
 
-    /// Reads, verifies, and reports to the buffer.
+    /// Reads, verifies, and reports.
     pub async fn run(mut self) {
         let version = Arc::clone(&self.request.version.0);
         let chunk = &version.chunks[self.request.chunk];
         let (offset, len) = (self.request.offset, self.request.bytes as usize);
-        let read = self.buffer.device().read(chunk.file.handle(), offset, len, IoReason::Scan).await;
+        let read = self.device.read(chunk.file.handle(), offset, len, IoReason::Scan).await;
         let segments = match read {
             Ok(bytes) => self.open_all(&version, chunk, bytes),
             Err(error) => self.columns().map(|column| (column, Err(BufferError::Io(error.clone())))).collect(),
@@ -64,19 +65,17 @@ impl SegmentLoad {
         loaded
     }
 
+    /// Reports the segments, unless the load has reported.
     fn report(&mut self, segments: LoadedSegments) {
-        self.reported = true;
-        self.buffer.load_finished(self.id(), segments);
-    }
-
-    fn id(&self) -> LoadId {
-        self.request.id
+        if let Some(report) = self.report.take() {
+            report(self.request.id, segments);
+        }
     }
 }
 
-impl Drop for SegmentLoad {
+impl<R: FnOnce(LoadId, LoadedSegments)> Drop for SegmentLoad<R> {
     fn drop(&mut self) {
-        if !self.reported {
+        if self.report.is_some() {
             let version = &self.request.version.0;
             let (table, chunk) = (version.def.name.clone(), version.chunks[self.request.chunk].id);
             let error = BufferError::Abandoned { table, chunk };

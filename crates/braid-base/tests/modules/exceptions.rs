@@ -15,8 +15,5 @@ pub const ROOMS: &[&str] = &[
 /// Room, importing module, imported module, and why this import may close a cycle.
 #[rustfmt::skip]
 pub const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
-    ("braid-buffer", "cooperative_scan", "buffer_manager", "a scan's handle and its pins are given back to the manager that made them"),
-    ("braid-buffer", "segment_load", "buffer_manager", "a load reports to the manager that started it"),
-
     ("braid-server", "portal", "cursor", "a portal keeps the command of its cursor"),
 ];
