@@ -42,9 +42,13 @@ impl Admission {
     pub async fn connect(self: Arc<Self>, socket: TcpStream, peer: SocketAddr, place: Place) {
         // Responses are collected before they are sent, so that the delay of Nagle's algorithm has no use.
         let _ = socket.set_nodelay(true);
-        let seated = matches!(place, Place::Seat(_));
-        let log_in =
-            async { self.log_in(open_tcp(socket, peer, self.tls.as_ref(), &self.cancels).await, seated).await };
+        let log_in = async {
+            let opened = open_tcp(socket, peer, self.tls.as_ref(), &self.cancels).await;
+            match &place {
+                Place::Seat(_) => self.log_in(opened).await,
+                Place::Refusal(_) => turn_away(opened).await,
+            }
+        };
         let connection = tokio::select! {
             // Boxed, so that the state of the login is freed after it.
             connection = tokio::time::timeout(STARTUP_TIME_MAX, Box::pin(log_in)) => connection,
@@ -61,21 +65,18 @@ impl Admission {
     pub async fn connect_local(self: Arc<Self>, socket: UnixStream) {
         let peer = SocketAddr::from(([127, 0, 0, 1], 0));
         let opened = open(Wire::new(MaybeTls::Unix(socket)), peer, None, &self.cancels).await;
-        if let Some(connection) = self.log_in(opened, true).await {
+        if let Some(connection) = self.log_in(opened).await {
             connection.run().await;
         }
     }
 
-    async fn log_in(&self, opened: Opened, seated: bool) -> Option<Connection> {
+    async fn log_in(&self, opened: Opened) -> Option<Connection> {
         let (mut wire, startup) = match opened {
             Opened::Client(wire, startup) => (wire, startup),
             Opened::Closed => return None,
             Opened::Refused(wire, report) => return refuse(wire, &report).await,
         };
         let Startup { user, settings, client } = *startup;
-        if !seated {
-            return refuse(wire, &ErrorReport::fatal("53300", "sorry, too many clients already")).await;
-        }
         match authenticate(&mut wire, self.verifier.as_deref(), &user).await {
             Ok(()) => {}
             Err(None) => return None,
@@ -89,6 +90,15 @@ impl Admission {
         let mut connection = Connection::new(wire, session, registration, self.shutdown.clone());
         connection.greet(&settings);
         Some(connection)
+    }
+}
+
+/// Answers a client for whom there is no seat.
+async fn turn_away(opened: Opened) -> Option<Connection> {
+    match opened {
+        Opened::Client(wire, _) => refuse(wire, &ErrorReport::fatal("53300", "sorry, too many clients already")).await,
+        Opened::Closed => None,
+        Opened::Refused(wire, report) => refuse(wire, &report).await,
     }
 }
 

@@ -93,9 +93,10 @@ impl Connection {
                 Ok(Received::Frame(kind, body)) => match decode(kind, body) {
                     Ok(FrontendMessage::Terminate) => return,
                     Ok(message) => Box::pin(self.answer(message)).await,
-                    Err(report) => self.fail(report.into(), kind != b'Q').await,
+                    Err(report) if kind == b'Q' => self.fail(report.into(), Recovery::Ready).await,
+                    Err(report) => self.fail(report.into(), Recovery::SkipToSync).await,
                 },
-                Err(report) => self.fail(report.into(), false).await,
+                Err(report) => self.fail(report.into(), Recovery::Ready).await,
             };
             match answered {
                 Ok(()) => {}
@@ -113,7 +114,7 @@ impl Connection {
             Next::Nothing => {}
             Next::Wait => return Ok(()),
             Next::Execute(write) => self.execute_waiting(write).await?,
-            Next::Refuse(report) => return self.fail(report.into(), message.is_extended()).await,
+            Next::Refuse(report) => return self.fail(report.into(), Recovery::from_error_in(&message)).await,
         }
         self.dispatch(message).await
     }
@@ -121,7 +122,7 @@ impl Connection {
     /// Executes a statement that waited, and answers what came behind it.
     async fn execute_waiting(&mut self, write: WaitingWrite) -> Result<(), End> {
         if let Err(failure) = self.run_portal(&write.portal, 0).await {
-            return self.fail(failure, true).await;
+            return self.fail(failure, Recovery::SkipToSync).await;
         }
         for close in write.closes {
             self.dispatch(close).await?;
@@ -130,7 +131,7 @@ impl Connection {
     }
 
     async fn dispatch(&mut self, message: FrontendMessage) -> Result<(), End> {
-        let extended = message.is_extended();
+        let recovery = Recovery::from_error_in(&message);
         let answered = match message {
             FrontendMessage::Query(sql) => self.on_query(&sql).await,
             FrontendMessage::Parse(parse) => self.on_parse(parse).await,
@@ -153,12 +154,12 @@ impl Connection {
             Ok(Reply::Now) => self.flush().await,
             Ok(Reply::WhenAsked) if self.wire.is_full() => self.flush().await,
             Ok(Reply::WhenAsked) => Ok(()),
-            Err(failure) => self.fail(failure, extended).await,
+            Err(failure) => self.fail(failure, recovery).await,
         }
     }
 
     /// Sends the error, and resynchronises the protocol.
-    async fn fail(&mut self, failure: Failure, extended: bool) -> Result<(), End> {
+    async fn fail(&mut self, failure: Failure, recovery: Recovery) -> Result<(), End> {
         let mut report = match failure {
             Failure::Gone => return Err(End::Gone),
             Failure::Report(report) => report,
@@ -173,10 +174,9 @@ impl Connection {
         if report.severity == Severity::Fatal {
             return Err(End::Told);
         }
-        if extended {
-            self.skipping_to_sync = true;
-        } else {
-            self.put_ready();
+        match recovery {
+            Recovery::Ready => self.put_ready(),
+            Recovery::SkipToSync => self.skipping_to_sync = true,
         }
         self.flush().await
     }
@@ -279,6 +279,22 @@ pub(crate) enum Reply {
     Now,
     /// Together with later responses.
     WhenAsked,
+}
+
+/// How the protocol goes on after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// With ReadyForQuery, at once.
+    Ready,
+    /// With ReadyForQuery at the next Sync; messages before it are skipped.
+    SkipToSync,
+}
+
+impl Recovery {
+    /// After an error in answering this message.
+    fn from_error_in(message: &FrontendMessage) -> Self {
+        if message.is_extended() { Self::SkipToSync } else { Self::Ready }
+    }
 }
 
 /// Why a connection ends.

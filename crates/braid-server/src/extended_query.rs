@@ -15,7 +15,8 @@ use pgwire::messages::response::{CommandComplete, EmptyQueryResponse};
 use crate::batch::{Batch, WaitingWrite};
 use crate::connection::{Connection, Reply};
 use crate::copy;
-use crate::cursor::{Call, Command};
+use crate::cursor::Call;
+use crate::cursor_command::Command;
 use crate::error_report::{ErrorReport, Failure};
 use crate::frontend_message::{Bind, Parse, Target};
 use crate::portal::{Portal, PortalState, PreparedStatement};
@@ -25,7 +26,7 @@ use crate::value::{Format, parameter};
 impl Connection {
     /// Parse.
     pub(crate) async fn on_parse(&mut self, parse: Parse) -> Result<Reply, Failure> {
-        let mut statements = self.parse(&parse.sql)?;
+        let mut statements = Command::parse(&self.session, &parse.sql)?;
         if statements.len() > 1 {
             return Err(ErrorReport::error("42601", "cannot insert multiple commands into a prepared statement").into());
         }

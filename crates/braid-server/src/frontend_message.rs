@@ -71,7 +71,7 @@ pub(crate) enum FrontendMessage {
 }
 
 impl FrontendMessage {
-    /// Whether an error in answering it makes the server skip to the next Sync.
+    /// Whether it belongs to the extended query protocol, in which an error makes the server skip to the next Sync.
     pub fn is_extended(&self) -> bool {
         matches!(
             self,

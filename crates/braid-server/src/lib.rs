@@ -14,6 +14,7 @@
 //! | [`connection`] | a client's loop over messages; errors, ReadyForQuery, reported settings |
 //! | [`simple_query`], [`extended_query`], [`cursor`], [`copy`] | the sub-protocols |
 //! | [`batch`] | what is executed up to a Sync, of which only the last statement may write |
+//! | [`cursor_command`] | statements for the engine, and those about cursors |
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
@@ -33,6 +34,7 @@ pub(crate) mod cancel_registry;
 pub(crate) mod connection;
 pub(crate) mod copy;
 pub(crate) mod cursor;
+pub(crate) mod cursor_command;
 pub(crate) mod error_report;
 pub(crate) mod extended_query;
 pub(crate) mod frontend_message;

@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::ScalarValue;
 use pgwire::messages::data::RowDescription;
 
-use crate::cursor::Command;
+use crate::cursor_command::Command;
 use crate::error_report::ErrorReport;
 use crate::row_stream::{RowStream, encoder};
 

@@ -9,7 +9,8 @@ use pgwire::messages::response::EmptyQueryResponse;
 
 use crate::connection::{Connection, Reply};
 use crate::copy;
-use crate::cursor::{Call, Command};
+use crate::cursor::Call;
+use crate::cursor_command::Command;
 use crate::error_report::Failure;
 use crate::row_stream::RowStream;
 
@@ -19,7 +20,7 @@ impl Connection {
         // As in PostgreSQL, a simple query closes the unnamed statement and portal of the extended protocol.
         self.names.close_statement("");
         self.names.close_portal("");
-        let statements = self.parse(sql)?;
+        let statements = Command::parse(&self.session, sql)?;
         if statements.is_empty() {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }

@@ -5,36 +5,44 @@
 //! PostgreSQL's `d2s.c` and `f2s.c` (fixed notation for exponents -4 to 14 and -4 to 5).
 
 use std::io::Write;
+use std::num::FpCategory;
 
 use super::decimal_digits::append_padded;
 
 /// Appends a `double precision`.
 pub(crate) fn append_f64(out: &mut Vec<u8>, value: f64) {
-    if !append_special(out, value.is_nan(), value.is_infinite(), value.is_sign_negative()) {
-        let mut digits = [0_u8; 32];
-        let length = scientific(&mut digits, format_args!("{:e}", value.abs()));
-        append_arranged(out, value.is_sign_negative(), &digits[..length], 15);
+    let negative = value.is_sign_negative();
+    match special(value.classify(), negative) {
+        Some(text) => out.extend_from_slice(text),
+        None => {
+            let mut digits = [0_u8; 32];
+            let length = scientific(&mut digits, format_args!("{:e}", value.abs()));
+            append_arranged(out, negative, &digits[..length], 15);
+        }
     }
 }
 
 /// Appends a `real`.
 pub(crate) fn append_f32(out: &mut Vec<u8>, value: f32) {
-    if !append_special(out, value.is_nan(), value.is_infinite(), value.is_sign_negative()) {
-        let mut digits = [0_u8; 32];
-        let length = scientific(&mut digits, format_args!("{:e}", value.abs()));
-        append_arranged(out, value.is_sign_negative(), &digits[..length], 6);
+    let negative = value.is_sign_negative();
+    match special(value.classify(), negative) {
+        Some(text) => out.extend_from_slice(text),
+        None => {
+            let mut digits = [0_u8; 32];
+            let length = scientific(&mut digits, format_args!("{:e}", value.abs()));
+            append_arranged(out, negative, &digits[..length], 6);
+        }
     }
 }
 
-fn append_special(out: &mut Vec<u8>, nan: bool, infinite: bool, negative: bool) -> bool {
-    let text: &[u8] = match (nan, infinite, negative) {
-        (true, ..) => b"NaN",
-        (_, true, false) => b"Infinity",
-        (_, true, true) => b"-Infinity",
-        _ => return false,
-    };
-    out.extend_from_slice(text);
-    true
+/// The text of a value without digits; `None` of a finite value.
+fn special(class: FpCategory, negative: bool) -> Option<&'static [u8]> {
+    match class {
+        FpCategory::Nan => Some(b"NaN"),
+        FpCategory::Infinite if negative => Some(b"-Infinity"),
+        FpCategory::Infinite => Some(b"Infinity"),
+        FpCategory::Zero | FpCategory::Subnormal | FpCategory::Normal => None,
+    }
 }
 
 fn scientific(buffer: &mut [u8; 32], value: std::fmt::Arguments<'_>) -> usize {
