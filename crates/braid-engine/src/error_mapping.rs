@@ -2,9 +2,10 @@
 //!
 //! DataFusion's structured errors are mapped by their variants (schema errors, diagnostics with their position in the
 //! text, Arrow's arithmetic errors, wrapped errors of ours). `name_check` resolves the names of tables, functions and
-//! types before DataFusion sees them. The texts matched below are therefore the last resort.
+//! types before DataFusion sees them. Texts ([`texts`]) are therefore the last resort.
 
 mod store_errors;
+mod texts;
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -22,6 +23,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use crate::{EngineError, SqlState};
 use store_errors::from_store;
 pub(crate) use store_errors::null_violation;
+use texts::{first_line, from_execution_text, from_plan_text, from_unknown, is_range_text};
 
 impl EngineError {
     /// The engine's error for one of DataFusion's, such as the streams of [`crate::Outcome::Rows`] yield.
@@ -166,15 +168,6 @@ fn from_operators(error: &ExecError) -> EngineError {
     }
 }
 
-/// The mapping of other libraries' errors. Only errors that a statement can cause get a SQLSTATE of their own.
-fn from_unknown(text: &str) -> EngineError {
-    if text.starts_with("regex parse error") {
-        let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        return EngineError::new(SqlState::InvalidRegularExpression, format!("invalid regular expression: {reason}"));
-    }
-    EngineError::internal(text.to_owned())
-}
-
 fn from_buffer(error: &BufferError) -> EngineError {
     match error {
         BufferError::Corrupt { .. } | BufferError::Segment { .. } => corrupt(error),
@@ -242,15 +235,6 @@ pub(crate) fn division_by_zero() -> EngineError {
     EngineError::new(SqlState::DivisionByZero, "division by zero")
 }
 
-/// Whether an Arrow error text means that a number is out of range. Arrow has no variant for it.
-fn is_range_text(text: &str) -> bool {
-    text.contains("overflow")
-        || text.contains("too large to store")
-        || text.contains("too small to store")
-        || text.starts_with("Can't cast value")
-        || text.contains("out of range")
-}
-
 /// Whether a qualified column names a table that is not in scope.
 fn is_of_no_table(field: &Column, valid_fields: &[Column]) -> bool {
     let table_of = |column: &Column| column.relation.as_ref().map(|relation| relation.table().to_owned());
@@ -294,71 +278,6 @@ fn from_schema_error(error: &SchemaError) -> EngineError {
                 .with_hint("Give the columns different names (AS).")
         }
     }
-}
-
-/// The mapping of planning errors, which DataFusion reports as plain text. Fixed words in the text select the SQLSTATE.
-fn from_plan_text(text: &str) -> EngineError {
-    const STATES: [(&str, SqlState); 22] = [
-        ("No function matches", SqlState::UndefinedFunction),
-        ("Invalid function", SqlState::UndefinedFunction),
-        ("failed to match any signature", SqlState::UndefinedFunction),
-        ("Cannot coerce arithmetic expression", SqlState::UndefinedFunction),
-        ("Cannot infer common argument type", SqlState::UndefinedFunction),
-        ("Aggregate functions are not allowed", SqlState::GroupingError),
-        ("Aggregate function calls cannot be nested", SqlState::GroupingError),
-        ("WITH query name", SqlState::DuplicateAlias),
-        ("Order by column out of bounds", SqlState::InvalidColumnReference),
-        ("Cannot find column with position", SqlState::InvalidColumnReference),
-        ("have different number of columns", SqlState::SyntaxError),
-        ("should only return one column", SqlState::SyntaxError),
-        ("Step cannot be zero", SqlState::InvalidParameterValue),
-        ("Invalid qualifier", SqlState::UndefinedTable),
-        ("must be in GROUP BY", SqlState::GroupingError),
-        ("must appear in the GROUP BY", SqlState::GroupingError),
-        ("Projections require unique expression names", SqlState::DuplicateColumn),
-        ("LIMIT must be >= 0", SqlState::InvalidLimit),
-        ("OFFSET must be >=0", SqlState::InvalidOffset),
-        ("non-boolean predicate", SqlState::DatatypeMismatch),
-        ("table '", SqlState::UndefinedTable),
-        ("laceholder", SqlState::IndeterminateDatatype),
-    ];
-    let state = STATES.iter().find(|(words, _)| text.contains(words)).map_or(SqlState::InvalidStatement, |s| s.1);
-    EngineError::new(state, first_line(text))
-}
-
-fn from_execution_text(text: &str) -> EngineError {
-    const STATES: [(&str, SqlState); 10] = [
-        ("negative count not allowed", SqlState::SubstringError),
-        ("negative substring length", SqlState::SubstringError),
-        ("raised to a negative power", SqlState::InvalidPowerArgument),
-        ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
-        ("ivide by zero", SqlState::DivisionByZero),
-        ("square root of a negative number", SqlState::InvalidPowerArgument),
-        ("logarithm", SqlState::InvalidLogarithmArgument),
-        ("egular expression", SqlState::InvalidRegularExpression),
-        ("regex parse error", SqlState::InvalidRegularExpression),
-        ("overflow", SqlState::NumericOutOfRange),
-    ];
-    match STATES.iter().find(|(words, _)| text.contains(words)) {
-        Some((_, SqlState::DivisionByZero)) => division_by_zero(),
-        Some((_, SqlState::CardinalityViolation)) => EngineError::new(
-            SqlState::CardinalityViolation,
-            "more than one row returned by a subquery used as an expression",
-        ),
-        Some((_, state)) => EngineError::new(*state, first_line(text)),
-        None => EngineError::new(SqlState::DataException, first_line(text)),
-    }
-}
-
-/// The first line of a DataFusion error, without its prefixes. Further lines hold candidates, advice and backtraces.
-fn first_line(text: &str) -> String {
-    const PREFIXES: [&str; 4] =
-        ["Error during planning: ", "Execution error: ", "Internal error: ", "This feature is not implemented: "];
-    let mut line = text.lines().next().unwrap_or_default();
-    while let Some(rest) = PREFIXES.iter().find_map(|prefix| line.strip_prefix(prefix)) {
-        line = rest;
-    }
-    line.trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -410,11 +329,5 @@ mod tests {
         ] {
             assert_eq!(EngineError::from_datafusion(&error).sqlstate(), sqlstate, "{error}");
         }
-    }
-
-    #[test]
-    fn texts_lose_what_is_not_for_users() {
-        let text = "Error during planning: Internal error: Function 'f' failed to match any signature.\nThis issue";
-        assert_eq!(first_line(text), "Function 'f' failed to match any signature");
     }
 }

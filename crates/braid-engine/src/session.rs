@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::interrupt::Interrupt;
 use crate::query::{self, QuerySource, explain};
-use crate::settings::{DEFINITIONS, Scope};
+use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::Command;
 use crate::statement_context::StatementContext;
 use crate::{
@@ -200,7 +200,7 @@ impl Session {
 
     /// The settings that PostgreSQL reports to clients whenever they change (ParameterStatus), with their values.
     pub fn reported_settings(&self) -> Vec<(&'static str, String)> {
-        let reported = DEFINITIONS.iter().filter(|definition| definition.reported);
+        let reported = DEFINITIONS.iter().filter(|definition| definition.report == Report::Reported);
         reported.map(|definition| (definition.name, self.context.shown(definition))).collect()
     }
 

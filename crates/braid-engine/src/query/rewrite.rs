@@ -30,7 +30,7 @@ use crate::conversion::date_fields::{EPOCH_INSTANT, EXTRACT};
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::semantics::plain_numeric::PLAIN_NUMERIC;
-use crate::settings::definition::SERVER_VERSION;
+use crate::settings::SERVER_VERSION;
 use crate::statement::SqlDialect;
 pub(super) use crate::statement::function_call::call;
 use crate::{EngineError, SqlState};

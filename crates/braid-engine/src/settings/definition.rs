@@ -1,13 +1,10 @@
-//! The list of settings: name, default, what values are allowed.
+//! One setting: its name, its default, the values it takes and the form in which they are kept.
 
 use arrow::array::timezone::Tz;
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
 
 use crate::{EngineError, SqlState};
-
-/// The version of PostgreSQL whose behaviour is followed, and whose number is shown to clients.
-pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Braid ", env!("CARGO_PKG_VERSION"), ")");
 
 /// One setting.
 #[derive(Debug)]
@@ -19,9 +16,18 @@ pub(crate) struct Definition {
     /// What may be set.
     pub domain: Domain,
     /// Whether clients are told of changes (ParameterStatus).
-    pub reported: bool,
+    pub report: Report,
     /// What SHOW ALL says.
     pub description: &'static str,
+}
+
+/// Whether clients are told of a setting's changes (ParameterStatus).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// They are.
+    Reported,
+    /// They are not.
+    Silent,
 }
 
 /// The values a setting takes.
@@ -47,190 +53,6 @@ pub(crate) enum Domain {
     DateStyle,
     /// A scan policy; for the whole server.
     ScanPolicy,
-}
-
-const ISOLATION_LEVELS: [&str; 4] = ["read uncommitted", "read committed", "repeatable read", "serializable"];
-
-const fn setting(
-    name: &'static str,
-    default: &'static str,
-    domain: Domain,
-    reported: bool,
-    description: &'static str,
-) -> Definition {
-    Definition { name, default, domain, reported, description }
-}
-
-const REPORTED: bool = true;
-const SILENT: bool = false;
-
-/// All settings, by name.
-pub(crate) const DEFINITIONS: &[Definition] = &[
-    setting("application_name", "", Domain::Text, REPORTED, "The application's name, for logs."),
-    setting(
-        "braid.accept_unenforced_constraints",
-        "off",
-        Domain::Boolean,
-        SILENT,
-        "Whether CREATE TABLE takes PRIMARY KEY and UNIQUE without checking that keys are unique.",
-    ),
-    setting(
-        "braid.join_order",
-        "cheapest",
-        Domain::OneOf(&["cheapest", "costliest", "random", "swapped"]),
-        SILENT,
-        "Join order of Braid's operators, by estimated cost. Values other than cheapest serve to measure the cost of bad orders.",
-    ),
-    setting(
-        "braid.join_order_seed",
-        "0",
-        Domain::Integer(0, i64::MAX),
-        SILENT,
-        "Seed of the join orders random and swapped.",
-    ),
-    setting(
-        "braid.operators",
-        "braid",
-        Domain::OneOf(&["braid", "datafusion"]),
-        SILENT,
-        "Operators that run the queries of this session: braid (where they cover the plan) or datafusion.",
-    ),
-    setting(
-        "braid.query_memory",
-        "",
-        Domain::Bytes,
-        SILENT,
-        "Query budget: the memory that the operators of one query of this session may hold.",
-    ),
-    setting(
-        "braid.scan_policy",
-        "",
-        Domain::ScanPolicy,
-        SILENT,
-        "How the whole server schedules its scans: normal, attach, elevator or relevance.",
-    ),
-    setting(
-        "braid.target_partitions",
-        "",
-        Domain::Integer(1, 1024),
-        SILENT,
-        "Number of cores that one query of this session may use.",
-    ),
-    setting("bytea_output", "hex", Domain::OneOf(&["hex"]), SILENT, "Output format of bytea."),
-    setting(
-        "client_encoding",
-        "UTF8",
-        Domain::OneOf(&["UTF8", "unicode", "utf-8"]),
-        REPORTED,
-        "The client's encoding.",
-    ),
-    setting(
-        "client_min_messages",
-        "notice",
-        Domain::OneOf(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]),
-        SILENT,
-        "Lowest severity of the messages that are sent to the client.",
-    ),
-    setting("DateStyle", "ISO, MDY", Domain::DateStyle, REPORTED, "Format of dates."),
-    setting(
-        "default_transaction_isolation",
-        "read committed",
-        Domain::OneOf(&ISOLATION_LEVELS),
-        SILENT,
-        "Isolation level of new transactions. Every level reads one snapshot.",
-    ),
-    setting(
-        "default_transaction_read_only",
-        "off",
-        Domain::Boolean,
-        REPORTED,
-        "Whether new transactions are read-only.",
-    ),
-    setting(
-        "extra_float_digits",
-        "1",
-        Domain::Integer(1, 3),
-        SILENT,
-        "Digits of floats. Floats are always shown as the shortest text that reads back as the same value.",
-    ),
-    setting(
-        "idle_in_transaction_session_timeout",
-        "0",
-        Domain::Milliseconds,
-        SILENT,
-        "Time in milliseconds that a session may idle in a transaction block; 0 means no limit.",
-    ),
-    setting("in_hot_standby", "off", Domain::Fixed, REPORTED, "Whether the server is a standby."),
-    setting("integer_datetimes", "on", Domain::Fixed, REPORTED, "Whether timestamps are stored as integers."),
-    setting("IntervalStyle", "postgres", Domain::OneOf(&["postgres"]), REPORTED, "Format of intervals."),
-    setting("is_superuser", "on", Domain::Fixed, REPORTED, "Whether the user is a superuser. Every user is."),
-    setting("lc_collate", "C", Domain::Fixed, SILENT, "Collation. Strings compare by their bytes."),
-    setting("lc_ctype", "C.UTF-8", Domain::Fixed, SILENT, "Character classes."),
-    setting("lock_timeout", "0", Domain::Milliseconds, SILENT, "Time to wait for locks. Braid has no locks."),
-    setting("max_identifier_length", "63", Domain::Fixed, SILENT, "Maximum length of a name in bytes."),
-    setting("row_security", "on", Domain::Boolean, SILENT, "Whether row security applies. Braid has no policies."),
-    setting(
-        "search_path",
-        "\"$user\", public",
-        Domain::Text,
-        SILENT,
-        "Schemas to search for tables. Braid always searches public.",
-    ),
-    setting("server_encoding", "UTF8", Domain::Fixed, REPORTED, "The server's encoding."),
-    setting("server_version", SERVER_VERSION, Domain::Fixed, REPORTED, "The version of PostgreSQL that Braid follows."),
-    setting(
-        "server_version_num",
-        "150000",
-        Domain::Fixed,
-        SILENT,
-        "The version of PostgreSQL that Braid follows, as a number.",
-    ),
-    setting("session_authorization", "", Domain::Fixed, REPORTED, "The user of the session."),
-    setting(
-        "standard_conforming_strings",
-        "on",
-        Domain::OneOf(&["on"]),
-        REPORTED,
-        "Whether backslashes in strings are ordinary characters.",
-    ),
-    setting(
-        "statement_timeout",
-        "0",
-        Domain::Milliseconds,
-        SILENT,
-        "Time in milliseconds that a statement may run; 0 means no limit.",
-    ),
-    setting(
-        "synchronous_commit",
-        "on",
-        Domain::OneOf(&["on"]),
-        SILENT,
-        "Whether commits are durable when they return.",
-    ),
-    setting("TimeZone", "UTC", Domain::Zone, REPORTED, "The session's time zone."),
-    setting(
-        "transaction_isolation",
-        "read committed",
-        Domain::OneOf(&ISOLATION_LEVELS),
-        SILENT,
-        "Isolation level of this transaction. Every level reads one snapshot.",
-    ),
-    setting("transaction_read_only", "off", Domain::Boolean, SILENT, "Whether this transaction is read-only."),
-];
-
-/// The setting called `name`, in any case.
-pub(crate) fn definition(name: &str) -> Result<&'static Definition, EngineError> {
-    let name = match name.to_ascii_lowercase().as_str() {
-        "time zone" | "time.zone" => "timezone".to_owned(),
-        "transaction isolation level" => "transaction_isolation".to_owned(),
-        "session authorization" => "session_authorization".to_owned(),
-        "names" => "client_encoding".to_owned(),
-        _ => name.to_owned(),
-    };
-    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(&name)).ok_or_else(|| {
-        let message = format!("unrecognized configuration parameter \"{name}\"");
-        EngineError::new(SqlState::UndefinedObject, message)
-    })
 }
 
 impl Definition {
@@ -355,7 +177,7 @@ fn canonical_date_style(style: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::definition;
 
     #[test]
     fn values_are_brought_into_one_form() {
@@ -396,15 +218,5 @@ mod tests {
             assert_eq!(definition(name).unwrap().canonical(value).unwrap_err().sqlstate(), sqlstate, "{name}");
         }
         assert_eq!(definition("braid.nosuch").unwrap_err().sqlstate(), "42704");
-    }
-
-    #[test]
-    fn the_list_is_sorted_and_its_defaults_are_canonical() {
-        assert!(DEFINITIONS.is_sorted_by_key(|definition| definition.name.to_ascii_lowercase()));
-        for definition in DEFINITIONS {
-            if !matches!(definition.domain, Domain::Fixed) && !definition.default.is_empty() {
-                assert_eq!(definition.canonical(definition.default).unwrap(), definition.default);
-            }
-        }
     }
 }

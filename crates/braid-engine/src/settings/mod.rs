@@ -6,11 +6,14 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`definition`] | the list: name, default, allowed values |
+//! | [`list`] | all settings |
+//! | [`definition`] | one setting: name, default, allowed values |
 //! | [`values`] | a session's values, and the effect of transaction blocks on them |
 
-pub(crate) mod definition;
+mod definition;
+mod list;
 mod values;
 
-pub(crate) use definition::{DEFINITIONS, Definition, Domain, definition};
+pub(crate) use definition::{Definition, Domain, Report};
+pub(crate) use list::{DEFINITIONS, SERVER_VERSION, definition};
 pub(crate) use values::{Scope, SettingValues};

@@ -1,0 +1,80 @@
+//! The syntax tree of a statement: what sqlparser reads, and what is read here.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{self, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::copy_statement::{CopyStatement, CopySubject};
+use crate::statement_limits::StatementSize;
+
+/// The syntax tree behind a [`Statement`](super::Statement).
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// What sqlparser read.
+    Sql(ast::Statement),
+    /// CREATE TABLE AS … WITH NO DATA, whose last words sqlparser does not support.
+    CreateTableWithoutData(ast::CreateTable),
+    /// COPY, as read here.
+    Copy(CopyStatement),
+}
+
+impl Command {
+    /// Parses one statement, which begins with `first`.
+    pub(super) fn parse(parser: &mut Parser<'_>, first: &TokenWithSpan) -> Result<Self, ParserError> {
+        let keyword = match &first.token {
+            Token::Word(word) => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        match keyword {
+            Keyword::COPY => {
+                parser.next_token();
+                CopyStatement::parse(parser).map(Self::Copy)
+            }
+            Keyword::ABORT => {
+                parser.next_token();
+                let chain = parser.parse_commit_rollback_chain()?;
+                Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
+            }
+            _ => {
+                let statement = parser.parse_statement()?;
+                match statement {
+                    ast::Statement::CreateTable(create) if create.query.is_some() => parse_data_wish(parser, create),
+                    statement => Ok(Self::Sql(statement)),
+                }
+            }
+        }
+    }
+
+    /// Visits its tree.
+    pub(super) fn visit_mut(&mut self, visitor: &mut impl VisitorMut<Break = ()>) {
+        // The visitor never breaks off.
+        let _: ControlFlow<()> = match self {
+            Self::Sql(statement) => VisitMut::visit(statement, visitor),
+            Self::CreateTableWithoutData(create) => VisitMut::visit(create, visitor),
+            Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => VisitMut::visit(query, visitor),
+            Self::Copy(_) => ControlFlow::Continue(()),
+        };
+    }
+
+    /// The size of its tree.
+    pub(super) fn size(&self) -> StatementSize {
+        match self {
+            Self::Sql(statement) => StatementSize::of(statement),
+            Self::CreateTableWithoutData(create) => StatementSize::of(create),
+            Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
+            Self::Copy(_) => StatementSize::default(),
+        }
+    }
+}
+
+/// `WITH [NO] DATA` after CREATE TABLE AS.
+fn parse_data_wish(parser: &mut Parser<'_>, create: ast::CreateTable) -> Result<Command, ParserError> {
+    if parser.parse_keywords(&[Keyword::WITH, Keyword::NO, Keyword::DATA]) {
+        return Ok(Command::CreateTableWithoutData(create));
+    }
+    let _ = parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]);
+    Ok(Command::Sql(ast::Statement::CreateTable(create)))
+}

@@ -1,0 +1,141 @@
+//! What a statement does, as far as a client or a transaction block cares.
+
+use datafusion::sql::sqlparser::ast;
+
+use super::command::Command;
+
+/// What a statement does, as far as a client or a transaction block cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StatementKind {
+    /// SELECT, VALUES, TABLE, WITH: answers rows.
+    Query,
+    /// EXPLAIN: answers rows.
+    Explain,
+    /// INSERT.
+    Insert,
+    /// COPY … FROM.
+    CopyFrom,
+    /// COPY … TO.
+    CopyTo,
+    /// CREATE TABLE, also AS SELECT.
+    CreateTable,
+    /// DROP TABLE.
+    DropTable,
+    /// SET.
+    Set,
+    /// SHOW: answers rows.
+    Show,
+    /// RESET.
+    Reset,
+    /// DISCARD, CLOSE ALL, UNLISTEN: there is nothing to do, which is what is done.
+    Discard,
+    /// DEALLOCATE: the named statements are the server's.
+    Deallocate,
+    /// BEGIN.
+    Begin,
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK.
+    Rollback,
+    /// What Braid does not do.
+    Unsupported,
+}
+
+impl StatementKind {
+    /// The kind of a statement with this tree.
+    pub(super) fn of(command: &Command) -> Self {
+        use ast::Statement as S;
+        match command {
+            Command::Copy(copy) if copy.is_from() => Self::CopyFrom,
+            Command::Copy(_) => Self::CopyTo,
+            Command::CreateTableWithoutData(_) => Self::CreateTable,
+            Command::Sql(statement) => match statement {
+                S::Query(query) => kind_of_query(query),
+                S::Explain { .. } => Self::Explain,
+                S::Insert(_) => Self::Insert,
+                S::CreateTable(_) => Self::CreateTable,
+                S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+                S::Set(_) => Self::Set,
+                S::ShowVariable { .. } => Self::Show,
+                S::Reset(_) => Self::Reset,
+                S::Discard { .. } | S::Close { .. } | S::UNLISTEN { .. } => Self::Discard,
+                S::Deallocate { .. } => Self::Deallocate,
+                S::StartTransaction { .. } => Self::Begin,
+                S::Commit { .. } => Self::Commit,
+                S::Rollback { savepoint: None, .. } => Self::Rollback,
+                _ => Self::Unsupported,
+            },
+        }
+    }
+
+    /// Whether it changes the database.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Insert | Self::CopyFrom | Self::CreateTable | Self::DropTable)
+    }
+
+    /// Whether it ends a transaction block: all that a failed block still accepts.
+    pub fn ends_transaction(self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback)
+    }
+}
+
+/// `WITH … INSERT` is a query to the parser; it is not one to us.
+fn kind_of_query(query: &ast::Query) -> StatementKind {
+    match &*query.body {
+        ast::SetExpr::Insert(_) => StatementKind::Insert,
+        ast::SetExpr::Update(_) | ast::SetExpr::Delete(_) | ast::SetExpr::Merge(_) => StatementKind::Unsupported,
+        _ => StatementKind::Query,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Statement;
+    use super::*;
+
+    fn kinds(sql: &str) -> Vec<StatementKind> {
+        Statement::parse(sql).unwrap().iter().map(Statement::kind).collect()
+    }
+
+    #[test]
+    fn every_statement_has_a_kind() {
+        use StatementKind::*;
+        for (sql, kind) in [
+            ("select 1", Query),
+            ("values (1), (2)", Query),
+            ("table t", Query),
+            ("with a as (select 1) select * from a", Query),
+            ("explain analyze select 1", Explain),
+            ("insert into t select 1", Insert),
+            ("copy t from stdin", CopyFrom),
+            ("copy t to stdout", CopyTo),
+            ("create table t (a int)", CreateTable),
+            ("create table t as select 1 as a", CreateTable),
+            ("create table t as select 1 as a with no data", CreateTable),
+            ("create table t as select 1 as a with data", CreateTable),
+            ("drop table if exists a, b", DropTable),
+            ("set timezone = 'UTC'", Set),
+            ("show server_version", Show),
+            ("show all", Show),
+            ("reset all", Reset),
+            ("discard all", Discard),
+            ("deallocate all", Deallocate),
+            ("begin", Begin),
+            ("start transaction isolation level serializable", Begin),
+            ("commit", Commit),
+            ("end", Commit),
+            ("rollback", Rollback),
+            ("abort", Rollback),
+            ("rollback to savepoint a", Unsupported),
+            ("savepoint a", Unsupported),
+            ("update t set a = 1", Unsupported),
+            ("delete from t", Unsupported),
+            ("truncate t", Unsupported),
+            ("create view v as select 1", Unsupported),
+            ("create index on t (a)", Unsupported),
+            ("alter table t add column b int", Unsupported),
+        ] {
+            assert_eq!(kinds(sql), [kind], "{sql}");
+        }
+    }
+}
