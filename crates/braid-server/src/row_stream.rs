@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error_report::{ErrorReport, Failure};
 use crate::running::Running;
 use crate::value::row_encoder::{RowCursor, RowEncoder};
-use crate::wire::OUTPUT_FULL_BYTES;
+use crate::wire::OUTPUT_FULL;
 
 /// A query's rows, at some place.
 pub(crate) struct RowStream {
@@ -62,7 +62,7 @@ impl RowStream {
     /// Sends the rows from here on in other formats.
     pub fn reformat(&mut self, formats: &[i16]) -> Result<(), ErrorReport> {
         let count = self.encoder.column_count();
-        self.encoder = self.encoder.with_formats(formats).ok_or_else(|| wrong_formats(formats.len(), count))?;
+        self.encoder = self.encoder.with_formats(formats).ok_or_else(|| wrong_formats(formats, count))?;
         if let Some(cursor) = &mut self.cursor {
             cursor.set_formats(&self.encoder);
         }
@@ -76,7 +76,7 @@ impl RowStream {
             let Some(cursor) = self.batch(running).await? else {
                 return Ok(Sent { rows, at_end: true });
             };
-            rows += cursor.append(running.wire.output(), rows_max - rows, OUTPUT_FULL_BYTES)?;
+            rows += cursor.append(running.wire.output(), rows_max - rows, OUTPUT_FULL)?;
             if running.wire.is_full() {
                 running.flush().await?;
             }
@@ -125,10 +125,10 @@ impl RowStream {
 
 /// An encoder for rows of `schema`, if the client's format codes fit it.
 pub(crate) fn encoder(schema: &Arc<Schema>, formats: &[i16]) -> Result<RowEncoder, ErrorReport> {
-    RowEncoder::new(schema, formats).ok_or_else(|| wrong_formats(formats.len(), schema.fields().len()))
+    RowEncoder::new(schema, formats).ok_or_else(|| wrong_formats(formats, schema.fields().len()))
 }
 
-fn wrong_formats(formats: usize, columns: usize) -> ErrorReport {
-    let message = format!("bind message has {formats} result formats but query has {columns} columns");
+fn wrong_formats(formats: &[i16], column_count: usize) -> ErrorReport {
+    let message = format!("bind message has {} result formats but query has {column_count} columns", formats.len());
     ErrorReport::protocol_violation(message)
 }

@@ -13,6 +13,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
+use braid_base::ByteSize;
 use bytes::{Bytes, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::tokio::server::MaybeTls;
@@ -22,7 +23,7 @@ use crate::error_report::ErrorReport;
 use crate::frontend_message::{LARGE_MESSAGE_BYTES_MAX, missing_bytes, take_frame};
 
 /// Bytes in `output` at which rows wait until it is sent: large enough that system calls do not count.
-pub(crate) const OUTPUT_FULL_BYTES: usize = 64 << 10;
+pub(crate) const OUTPUT_FULL: ByteSize = ByteSize(64 << 10);
 
 /// Bytes received while a statement runs.
 const READ_AHEAD_BYTES_MAX: usize = 64 << 10;
@@ -150,7 +151,7 @@ impl Wire {
 
     /// Whether rows should wait for [`Wire::flush`].
     pub fn is_full(&self) -> bool {
-        self.output.len() >= OUTPUT_FULL_BYTES
+        self.output.len() as u64 >= OUTPUT_FULL.0
     }
 
     /// Sends the output. After a cancellation, the next call continues at the same byte.

@@ -27,6 +27,14 @@ struct RecordWriter {
     row_count: u64,
 }
 
+/// Which values of a CSV column are quoted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quoting {
+    Always,
+    /// Those that would read as something else.
+    WhereNeeded,
+}
+
 /// Starts the query of a COPY TO.
 pub(crate) async fn start(
     context: &StatementContext,
@@ -92,7 +100,7 @@ impl RecordWriter {
             if at > 0 {
                 out.record().push(char::from(self.options.delimiter));
             }
-            self.write_field(field.name(), false, out.record());
+            self.write_field(field.name(), Quoting::WhereNeeded, out.record());
         }
         out.end_record();
         out
@@ -109,12 +117,8 @@ impl RecordWriter {
             })
             .collect();
         let columns = columns?;
-        let forced: Vec<bool> = batch
-            .schema_ref()
-            .fields()
-            .iter()
-            .map(|field| self.options.force_quote.as_ref().is_none_or(|names| names.contains(field.name())))
-            .collect();
+        let quoting: Vec<Quoting> =
+            batch.schema_ref().fields().iter().map(|field| self.quoting_of(field.name())).collect();
         let mut out = CopyRecords::default();
         let mut text = String::new();
         for row in 0..batch.num_rows() {
@@ -127,7 +131,7 @@ impl RecordWriter {
                 } else {
                     text.clear();
                     column.write(row, &mut text)?;
-                    self.write_field(&text, forced[at], out.record());
+                    self.write_field(&text, quoting[at], out.record());
                 }
             }
             out.end_record();
@@ -136,16 +140,24 @@ impl RecordWriter {
         Ok(out)
     }
 
-    fn write_field(&self, text: &str, forced: bool, out: &mut String) {
-        if self.options.is_csv() { self.write_csv(text, forced, out) } else { self.write_text(text, out) }
+    /// FORCE_QUOTE.
+    fn quoting_of(&self, column: &str) -> Quoting {
+        match &self.options.force_quote {
+            Some(names) if names.iter().all(|name| name != column) => Quoting::WhereNeeded,
+            _ => Quoting::Always,
+        }
+    }
+
+    fn write_field(&self, text: &str, quoting: Quoting, out: &mut String) {
+        if self.options.is_csv() { self.write_csv(text, quoting, out) } else { self.write_text(text, out) }
     }
 
     /// Quotes a value that could be read as a null, as several fields, or as the end of the data.
-    fn write_csv(&self, text: &str, forced: bool, out: &mut String) {
+    fn write_csv(&self, text: &str, quoting: Quoting, out: &mut String) {
         let (quote, escape) = (char::from(self.options.quote), char::from(self.options.escape));
         let special = [quote, char::from(self.options.delimiter), '\n', '\r'];
         let sole_end_mark = self.column_count() == 1 && text == "\\.";
-        if !forced && text != self.options.null && !text.contains(special) && !sole_end_mark {
+        if quoting == Quoting::WhereNeeded && text != self.options.null && !text.contains(special) && !sole_end_mark {
             out.push_str(text);
             return;
         }

@@ -21,6 +21,14 @@ struct Field {
     is_null: bool,
 }
 
+/// How a CSV field is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CsvForm {
+    Plain,
+    /// At least a part of it is in quotes.
+    Quoted,
+}
+
 impl RecordFields {
     /// Reads a record, and replaces the previous one.
     pub fn read(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
@@ -48,7 +56,7 @@ impl RecordFields {
     }
 
     fn read_csv(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
-        let (mut start, mut was_quoted, mut in_quotes) = (0, false, false);
+        let (mut start, mut form, mut in_quotes) = (0, CsvForm::Plain, false);
         let mut at = 0;
         while let Some(&byte) = record.get(at) {
             at += 1;
@@ -63,10 +71,10 @@ impl RecordFields {
                     self.bytes.push(byte);
                 }
             } else if byte == options.delimiter {
-                self.end_csv_field(start, was_quoted, options);
-                (start, was_quoted) = (self.bytes.len(), false);
+                self.end_csv_field(start, form, options);
+                (start, form) = (self.bytes.len(), CsvForm::Plain);
             } else if byte == options.quote {
-                (in_quotes, was_quoted) = (true, true);
+                (in_quotes, form) = (true, CsvForm::Quoted);
             } else {
                 self.bytes.push(byte);
             }
@@ -74,14 +82,14 @@ impl RecordFields {
         if in_quotes {
             return Err(EngineError::new(SqlState::BadCopyFileFormat, "unterminated CSV quoted field"));
         }
-        self.end_csv_field(start, was_quoted, options);
+        self.end_csv_field(start, form, options);
         Ok(())
     }
 
     /// Only an unquoted field can be null.
-    fn end_csv_field(&mut self, start: usize, was_quoted: bool, options: &CopyOptions) {
+    fn end_csv_field(&mut self, start: usize, form: CsvForm, options: &CopyOptions) {
         let range = start..self.bytes.len();
-        let is_null = !was_quoted && self.bytes[range.clone()] == *options.null.as_bytes();
+        let is_null = form == CsvForm::Plain && self.bytes[range.clone()] == *options.null.as_bytes();
         self.fields.push(Field { range, is_null });
     }
 

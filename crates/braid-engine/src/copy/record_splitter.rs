@@ -6,6 +6,8 @@
 //!
 //! The length of a record is bounded: a quote that is never closed gives an error after [`RECORD_BYTES_MAX`].
 
+use std::ops::Range;
+
 use crate::statement::CopyOptions;
 use crate::{EngineError, SqlState};
 
@@ -75,7 +77,7 @@ impl RecordSplitter {
             return Ok(None);
         }
         match self.find_end() {
-            Some(end) => Ok(self.take(end, end + 1)),
+            Some(end) => Ok(self.take(end..end + 1)),
             None if self.buffer.len() - self.start > RECORD_BYTES_MAX => Err(self.too_long()),
             None => Ok(None),
         }
@@ -91,7 +93,7 @@ impl RecordSplitter {
             return Err(EngineError::new(SqlState::BadCopyFileFormat, message));
         }
         let end = self.buffer.len();
-        Ok(self.take(end, end))
+        Ok(self.take(end..end))
     }
 
     /// Whether the end-of-data line was found. Later bytes are ignored.
@@ -127,15 +129,15 @@ impl RecordSplitter {
         None
     }
 
-    /// Returns the record `start..end` and continues at `next`. `None` for the end-of-data line.
-    fn take(&mut self, end: usize, next: usize) -> Option<Record<'_>> {
-        let start = std::mem::replace(&mut self.start, next);
-        self.scanned = next;
+    /// Returns the record before `separator` and continues behind it. `None` for the end-of-data line.
+    fn take(&mut self, separator: Range<usize>) -> Option<Record<'_>> {
+        let start = std::mem::replace(&mut self.start, separator.end);
+        self.scanned = separator.end;
         let line = self.line;
         self.line += self.newlines + 1;
         self.newlines = 0;
         self.escaped = false;
-        let bytes = &self.buffer[start..end];
+        let bytes = &self.buffer[start..separator.start];
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         if bytes == b"\\." {
             self.ended = true;

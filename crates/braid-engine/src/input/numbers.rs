@@ -33,7 +33,7 @@ where
 pub(crate) fn parse_double(text: &str) -> Result<f64, EngineError> {
     let trimmed = text.trim_ascii();
     let value: f64 = trimmed.parse().map_err(|_| invalid_input("double precision", text))?;
-    in_float_range(value.is_infinite(), trimmed, "double precision")?;
+    in_float_range(value, trimmed, "double precision")?;
     Ok(value)
 }
 
@@ -41,13 +41,14 @@ pub(crate) fn parse_double(text: &str) -> Result<f64, EngineError> {
 pub(crate) fn parse_real(text: &str) -> Result<f32, EngineError> {
     let trimmed = text.trim_ascii();
     let value: f32 = trimmed.parse().map_err(|_| invalid_input("real", text))?;
-    in_float_range(value.is_infinite(), trimmed, "real")?;
+    in_float_range(f64::from(value), trimmed, "real")?;
     Ok(value)
 }
 
-fn in_float_range(infinite: bool, text: &str, type_name: &str) -> Result<(), EngineError> {
+/// Fails where `text` was read as infinity although it does not say so.
+fn in_float_range(value: f64, text: &str, type_name: &str) -> Result<(), EngineError> {
     let written_so = || text.bytes().any(|c| c.eq_ignore_ascii_case(&b'i'));
-    if infinite && !written_so() {
+    if value.is_infinite() && !written_so() {
         let message = format!("\"{text}\" is out of range for type {type_name}");
         return Err(EngineError::new(SqlState::NumericOutOfRange, message));
     }

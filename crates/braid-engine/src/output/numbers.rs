@@ -13,7 +13,7 @@ pub(crate) fn write_double(value: f64, out: &mut String) {
     if value.is_finite() {
         write_shortest(&format!("{value:e}"), DOUBLE_DIGITS, out);
     } else {
-        write_not_finite(value.is_nan(), value > 0.0, out);
+        write_not_finite(value, out);
     }
 }
 
@@ -22,15 +22,15 @@ pub(crate) fn write_real(value: f32, out: &mut String) {
     if value.is_finite() {
         write_shortest(&format!("{value:e}"), REAL_DIGITS, out);
     } else {
-        write_not_finite(value.is_nan(), value > 0.0, out);
+        write_not_finite(f64::from(value), out);
     }
 }
 
-fn write_not_finite(nan: bool, positive: bool, out: &mut String) {
-    out.push_str(match (nan, positive) {
-        (true, _) => "NaN",
-        (false, true) => "Infinity",
-        (false, false) => "-Infinity",
+fn write_not_finite(value: f64, out: &mut String) {
+    out.push_str(match value {
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => "NaN",
     });
 }
 

@@ -3,6 +3,7 @@
 use arrow::array::ArrayRef;
 use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
+use braid_base::ByteSize;
 
 use super::super::pg_type::*;
 use super::super::row_encoder::RowEncoder;
@@ -18,7 +19,12 @@ fn encoded(value: &ScalarValue, format: Format) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter([("c", array)]).unwrap();
     let schema: &Schema = &batch.schema();
     let mut out = Vec::new();
-    RowEncoder::new(schema, &[format.code()]).unwrap().start(&batch).unwrap().append(&mut out, 1, usize::MAX).unwrap();
+    RowEncoder::new(schema, &[format.code()])
+        .unwrap()
+        .start(&batch)
+        .unwrap()
+        .append(&mut out, 1, ByteSize(u64::MAX))
+        .unwrap();
     out[11..].to_vec()
 }
 

@@ -10,6 +10,7 @@
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
+use braid_base::ByteSize;
 use braid_engine::shown_digits::least_digits;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
@@ -114,11 +115,11 @@ impl RowCursor {
         self.end - self.next
     }
 
-    /// Appends up to `rows_max` rows, but no further row once `out` has `bytes_full` bytes. Returns the number of rows.
-    pub fn append(&mut self, out: &mut Vec<u8>, rows_max: usize, bytes_full: usize) -> Result<usize, ValueError> {
+    /// Appends up to `rows_max` rows, but no further row once `out` is `full`. Returns the number of rows.
+    pub fn append(&mut self, out: &mut Vec<u8>, rows_max: usize, full: ByteSize) -> Result<usize, ValueError> {
         let first = self.next;
         let end = self.end.min(first.saturating_add(rows_max));
-        while self.next < end && out.len() < bytes_full {
+        while self.next < end && (out.len() as u64) < full.0 {
             self.append_row(out)?;
             self.next += 1;
         }

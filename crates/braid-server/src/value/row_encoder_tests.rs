@@ -16,7 +16,7 @@ fn values(array: ArrayRef, format: Format) -> Result<Vec<Option<Vec<u8>>>, Value
     let mut cursor = encoder.start(&batch)?;
     while cursor.remaining() > 0 {
         // A buffer that is full after every row: what a slow client sees.
-        let full = out.len() + 1;
+        let full = ByteSize(out.len() as u64 + 1);
         assert_eq!(cursor.append(&mut out, usize::MAX, full)?, 1);
     }
     let mut rows = Vec::new();
@@ -68,7 +68,7 @@ fn a_value_that_does_not_fit_is_an_error_and_leaves_no_bytes() {
         RecordBatch::try_from_iter([("c", Arc::new(Date32Array::from(vec![0, i32::MIN])) as ArrayRef)]).unwrap();
     let mut out = Vec::new();
     let mut cursor = RowEncoder::new(&batch.schema(), &[1]).unwrap().start(&batch).unwrap();
-    assert_eq!(cursor.append(&mut out, usize::MAX, usize::MAX).unwrap_err().sqlstate(), "22003");
+    assert_eq!(cursor.append(&mut out, usize::MAX, ByteSize(u64::MAX)).unwrap_err().sqlstate(), "22003");
     assert_eq!(out.len(), 15, "one whole row and nothing of the second");
 }
 
@@ -221,6 +221,6 @@ fn a_batch_of_another_type_is_cast_to_what_was_described() {
     let batch = RecordBatch::try_from_iter([("a", Arc::new(Int32Array::from(vec![7])) as ArrayRef)]).unwrap();
     let mut out = Vec::new();
     let mut cursor = RowEncoder::new(&described, &[1]).unwrap().start(&batch).unwrap();
-    cursor.append(&mut out, 1, usize::MAX).unwrap();
+    cursor.append(&mut out, 1, ByteSize(u64::MAX)).unwrap();
     assert_eq!(out[7..], [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 7]);
 }
