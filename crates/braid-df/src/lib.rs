@@ -17,6 +17,7 @@
 //! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
 //! | `corrected_rules` | DataFusion's rules, restricted to plans that they do not break |
+//! | `guards` | conditions that keep others from failing |
 //! | [`expression_types`] | the types of expressions, in linear time |
 //! | [`numeric_coercion`] | comparison of a numeric with a float, as floats |
 //! | [`session`] | session state with the settings that suit Braid |
@@ -30,6 +31,7 @@ mod corrected_rules;
 pub mod dynamic_filter;
 pub mod expression_types;
 pub mod filter_translation;
+mod guards;
 pub mod numeric_coercion;
 pub mod operators;
 pub mod scalar_value;

@@ -71,7 +71,7 @@ pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared};
-pub use output::shown_digits;
+pub use output::{float_digits, shown_digits};
 pub use session::Session;
 pub use sql_state::SqlState;
 pub use statement::{Statement, StatementKind};

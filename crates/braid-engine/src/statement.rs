@@ -34,9 +34,9 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::EngineError;
 use crate::deep_stack::on_deep_stack;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_tokens};
+use crate::{EngineError, SqlState};
 pub(crate) use command::Command;
 pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
@@ -72,6 +72,7 @@ impl Statement {
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
         check_tokens(sql.len(), &tokens)?;
+        check_numbers(sql, &tokens)?;
         on_deep_stack(tokens.len(), || Self::parse_tokens(sql, tokens))
     }
 
@@ -166,6 +167,21 @@ impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.kind, self.text())
     }
+}
+
+/// Refuses a number that runs into a word, such as `1_000`: the parser would take the word for a name.
+fn check_numbers(sql: &str, tokens: &[TokenWithSpan]) -> Result<(), EngineError> {
+    for pair in tokens.windows(2) {
+        if let (Token::Number(number, _), Token::Word(word)) = (&pair[0].token, &pair[1].token)
+            && pair[0].span.end == pair[1].span.start
+            && word.quote_style.is_none()
+        {
+            let message = format!("trailing junk after numeric literal at or near \"{number}{word}\"");
+            let position = character_of(sql, pair[0].span.start);
+            return Err(EngineError::new(SqlState::SyntaxError, message).with_position(position));
+        }
+    }
+    Ok(())
 }
 
 /// `TABLE t` at the start of a statement becomes `SELECT * FROM t`, which sqlparser does not know by that name.

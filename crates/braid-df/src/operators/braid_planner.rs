@@ -1,7 +1,7 @@
 //! The query planner: replaces the parts of an optimised plan that Braid's operators cover by one operator each.
 //!
 //! If the whole plan is not covered, the largest covered parts are replaced. A scan with only filters and columns is excluded,
-//! because [`crate::BraidScanExec`] implements it already, as a stream.
+//! because [`crate::BraidScanExec`] implements it already, as a stream; unless it has [guards](crate::guards).
 
 use std::any::Any;
 use std::fmt;
@@ -26,6 +26,7 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use super::braid_operators_exec::BraidOperatorsExec;
 use super::coverage::cover;
 use crate::bounded::{StatementMemory, values_as_rows, window_arguments_as_columns};
+use crate::guards::has_guards;
 
 extensions_options! {
     /// Which operators a session's queries run on.
@@ -108,9 +109,10 @@ fn replace_covered(plan: LogicalPlan, session: &dyn Session) -> Result<LogicalPl
     Ok(replaced.data)
 }
 
-/// Whether a plan does more than scan, filter and compute columns.
+/// Whether a plan does more than scan, filter and compute columns, or does it with guards.
 fn is_worth_it(plan: &LogicalPlan) -> bool {
     match plan {
+        _ if has_guards(plan) => true,
         LogicalPlan::Aggregate(_) | LogicalPlan::Join(_) | LogicalPlan::Sort(_) | LogicalPlan::Distinct(_) => true,
         LogicalPlan::Projection(_)
         | LogicalPlan::Filter(_)

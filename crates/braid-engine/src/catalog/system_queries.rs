@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement, TableFactor,
-    Value, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
+    TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
@@ -78,6 +78,12 @@ impl VisitorMut for OwnRules {
             {
                 Some(Expr::Value(Value::SingleQuotedString(String::new()).with_empty_span()))
             }
+            // The rules would give a subquery without a limit the limit 1, and so hide that it has several rows.
+            Expr::Subquery(query) if may_have_rows(query) => {
+                query.limit_clause = two_rows();
+                self.changed = true;
+                None
+            }
             _ => None,
         };
         if let Some(replacement) = replacement {
@@ -86,6 +92,17 @@ impl VisitorMut for OwnRules {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Whether a subquery that no other rule replaces may have several rows.
+fn may_have_rows(query: &Query) -> bool {
+    let has_limit = query.limit_clause.is_some() || query.fetch.is_some();
+    !has_limit && !is_correlated(query) && !is_collation_of_attribute(query)
+}
+
+fn two_rows() -> Option<LimitClause> {
+    let two = Expr::Value(Value::Number("2".to_owned(), false).with_empty_span());
+    Some(LimitClause::LimitOffset { limit: Some(two), offset: None, limit_by: Vec::new() })
 }
 
 fn is_default_of_attribute(query: &Query) -> bool {

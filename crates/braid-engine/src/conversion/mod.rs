@@ -12,11 +12,13 @@
 //! | [`temporal`] | between dates and timestamps |
 //! | [`zone_function`] | AT TIME ZONE |
 //! | [`encoding`] | `encode` |
+//! | [`characters`] | `chr` |
 //! | [`zoned_sum`] | instants plus intervals |
 //! | [`date_fields`] | `extract` and `date_part` |
 //! | [`cast_function`] | explicit casts in queries: which are ours, and the function that evaluates them |
 
 pub(crate) mod cast_function;
+pub(crate) mod characters;
 pub(crate) mod date_fields;
 pub(crate) mod encoding;
 pub(crate) mod numeric;

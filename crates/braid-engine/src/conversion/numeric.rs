@@ -3,13 +3,16 @@
 //! A numeric rounds half away from zero, a float half to even. A float becomes a numeric through its 15 significant
 //! decimal digits (6 for real), as PostgreSQL does: 0.1 is 0.1, not 0.1000000000000000055.
 
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray, downcast_integer_array,
 };
 use arrow::datatypes::{
-    ArrowNativeType, DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    ArrowNativeType, DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type,
 };
 use braid_storage::ColumnType;
 
@@ -146,8 +149,31 @@ fn floats_to_numeric<T: ArrowPrimitiveType>(
     Ok(Arc::new(numerics.with_data_type(DataType::Decimal128(precision, scale as i8))))
 }
 
-/// To real or double precision. A double that is finite and no real is an error.
+/// To real or double precision. A number that is finite and no real is an error.
 pub(crate) fn to_float(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef, EngineError> {
+    match (array.data_type(), target) {
+        (DataType::Decimal128(_, scale), ColumnType::Real) => {
+            let (scale, numerics) = (*scale, array.as_primitive::<Decimal128Type>());
+            let reals: PrimitiveArray<Float32Type> = try_map(numerics, |value| nearest_real(value, scale))?;
+            return Ok(Arc::new(reals));
+        }
+        (DataType::Decimal128(_, scale), _) => {
+            let (scale, numerics) = (*scale, array.as_primitive::<Decimal128Type>());
+            let doubles: PrimitiveArray<Float64Type> = try_map(numerics, |value| Ok(nearest_double(value, scale)))?;
+            return Ok(Arc::new(doubles));
+        }
+        // Literals of more than 38 digits.
+        (DataType::Decimal256(_, scale), _) => {
+            let (scale, numerics) = (*scale, array.as_primitive::<Decimal256Type>());
+            let reals_or_doubles: ArrayRef = if target == ColumnType::Real {
+                Arc::new(try_map::<_, Float32Type>(numerics, |value| nearest_real(value, scale))?)
+            } else {
+                Arc::new(try_map::<_, Float64Type>(numerics, |value| Ok(parsed(value, scale)))?)
+            };
+            return Ok(reals_or_doubles);
+        }
+        _ => {}
+    }
     let floats = strict_cast(array, &target.arrow())?;
     if *array.data_type() == DataType::Float64 && target == ColumnType::Real {
         let (doubles, reals) = (array.as_primitive::<Float64Type>(), floats.as_primitive::<Float32Type>());
@@ -159,6 +185,33 @@ pub(crate) fn to_float(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef,
         }
     }
     Ok(floats)
+}
+
+/// Integers up to this one, and powers of ten up to `10^EXACT_POWER_MAX`, are exact in a double.
+const EXACT_INTEGER_MAX: u128 = 1 << 53;
+const EXACT_POWER_MAX: i8 = 22;
+
+/// The double nearest to a numeric. Arrow rounds twice, and is one unit off for some.
+pub(crate) fn nearest_double(unscaled: i128, scale: i8) -> f64 {
+    if unscaled.unsigned_abs() <= EXACT_INTEGER_MAX && (0..=EXACT_POWER_MAX).contains(&scale) {
+        return unscaled as f64 / 10_f64.powi(scale.into());
+    }
+    parsed(unscaled, scale)
+}
+
+/// The real nearest to a numeric.
+fn nearest_real(unscaled: impl Display, scale: i8) -> Result<f32, EngineError> {
+    let real: f32 = parsed(unscaled, scale);
+    if real.is_infinite() {
+        return Err(EngineError::new(SqlState::NumericOutOfRange, "value out of range: overflow"));
+    }
+    Ok(real)
+}
+
+/// A numeric as Rust reads its digits, which is exact.
+fn parsed<F: FromStr<Err: Debug>>(unscaled: impl Display, scale: i8) -> F {
+    let text = format!("{unscaled}e{}", -i16::from(scale));
+    text.parse().expect("an integer and an exponent are a float")
 }
 
 fn decimal_scale(data_type: &DataType) -> i8 {
@@ -195,7 +248,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Float64Array, Int64Array, UInt64Array};
+    use arrow::array::{Decimal256Array, Float64Array, Int64Array, UInt64Array};
 
     use super::*;
 
@@ -233,6 +286,28 @@ mod tests {
         let rescaled = to_numeric(&decimal(vec![12345, -12355], 3), 5, 2).unwrap();
         assert_eq!(rescaled.as_primitive::<Decimal128Type>().values(), &[1235, -1236]);
         assert_eq!(to_numeric(&decimal(vec![100_000], 2), 4, 2).unwrap_err().sqlstate(), "22003");
+    }
+
+    /// Every expected value was PostgreSQL 15's answer.
+    #[test]
+    fn numerics_become_the_nearest_float() {
+        for (unscaled, scale, double) in [
+            (1_234_567_891_234_567_890, 1, 1.234_567_891_234_567_8e17),
+            (1, 1, 0.1),
+            (-5, 0, -5.0),
+            (1, 38, 1e-38),
+            (1 << 53, 22, 9.007_199_254_740_992e-7),
+            ((1 << 53) + 1, 0, 9_007_199_254_740_992.0),
+        ] {
+            let floats = to_float(&decimal(vec![unscaled], scale), ColumnType::Double).unwrap();
+            assert_eq!(floats.as_primitive::<Float64Type>().value(0), double, "{unscaled}e-{scale}");
+        }
+        let reals = to_float(&decimal(vec![16_777_217], 0), ColumnType::Real).unwrap();
+        assert_eq!(reals.as_primitive::<Float32Type>().value(0), 16_777_216.0);
+        let wide = arrow::datatypes::i256::from_i128(10).checked_pow(50).unwrap();
+        let wide: ArrayRef = Arc::new(Decimal256Array::from(vec![wide]));
+        assert_eq!(to_float(&wide, ColumnType::Double).unwrap().as_primitive::<Float64Type>().value(0), 1e50);
+        assert_eq!(to_float(&wide, ColumnType::Real).unwrap_err().sqlstate(), "22003");
     }
 
     #[test]

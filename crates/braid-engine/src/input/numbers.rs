@@ -28,13 +28,14 @@ where
     })
 }
 
-/// A float: what Rust reads, which includes `NaN`, `inf` and `Infinity` in any case. A text that is finite but does
+/// A float: what Rust reads, which includes `NaN`, `inf` and `Infinity` in any case. There is one NaN: Arrow tells it from one
+/// with a sign. A text that is finite but does
 /// not fit is an error, not infinity.
 pub(crate) fn parse_double(text: &str) -> Result<f64, EngineError> {
     let trimmed = text.trim_ascii();
     let value: f64 = trimmed.parse().map_err(|_| invalid_input("double precision", text))?;
     in_float_range(value, trimmed, "double precision")?;
-    Ok(value)
+    Ok(if value.is_nan() { f64::NAN } else { value })
 }
 
 /// As [`parse_double`], in 32 bits.
@@ -42,7 +43,7 @@ pub(crate) fn parse_real(text: &str) -> Result<f32, EngineError> {
     let trimmed = text.trim_ascii();
     let value: f32 = trimmed.parse().map_err(|_| invalid_input("real", text))?;
     in_float_range(f64::from(value), trimmed, "real")?;
-    Ok(value)
+    Ok(if value.is_nan() { f32::NAN } else { value })
 }
 
 /// Fails where `text` was read as infinity although it does not say so.

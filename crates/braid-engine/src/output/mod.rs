@@ -6,12 +6,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`numbers`] | floats and numeric |
+//! | [`float_digits`] | which digits a float has |
 //! | [`shown_digits`] | digits of quotients |
 //! | [`datetime`] | date, timestamp, timestamptz, interval |
 //! | [`column_output`] | the values of an Arrow array, whatever its type |
 
 pub(crate) mod column_output;
 pub(crate) mod datetime;
+pub mod float_digits;
 pub(crate) mod numbers;
 pub mod shown_digits;
 

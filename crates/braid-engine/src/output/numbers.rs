@@ -2,25 +2,29 @@
 
 use std::fmt::Write;
 
+use super::float_digits;
+
 /// Decimal exponents from which on PostgreSQL writes a double in scientific form: its guaranteed digits (DBL_DIG).
 const DOUBLE_DIGITS: i32 = 15;
 
 /// The same for real (FLT_DIG).
 const REAL_DIGITS: i32 = 6;
 
-/// A double: the shortest text that reads back as the same value.
+/// A double: the shortest text that lies nearer to it than to any other.
 pub(crate) fn write_double(value: f64, out: &mut String) {
     if value.is_finite() {
-        write_shortest(&format!("{value:e}"), DOUBLE_DIGITS, out);
+        let shortest = format!("{value:e}");
+        write_shortest(&float_digits::double_digits(value, &shortest).unwrap_or(shortest), DOUBLE_DIGITS, out);
     } else {
         write_not_finite(value, out);
     }
 }
 
-/// A real: the shortest text that reads back as the same value.
+/// The same of a real.
 pub(crate) fn write_real(value: f32, out: &mut String) {
     if value.is_finite() {
-        write_shortest(&format!("{value:e}"), REAL_DIGITS, out);
+        let shortest = format!("{value:e}");
+        write_shortest(&float_digits::real_digits(value, &shortest).unwrap_or(shortest), REAL_DIGITS, out);
     } else {
         write_not_finite(f64::from(value), out);
     }
@@ -106,6 +110,13 @@ mod tests {
             (0.00001, "1e-05"),
             (123456.789, "123456.789"),
             (1e300, "1e+300"),
+            (1e22, "1e+22"),
+            (1e23, "9.999999999999999e+22"),
+            (-1e23, "-9.999999999999999e+22"),
+            (2e23, "1.9999999999999998e+23"),
+            (9_007_199_254_740_993.0, "9.007199254740992e+15"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-Infinity"),
         ] {

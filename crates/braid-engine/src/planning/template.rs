@@ -25,6 +25,7 @@ use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, SYSTEM_SCHE
 use crate::catalog::system_functions::system_functions;
 use crate::catalog::system_tables::SystemTables;
 use crate::clock::clock_function;
+use crate::conversion::characters::chr_function;
 use crate::conversion::date_fields::date_functions;
 use crate::conversion::encoding::encode_function;
 use crate::conversion::zone_function::zone_function;
@@ -70,6 +71,7 @@ impl Template {
         context.register_udf(zone_function());
         context.register_udf(clock_function());
         context.register_udf(encode_function());
+        context.register_udf(chr_function());
         for function in date_functions() {
             context.register_udf(function);
         }

@@ -75,7 +75,8 @@ pub(super) fn item_name(item: &SelectItem) -> Option<String> {
     }
 }
 
-fn expression_name(expr: &Expr) -> String {
+/// What PostgreSQL calls a column of this expression.
+pub(super) fn expression_name(expr: &Expr) -> String {
     strong_name(expr).or_else(|| weak_name(expr)).unwrap_or_else(|| UNNAMED.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! Rows that are made of integer literals hold integers.
+//! Rows that are made of integer literals hold integers, and those with a float among literals hold floats.
 //!
 //! To DataFusion a literal is a bigint, and what `VALUES`, `generate_series` and recursive queries make of literals stays
 //! one, so that its sum would be numeric. Literals in expressions are narrowed in the plan (`integer_literals`); these
@@ -7,6 +7,7 @@
 
 use std::ops::ControlFlow;
 
+use braid_storage::ColumnType;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, Query, Select, SelectItem, TableAlias, TableFactor,
     UnaryOperator, Value, Values, VisitMut, VisitorMut,
@@ -15,6 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::rewrite::parse_query;
 use crate::EngineError;
 use crate::names::fold_parts;
+use crate::sql_types::column_type;
 
 const SERIES: &str = "generate_series";
 
@@ -26,7 +28,44 @@ pub(super) fn narrow_values(values: &mut Values) {
         let fits = |expr: &&mut Expr| integer(expr).is_some_and(|value| i32::try_from(value).is_ok()) || is_null(expr);
         if column.iter().all(fits) {
             column.iter_mut().for_each(|expr| narrow(expr));
+            continue;
         }
+        for expr in column.iter_mut().filter(|expr| is_computed(expr)) {
+            let _: ControlFlow<()> = expr.visit(&mut NarrowLiterals);
+        }
+        if let Some(float) = float_of(&column) {
+            let numbers = column.into_iter().filter(|expr| is_number(expr));
+            numbers.for_each(|expr| cast_to(expr, float.clone()));
+        }
+    }
+}
+
+/// Whether it is more than a literal: its literals are integers then.
+fn is_computed(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(_) | Expr::Cast { .. } | Expr::Function(_) | Expr::Subquery(_) => false,
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_computed(expr),
+        _ => true,
+    }
+}
+
+/// The widest float that a value of the column is cast to: the others are of that type. DataFusion would make numerics of all.
+fn float_of(column: &[&mut Expr]) -> Option<DataType> {
+    let casts = column.iter().filter_map(|expr| match &**expr {
+        Expr::Cast { data_type, .. } => Some(data_type),
+        _ => None,
+    });
+    let is = |data_type: &DataType, float| column_type(data_type).is_ok_and(|of| of == float);
+    let double = casts.clone().find(|data_type| is(data_type, ColumnType::Double));
+    double.or_else(|| casts.clone().find(|data_type| is(data_type, ColumnType::Real))).cloned()
+}
+
+fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => matches!(value.value, Value::Number(..)),
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => is_number(expr),
+        Expr::Nested(expr) => is_number(expr),
+        _ => false,
     }
 }
 
@@ -144,14 +183,12 @@ fn narrow(expr: &mut Expr) {
     if integer(expr).is_none_or(|value| i32::try_from(value).is_err()) {
         return;
     }
+    cast_to(expr, DataType::Integer(None));
+}
+
+fn cast_to(expr: &mut Expr, data_type: DataType) {
     let literal = std::mem::replace(expr, Expr::Value(Value::Null.with_empty_span()));
-    *expr = Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(literal),
-        data_type: DataType::Integer(None),
-        array: false,
-        format: None,
-    };
+    *expr = Expr::Cast { kind: CastKind::Cast, expr: Box::new(literal), data_type, array: false, format: None };
 }
 
 #[cfg(test)]

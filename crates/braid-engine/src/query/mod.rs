@@ -13,6 +13,7 @@
 //! | [`order_by_names`] | names in ORDER BY's expressions are the tables' |
 //! | [`precedence`] | `IS DISTINCT FROM` binds tighter than AND |
 //! | [`row_values`] | comparisons of rows, column by column |
+//! | [`set_returning`] | set-returning functions under ORDER BY and LIMIT |
 //! | [`parameters`] | values of `$n` as literals |
 //! | [`column_names`] | result columns named as PostgreSQL names them |
 //! | [`plan_names`] | names that tell the columns of a plan apart |
@@ -41,6 +42,7 @@ mod regular_expressions;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;
 mod row_values;
+mod set_returning;
 mod shown_lengths;
 mod statement_planner;
 

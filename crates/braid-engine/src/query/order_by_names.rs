@@ -1,5 +1,8 @@
 //! Names in ORDER BY: alone, of the select list; within an expression, of the tables.
 //!
+//! `SELECT id::text FROM t ORDER BY id` sorts by the text, because that is the column's name in PostgreSQL. To DataFusion an item
+//! has a name only by AS: items that ORDER BY names get their names written out.
+//!
 //! `SELECT -a AS a FROM t ORDER BY -a` sorts by the table's column in PostgreSQL, by the alias in DataFusion. So the alias
 //! gets another name where an expression of ORDER BY has its name. The client still sees the old one. In a subquery, which is
 //! asked for its columns by their names, such an ORDER BY is refused if it decides which rows there are.
@@ -11,15 +14,91 @@ use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use crate::EngineError;
+use super::column_names::{expression_name, item_name};
 use crate::names::fold;
+use crate::{EngineError, SqlState};
 
 /// Makes ORDER BY mean what it does in PostgreSQL, in a query and its subqueries.
 pub(super) fn separate_aliases(query: &mut Query) -> Result<(), EngineError> {
+    if let ControlFlow::Break(error) = VisitMut::visit(query, &mut WrittenNames { is_inside: false }) {
+        return Err(*error);
+    }
     rename_aliases(query);
     match VisitMut::visit(query, &mut Subqueries) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(*error),
+    }
+}
+
+/// Writes out the names of items that ORDER BY names. A cast of a column gets another name where ORDER BY may mean the column:
+/// to DataFusion they have the same.
+struct WrittenNames {
+    /// Whether the next query is a subquery, which is asked for its columns by their names.
+    is_inside: bool,
+}
+
+impl VisitorMut for WrittenNames {
+    type Break = Box<EngineError>;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        let is_inside = std::mem::replace(&mut self.is_inside, true);
+        let Query { body, order_by, .. } = query;
+        let Some(OrderByKind::Expressions(keys)) = order_by.as_ref().map(|order_by| &order_by.kind) else {
+            return ControlFlow::Continue(());
+        };
+        let Some(select) = leftmost_select(body) else { return ControlFlow::Continue(()) };
+        let named: HashSet<String> = keys.iter().filter_map(|key| name_alone(&key.expr)).collect();
+        if let Some(name) = named.iter().find(|name| is_ambiguous(name, &select.projection)) {
+            let message = format!("ORDER BY \"{name}\" is ambiguous");
+            return ControlFlow::Break(Box::new(EngineError::new(SqlState::AmbiguousColumn, message)));
+        }
+        for (at, item) in select.projection.iter_mut().enumerate() {
+            let SelectItem::UnnamedExpr(expr) = &*item else { continue };
+            let name = expression_name(expr);
+            let alias = match name_of_column(expr) {
+                Some(_) => continue,
+                None if named.contains(&name) => name,
+                None if is_cast_of_column(expr) && !is_inside => format!("{name} #{}", at + 1),
+                None => continue,
+            };
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', alias) };
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether several items that are not the same have this name.
+fn is_ambiguous(name: &str, items: &[SelectItem]) -> bool {
+    let mut named = items.iter().filter(|item| item_name(item).as_deref() == Some(name)).map(|item| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => expr,
+        _ => unreachable!("only expressions have names"),
+    });
+    let first = named.next();
+    named.any(|expr| Some(expr) != first && name_of_column(expr) != first.and_then(name_of_column))
+}
+
+fn leftmost_select(body: &mut SetExpr) -> Option<&mut Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::SetOperation { left, .. } => leftmost_select(left),
+        _ => None,
+    }
+}
+
+fn is_cast_of_column(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => name_of_column(expr).is_some() || is_cast_of_column(expr),
+        _ => false,
+    }
+}
+
+/// The last part of a column's name.
+fn name_of_column(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(ident) => Some(fold(ident)),
+        Expr::CompoundIdentifier(idents) => idents.last().map(fold),
+        Expr::Nested(expr) => name_of_column(expr),
+        _ => None,
     }
 }
 
@@ -73,11 +152,7 @@ fn distinct_on(select: &mut Select) -> Option<&mut Vec<Expr>> {
 fn hiding_alias(item: &SelectItem, names: &HashSet<String>) -> Option<String> {
     let SelectItem::ExprWithAlias { expr, alias } = item else { return None };
     let alias = fold(alias);
-    let is_column = match expr {
-        Expr::Identifier(ident) => fold(ident) == alias,
-        Expr::CompoundIdentifier(idents) => idents.last().is_some_and(|ident| fold(ident) == alias),
-        _ => false,
-    };
+    let is_column = name_of_column(expr).as_ref() == Some(&alias);
     (!is_column && names.contains(&alias)).then_some(alias)
 }
 
@@ -125,6 +200,15 @@ mod tests {
             ("SELECT -a AS a FROM t ORDER BY -a", "SELECT -a AS \"a #1\" FROM t ORDER BY -a"),
             ("SELECT -a AS a FROM t ORDER BY a, -a", "SELECT -a AS \"a #1\" FROM t ORDER BY \"a #1\", -a"),
             ("SELECT -a AS a FROM t ORDER BY a", "SELECT -a AS a FROM t ORDER BY a"),
+            ("SELECT a::text FROM t ORDER BY a", "SELECT a::TEXT AS \"a\" FROM t ORDER BY a"),
+            ("SELECT a::text FROM t ORDER BY t.a", "SELECT a::TEXT AS \"a #1\" FROM t ORDER BY t.a"),
+            ("SELECT a::text FROM t ORDER BY a + 1", "SELECT a::TEXT AS \"a #1\" FROM t ORDER BY a + 1"),
+            ("SELECT count(*) FROM t ORDER BY count", "SELECT count(*) AS \"count\" FROM t ORDER BY count"),
+            (
+                "SELECT a::text FROM t UNION SELECT b FROM u ORDER BY a",
+                "SELECT a::TEXT AS \"a\" FROM t UNION SELECT b FROM u ORDER BY a",
+            ),
+            ("SELECT a, t.a FROM t ORDER BY a", "SELECT a, t.a FROM t ORDER BY a"),
             ("SELECT t.a AS a FROM t ORDER BY a + 1", "SELECT t.a AS a FROM t ORDER BY a + 1"),
             (
                 "SELECT x FROM (SELECT -a AS a FROM t ORDER BY -a) s",
@@ -135,6 +219,8 @@ mod tests {
             separate_aliases(&mut query).unwrap();
             assert_eq!(query.to_string(), expected);
         }
+        let mut query = parse_query("SELECT a, a::text FROM t ORDER BY a").unwrap();
+        assert_eq!(separate_aliases(&mut query).unwrap_err().sqlstate(), "42702");
         let mut query = parse_query("SELECT x FROM (SELECT -a AS a FROM t ORDER BY -a LIMIT 1) s").unwrap();
         assert_eq!(separate_aliases(&mut query).unwrap_err().sqlstate(), "0A000");
     }

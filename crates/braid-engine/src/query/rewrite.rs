@@ -25,6 +25,7 @@ use super::parameters::{literal, placeholder_as};
 use super::precedence::rebind;
 use super::regular_expressions::{fit_function, fit_operator, similar_to};
 use super::row_values::{spell_out_membership, spelled_out};
+use super::set_returning::check_limited_order;
 use crate::clock::Instants;
 use crate::conversion::date_fields::{EPOCH_INSTANT, EXTRACT};
 use crate::conversion::zone_function::ZONE_FUNCTION;
@@ -97,7 +98,7 @@ impl VisitorMut for Rewrite<'_> {
         if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
             return unsupported("clauses of other SQL dialects after a query are not supported");
         }
-        if let Err(error) = spell_fetch_as_limit(query) {
+        if let Err(error) = spell_fetch_as_limit(query).and_then(|()| check_limited_order(query)) {
             return stop(error);
         }
         self.check_body(&mut query.body)
@@ -171,6 +172,11 @@ impl VisitorMut for Rewrite<'_> {
                 Value::Number(number, is_long) => {
                     let plain = |number| Expr::Value(Value::Number(number, *is_long).with_empty_span());
                     Ok(written_out(number).map(plain))
+                }
+                // To PostgreSQL `X'1F'` is a bit string, and `0x1F` a syntax error.
+                Value::HexStringLiteral(_) | Value::SingleQuotedByteStringLiteral(_) => {
+                    Err(EngineError::unsupported(format!("the literal {value} is not supported"))
+                        .with_hint("Write '\\x1f'::bytea for bytes, and integers in decimal."))
                 }
                 _ => Ok(None),
             },

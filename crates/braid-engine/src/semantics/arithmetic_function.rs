@@ -1,6 +1,6 @@
 //! The functions that checked arithmetic becomes.
 //!
-//! Integers are computed with wrap-around, which vectorises, and one bit for each row says whether it wrapped; the bits
+//! Sums, differences and products of integers are computed with wrap-around, which vectorises, and one bit for each row says whether it wrapped; the bits
 //! are only looked at row by row when one of them is set, since a row that is null may wrap without harm.
 
 use std::sync::Arc;
@@ -181,8 +181,30 @@ where
         Arithmetic::Subtract => {
             integer_rows::<T>(left, right, row_count, type_name, |a, b| a.compute(Arithmetic::Subtract, b))
         }
-        _ => integer_rows::<T>(left, right, row_count, type_name, |a, b| a.compute(Arithmetic::Multiply, b)),
+        Arithmetic::Multiply => {
+            integer_rows::<T>(left, right, row_count, type_name, |a, b| a.compute(Arithmetic::Multiply, b))
+        }
+        Arithmetic::Divide => quotients(left, right, row_count, type_name, div),
+        Arithmetic::Remainder => quotients(left, right, row_count, type_name, rem),
     }
+}
+
+/// Arrow's kernel checks each row that is not null.
+fn quotients(
+    left: &Side,
+    right: &Side,
+    row_count: usize,
+    type_name: &str,
+    kernel: fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>,
+) -> Result<ArrayRef, EngineError> {
+    let quotients = left.with(right, kernel).map_err(|error| match error {
+        ArrowError::DivideByZero => division_by_zero(),
+        _ => EngineError::new(SqlState::NumericOutOfRange, format!("{type_name} out of range")),
+    })?;
+    if left.is_scalar && right.is_scalar && row_count != 1 {
+        return Err(EngineError::internal("two constants have one quotient"));
+    }
+    Ok(quotients)
 }
 
 fn integer_rows<T: ArrowPrimitiveType>(
@@ -221,7 +243,7 @@ fn integer_rows<T: ArrowPrimitiveType>(
 fn floats<T>(operator: Arithmetic, left: &Side, right: &Side, row_count: usize) -> Result<ArrayRef, EngineError>
 where
     T: ArrowPrimitiveType,
-    T::Native: Into<f64>,
+    T::Native: Into<f64> + From<f32>,
 {
     let (lefts, rights) = (left.array.as_primitive::<T>().values(), right.array.as_primitive::<T>().values());
     let at = |side: &Side, row: usize| if side.is_scalar { 0 } else { row };
@@ -237,16 +259,24 @@ where
     }
     let result = float_kernel(operator, left, right)?;
     let results = result.as_primitive::<T>().values();
-    let mut suspicious = false;
+    let (mut suspicious, mut has_nan) = (false, false);
     for value in results {
         let value: f64 = (*value).into();
         suspicious |= value.is_infinite() | (value == 0.0);
+        has_nan |= value.is_nan();
     }
     if suspicious {
         for row in (0..row_count).filter(is_valid) {
             let (a, b): (f64, f64) = (lefts[at(left, row)].into(), rights[at(right, row)].into());
             check_float(operator, a, b, results[row].into())?;
         }
+    }
+    if has_nan {
+        // The processor's NaN has a sign, by which Arrow tells it from others.
+        let nan = T::Native::from(f32::NAN);
+        let is_nan = |value: T::Native| Into::<f64>::into(value).is_nan();
+        let one_nan = result.as_primitive::<T>().unary::<_, T>(|value| if is_nan(value) { nan } else { value });
+        return Ok(Arc::new(one_nan));
     }
     Ok(result)
 }

@@ -57,13 +57,23 @@ fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<
         (Some(target), Ok(_)) if is_string(&target.arrow()) && is_quotient(&cast.expr, schema) => target,
         _ => return Ok(without_metadata(cast)),
     };
-    if let Expr::Literal(value, _) = &*cast.expr {
+    converted(*cast.expr, target, zone_name, zone)
+}
+
+/// The call that converts an expression; of a literal, its result.
+fn converted(expr: Expr, target: ColumnType, zone_name: &str, zone: &Tz) -> Result<Expr> {
+    if let Expr::Literal(value, _) = &expr {
         let array = value.to_array()?;
         let converted = convert(&array, target, Strength::Explicit, zone)?;
         return Ok(Expr::Literal(ScalarValue::try_from_array(&converted, 0)?, None));
     }
     let function = ScalarUDF::from(CastFunction::new(target, zone_name));
-    Ok(function.call(vec![*cast.expr]))
+    Ok(function.call(vec![expr]))
+}
+
+/// A number as a float. The conversion knows no time zone.
+pub(super) fn as_float(expr: Expr, target: ColumnType) -> Result<Expr> {
+    converted(expr, target, "UTC", &utc())
 }
 
 fn is_quotient(expr: &Expr, schema: &DFSchema) -> bool {
@@ -102,7 +112,8 @@ fn is_ours(source: &DataType, target: ColumnType) -> bool {
         _ if is_string(source) => true,
         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => !fits_integer(source, target),
         ColumnType::Numeric { precision, scale } => !fits_numeric(source, precision, scale),
-        ColumnType::Real => *source == DataType::Float64,
+        ColumnType::Real => *source == DataType::Float64 || source.is_decimal(),
+        ColumnType::Double => source.is_decimal(),
         ColumnType::Timestamp | ColumnType::Date => is_zoned,
         ColumnType::TimestampTz => is_plain,
         _ => false,

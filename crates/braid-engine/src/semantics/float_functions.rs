@@ -16,8 +16,10 @@ use datafusion::logical_expr::{
 
 use crate::{EngineError, SqlState};
 
-const CHECKED: [&str; 12] =
-    ["acos", "acosh", "asin", "atanh", "cosh", "degrees", "exp", "power", "radians", "sinh", "sqrt", "tan"];
+const CHECKED: [&str; 15] = [
+    "cos", "cot", "sin", "acos", "acosh", "asin", "atanh", "cosh", "degrees", "exp", "power", "radians", "sinh",
+    "sqrt", "tan",
+];
 
 /// The call with its checks; `None` if the function needs none.
 pub(super) fn checked(function: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {

@@ -22,12 +22,14 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
 use super::float_functions::checked;
-use super::numeric_division::{average, quotient};
-use super::numeric_spread::{Spread, spread};
+use super::frame_aggregates::{may_be_nan, over_frames, starts_again};
+use super::numeric_aggregates::{NumericAggregate, Of};
+use super::numeric_division::quotient;
 use super::operator_types::{Family, family};
 use super::plain_numeric::{PLAIN_NUMERIC, cast_of};
 use super::rewrite_expressions;
 use super::unknown_literals::{cast_to, unknown_text};
+use crate::conversion::name_of;
 use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::{EngineError, SqlState};
 
@@ -54,10 +56,10 @@ fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match &mut expr {
         Expr::ScalarFunction(function) => replace_function(function, schema).map(|new| replaced(expr, new)),
         Expr::AggregateFunction(function) if function.func.name() == "avg" => {
-            let changed = make_numeric(&mut function.params.args, schema);
-            if changed {
-                function.func = Arc::new(average());
-            }
+            let exact = make_numeric(&mut function.params.args, schema).then(|| NumericAggregate::Average.function());
+            let exact = exact.or_else(|| with_one_nan(function, schema));
+            let changed = exact.is_some();
+            exact.into_iter().for_each(|exact| function.func = Arc::new(exact));
             Ok(Transformed::new_transformed(expr, changed))
         }
         Expr::AggregateFunction(function) if is_unordered_list(function) => {
@@ -67,24 +69,27 @@ fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(expr))
         }
         Expr::AggregateFunction(function) => {
+            check_order(function.func.name(), &function.params.args, schema)?;
             let spread = exact_spread(function.func.name(), &mut function.params.args, schema);
-            let changed = spread.is_some();
-            spread.into_iter().for_each(|spread| function.func = Arc::new(spread));
+            let exact = spread.or_else(|| with_one_nan(function, schema));
+            let changed = exact.is_some();
+            exact.into_iter().for_each(|exact| function.func = Arc::new(exact));
             Ok(Transformed::new_transformed(expr, changed))
         }
         Expr::WindowFunction(function) => {
             let name = function.fun.name().to_owned();
-            if let Some(spread) = exact_spread(&name, &mut function.params.args, schema) {
-                function.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(spread));
-                return Ok(Transformed::yes(expr));
-            }
+            check_order(&name, &function.params.args, schema)?;
             if matches!(name.as_str(), "lead" | "lag") {
                 check_default(&name, &function.params.args, schema)?;
             }
-            let changed = name == "avg" && make_numeric(&mut function.params.args, schema);
-            if changed {
-                function.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(average()));
-            }
+            let exact = match name.as_str() {
+                "avg" => make_numeric(&mut function.params.args, schema).then(|| NumericAggregate::Average.function()),
+                "sum" => is_numeric(&function.params.args, schema).then(|| NumericAggregate::Sum.function()),
+                _ => exact_spread(&name, &mut function.params.args, schema),
+            };
+            let exact = exact.or_else(|| frame_aggregate(&function.fun, &function.params.args, schema));
+            let changed = exact.is_some();
+            exact.into_iter().for_each(|exact| function.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(exact)));
             Ok(Transformed::new_transformed(expr, changed))
         }
         _ => Ok(Transformed::no(expr)),
@@ -108,13 +113,44 @@ fn make_numeric(args: &mut [Expr], schema: &DFSchema) -> bool {
 /// The spread of integers or numerics, which is a numeric; `None` for other aggregates.
 fn exact_spread(name: &str, args: &mut [Expr], schema: &DFSchema) -> Option<AggregateUDF> {
     let kind = match name {
-        "stddev" | "stddev_samp" => Spread::Deviation { of_sample: true },
-        "stddev_pop" => Spread::Deviation { of_sample: false },
-        "var" | "var_samp" | "variance" => Spread::Variance { of_sample: true },
-        "var_pop" | "var_population" => Spread::Variance { of_sample: false },
+        "stddev" | "stddev_samp" => NumericAggregate::Deviation(Of::Sample),
+        "stddev_pop" => NumericAggregate::Deviation(Of::Population),
+        "var" | "var_samp" | "variance" => NumericAggregate::Variance(Of::Sample),
+        "var_pop" | "var_population" => NumericAggregate::Variance(Of::Population),
         _ => return None,
     };
-    make_numeric(args, schema).then(|| spread(kind))
+    make_numeric(args, schema).then(|| kind.function())
+}
+
+/// An aggregate of floats whose results are one NaN or numbers; `None` for other aggregates.
+fn with_one_nan(function: &AggregateFunction, schema: &DFSchema) -> Option<AggregateUDF> {
+    let params = &function.params;
+    let is_float = || params.args.iter().any(|arg| type_of(arg, schema).is_ok_and(|of| of.is_floating()));
+    let is_wrapped = !params.distinct && may_be_nan(function.func.name()) && is_float();
+    is_wrapped.then(|| over_frames(function.func.as_ref().clone()))
+}
+
+/// An aggregate that is computed anew for frames that slide; `None` for other functions.
+fn frame_aggregate(fun: &WindowFunctionDefinition, args: &[Expr], schema: &DFSchema) -> Option<AggregateUDF> {
+    let WindowFunctionDefinition::AggregateUDF(fun) = fun else { return None };
+    let is_float = |arg: &Expr| type_of(arg, schema).is_ok_and(|data_type| data_type.is_floating());
+    starts_again(fun.name(), args.iter().any(is_float)).then(|| over_frames(fun.as_ref().clone()))
+}
+
+fn is_numeric(args: &[Expr], schema: &DFSchema) -> bool {
+    matches!(args.first().map(|argument| type_of(argument, schema)), Some(Ok(DataType::Decimal128(_, scale))) if scale >= 0)
+}
+
+/// PostgreSQL 15 has no least and greatest boolean or uuid.
+fn check_order(name: &str, args: &[Expr], schema: &DFSchema) -> Result<()> {
+    let Some(argument) = args.first().filter(|_| matches!(name, "min" | "max")) else { return Ok(()) };
+    match type_of(argument, schema) {
+        Ok(data_type) if matches!(family(&data_type), Some(Family::Boolean | Family::Uuid)) => {
+            let message = format!("function {name}({}) does not exist", name_of(&data_type));
+            Err(EngineError::new(SqlState::UndefinedFunction, message).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The default of `lead` and `lag` has the type of their values.

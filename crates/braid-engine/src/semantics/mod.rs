@@ -9,13 +9,14 @@
 //! | [`integer_literals`] | `1` is an integer, not a bigint |
 //! | [`unknown_literals`] | `'1'` takes the type of what it stands beside |
 //! | [`union_types`] | the branches of a UNION have one type |
+//! | [`frame_aggregates`] | aggregates over frames that slide |
 //! | [`float_functions`] | functions of floats, with their results checked |
 //! | [`function_types`] | functions whose result has another type or scale |
 //! | [`exact_sums`] | `sum(bigint)` is numeric, and cannot wrap |
-//! | [`numeric_spread`] | variances and deviations of numerics |
-//! | [`numeric_division`] | quotients and averages of numerics |
+//! | [`numeric_division`] | quotients of numerics |
+//! | [`numeric_aggregates`] | averages, variances and deviations of numerics, sums over windows |
 //! | [`plain_numeric`] | casts to `numeric` without a precision |
-//! | [`real_sums`] | `sum(real)` is real |
+//! | [`narrow_results`] | `sum(real)` is real, `ntile` and a series of integers are integers |
 //! | [`explicit_casts`] | casts that round, parse and print as PostgreSQL's |
 //! | [`mixed_numbers`] | a float and a numeric are computed as floats |
 //! | [`checked_arithmetic`] | integers that overflow, floats divided by zero: errors |
@@ -37,20 +38,21 @@ mod checked_arithmetic;
 mod exact_sums;
 mod explicit_casts;
 mod float_functions;
+mod frame_aggregates;
 mod function_types;
 mod grouping_columns;
 mod integer_literals;
 mod interval_functions;
 mod interval_order;
 mod mixed_numbers;
+mod narrow_results;
 mod not_in;
+mod numeric_aggregates;
 mod numeric_division;
-mod numeric_spread;
 pub(crate) mod operator_chains;
 pub(crate) mod operator_types;
 pub(crate) mod padded_texts;
 pub(crate) mod plain_numeric;
-mod real_sums;
 pub(crate) mod shown_cast;
 mod timestamp_difference;
 mod union_types;
@@ -74,10 +76,10 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(integer_literals::IntegerLiterals),
         Arc::new(unknown_literals::UnknownLiterals),
         Arc::new(union_types::UnionTypes),
+        Arc::new(narrow_results::NarrowResults),
         Arc::new(exact_sums::ExactSums),
         Arc::new(interval_order::IntervalOrder),
         Arc::new(padded_texts::PaddedTexts),
-        Arc::new(real_sums::RealSums),
         Arc::new(function_types::FunctionTypes),
         Arc::new(zoned_arithmetic::ZonedArithmetic),
         Arc::new(explicit_casts::ExplicitCasts),

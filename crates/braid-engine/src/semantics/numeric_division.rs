@@ -1,4 +1,4 @@
-//! Quotients and averages of numerics: PostgreSQL's values, as `numeric_quotient` computes them.
+//! Quotients of numerics: PostgreSQL's values, as `numeric_quotient` computes them.
 //!
 //! A quotient has twenty digits after the point, or as many as an operand; fewer where the whole part needs the room. What
 //! PostgreSQL would round earlier is rounded there and ends with zeros, which are not shown (`shown_digits`).
@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Decimal128Array};
 use arrow::compute::kernels::arity::try_binary;
-use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type};
+use arrow::datatypes::{DataType, Decimal128Type, FieldRef};
 use arrow::error::ArrowError;
 use braid_exec::values::numeric_quotient::{Numeric, numeric_quotient};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
 use crate::error_mapping::division_by_zero;
@@ -25,7 +23,7 @@ use crate::{EngineError, SqlState};
 const DIGITS: i16 = 20;
 
 /// The scale of a result that has `before` digits before the point.
-fn result_scale(before: i16, least: i16) -> u8 {
+pub(super) fn result_scale(before: i16, least: i16) -> u8 {
     let room = 38 - before;
     // Without enough room a large quotient fails when it runs.
     let scale = if (16..DIGITS).contains(&room) { room } else { DIGITS };
@@ -100,113 +98,4 @@ impl ScalarUDFImpl for Quotient {
 
 pub(super) fn out_of_range() -> EngineError {
     EngineError::new(SqlState::NumericOutOfRange, "numeric value out of range: a quotient has at most 38 digits")
-}
-
-/// `avg(numeric)`
-pub(super) fn average() -> AggregateUDF {
-    AggregateUDF::from(Average { signature: Signature::any(1, Volatility::Immutable) })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Average {
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for Average {
-    fn name(&self) -> &str {
-        "avg"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        let (precision, scale) = parts(&arg_types[0])?;
-        Ok(DataType::Decimal128(38, result_scale(precision - scale, scale) as i8))
-    }
-
-    fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
-        let (precision, scale) = parts(arg_fields[0].data_type())?;
-        Ok(quotient_field(self.name(), result_scale(precision - scale, scale), scale as u8))
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if args.is_distinct {
-            return Err(EngineError::unsupported("avg(DISTINCT …) is not supported here").into());
-        }
-        let argument = args.exprs[0].data_type(args.schema)?;
-        let (_, scale) = parts(&argument)?;
-        let (_, result_scale) = parts(args.return_field.data_type())?;
-        Ok(Box::new(AverageState { sum: 0, count: 0, scale: scale as u8, result_scale: result_scale as u8 }))
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let (_, scale) = parts(args.input_fields[0].data_type())?;
-        let field = |what: &str, data_type| Arc::new(Field::new(format!("{}[{what}]", args.name), data_type, true));
-        Ok(vec![field("sum", DataType::Decimal128(38, scale as i8)), field("count", DataType::Int64)])
-    }
-}
-
-#[derive(Debug)]
-struct AverageState {
-    sum: i128,
-    count: i64,
-    scale: u8,
-    result_scale: u8,
-}
-
-impl AverageState {
-    /// Adds values, or takes them out of a window.
-    fn apply(&mut self, values: &ArrayRef, with: fn(i128, i128) -> Option<i128>, sign: i64) -> Result<()> {
-        for value in values.as_primitive::<Decimal128Type>().iter().flatten() {
-            self.sum = with(self.sum, value).ok_or_else(out_of_range)?;
-            self.count += sign;
-        }
-        Ok(())
-    }
-}
-
-impl Accumulator for AverageState {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.apply(&values[0], i128::checked_add, 1)
-    }
-
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.apply(&values[0], i128::checked_sub, -1)
-    }
-
-    fn supports_retract_batch(&self) -> bool {
-        true
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        let average = match self.count {
-            0 => None,
-            count => {
-                let sum = Numeric { unscaled: self.sum, scale: self.scale };
-                let count = Numeric { unscaled: count.into(), scale: 0 };
-                Some(numeric_quotient(sum, count, self.result_scale).ok_or_else(out_of_range)?)
-            }
-        };
-        Ok(ScalarValue::Decimal128(average, 38, self.result_scale as i8))
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self)
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let sum = ScalarValue::Decimal128(Some(self.sum), 38, self.scale as i8);
-        Ok(vec![sum, ScalarValue::Int64(Some(self.count))])
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let (sums, counts) = (states[0].as_primitive::<Decimal128Type>(), states[1].as_primitive::<Int64Type>());
-        for (sum, count) in sums.iter().zip(counts).filter_map(|(sum, count)| Some((sum?, count?))) {
-            self.sum = self.sum.checked_add(sum).ok_or_else(out_of_range)?;
-            self.count += count;
-        }
-        Ok(())
-    }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use braid_storage::ColumnType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -13,6 +14,8 @@ use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
+use super::explicit_casts::as_float;
+use super::mixed_numbers::common_float;
 use super::operator_types::family;
 use super::unknown_literals::{is_null, typed_as, unknown_text};
 use crate::conversion::name_of;
@@ -36,7 +39,7 @@ impl AnalyzerRule for UnionTypes {
 }
 
 fn unify(mut union: Union) -> Result<Union> {
-    let mut changed = false;
+    let mut changed = unite_floats(&mut union)?;
     for column in 0..union.schema.fields().len() {
         let decides = |input: &&Arc<LogicalPlan>| !literal_of(input, column).is_some_and(is_open);
         let Some(field) = union.inputs.iter().find(decides).map(|input| input.schema().field(column).clone()) else {
@@ -62,6 +65,36 @@ fn unify(mut union: Union) -> Result<Union> {
         }
     }
     if changed { Union::try_new_with_loose_types(union.inputs) } else { Ok(union) }
+}
+
+/// Makes floats of the numbers in columns where one branch has floats.
+fn unite_floats(union: &mut Union) -> Result<bool> {
+    let mut changed = false;
+    for column in 0..union.schema.fields().len() {
+        let types: Vec<DataType> =
+            union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect();
+        let Some(target) = common_float(types.iter()) else { continue };
+        for (input, data_type) in union.inputs.iter_mut().zip(&types) {
+            if data_type.is_numeric() && *data_type != target.arrow() {
+                *input = with_float(input, column, target)?;
+                changed = true;
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// The branch with a column of floats in place of its numbers; the column's name stays.
+fn with_float(input: &Arc<LogicalPlan>, column: usize, target: ColumnType) -> Result<Arc<LogicalPlan>> {
+    let exprs = input.schema().columns().into_iter().enumerate().map(|(at, name)| {
+        if at != column {
+            return Ok(Expr::Column(name));
+        }
+        let (relation, own) = (name.relation.clone(), name.name.clone());
+        Ok(as_float(Expr::Column(name), target)?.alias_qualified(relation, own))
+    });
+    let exprs: Vec<Expr> = exprs.collect::<Result<_>>()?;
+    Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(exprs, input.clone())?)))
 }
 
 fn is_zoned(data_type: &DataType) -> bool {

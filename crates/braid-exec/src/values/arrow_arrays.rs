@@ -80,13 +80,16 @@ impl Vector {
             DataType::Decimal128(_, _) => self.narrowed::<Decimal128Type>(data_type, nulls)?,
             DataType::Float32 => match self.values() {
                 Values::Float(values) => {
-                    let values: Vec<f32> = values.iter().map(|value| *value as f32).collect();
+                    let values: Vec<f32> = values.iter().map(|value| one_nan(*value) as f32).collect();
                     Arc::new(PrimitiveArray::<Float32Type>::new(values.into(), nulls))
                 }
                 _ => return Err(mismatch(data_type)),
             },
             DataType::Float64 => match self.values() {
-                Values::Float(values) => Arc::new(PrimitiveArray::<Float64Type>::new(values.clone().into(), nulls)),
+                Values::Float(values) => {
+                    let values: Vec<f64> = values.iter().copied().map(one_nan).collect();
+                    Arc::new(PrimitiveArray::<Float64Type>::new(values.into(), nulls))
+                }
                 _ => return Err(mismatch(data_type)),
             },
             DataType::Utf8View => self.string_views(nulls)?,
@@ -223,6 +226,11 @@ fn wide(values: impl Iterator<Item = i128> + Clone) -> Values {
 
 fn mismatch(data_type: &DataType) -> ArrowError {
     ArrowError::InvalidArgumentError(format!("a vector of another kind than {data_type}"))
+}
+
+/// The value, with one NaN for all: Arrow's order tells those with a sign from those without, PostgreSQL's does not.
+fn one_nan(value: f64) -> f64 {
+    if value.is_nan() { f64::NAN } else { value }
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! Floats as PostgreSQL prints them (`extra_float_digits` at its default): the shortest digits that read back as the
-//! same value, in positional form while the exponent is moderate, otherwise as `1e+15`.
+//! Floats as PostgreSQL prints them (`extra_float_digits` at its default): the shortest digits that lie nearest to the
+//! value, in positional form while the exponent is moderate, otherwise as `1e+15`.
 //!
-//! The digits come from the standard library's `{:e}`; only their arrangement differs. Source of the limits:
-//! PostgreSQL's `d2s.c` and `f2s.c` (fixed notation for exponents -4 to 14 and -4 to 5).
+//! The digits come from the standard library's `{:e}`, or for few values from [`float_digits`]; only their arrangement
+//! differs. Source of the limits: PostgreSQL's `d2s.c` and `f2s.c` (fixed notation for exponents -4 to 14 and -4 to 5).
 
 use std::io::Write;
 use std::num::FpCategory;
+
+use braid_engine::float_digits;
 
 use super::decimal_digits::append_padded;
 
@@ -17,7 +19,9 @@ pub(crate) fn append_f64(out: &mut Vec<u8>, value: f64) {
         None => {
             let mut digits = [0_u8; 32];
             let length = scientific(&mut digits, format_args!("{:e}", value.abs()));
-            append_arranged(out, negative, &digits[..length], 15);
+            let shortest = std::str::from_utf8(&digits[..length]).expect("digits are text");
+            let other = float_digits::double_digits(value.abs(), shortest);
+            append_arranged(out, negative, other.as_deref().unwrap_or(shortest).as_bytes(), 15);
         }
     }
 }
@@ -30,7 +34,9 @@ pub(crate) fn append_f32(out: &mut Vec<u8>, value: f32) {
         None => {
             let mut digits = [0_u8; 32];
             let length = scientific(&mut digits, format_args!("{:e}", value.abs()));
-            append_arranged(out, negative, &digits[..length], 6);
+            let shortest = std::str::from_utf8(&digits[..length]).expect("digits are text");
+            let other = float_digits::real_digits(value.abs(), shortest);
+            append_arranged(out, negative, other.as_deref().unwrap_or(shortest).as_bytes(), 6);
         }
     }
 }
@@ -104,6 +110,7 @@ mod tests {
             (1e15, "1e+15"),
             (1.2345e15, "1.2345e+15"),
             (1e300, "1e+300"),
+            (-1e23, "-9.999999999999999e+22"),
             (1e-300, "1e-300"),
             (f64::MAX, "1.7976931348623157e+308"),
             (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
