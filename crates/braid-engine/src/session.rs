@@ -102,6 +102,17 @@ impl Session {
         outcome
     }
 
+    /// Says that the client has sent statements. Those until [`Self::end_message`] are one transaction: they share `now()`, and
+    /// what they set is undone if one of them fails. Without it each statement is a transaction of its own.
+    pub fn begin_message(&self) {
+        self.context.begin_message();
+    }
+
+    /// Says that what the client has sent together has been executed, or has failed.
+    pub fn end_message(&self) {
+        self.context.end_message();
+    }
+
     /// What stops a statement that begins now.
     fn interrupt(&self, cancel: CancellationToken) -> Interrupt {
         let timeout_ms = self.context.settings().statement_timeout_ms();

@@ -40,8 +40,20 @@ struct Shared {
 struct State {
     settings: SettingValues,
     transaction: Transaction,
+    /// What the client has sent together, while it is executed.
+    message: Option<Message>,
     /// When the statement and its transaction began.
     instants: Instants,
+}
+
+/// Statements that were sent together: one transaction, unless they open and end blocks.
+#[derive(Debug)]
+struct Message {
+    /// When it was received, in microseconds since 1970-01-01 UTC.
+    received_us: i64,
+    /// When its transaction began; `None` before its first statement.
+    transaction_us: Option<i64>,
+    has_failed: bool,
 }
 
 impl State {
@@ -50,12 +62,21 @@ impl State {
         if kind.ends_transaction() { Ok(()) } else { self.transaction.check_not_failed() }
     }
 
-    /// Notes the time; in a block `now()` stays what it was at its beginning.
+    /// Notes the time; in a block and in a message `now()` stays what it was at the beginning.
     fn note_time(&mut self) {
-        let now_us = read_clock_us();
+        let now_us = self.message.as_ref().map_or_else(read_clock_us, |message| message.received_us);
         self.instants.statement_us = now_us;
         if self.transaction.status() == TransactionStatus::Idle {
-            self.instants.transaction_us = now_us;
+            let message_us = self.message.as_mut().map(|message| *message.transaction_us.get_or_insert(now_us));
+            self.instants.transaction_us = message_us.unwrap_or(now_us);
+        }
+    }
+
+    /// The next statement of the message, if there is one, begins another transaction.
+    fn divide_message(&mut self) {
+        if let Some(message) = &mut self.message {
+            message.transaction_us = None;
+            self.settings.begin();
         }
     }
 }
@@ -151,7 +172,8 @@ impl StatementContext {
     /// BEGIN.
     pub fn begin_block(&self, mode: AccessMode) {
         let mut state = self.shared.state.lock();
-        if state.transaction.status() == TransactionStatus::Idle {
+        // The block takes in what came before it in its message.
+        if state.transaction.status() == TransactionStatus::Idle && state.message.is_none() {
             state.settings.begin();
         }
         state.transaction.begin(mode);
@@ -167,10 +189,12 @@ impl StatementContext {
         let mut state = self.shared.state.lock();
         let ended = end(&mut state.transaction);
         match ended {
-            BlockEnd::NoBlock => {}
-            BlockEnd::Committed => state.settings.commit(),
+            // Without a block it ends the transaction of the message.
+            BlockEnd::NoBlock if state.message.is_none() => return ended,
+            BlockEnd::NoBlock | BlockEnd::Committed => state.settings.commit(),
             BlockEnd::RolledBack => state.settings.roll_back(),
         }
+        state.divide_message();
         ended
     }
 
@@ -180,9 +204,39 @@ impl StatementContext {
         state.transaction.check_may_write(what, access_mode_of(&state.settings))
     }
 
-    /// Puts an open transaction block into its failed state. Without a block it does nothing.
+    /// Puts an open transaction block into its failed state, and undoes what the message has set when it ends.
     pub fn fail_transaction(&self) {
-        self.shared.state.lock().transaction.fail();
+        let mut state = self.shared.state.lock();
+        state.transaction.fail();
+        if let Some(message) = &mut state.message {
+            message.has_failed = true;
+        }
+    }
+
+    /// The client has sent statements, or the next ones before the end of the same message.
+    pub fn begin_message(&self) {
+        let mut state = self.shared.state.lock();
+        let received_us = read_clock_us();
+        match &mut state.message {
+            Some(message) => message.received_us = received_us,
+            None => {
+                if state.transaction.status() == TransactionStatus::Idle {
+                    state.settings.begin();
+                }
+                state.message = Some(Message { received_us, transaction_us: None, has_failed: false });
+            }
+        }
+    }
+
+    /// All that the client has sent together has been executed, or has failed.
+    pub fn end_message(&self) {
+        let mut state = self.shared.state.lock();
+        let Some(message) = state.message.take() else { return };
+        match state.transaction.status() {
+            TransactionStatus::Idle if message.has_failed => state.settings.roll_back(),
+            TransactionStatus::Idle => state.settings.commit(),
+            TransactionStatus::InBlock | TransactionStatus::Failed => {}
+        }
     }
 
     /// [`Self::fail_transaction`], for rows that fail after the statement has answered.

@@ -200,6 +200,7 @@ impl Connection {
 
     /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
+        self.session.end_message();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
                 self.names.end_transaction();

@@ -93,6 +93,7 @@ impl Connection {
 
     /// Execute. A row limit of 0 means no limit. A statement that writes waits for the next message.
     pub(crate) async fn on_execute(&mut self, name: &str, max_rows: usize) -> Result<Reply, Failure> {
+        self.session.begin_message();
         let Some(kind) = self.write_about_to_run(name)? else { return self.run_portal(name, max_rows).await };
         self.batch.check_may_write(kind)?;
         if kind == StatementKind::CopyFrom {

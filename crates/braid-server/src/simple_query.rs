@@ -20,6 +20,7 @@ impl Connection {
         // As in PostgreSQL, a simple query closes the unnamed statement and portal of the extended protocol.
         self.names.close_statement("");
         self.names.close_portal("");
+        self.session.begin_message();
         let statements = Command::parse(&self.session, sql)?;
         if statements.is_empty() {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));

@@ -305,7 +305,7 @@ mod tests {
         let reals = to_float(&decimal(vec![16_777_217], 0), ColumnType::Real).unwrap();
         assert_eq!(reals.as_primitive::<Float32Type>().value(0), 16_777_216.0);
         let wide = arrow::datatypes::i256::from_i128(10).checked_pow(50).unwrap();
-        let wide: ArrayRef = Arc::new(Decimal256Array::from(vec![wide]));
+        let wide: ArrayRef = Arc::new(Decimal256Array::from(vec![wide]).with_precision_and_scale(76, 0).unwrap());
         assert_eq!(to_float(&wide, ColumnType::Double).unwrap().as_primitive::<Float64Type>().value(0), 1e50);
         assert_eq!(to_float(&wide, ColumnType::Real).unwrap_err().sqlstate(), "22003");
     }

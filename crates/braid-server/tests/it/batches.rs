@@ -114,3 +114,53 @@ async fn a_simple_query_behind_a_write_refuses_it() {
     assert_eq!(kinds(&raw.query("insert into t values (1); insert into t values (2)").await), "EZ");
     assert_eq!(rows(&client).await, 0);
 }
+
+#[tokio::test]
+async fn statements_of_one_message_share_now() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    let first = text_rows(&client, "select now(); select 1; select now(), now() = statement_timestamp()").await;
+    assert_eq!(first[0][0], first[2][0]);
+    assert_eq!(first[2][1].as_deref(), Some("t"));
+    let divided = text_rows(&client, "select now(); commit; select now(); begin; select now(); commit").await;
+    assert!(first[0][0] < divided[0][0], "a message of its own is later");
+    assert_eq!(divided.len(), 3);
+    let mut raw = server.raw().await;
+    let answered = answers(&mut raw, &[steps("select now()"), steps("select now()"), sync()]).await;
+    let times: Vec<_> = answered.iter().filter(|message| message.kind == 'D').map(Message::values).collect();
+    assert_eq!((times.len(), &times[0]), (2, &times[1]));
+    let later = answers(&mut raw, &[steps("select now()"), sync()]).await;
+    let later = later.iter().find(|message| message.kind == 'D').map(Message::values);
+    assert_ne!(later.as_ref(), Some(&times[0]));
+}
+
+#[tokio::test]
+async fn a_failed_message_undoes_what_it_has_set() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    let shown = async || text_rows(&client, "show statement_timeout").await[0][0].clone().unwrap();
+    assert!(client.simple_query("set statement_timeout = '5s'; select 1 / 0").await.is_err());
+    assert_eq!(shown().await, "0");
+    client.batch_execute("set statement_timeout = '6s'; select 1").await.unwrap();
+    assert_eq!(shown().await, "6s");
+    assert!(client.simple_query("set statement_timeout = '7s'; commit; select 1 / 0").await.is_err());
+    assert_eq!(shown().await, "7s");
+    client.batch_execute("set statement_timeout = '8s'; begin; rollback").await.unwrap();
+    assert_eq!(shown().await, "7s", "the block took in what came before it");
+    assert_eq!(
+        text_rows(&client, "set local statement_timeout = '9s'; show statement_timeout").await[0][0].as_deref(),
+        Some("9s")
+    );
+    assert_eq!(shown().await, "7s");
+
+    let mut raw = server.raw().await;
+    let shown_raw = async |raw: &mut RawClient| {
+        let answered = raw.query("show statement_timeout").await;
+        answered.iter().find(|message| message.kind == 'D').unwrap().values()[0].clone().unwrap()
+    };
+    let failed = answers(&mut raw, &[steps("set statement_timeout = '5s'"), steps("select 1 / 0"), sync()]).await;
+    assert_eq!(kinds(&failed), "12C12EZ");
+    assert_eq!(shown_raw(&mut raw).await, b"0");
+    answers(&mut raw, &[steps("set statement_timeout = '5s'"), steps("select 1"), sync()]).await;
+    assert_eq!(shown_raw(&mut raw).await, b"5s");
+}
