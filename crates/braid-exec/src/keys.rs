@@ -5,6 +5,7 @@
 //! | `key_hashes`, `multiplicative_hasher` | hashes of keys |
 //! | `key_addresses` | integer keys mapped to one number of a known range |
 //! | `key_bitmap`, `bloom_filter` | sets of keys: exact for small ranges, approximate in general |
+//! | [`null_keys`] | how a join compares null keys |
 //! | [`key_filter`] | the filter of a join's build keys for scans of the probe side |
 
 pub(crate) mod bloom_filter;
@@ -13,3 +14,4 @@ pub(crate) mod key_bitmap;
 pub mod key_filter;
 pub(crate) mod key_hashes;
 pub(crate) mod multiplicative_hasher;
+pub mod null_keys;

@@ -16,6 +16,7 @@ pub mod shared_operator;
 mod side_shape;
 mod sort_spec;
 
+pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;
 pub use aggregation_spec::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind};

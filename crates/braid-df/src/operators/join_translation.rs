@@ -3,6 +3,7 @@
 
 use braid_exec::Expression;
 use braid_exec::plan::JoinKind;
+use braid_exec::plan::NullKeys;
 use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::{DFSchema, NullEquality};
@@ -50,6 +51,11 @@ impl Coverage<'_> {
             // Which of the keys is the one of NOT IN is not said.
             return Err(uncovered(format!("NOT IN with {} keys", join.on.len())));
         }
+        let null_keys = match (null_aware, nulls_equal) {
+            (true, _) => NullKeys::Unknown,
+            (false, true) => NullKeys::EqualNull,
+            (false, false) => NullKeys::EqualNothing,
+        };
         let (left, right) = (self.plan(&join.left)?, self.plan(&join.right)?);
         let left = self.side(left, join.left.schema(), join.on.iter().map(|on| &on.0))?;
         let right = self.side(right, join.right.schema(), join.on.iter().map(|on| &on.1))?;
@@ -77,8 +83,7 @@ impl Coverage<'_> {
             _ => (0..left_count + right_count).map(|column| placed(column, &left, &right, build_is_left)).collect(),
         };
         let (build, probe) = if build_is_left { (left, right) } else { (right, left) };
-        let condition =
-            JoinCondition { kind, build_keys: build.keys, probe_keys: probe.keys, residual, nulls_equal, null_aware };
+        let condition = JoinCondition { kind, build_keys: build.keys, probe_keys: probe.keys, residual, null_keys };
         let plan = Plan::join(build.covered.plan, probe.covered.plan, condition);
         let mut wide = Estimate { rows: estimate.rows, distinct: vec![1.0; plan.column_count()] };
         for (column, distinct) in columns.iter().zip(&estimate.distinct) {

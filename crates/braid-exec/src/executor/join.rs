@@ -187,7 +187,7 @@ impl Executor {
         run_all(sinks.into_iter().map(|mut sink| async move { sink.spill_all().await })).await?;
         let build = Arc::into_inner(build).expect("the workers have ended");
         let DividedRows { partitions: Divided { resident, spilled }, keys, has_null_keys } =
-            build.into_divided(spec.nulls_equal);
+            build.into_divided(spec.null_keys);
         let elsewhere = Elsewhere { has_rows: true, has_null_keys: join.elsewhere.has_null_keys || has_null_keys };
         let join = Arc::new(Join { elsewhere, ..(**join).clone() });
         let table = self.join_table(&join, resident).await?;
@@ -241,8 +241,8 @@ impl Executor {
         let rows = PartitionedRows::new(spill.clone(), memory, "hash join", columns.len(), None)?;
         let mut is_spilled = [false; PARTITIONS];
         is_spilled.iter_mut().zip(spilled).for_each(|(is_spilled, rows)| *is_spilled = rows.is_some());
-        let (keys, nulls_equal) = (join.spec.probe_keys.clone(), join.spec.nulls_equal);
-        Ok(SpilledProbe { keys, columns, nulls_equal, level, is_spilled, rows })
+        let (keys, null_keys) = (join.spec.probe_keys.clone(), join.spec.null_keys);
+        Ok(SpilledProbe { keys, columns, null_keys, level, is_spilled, rows })
     }
 
     fn query_spill(&self) -> &Arc<QuerySpill> {
@@ -305,8 +305,7 @@ impl Sides<'_> {
             kind: condition.kind,
             build_keys: layout.build_keys.clone(),
             probe_keys: condition.probe_keys.clone(),
-            nulls_equal: condition.nulls_equal,
-            null_aware: condition.null_aware,
+            null_keys: condition.null_keys,
             has_residual: condition.residual.is_some(),
             build_column_count: layout.build_columns.len(),
             tuning,

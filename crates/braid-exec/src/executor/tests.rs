@@ -20,6 +20,7 @@ use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 use braid_testing::cases;
 
 use super::*;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
 use crate::runtime::stop::Stop;
@@ -212,8 +213,8 @@ async fn filters_that_let_nulls_through_stay_above_outer_joins() {
     let source = |at: usize| Plan::Source { source: tables[at].clone(), column_count: tables[at].kinds.len() };
     let join = |kind, build: Plan, probe: Plan, probe_key: usize| {
         let (build_keys, probe_keys, residual) = (vec![0], vec![probe_key], None);
-        let nulls_equal = kind == JoinKind::Inner;
-        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware: false };
+        let null_keys = if kind == JoinKind::Inner { NullKeys::EqualNull } else { NullKeys::EqualNothing };
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, null_keys };
         Plan::join(build, probe, condition)
     };
     let outer = join(JoinKind::ProbeOuter, source(1), source(0), 0);

@@ -35,6 +35,7 @@ pub use probe::join_probe::{JoinProbe, Residual};
 pub(crate) use probe::pair_stream::PairStream;
 pub use probe::unmatched_rows::UnmatchedRows;
 
+use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinKind;
 use crate::tuning::JoinTuning;
 
@@ -48,11 +49,8 @@ pub struct JoinSpec {
     pub build_keys: Vec<usize>,
     /// Key columns of the probe side's batches, as many as `build_keys`.
     pub probe_keys: Vec<usize>,
-    /// Whether null equals null (IS NOT DISTINCT FROM). Otherwise null equals nothing.
-    pub nulls_equal: bool,
-    /// NOT IN: a comparison with null is unknown. Only for [`JoinKind::ProbeAnti`] and [`JoinKind::ProbeMark`]
-    /// with one key and without `nulls_equal`.
-    pub null_aware: bool,
+    /// How null keys compare. [`NullKeys::Unknown`] needs one key, and [`JoinKind::ProbeAnti`] or [`JoinKind::ProbeMark`].
+    pub null_keys: NullKeys,
     /// Whether there is a further condition on pairs, which each [`JoinProbe`] provides.
     pub has_residual: bool,
     /// Thresholds.
@@ -66,17 +64,15 @@ impl JoinSpec {
     pub(crate) fn check(&self) {
         assert_eq!(self.build_keys.len(), self.probe_keys.len(), "keys come in pairs");
         assert!(self.build_keys.iter().all(|key| *key < self.build_column_count), "keys are columns");
-        let may_be_null_aware = matches!(self.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark);
-        assert!(
-            !self.null_aware || may_be_null_aware && self.build_keys.len() == 1 && !self.nulls_equal,
-            "NOT IN has one key, whose nulls are unknown"
-        );
+        let may_be_not_in =
+            matches!(self.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && self.build_keys.len() == 1;
+        assert!(may_be_not_in || !self.null_keys.are_unknown(), "NOT IN has one key");
     }
 
     /// Whether the join can be partitioned by key. A join without keys cannot. NOT IN with a further condition cannot, because
     /// each null needs all rows.
     pub(crate) fn can_be_divided(&self) -> bool {
-        !(self.build_keys.is_empty() || self.null_aware && self.has_residual)
+        !(self.build_keys.is_empty() || self.null_keys.are_unknown() && self.has_residual)
     }
 
     /// Whether the join needs only the keys of the build side.

@@ -88,7 +88,7 @@ pub(crate) struct SwappedJoin {
 impl SwappedJoin {
     /// Swaps the sides of a join with these numbers of columns; `None` if the join cannot be swapped.
     pub(crate) fn of(condition: &JoinCondition, probe_count: usize, build_count: usize) -> Option<Self> {
-        let kind = condition.kind.swapped().filter(|_| !condition.null_aware)?;
+        let kind = condition.kind.swapped().filter(|_| !condition.null_keys.are_unknown())?;
         let place = |column: usize| if column < probe_count { build_count + column } else { column - probe_count };
         let residual = condition.residual.clone().map(|mut residual| {
             residual.map_columns(&mut |column| place(column));
@@ -107,6 +107,7 @@ impl SwappedJoin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::null_keys::NullKeys;
     use crate::tuning::Tuning;
 
     static TUNING: std::sync::LazyLock<JoinTuning> = std::sync::LazyLock::new(|| Tuning::default().joins);
@@ -187,8 +188,7 @@ mod tests {
             build_keys: vec![0],
             probe_keys: vec![2],
             residual: None,
-            nulls_equal: true,
-            null_aware: false,
+            null_keys: NullKeys::EqualNull,
         };
         let once = SwappedJoin::of(&condition, 3, 2).unwrap();
         assert_eq!(once.columns, [2, 3, 4, 0, 1]);
@@ -204,7 +204,7 @@ mod tests {
             assert!(swapped.columns.into_iter().eq(0..kept), "{kind:?}");
         }
         assert!(SwappedJoin::of(&JoinCondition { kind: JoinKind::ProbeMark, ..condition.clone() }, 3, 2).is_none());
-        let not_in = JoinCondition { kind: JoinKind::ProbeAnti, null_aware: true, ..condition };
+        let not_in = JoinCondition { kind: JoinKind::ProbeAnti, null_keys: NullKeys::Unknown, ..condition };
         assert!(SwappedJoin::of(&not_in, 3, 2).is_none());
     }
 }

@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use crate::joins::hash::SharedBloom;
 use crate::joins::operator::ProbeOperator;
 use crate::keys::key_filter::KeyFilter;
+use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Next, Operator, Sink};
 use crate::runtime::stop::Stop;
@@ -89,9 +90,9 @@ impl SpillableBuild {
     }
 
     /// The partitioned rows. Panics unless they are partitioned.
-    pub(crate) fn into_divided(self, nulls_equal: bool) -> DividedRows {
+    pub(crate) fn into_divided(self, null_keys: NullKeys) -> DividedRows {
         let Division { rows, keys, has_null_keys } = self.division.into_inner().expect("the rows were divided");
-        let keys = keys.and_then(|keys| keys.into_filter(nulls_equal));
+        let keys = keys.and_then(|keys| keys.into_filter(null_keys));
         DividedRows { partitions: rows.divided(), keys, has_null_keys: has_null_keys.into_inner() }
     }
 }
@@ -224,7 +225,7 @@ pub(crate) struct SpilledProbe {
     /// The probe side's keys, and the columns to keep of written rows.
     pub(crate) keys: Vec<usize>,
     pub(crate) columns: Vec<usize>,
-    pub(crate) nulls_equal: bool,
+    pub(crate) null_keys: NullKeys,
     pub(crate) level: u32,
     /// For each partition, whether its build rows are spilled.
     pub(crate) is_spilled: [bool; PARTITIONS],
@@ -247,7 +248,7 @@ impl SpillingProbe {
 
 impl Operator for SpillingProbe {
     fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
-        let SpilledProbe { keys, columns, nulls_equal, is_spilled, rows, .. } = &*self.of_all;
+        let SpilledProbe { keys, columns, null_keys, is_spilled, rows, .. } = &*self.of_all;
         let has_null = |batch: &mut Batch| {
             let mut has_null = vec![false; batch.row_count()];
             for key in keys {
@@ -258,7 +259,7 @@ impl Operator for SpillingProbe {
             has_null
         };
         // A null that equals nothing has no partner in any partition.
-        let stays = if *nulls_equal { vec![false; batch.row_count()] } else { has_null(&mut batch) };
+        let stays = if null_keys.are_equal() { vec![false; batch.row_count()] } else { has_null(&mut batch) };
         self.divider.divide(&mut batch);
         let waiting = self.divider.rows_mut();
         let mut is_here = stays.clone();

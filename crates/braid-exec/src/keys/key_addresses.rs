@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::null_keys::NullKeys;
 use crate::Vector;
 use crate::values::vector::Values;
 
@@ -37,7 +38,7 @@ struct KeyRange {
 
 impl KeyAddresses {
     /// The mapping for keys with these extremes; `None` if there are too many combinations.
-    pub(crate) fn of(extremes: &[KeyExtremes], nulls_equal: bool) -> Option<Self> {
+    pub(crate) fn of(extremes: &[KeyExtremes], null_keys: NullKeys) -> Option<Self> {
         let mut count: u128 = 1;
         let mut ranges = Vec::with_capacity(extremes.len());
         for KeyExtremes { values, has_null } in extremes {
@@ -45,7 +46,7 @@ impl KeyAddresses {
                 Some((min, max)) => (*min, (i128::from(*max) - i128::from(*min) + 1) as u128),
                 None => (0, 0),
             };
-            let has_null = nulls_equal && *has_null;
+            let has_null = null_keys.are_equal() && *has_null;
             let combinations = count.checked_mul(value_count + u128::from(has_null))?;
             if combinations > ADDRESS_COUNT_MAX {
                 return None;

@@ -8,13 +8,14 @@ use super::bloom_filter::BloomFilter;
 use super::key_addresses::{KeyAddresses, NO_ADDRESS};
 use super::key_bitmap::KeyBitmap;
 use super::key_hashes::{HashSeed, KeyHasher};
+use super::null_keys::NullKeys;
 use crate::{Reservation, Vector};
 
 /// The filter of a build side's keys. It is cheap to clone; each worker uses its own clone.
 #[derive(Clone)]
 pub struct KeyFilter {
     members: Members,
-    nulls_equal: bool,
+    null_keys: NullKeys,
     /// A buffer for the addresses or hashes of a vector.
     numbers: Vec<u64>,
     /// The reservation for its memory, if no table holds it.
@@ -34,14 +35,14 @@ pub(crate) enum Members {
 
 impl KeyFilter {
     /// A filter whose memory a table holds.
-    pub(crate) fn new(members: Members, nulls_equal: bool) -> Self {
-        Self { members, nulls_equal, numbers: Vec::new(), _reservation: None }
+    pub(crate) fn new(members: Members, null_keys: NullKeys) -> Self {
+        Self { members, null_keys, numbers: Vec::new(), _reservation: None }
     }
 
     /// A filter of a Bloom filter's words, for the hashes of all keys.
-    pub(crate) fn of_hashes(words: Vec<u64>, nulls_equal: bool, reservation: Reservation) -> Self {
+    pub(crate) fn of_hashes(words: Vec<u64>, null_keys: NullKeys, reservation: Reservation) -> Self {
         let members = Members::Hashes(KeyHasher::default(), Arc::new(BloomFilter::of_words(words)));
-        Self { members, nulls_equal, numbers: Vec::new(), _reservation: Some(Arc::new(reservation)) }
+        Self { members, null_keys, numbers: Vec::new(), _reservation: Some(Arc::new(reservation)) }
     }
 
     /// The minimum and maximum of the build side's key at this position, for pruning. The minimum exceeds the maximum if there is
@@ -55,7 +56,7 @@ impl KeyFilter {
 
     /// Whether it drops every row with a null key.
     pub fn drops_nulls(&self) -> bool {
-        !self.nulls_equal
+        !self.null_keys.are_equal()
     }
 
     /// Sets the entries of `keep` to false for rows without a partner, as far as the filter recognises them. Other entries are
@@ -76,7 +77,7 @@ impl KeyFilter {
             Members::Hashes(hasher, bloom) => {
                 hasher.fill(keys, rows, numbers);
                 keep_where(keep, numbers, |hash| bloom.may_contain(hash));
-                if !self.nulls_equal {
+                if !self.null_keys.are_equal() {
                     drop_nulls(keys, keep);
                 }
             }

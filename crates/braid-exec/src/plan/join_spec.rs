@@ -1,6 +1,7 @@
 //! The specification of a join.
 
 use crate::Expression;
+use crate::keys::null_keys::NullKeys;
 
 /// The condition and kind of a join.
 #[derive(Clone, Debug)]
@@ -13,10 +14,8 @@ pub struct JoinCondition {
     pub probe_keys: Vec<usize>,
     /// A further condition, over the columns of the probe side followed by those of the build side.
     pub residual: Option<Expression>,
-    /// IS NOT DISTINCT FROM.
-    pub nulls_equal: bool,
-    /// NOT IN.
-    pub null_aware: bool,
+    /// How null keys compare. [`NullKeys::Unknown`] needs one key, and [`JoinKind::ProbeAnti`] or [`JoinKind::ProbeMark`].
+    pub null_keys: NullKeys,
 }
 
 /// The kind of a join: the rows that it returns.

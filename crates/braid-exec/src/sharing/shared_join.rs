@@ -28,6 +28,7 @@ mod shared_unmatched;
 use std::sync::Arc;
 
 use crate::joins::hash::JoinSpec;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
 use crate::plan::shared_operator::{JoinSets, SetCondition};
@@ -42,8 +43,7 @@ pub(crate) use shared_unmatched::SharedUnmatched;
 /// The columns that a shared join reads, keeps and returns.
 pub(crate) struct SharedJoinLayout {
     pub(crate) kind: JoinKind,
-    null_aware: bool,
-    nulls_equal: bool,
+    null_keys: NullKeys,
     /// Whether each column of the probe side is read.
     pub(crate) probe_read: Vec<bool>,
     /// Whether each column of the build side is read.
@@ -85,9 +85,9 @@ impl SharedJoinLayout {
         build_count: usize,
         needed: &[bool],
     ) -> Self {
-        let may_be_null_aware = matches!(condition.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark);
-        let is_not_in = may_be_null_aware && condition.probe_keys.len() == 1 && !condition.nulls_equal;
-        assert!(!condition.null_aware || is_not_in, "NOT IN has one key, whose nulls are unknown");
+        let may_be_not_in =
+            matches!(condition.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && condition.probe_keys.len() == 1;
+        assert!(may_be_not_in || !condition.null_keys.are_unknown(), "NOT IN has one key");
         let columns = join_columns(condition.kind, sets, probe_count, build_count);
         assert_eq!(columns.len(), needed.len(), "it is known of each column whether it is read");
         let mut read = vec![false; probe_count + build_count];
@@ -116,8 +116,7 @@ impl SharedJoinLayout {
         };
         Self {
             kind: condition.kind,
-            null_aware: condition.null_aware,
-            nulls_equal: condition.nulls_equal,
+            null_keys: condition.null_keys,
             probe_keys: condition.probe_keys.clone(),
             build_keys: condition.build_keys.clone(),
             probe_set: sets.probe,
@@ -141,8 +140,10 @@ impl SharedJoinLayout {
             kind: JoinKind::Inner,
             build_keys: self.build_keys.iter().map(kept).collect(),
             probe_keys: self.probe_keys.clone(),
-            nulls_equal: self.nulls_equal,
-            null_aware: false,
+            null_keys: match self.null_keys {
+                NullKeys::Unknown => NullKeys::EqualNothing,
+                known => known,
+            },
             has_residual: false,
             build_column_count: self.build_columns.len(),
         }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::Vector;
 use crate::expression::Comparison;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::pipeline::tests::Count;
@@ -27,14 +28,8 @@ fn rows(row_count: i64, times: i64) -> Plan {
 }
 
 fn join(kind: JoinKind, build: Plan, probe: Plan, residual: Option<Expression>) -> Plan {
-    let condition = JoinCondition {
-        kind,
-        build_keys: vec![0],
-        probe_keys: vec![0],
-        residual,
-        nulls_equal: false,
-        null_aware: false,
-    };
+    let condition =
+        JoinCondition { kind, build_keys: vec![0], probe_keys: vec![0], residual, null_keys: NullKeys::EqualNothing };
     Plan::join(build, probe, condition)
 }
 

@@ -190,7 +190,7 @@ impl Definition<'_> {
                     continue;
                 }
                 if equal.is_none() {
-                    perhaps |= condition.null_aware;
+                    perhaps |= condition.null_keys.are_unknown();
                     continue;
                 }
                 partner_count += 1;
@@ -259,8 +259,8 @@ fn keys_equal(condition: &JoinCondition, probe: &[Value], build: &[Value]) -> Op
         match (&probe[*probe_key], &build[*build_key]) {
             (Some(probe), Some(build)) if compare(probe, build).is_ne() => return Some(false),
             (Some(_), Some(_)) => {}
-            (None, None) if condition.nulls_equal => {}
-            _ if condition.nulls_equal => return Some(false),
+            (None, None) if condition.null_keys.are_equal() => {}
+            _ if condition.null_keys.are_equal() => return Some(false),
             _ => unknown = true,
         }
     }

@@ -5,6 +5,7 @@ use braid_base::{Random, SeededRandom};
 use super::memory_tables::{KINDS, Kind, Table};
 use super::*;
 use crate::expression::{Arithmetic, Comparison, NumberRange};
+use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinKind;
 use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
@@ -149,15 +150,20 @@ impl Generator {
         };
         let both = [&probe_kinds[..], &build_kinds].concat();
         let residual = self.chance(1, 3).then(|| self.condition(&both, 1));
-        let may_be_null_aware = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && build_keys.len() == 1;
-        let null_aware = may_be_null_aware && self.chance(1, 2);
-        let nulls_equal = !null_aware && self.chance(1, 2);
+        let may_be_not_in = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && build_keys.len() == 1;
+        let null_keys = if may_be_not_in && self.chance(1, 2) {
+            NullKeys::Unknown
+        } else if self.chance(1, 2) {
+            NullKeys::EqualNull
+        } else {
+            NullKeys::EqualNothing
+        };
         let columns = kind.columns();
         let mut kinds = Vec::new();
         kinds.extend(probe_kinds.iter().filter(|_| columns.probe));
         kinds.extend(columns.mark.then_some(Kind::Bool));
         kinds.extend(build_kinds.iter().filter(|_| columns.build));
-        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware };
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, null_keys };
         (Plan::join(build, probe, condition), kinds)
     }
 

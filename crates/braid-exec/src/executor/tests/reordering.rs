@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::expression::Comparison;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::{AggregateCall, AggregateFunction};
 
 /// A plan with so many columns, each relation's of which are two.
@@ -41,15 +42,16 @@ fn joined((build, build_count): Tree, (probe, probe_count): Tree, random: &mut S
         build_keys: vec![column(build_count)],
         probe_keys: vec![column(probe_count)],
         residual: None,
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
     };
     let [left, right] =
         [column(probe_count), probe_count + column(build_count)].map(|at| Expression::Column(at).into());
     if random.chance(1, 4) {
         condition.residual = Some(Expression::Compare { comparison: Comparison::LessOrEqual, left, right });
     }
-    condition.nulls_equal = random.chance(1, 8);
+    if random.chance(1, 8) {
+        condition.null_keys = NullKeys::EqualNull;
+    }
     (Plan::join(build, probe, condition), probe_count + build_count)
 }
 

@@ -5,6 +5,7 @@ mod shared_case;
 
 use super::*;
 use crate::expression::Comparison;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::shared_operator::JoinSets;
 use crate::{SetStore, Vector};
 use shared_case::{KINDS, SMALL, SharedCase, Sizes};
@@ -112,8 +113,7 @@ async fn a_cancelled_shared_join_stops_between_pairs() {
         build_keys: Vec::new(),
         probe_keys: Vec::new(),
         residual: Some(never),
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
     };
     let sets = JoinSets { store, probe: None, build: None, condition: None };
     let (build, probe) = (rows(50_000), rows(2_000));
@@ -144,14 +144,20 @@ async fn filters_stay_above_shared_joins_whose_build_rows_wait() {
     ];
     let source = |at: usize| Plan::Source { source: tables[at].clone(), column_count: tables[at].kinds.len() };
     let store = SetStore::new(2, FixedBudget::new(PLENTY)).unwrap();
-    let join = |kind, build: Plan, probe: Plan, key: usize, nulls_equal| {
+    let join = |kind, build: Plan, probe: Plan, key: usize, null_keys| {
         let (build_keys, probe_keys, residual) = (vec![0], vec![key], None);
-        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal, null_aware: false };
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, null_keys };
         let sets = JoinSets { store: store.clone(), probe: (key == 1).then_some(3), build: None, condition: None };
         Plan::Shared(Box::new(SharedOperator::Join { build, probe, condition, sets }))
     };
     for kind in [JoinKind::BuildOuter, JoinKind::FullOuter] {
-        let plan = join(JoinKind::Inner, source(2), join(kind, source(1), source(0), 0, false), 1, true);
+        let plan = join(
+            JoinKind::Inner,
+            source(2),
+            join(kind, source(1), source(0), 0, NullKeys::EqualNothing),
+            1,
+            NullKeys::EqualNull,
+        );
         assert!(run(&plan, 1, &FixedBudget::new(PLENTY)).await.unwrap().is_empty(), "{kind:?}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use braid_io::{Backend, Device, DeviceOptions, Fault, FaultDevice, IoOperation, IoReason, open_device};
 
 use super::*;
+use crate::keys::null_keys::NullKeys;
 
 static DIRECTORY: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
 
@@ -118,8 +119,7 @@ async fn written_by_a_join(first_key: i64) -> u64 {
         build_keys: vec![0],
         probe_keys: vec![0],
         residual: None,
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
     };
     let plan = Plan::join(*table(0), *table(first_key), condition);
     let settings = SpillSettings { block_bytes: 4096, operator_bytes_max: 16 << 10, operator_bytes_min: 0 };

@@ -19,6 +19,7 @@ use crate::keys::key_addresses::KeyAddresses;
 use crate::keys::key_bitmap::KeyBitmap;
 use crate::keys::key_filter::KeyFilter;
 use crate::keys::key_hashes::KeyHasher;
+use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::stop::StopFlag;
 use crate::values::batch::Origin;
@@ -136,7 +137,8 @@ impl JoinTable {
         let BuildColumns { columns, row_count } = unite(spec.build_column_count, parts, &mut tasks).await?;
         let columns: Vec<Arc<Vector>> = columns.into_iter().map(Arc::new).collect();
         let keys: Arc<[Arc<Vector>]> = spec.build_keys.iter().map(|key| columns[*key].clone()).collect();
-        let null_key_rows = if spec.nulls_equal { Vec::new() } else { null_rows(&keys, row_count, &mut tasks).await? };
+        let null_key_rows =
+            if spec.null_keys.are_equal() { Vec::new() } else { null_rows(&keys, row_count, &mut tasks).await? };
         let mut builder = DirectoryBuilder { keys, row_count, spec: &spec, tasks: &mut tasks };
         let (directory, lists) = builder.build(null_key_rows.len()).await?;
         drop(builder);
@@ -221,7 +223,7 @@ impl JoinTable {
             }
             Directory::HashedColumns(hashed) => {
                 hasher.fill(keys, 0..row_count, numbers);
-                groups_with_keys(keys, 0..row_count, self.spec.nulls_equal, groups);
+                groups_with_keys(keys, 0..row_count, self.spec.null_keys, groups);
                 hashed.find(&self.keys(), keys, numbers, search, groups);
             }
         }
@@ -271,7 +273,7 @@ async fn null_rows(keys: &Arc<[Arc<Vector>]>, row_count: usize, tasks: &mut Buil
     let found = tasks.each(&keys, pieces, |keys, rows, pace| {
         Box::pin(async move {
             let mut groups = Vec::new();
-            groups_with_keys(keys, rows.clone(), false, &mut groups);
+            groups_with_keys(keys, rows.clone(), NullKeys::EqualNothing, &mut groups);
             pace.step(rows.len()).await?;
             let nulls = (rows.start as u32..).zip(groups).filter(|(_, group)| *group == NO_ROW);
             Ok(nulls.map(|(row, _)| row).collect::<Vec<u32>>())

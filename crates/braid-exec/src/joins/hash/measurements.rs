@@ -7,6 +7,7 @@ use std::time::Instant;
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 
 use super::*;
+use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::stop::StopFlag;
 use crate::values::vector::Values;
@@ -39,8 +40,7 @@ fn spec(kind: JoinKind) -> JoinSpec {
         kind,
         build_keys: vec![0],
         probe_keys: vec![0],
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
         has_residual: false,
         build_column_count: 2,
     }

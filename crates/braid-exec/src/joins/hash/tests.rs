@@ -9,6 +9,7 @@ use braid_testing::properties;
 use braid_testing::proptest::prelude::*;
 
 use super::*;
+use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::stop::Stop;
 use crate::values::batch::Origin;
@@ -241,8 +242,8 @@ fn keys_equal(spec: &JoinSpec, probe: &Row, build: &Row) -> Option<bool> {
         match (probe, build) {
             (Some(probe), Some(build)) if probe != build => return Some(false),
             (Some(_), Some(_)) => {}
-            (None, None) if spec.nulls_equal => {}
-            _ if spec.nulls_equal => return Some(false),
+            (None, None) if spec.null_keys.are_equal() => {}
+            _ if spec.null_keys.are_equal() => return Some(false),
             _ => unknown = true,
         }
     }
@@ -266,7 +267,7 @@ fn expected(spec: &JoinSpec, probe: &[Row], build: &[Row]) -> Vec<String> {
         if kind.keeps_probe_rows() && partners.is_empty() {
             rows.push([probe_values(probe), nulls.clone()].concat());
         }
-        let perhaps = spec.null_aware
+        let perhaps = spec.null_keys.are_unknown()
             && build.iter().any(|build| counts(probe, build) && keys_equal(spec, probe, build).is_none());
         let mark = if !partners.is_empty() { Some(true) } else { (!perhaps).then_some(false) };
         match kind {
@@ -293,22 +294,21 @@ fn expected(spec: &JoinSpec, probe: &[Row], build: &[Row]) -> Vec<String> {
 }
 
 fn specs(key_count: usize) -> impl Iterator<Item = JoinSpec> {
-    let options = (0..8u8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0));
+    let null_keys = [NullKeys::EqualNothing, NullKeys::EqualNull, NullKeys::Unknown];
+    let options = null_keys.into_iter().flat_map(|null_keys| [(false, null_keys), (true, null_keys)]);
     KINDS.into_iter().flat_map(move |kind| {
-        let null_aware_makes_sense = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && key_count == 1;
-        options
-            .clone()
-            .filter(move |(_, nulls_equal, null_aware)| !null_aware || null_aware_makes_sense && !nulls_equal)
-            .map(move |(has_residual, nulls_equal, null_aware)| JoinSpec {
+        let may_be_not_in = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && key_count == 1;
+        options.clone().filter(move |(_, null_keys)| may_be_not_in || !null_keys.are_unknown()).map(
+            move |(has_residual, null_keys)| JoinSpec {
                 tuning: crate::tuning::Tuning::small().joins,
                 kind,
                 build_keys: (1..=key_count).collect(),
                 probe_keys: (0..key_count).collect(),
-                nulls_equal,
-                null_aware,
+                null_keys,
                 has_residual,
                 build_column_count: key_count + 1,
-            })
+            },
+        )
     })
 }
 
@@ -409,8 +409,7 @@ fn integer_spec(kind: JoinKind, key_count: usize) -> JoinSpec {
         kind,
         build_keys: (0..key_count).collect(),
         probe_keys: (0..key_count).collect(),
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
         has_residual: false,
         build_column_count: key_count.max(1),
     }

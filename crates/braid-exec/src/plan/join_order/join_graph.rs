@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{JoinEdge, JoinTree, join_order};
 use crate::Expression;
-use crate::plan::{JoinCondition, JoinKind, NodeId, Plan, SideShape};
+use crate::plan::{JoinCondition, JoinKind, NodeId, NullKeys, Plan, SideShape};
 
 /// Assumed rows of a table with an unknown row count.
 const ROWS_UNKNOWN: f64 = 1e6;
@@ -103,7 +103,7 @@ impl<'a> JoinGraph<'a> {
 
     /// Whether a join may be reordered with the joins above and below it.
     pub(crate) fn takes(condition: &JoinCondition) -> bool {
-        condition.kind == JoinKind::Inner && !condition.nulls_equal && !condition.null_aware
+        condition.kind == JoinKind::Inner && condition.null_keys == NullKeys::EqualNothing
     }
 
     /// The relations below this join; `None` if it is not one of this graph's.
@@ -204,7 +204,7 @@ impl<'a> JoinGraph<'a> {
         let mut residual = self.take_conditions(&columns);
         let residual = if residual.len() > 1 { Some(Expression::And(residual)) } else { residual.pop() };
         let kind = JoinKind::Inner;
-        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, null_keys: NullKeys::EqualNothing };
         let known = knowledge.of_join(probe.known, build.known, &condition);
         let plan = Plan::join(build.plan, probe.plan, condition);
         JoinedRelations { plan, columns, known }
@@ -247,7 +247,7 @@ mod tests {
     fn join(build: Plan, probe: Plan, keys: &[(usize, usize)], residual: Option<Expression>) -> Plan {
         let (probe_keys, build_keys) = keys.iter().copied().unzip();
         let kind = JoinKind::Inner;
-        let condition = JoinCondition { kind, build_keys, probe_keys, residual, nulls_equal: false, null_aware: false };
+        let condition = JoinCondition { kind, build_keys, probe_keys, residual, null_keys: NullKeys::EqualNothing };
         Plan::join(build, probe, condition)
     }
 

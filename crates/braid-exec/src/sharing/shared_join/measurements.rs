@@ -7,6 +7,7 @@ use braid_base::{ByteSize, Random, SeededRandom};
 
 use super::*;
 use crate::executor::Executor;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::Plan;
 use crate::plan::shared_operator::SharedOperator;
 use crate::runtime::pipeline::Sink;
@@ -80,8 +81,7 @@ fn plans(kind: JoinKind, build: &Plan, probe: &Plan, store: &Arc<SetStore>) -> (
         build_keys: vec![0],
         probe_keys: vec![0],
         residual: None,
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
     };
     let sets = JoinSets { store: store.clone(), probe: Some(2), build: Some(2), condition: None };
     let (build, probe) = (build.clone(), probe.clone());

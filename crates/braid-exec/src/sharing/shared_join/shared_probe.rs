@@ -144,7 +144,7 @@ impl SharedProbe {
     ) -> Result<(), Stop> {
         let kind = self.shared.layout.kind;
         let without_equal = left.clone();
-        if self.shared.layout.null_aware {
+        if self.shared.layout.null_keys.are_unknown() {
             self.match_nulls(&mut batch, &mut left)?;
         }
         if kind == JoinKind::ProbeAnti {

@@ -97,7 +97,7 @@ impl SharedTable {
     async fn unite_groups(&mut self, pace: &mut Pace) -> Result<(), ExecError> {
         let mut calculator = SetCalculator::new(self.store.clone());
         let (table, sets) = (self.table.clone(), self.build_sets());
-        if self.layout.null_aware {
+        if self.layout.null_keys.are_unknown() {
             let null_key_rows = table.null_key_rows.iter().copied();
             let null_keys_for = union(&mut calculator, sets, null_key_rows, pace).await?;
             let rows_for = union(&mut calculator, sets, 0..self.row_count(), pace).await?;

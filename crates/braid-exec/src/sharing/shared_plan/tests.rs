@@ -7,6 +7,7 @@ use braid_storage::Scalar;
 
 use super::*;
 use crate::expression::Comparison;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinKind;
 use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec};
 use crate::plan::{SortKey, SortSpec};
@@ -25,8 +26,7 @@ fn filter(input: Plan, parameter: usize) -> Plan {
 
 fn join(kind: JoinKind, build: Plan, probe: Plan) -> Plan {
     let (build_keys, probe_keys) = (vec![0], vec![0]);
-    let condition =
-        JoinCondition { kind, build_keys, probe_keys, residual: None, nulls_equal: false, null_aware: false };
+    let condition = JoinCondition { kind, build_keys, probe_keys, residual: None, null_keys: NullKeys::EqualNothing };
     Plan::join(build, probe, condition)
 }
 

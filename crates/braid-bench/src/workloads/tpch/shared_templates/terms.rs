@@ -9,6 +9,7 @@ use arrow::datatypes::Date32Type;
 use braid_exec::Expression;
 use braid_exec::expression::{Arithmetic, Comparison, NumberRange};
 use braid_exec::plan::JoinKind;
+use braid_exec::plan::NullKeys;
 use braid_exec::plan::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
 use braid_exec::plan::{JoinCondition, Plan};
 use braid_exec::plan::{SortKey, SortSpec};
@@ -127,8 +128,7 @@ pub(super) fn join(kind: JoinKind, (build, build_key): (Plan, usize), (probe, pr
         build_keys: vec![build_key],
         probe_keys: vec![probe_key],
         residual: None,
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
     };
     Plan::join(build, probe, condition)
 }

@@ -5,6 +5,7 @@
 use super::super::memory_tables::Kind;
 use super::super::*;
 use crate::expression::Comparison;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::shared_operator::{JoinSets, SetCondition, SetEvaluator};
 use crate::{QueryBitmap, QueryNumber, SetNumber, SetStore};
 
@@ -169,7 +170,7 @@ impl SharedCase {
         let keys: Vec<(usize, usize)> = (0..key_count).map(|_| one_of(random, &equal)).collect();
         let kind = one_of(random, sizes.kinds);
         let nulls_equal = random.chance(1, 3);
-        let may_be_null_aware = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && key_count == 1;
+        let may_be_not_in = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && key_count == 1;
         let integers = |kinds: &[Kind], first: usize| -> Vec<usize> {
             (0..kinds.len()).filter(|at| kinds[*at] == Kind::Int).map(|at| first + at).collect()
         };
@@ -186,8 +187,11 @@ impl SharedCase {
             probe_keys: keys.iter().map(|(probe, _)| *probe).collect(),
             build_keys: keys.iter().map(|(_, build)| *build).collect(),
             residual,
-            nulls_equal,
-            null_aware: may_be_null_aware && !nulls_equal && random.chance(2, 3),
+            null_keys: match nulls_equal {
+                true => NullKeys::EqualNull,
+                false if may_be_not_in && random.chance(2, 3) => NullKeys::Unknown,
+                false => NullKeys::EqualNothing,
+            },
         };
         let by_query = (!all_integers.is_empty() && random.chance(1, 3)).then(|| one_of(random, &all_integers));
         Node::Join(Box::new(JoinNode { probe, build, condition, by_query }))

@@ -22,6 +22,7 @@ use crate::joins::hash::join_table::Directory;
 use crate::keys::key_addresses::{KeyAddresses, KeyExtremes};
 use crate::keys::key_bitmap::KeyBitmap;
 use crate::keys::key_hashes::KeyHasher;
+use crate::keys::null_keys::NullKeys;
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
 
@@ -82,7 +83,7 @@ impl DirectoryBuilder<'_> {
             let Some(extremes) = extremes else { return Ok(None) };
             united.iter_mut().zip(extremes).for_each(|(united, extremes)| *united = united.with(extremes));
         }
-        Ok(KeyAddresses::of(&united, self.spec.nulls_equal))
+        Ok(KeyAddresses::of(&united, self.spec.null_keys))
     }
 
     async fn members(&mut self, addresses: KeyAddresses) -> Result<KeyedRows, ExecError> {
@@ -244,7 +245,7 @@ impl DirectoryBuilder<'_> {
         let (mut hashes, mut found, mut search) = (Vec::new(), Vec::new(), Search::default());
         for rows in vectors(self.row_count) {
             hasher.fill(&self.keys, rows.clone(), &mut hashes);
-            groups_with_keys(&self.keys, rows.clone(), self.spec.nulls_equal, &mut found);
+            groups_with_keys(&self.keys, rows.clone(), self.spec.null_keys, &mut found);
             hashed.insert(&self.keys, |at| rows.start as u32 + at, &hashes, &mut search, &mut found);
             groups.add(rows.start, &found);
             self.tasks.pace().step(rows.len()).await?;
@@ -344,10 +345,10 @@ pub(crate) fn ranges(row_count: usize, piece_rows: usize) -> Vec<Range<usize>> {
 }
 
 /// Initial groups: zero, or [`NO_ROW`] for rows with nulls that equal nothing.
-pub(crate) fn groups_with_keys(keys: &[Arc<Vector>], rows: Range<usize>, nulls_equal: bool, groups: &mut Vec<u32>) {
+pub(crate) fn groups_with_keys(keys: &[Arc<Vector>], rows: Range<usize>, null_keys: NullKeys, groups: &mut Vec<u32>) {
     groups.clear();
     groups.resize(rows.len(), 0);
-    if nulls_equal {
+    if null_keys.are_equal() {
         return;
     }
     for valid in keys.iter().filter_map(|key| key.valid()) {

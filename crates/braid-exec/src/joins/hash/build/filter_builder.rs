@@ -72,8 +72,7 @@ impl JoinTable {
             | Directory::HashedAddresses(addresses, _) => self.address_members(addresses, tasks).await?,
             Directory::HashedColumns(_) => self.hash_members(tasks).await?,
         };
-        let nulls_equal = self.spec.nulls_equal;
-        Ok(Some(KeyFilter::new(members, nulls_equal)))
+        Ok(Some(KeyFilter::new(members, self.spec.null_keys)))
     }
 
     async fn address_members(&self, addresses: &KeyAddresses, tasks: &mut BuildTasks) -> Result<Members, ExecError> {

@@ -23,6 +23,7 @@ use crate::joins::hash::directory::hashed_keys::{
 };
 use crate::keys::key_addresses::{KeyAddresses, NO_ADDRESS};
 use crate::keys::key_hashes::{HashSeed, KeyHasher};
+use crate::keys::null_keys::NullKeys;
 use crate::values::vector::NO_ROW;
 use crate::{ExecError, Vector};
 
@@ -52,7 +53,7 @@ struct AddressPlaces {
 /// Partitions by the hashes of keys.
 struct KeyPlaces {
     keys: Arc<[Arc<Vector>]>,
-    nulls_equal: bool,
+    null_keys: NullKeys,
     slot_ranges: SlotRanges,
     groups: Vec<AtomicU32>,
 }
@@ -129,7 +130,7 @@ impl DirectoryBuilder<'_> {
         }
         let slot_ranges = self.slot_ranges();
         let (keys, groups) = (self.keys.clone(), zeroed_u32(self.row_count));
-        let numbering = Arc::new(KeyPlaces { keys, nulls_equal: self.spec.nulls_equal, slot_ranges, groups });
+        let numbering = Arc::new(KeyPlaces { keys, null_keys: self.spec.null_keys, slot_ranges, groups });
         let Some(partitions) = partitioned(&numbering, self.row_count, slot_ranges.partition_count, self.tasks).await?
         else {
             return Ok(None);
@@ -216,7 +217,7 @@ impl Numbering for KeyPlaces {
     fn fill(&self, rows: Range<usize>, numbers: &mut Vec<u64>, partitions: &mut Vec<u16>) {
         KeyHasher::default().fill(&self.keys, rows.clone(), numbers);
         let mut groups = Vec::new();
-        groups_with_keys(&self.keys, rows.clone(), self.nulls_equal, &mut groups);
+        groups_with_keys(&self.keys, rows.clone(), self.null_keys, &mut groups);
         for ((row, hash), group) in rows.zip(numbers.iter()).zip(groups) {
             partitions.push(if group == NO_ROW {
                 self.groups[row].store(NO_ROW, Ordering::Relaxed);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::atomic_cells::{plain_u64, zeroed_u64};
 use crate::keys::bloom_filter::bloom_place;
 use crate::keys::key_filter::KeyFilter;
+use crate::keys::null_keys::NullKeys;
 use crate::{ExecError, MemoryBudget, Reservation};
 
 /// Maximum bytes. A larger filter causes a miss in every cache for each key, and helps only with hundreds of millions of keys.
@@ -49,12 +50,12 @@ impl SharedBloom {
     }
 
     /// What it says of the probe side; `None` when it would drop too little.
-    pub(crate) fn into_filter(self, nulls_equal: bool) -> Option<KeyFilter> {
+    pub(crate) fn into_filter(self, null_keys: NullKeys) -> Option<KeyFilter> {
         let Self { words, reservation } = self;
         let words = plain_u64(words);
         let set: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
         let is_full = set * 8 > words.len() as u64 * 64 * EIGHTHS_SET_MAX;
-        (!is_full).then(|| KeyFilter::of_hashes(words, nulls_equal, reservation))
+        (!is_full).then(|| KeyFilter::of_hashes(words, null_keys, reservation))
     }
 }
 
@@ -79,7 +80,7 @@ mod tests {
             threads.spawn(|| bloom.insert(halves.0));
             threads.spawn(|| bloom.insert(halves.1));
         });
-        bloom.into_filter(false)
+        bloom.into_filter(NullKeys::EqualNothing)
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl JoinProbe {
             None => self.groups.iter().map(|group| *group != NO_ROW).collect(),
             Some(_) => self.groups.iter().map(|group| table.has_rows(*group)).collect(),
         };
-        let perhaps_paired = if !table.spec.null_aware || !table.has_any_rows() {
+        let perhaps_paired = if !table.spec.null_keys.are_unknown() || !table.has_any_rows() {
             vec![false; paired.len()]
         } else if table.has_any_null_keys() {
             vec![true; paired.len()]
@@ -202,7 +202,7 @@ impl JoinProbe {
             }
             None => self.decide(&batch, candidates, |row| row, &mut outcome.paired, emit)?,
         }
-        if table.spec.null_aware {
+        if table.spec.null_keys.are_unknown() {
             self.decide_on_nulls(&batch, &keys[0], &mut outcome)?;
         }
         if kind.tests_probe_rows() {

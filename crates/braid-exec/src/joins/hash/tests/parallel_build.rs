@@ -10,6 +10,7 @@ use crate::MemoryBudget;
 use crate::executor::Executor;
 use crate::joins::hash::build::build_tasks::{BuildTasks, Grain};
 use crate::joins::hash::join_table::Directory;
+use crate::keys::null_keys::NullKeys;
 use crate::plan::{JoinCondition, Plan};
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::Sink;
@@ -302,8 +303,7 @@ fn an_executor_s_workers_build_large_sides_until_it_is_cancelled() {
         build_keys: vec![0],
         probe_keys: vec![0],
         residual: None,
-        nulls_equal: false,
-        null_aware: false,
+        null_keys: NullKeys::EqualNothing,
     };
     let (build, probe) = (side((0..build_rows).map(|key| key << 20).collect()), side(vec![7, 3 << 20, 3 << 20]));
     let plan = Plan::join(build, probe, condition);
