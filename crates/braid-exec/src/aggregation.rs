@@ -35,7 +35,7 @@ pub use merging::merge::Aggregation;
 pub(crate) use merging::spilled_groups::{ReadGroups, SpilledGroups, SpillingGroups};
 
 use generations::Generations;
-use groups::group_table::GroupTable;
+use groups::group_table::{GroupTable, KeyOrder};
 use merging::merge::{Accumulated, WorkerGroups};
 use merging::set_refinement::Refinements;
 use states::aggregate_plan::{AggregatePlan, InputPlan};
@@ -62,8 +62,8 @@ pub struct AggregationWorker {
     sets: Option<Arc<SetStore>>,
     key_count: usize,
     budget: Arc<dyn MemoryBudget>,
-    /// Whether keys arrive in the order of their hashes.
-    is_scattered: bool,
+    /// The order in which keys arrive.
+    key_order: KeyOrder,
     groups: WorkerGroups,
     /// The groups of ended generations.
     ended: Vec<WorkerGroups>,
@@ -95,10 +95,12 @@ impl AggregationWorker {
         keys.extend(sets.as_ref().map(|sets| sets.column));
         let key_count = spec.keys.len();
         let sets = sets.map(|sets| sets.store);
-        let table = GroupTable::with_sets(keys.len(), sets.is_some(), tuning);
-        let is_scattered = false;
+        let table = match &sets {
+            Some(_) => GroupTable::with_sets(keys.len(), tuning),
+            None => GroupTable::new(keys.len(), KeyOrder::Any, tuning),
+        };
         let generation_memory = Reservation::new(budget.clone(), OPERATOR);
-        let groups = WorkerGroups::new(table, key_count, is_scattered, &plan, tuning, budget.clone());
+        let groups = WorkerGroups::new(table, key_count, KeyOrder::Any, &plan, tuning, budget.clone());
         Self {
             keys,
             plan,
@@ -106,7 +108,7 @@ impl AggregationWorker {
             sets,
             key_count,
             budget,
-            is_scattered,
+            key_order: KeyOrder::Any,
             groups,
             ended: Vec::new(),
             generations: Generations::new(tuning.generation_groups),
@@ -127,20 +129,20 @@ impl AggregationWorker {
     /// Prepares for spilled groups, which arrive by partitions of their hashes. A table by address would need a page for each
     /// of them. Must be called before the first row.
     pub(crate) fn expect_scattered_keys(&mut self) {
-        self.is_scattered = true;
+        self.key_order = KeyOrder::ByHash;
         self.groups = self.without_groups();
     }
 
     fn without_groups(&self) -> WorkerGroups {
-        self.no_groups(self.is_scattered)
+        self.no_groups(self.key_order)
     }
 
-    fn no_groups(&self, is_hashed: bool) -> WorkerGroups {
-        let table = match is_hashed {
-            true => GroupTable::hashed(self.keys.len(), self.tuning),
-            false => GroupTable::with_sets(self.keys.len(), self.sets.is_some(), self.tuning),
+    fn no_groups(&self, order: KeyOrder) -> WorkerGroups {
+        let table = match (order, &self.sets) {
+            (KeyOrder::Any, Some(_)) => GroupTable::with_sets(self.keys.len(), self.tuning),
+            (order, _) => GroupTable::new(self.keys.len(), order, self.tuning),
         };
-        WorkerGroups::new(table, self.key_count, is_hashed, &self.plan, self.tuning, self.budget.clone())
+        WorkerGroups::new(table, self.key_count, order, &self.plan, self.tuning, self.budget.clone())
     }
 
     /// Whether the number of groups, or of the only group's distinct values, is unbounded.
@@ -236,7 +238,7 @@ impl AggregationWorker {
             return Ok(());
         }
         self.generation_memory.resize(self.generations.bytes())?;
-        let groups = self.no_groups(true);
+        let groups = self.no_groups(KeyOrder::ByHash);
         let may_leave = self.groups.may_leave;
         let mut ended = std::mem::replace(&mut self.groups, groups);
         self.groups.may_leave = may_leave;

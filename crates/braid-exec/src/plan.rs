@@ -19,6 +19,7 @@ mod sort_spec;
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;
 pub use aggregation_spec::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
+pub(crate) use join_spec::SideWidths;
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind};
 pub use operator_tree::Plan;
 pub use shared_operator::{SetColumn, SharedOperator};

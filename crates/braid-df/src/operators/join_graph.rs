@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use braid_exec::Expression;
 use braid_exec::expression::Comparison;
-use braid_exec::plan::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations};
+use braid_exec::plan::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations, RelationColumn};
 use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
 use datafusion::common::NullEquality;
@@ -18,17 +18,10 @@ use super::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 /// Most relations of one graph. The outermost joins of a longer chain stay as they were written.
 pub(super) const RELATIONS_MAX: usize = 24;
 
-/// A column of a relation. Expressions of the graph name them by their position among [`StatementJoins::columns`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct RelationColumn {
-    relation: usize,
-    column: usize,
-}
-
 #[derive(Default)]
 struct StatementJoins {
     relations: Vec<Covered>,
-    /// All columns of all relations.
+    /// All columns of all relations. Expressions name a column by its position here.
     columns: Vec<RelationColumn>,
     /// Pairs of columns of two relations that are equal.
     equalities: Vec<(RelationColumn, RelationColumn)>,
@@ -105,11 +98,11 @@ impl StatementJoins {
     fn plan(&self, tree: &JoinTree) -> (Covered, Vec<RelationColumn>) {
         let mut graph = JoinGraph::of_relations(self.relations.iter().map(|relation| &relation.plan));
         for (a, b) in &self.equalities {
-            graph.add_equality(graph.number(a.relation, a.column), graph.number(b.relation, b.column));
+            graph.add_equality(graph.number(*a), graph.number(*b));
         }
         for condition in &self.conditions {
             let mut condition = condition.clone();
-            let number = |column: RelationColumn| graph.number(column.relation, column.column);
+            let number = |column: RelationColumn| graph.number(column);
             condition.map_columns(&mut |column| number(self.columns[column]));
             graph.add_condition(condition);
         }

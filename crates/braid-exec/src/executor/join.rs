@@ -14,11 +14,13 @@ use futures::future::BoxFuture;
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
 use crate::joins::operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
-use crate::joins::spilled::{DividedRows, SpillableBuild, SpilledProbe, SpillingBuildSink, SpillingProbe};
+use crate::joins::spilled::{
+    DividedRows, SpillableBuild, SpillableLayout, SpilledProbe, SpillingBuildSink, SpillingProbe,
+};
 use crate::keys::key_filter::KeyFilter;
 use crate::memory::Reservation;
 use crate::plan::join_order::join_graph::JoinGraph;
-use crate::plan::{JoinCondition, JoinKind, NodeId, Plan};
+use crate::plan::{JoinCondition, JoinKind, NodeId, Plan, SideWidths};
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Operator, OperatorFactory, RowFilter, run_all};
 use crate::runtime::stop::{Stop, StopFlag};
@@ -170,12 +172,15 @@ impl Executor {
             }
             return Ok(Some(Build::Table(self.join_table(join, parts).await?)));
         };
-        let keys: Arc<[usize]> = spec.build_keys.as_slice().into();
-        // Rows from temporary files have already passed the key filter.
-        let notes_keys = level == 0 && spec.kind.drops_probe_rows();
-        let (worker_count, piece_rows) = (self.worker_count, self.tuning.joins.piece_rows);
-        let build =
-            SpillableBuild::new(spill.clone(), worker_count, keys, level, columns.len(), notes_keys, piece_rows);
+        let layout = SpillableLayout {
+            column_count: columns.len(),
+            keys: spec.build_keys.as_slice().into(),
+            level,
+            piece_rows: self.tuning.joins.piece_rows,
+            // Rows from temporary files have already passed the key filter.
+            notes_keys: level == 0 && spec.kind.drops_probe_rows(),
+        };
+        let build = SpillableBuild::new(spill.clone(), self.worker_count, layout);
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
         if too_much.is_raised() {
             return Ok(None);
@@ -300,7 +305,8 @@ impl Sides<'_> {
     /// The join with these required columns.
     pub(super) fn join(self, wanted: &Wanted, tuning: JoinTuning) -> Arc<Join> {
         let Self { build, probe, condition, watched } = self;
-        let layout = JoinLayout::new(condition, probe.column_count(), build.column_count(), &wanted.columns);
+        let widths = SideWidths { probe: probe.column_count(), build: build.column_count() };
+        let layout = JoinLayout::new(condition, widths, &wanted.columns);
         let spec = JoinSpec {
             kind: condition.kind,
             build_keys: layout.build_keys.clone(),

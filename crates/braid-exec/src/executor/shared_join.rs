@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Executor, Rows, Wanted};
 use crate::memory::Reservation;
 use crate::plan::shared_operator::JoinSets;
-use crate::plan::{JoinCondition, Plan};
+use crate::plan::{JoinCondition, Plan, SideWidths};
 use crate::runtime::pipeline::{Operator, RowFilter};
 use crate::runtime::stop::Stop;
 use crate::sharing::shared_join::{SharedJoinLayout, SharedProbe, SharedTable, SharedUnmatched};
@@ -22,8 +22,8 @@ impl Executor {
         sets: &JoinSets,
         wanted: Wanted,
     ) -> Result<Rows, Stop> {
-        let (probe_count, build_count) = (probe.column_count(), build.column_count());
-        let layout = Arc::new(SharedJoinLayout::new(condition, sets, probe_count, build_count, &wanted.columns));
+        let widths = SideWidths { probe: probe.column_count(), build: build.column_count() };
+        let layout = Arc::new(SharedJoinLayout::new(condition, sets, widths, &wanted.columns));
         let mut of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
         if layout.kind.keeps_probe_rows() {
             of_build = of_build.where_missing_is_null();

@@ -11,7 +11,7 @@ use super::join::{Build, Join, Sides};
 use super::tally::Tally;
 use super::{Executor, Rows, Wanted};
 use crate::joins::side_choice::{SideChoice, SwappedJoin};
-use crate::plan::SideShape;
+use crate::plan::{SideShape, SideWidths};
 use crate::runtime::pipeline::RowFilter;
 use crate::runtime::stop::{Stop, StopFlag};
 
@@ -42,7 +42,8 @@ impl Executor {
     /// A join with the better build side.
     pub(super) async fn join(&self, sides: Sides<'_>, wanted: Wanted) -> Result<Rows, Stop> {
         let Sides { build, probe, condition, .. } = sides;
-        let Some(swapped) = SwappedJoin::of(condition, probe.column_count(), build.column_count()) else {
+        let widths = SideWidths { probe: probe.column_count(), build: build.column_count() };
+        let Some(swapped) = SwappedJoin::of(condition, widths) else {
             return self.planned_join(sides, &wanted).await;
         };
         let probe_columns = if condition.kind.columns().probe { 0..probe.column_count() } else { 0..0 };

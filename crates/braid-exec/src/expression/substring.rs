@@ -4,6 +4,7 @@
 //! dictionary's strings form a new dictionary of distinct parts, so that later operators still use codes.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Vector;
@@ -16,10 +17,8 @@ use crate::values::vector::{CodedStrings, Values};
 /// A part of each string.
 #[derive(Debug)]
 pub(super) struct Substring {
-    /// Characters before it.
-    from: usize,
-    /// Characters up to its end.
-    to: usize,
+    /// The positions of its characters, from 0.
+    characters: Range<usize>,
     cache: DictionaryCache<Parts>,
 }
 
@@ -37,7 +36,7 @@ impl Substring {
     pub fn new(start: i64, length: Option<i64>) -> Self {
         let position = |character: i64| usize::try_from(character.saturating_sub(1)).unwrap_or(0);
         let to = length.and_then(|length| start.checked_add(length)).map_or(usize::MAX, position);
-        Self { from: position(start).min(to), to, cache: DictionaryCache::default() }
+        Self { characters: position(start).min(to)..to, cache: DictionaryCache::default() }
     }
 
     /// The part of each string.
@@ -46,17 +45,17 @@ impl Substring {
             return nulls();
         }
         let vector = operand.clone().into_vector(1);
-        let (from, to) = (self.from, self.to);
+        let characters = &self.characters;
         let values = match vector.values() {
-            Values::Bytes(strings) => Values::Bytes(parts(strings, from, to)),
-            Values::Coded(coded) => match self.cache.get(coded, |dictionary| Parts::new(dictionary, from, to)) {
+            Values::Bytes(strings) => Values::Bytes(parts(strings, characters)),
+            Values::Coded(coded) => match self.cache.get(coded, |dictionary| Parts::new(dictionary, characters)) {
                 Some(Parts { codes, parts }) => {
                     let codes = coded.codes.iter().map(|code| codes.get(*code as usize).copied().unwrap_or(0));
                     Values::Coded(CodedStrings { codes: codes.collect(), dictionary: parts.clone() })
                 }
                 None => {
                     let strings = coded.codes.iter().map(|code| coded.dictionary.get(*code as usize));
-                    Values::Bytes(ByteStrings::from_strings(strings.map(|string| part(string, from, to))))
+                    Values::Bytes(ByteStrings::from_strings(strings.map(|string| part(string, characters))))
                 }
             },
             _ => panic!("substring of what is not a string"),
@@ -70,12 +69,12 @@ impl Substring {
 }
 
 impl Parts {
-    fn new(dictionary: &ByteStrings, from: usize, to: usize) -> Self {
+    fn new(dictionary: &ByteStrings, characters: &Range<usize>) -> Self {
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
         let mut parts = ByteStrings::default();
         let mut codes = Vec::with_capacity(dictionary.len());
         for string in (0..dictionary.len()).map(|row| dictionary.get(row)) {
-            let part = part(string, from, to);
+            let part = part(string, characters);
             codes.push(*numbers.entry(part).or_insert_with(|| {
                 parts.push(part);
                 parts.len() as u32 - 1
@@ -86,21 +85,21 @@ impl Parts {
     }
 }
 
-fn parts(strings: &ByteStrings, from: usize, to: usize) -> ByteStrings {
-    let mut parts = ByteStrings::from_strings((0..strings.len()).map(|row| part(strings.get(row), from, to)));
+fn parts(strings: &ByteStrings, characters: &Range<usize>) -> ByteStrings {
+    let mut parts = ByteStrings::from_strings((0..strings.len()).map(|row| part(strings.get(row), characters)));
     parts.shrink();
     parts
 }
 
-/// The characters from position `from` to before `to`.
+/// The characters at these positions, as far as the string has them.
 #[inline]
-fn part(string: &[u8], from: usize, to: usize) -> &[u8] {
-    let head = &string[..to.min(string.len())];
+fn part<'a>(string: &'a [u8], characters: &Range<usize>) -> &'a [u8] {
+    let head = &string[..characters.end.min(string.len())];
     if head.is_ascii() {
-        return &head[from.min(head.len())..];
+        return &head[characters.start.min(head.len())..];
     }
-    let start = character_start(string, from);
-    &string[start..start + character_start(&string[start..], to - from)]
+    let start = character_start(string, characters.start);
+    &string[start..start + character_start(&string[start..], characters.len())]
 }
 
 /// The position of a character's first byte, or the end of a shorter string.
@@ -129,16 +128,16 @@ mod tests {
             let is_in = |at: i64| at >= start && length.is_none_or(|length| at < start + length);
             let expected: String =
                 string.chars().enumerate().filter(|(at, _)| is_in(position(*at))).map(|(_, c)| c).collect();
-            let Substring { from, to, .. } = Substring::new(start, length);
-            prop_assert_eq!(part(string.as_bytes(), from, to), expected.as_bytes());
+            let Substring { characters, .. } = Substring::new(start, length);
+            prop_assert_eq!(part(string.as_bytes(), &characters), expected.as_bytes());
         }
     }
 
     #[test]
     fn extreme_positions_do_not_overflow() {
         let check = |start: i64, length: Option<i64>, expected: &str| {
-            let Substring { from, to, .. } = Substring::new(start, length);
-            assert_eq!(part("añb".as_bytes(), from, to), expected.as_bytes(), "from {start} for {length:?}");
+            let Substring { characters, .. } = Substring::new(start, length);
+            assert_eq!(part("añb".as_bytes(), &characters), expected.as_bytes(), "from {start} for {length:?}");
         };
         check(i64::MIN, None, "añb");
         check(i64::MIN, Some(i64::MAX), "");

@@ -13,6 +13,7 @@ use crate::expression::Evaluator;
 use crate::joins::hash::{JoinProbe, JoinTable, UnmatchedRows};
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
+use crate::plan::SideWidths;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::stop::{Stop, StopFlag};
@@ -46,7 +47,9 @@ pub(crate) struct JoinLayout {
 }
 
 impl JoinLayout {
-    pub(crate) fn new(condition: &JoinCondition, probe_count: usize, build_count: usize, needed: &[bool]) -> Self {
+    /// The layout for sides of these widths. `needed` tells which columns of the join's rows are read.
+    pub(crate) fn new(condition: &JoinCondition, widths: SideWidths, needed: &[bool]) -> Self {
+        let SideWidths { probe: probe_count, build: build_count } = widths;
         let kind = condition.kind.columns();
         let (mut probe_read, mut build_read) = (vec![false; probe_count], vec![false; build_count]);
         let probe_needed = if kind.probe { probe_count } else { 0 };

@@ -12,7 +12,7 @@
 //!
 //! A right choice of the planner therefore costs little extra, and a wrong choice costs little, too.
 
-use crate::plan::{JoinCondition, JoinKind, SideShape};
+use crate::plan::{JoinCondition, JoinKind, SideShape, SideWidths};
 use crate::tuning::JoinTuning;
 
 /// The choice of the build side.
@@ -86,8 +86,9 @@ pub(crate) struct SwappedJoin {
 }
 
 impl SwappedJoin {
-    /// Swaps the sides of a join with these numbers of columns; `None` if the join cannot be swapped.
-    pub(crate) fn of(condition: &JoinCondition, probe_count: usize, build_count: usize) -> Option<Self> {
+    /// Swaps the sides of a join with these widths; `None` if the join cannot be swapped.
+    pub(crate) fn of(condition: &JoinCondition, widths: SideWidths) -> Option<Self> {
+        let SideWidths { probe: probe_count, build: build_count } = widths;
         let kind = condition.kind.swapped().filter(|_| !condition.null_keys.are_unknown())?;
         let place = |column: usize| if column < probe_count { build_count + column } else { column - probe_count };
         let residual = condition.residual.clone().map(|mut residual| {
@@ -111,6 +112,8 @@ mod tests {
     use crate::tuning::Tuning;
 
     static TUNING: std::sync::LazyLock<JoinTuning> = std::sync::LazyLock::new(|| Tuning::default().joins);
+
+    const WIDTHS: SideWidths = SideWidths { probe: 3, build: 2 };
 
     fn chain(rows: u64) -> SideShape {
         SideShape { table_rows_max: Some(rows), is_chain: true, is_narrowed: false, is_ordered: false }
@@ -190,21 +193,21 @@ mod tests {
             residual: None,
             null_keys: NullKeys::EqualNull,
         };
-        let once = SwappedJoin::of(&condition, 3, 2).unwrap();
+        let once = SwappedJoin::of(&condition, WIDTHS).unwrap();
         assert_eq!(once.columns, [2, 3, 4, 0, 1]);
         assert_eq!((&once.condition.build_keys[..], &once.condition.probe_keys[..]), (&[2][..], &[0][..]));
-        let twice = SwappedJoin::of(&once.condition, 2, 3).unwrap();
+        let twice = SwappedJoin::of(&once.condition, SideWidths { probe: 2, build: 3 }).unwrap();
         assert_eq!(format!("{:?}", twice.condition), format!("{condition:?}"));
         let column = |column: usize| once.columns[twice.columns[column]];
         assert!((0..5).map(column).eq(0..5));
         for kind in [JoinKind::BuildSemi, JoinKind::ProbeAnti] {
             let of_kind = JoinCondition { kind, ..condition.clone() };
             let kept = if kind == JoinKind::BuildSemi { 2 } else { 3 };
-            let swapped = SwappedJoin::of(&of_kind, 3, 2).unwrap();
+            let swapped = SwappedJoin::of(&of_kind, WIDTHS).unwrap();
             assert!(swapped.columns.into_iter().eq(0..kept), "{kind:?}");
         }
-        assert!(SwappedJoin::of(&JoinCondition { kind: JoinKind::ProbeMark, ..condition.clone() }, 3, 2).is_none());
+        assert!(SwappedJoin::of(&JoinCondition { kind: JoinKind::ProbeMark, ..condition.clone() }, WIDTHS).is_none());
         let not_in = JoinCondition { kind: JoinKind::ProbeAnti, null_keys: NullKeys::Unknown, ..condition };
-        assert!(SwappedJoin::of(&not_in, 3, 2).is_none());
+        assert!(SwappedJoin::of(&not_in, WIDTHS).is_none());
     }
 }

@@ -31,14 +31,22 @@ const BLOOM_SHARE: usize = 8;
 pub(crate) struct SpillableBuild {
     spill: Arc<QuerySpill>,
     memory: Arc<OperatorMemory>,
-    /// The positions of the keys among the kept columns.
-    keys: Arc<[usize]>,
-    level: u32,
-    column_count: usize,
-    /// Whether the keys are added to a filter for the source of the probe side.
-    notes_keys: bool,
-    piece_rows: usize,
+    layout: SpillableLayout,
     division: OnceLock<Division>,
+}
+
+/// The rows of a build side that can spill, and how they are partitioned.
+pub(crate) struct SpillableLayout {
+    /// Number of kept columns.
+    pub(crate) column_count: usize,
+    /// The positions of the keys among the kept columns.
+    pub(crate) keys: Arc<[usize]>,
+    /// The level of the partitions: the bits of a hash that number them.
+    pub(crate) level: u32,
+    /// Rows of one piece of the collected rows.
+    pub(crate) piece_rows: usize,
+    /// Whether the keys are added to a filter for the source of the probe side.
+    pub(crate) notes_keys: bool,
 }
 
 /// The partitions of a build side that exceeds the memory.
@@ -58,18 +66,10 @@ pub(crate) struct DividedRows {
 }
 
 impl SpillableBuild {
-    /// A build side of `column_count` columns with these keys, partitioned by the bits of a level.
-    pub(crate) fn new(
-        spill: Arc<QuerySpill>,
-        worker_count: usize,
-        keys: Arc<[usize]>,
-        level: u32,
-        column_count: usize,
-        notes_keys: bool,
-        piece_rows: usize,
-    ) -> Arc<Self> {
+    /// A build side without rows.
+    pub(crate) fn new(spill: Arc<QuerySpill>, worker_count: usize, layout: SpillableLayout) -> Arc<Self> {
         let memory = OperatorMemory::new(&spill, worker_count);
-        Arc::new(Self { spill, memory, keys, level, column_count, notes_keys, piece_rows, division: OnceLock::new() })
+        Arc::new(Self { spill, memory, layout, division: OnceLock::new() })
     }
 
     /// Whether the rows are partitioned.
@@ -81,8 +81,9 @@ impl SpillableBuild {
         if self.division.get().is_none() {
             let (spill, memory) = (self.spill.clone(), self.memory.clone());
             let bloom = || SharedBloom::of_bytes(memory.share() / BLOOM_SHARE, spill.budget().clone());
-            let keys = self.notes_keys.then(bloom).flatten();
-            let rows = PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(DIRECTORY_ROW_BYTES))?;
+            let keys = self.layout.notes_keys.then(bloom).flatten();
+            let rows =
+                PartitionedRows::new(spill, memory, OPERATOR, self.layout.column_count, Some(DIRECTORY_ROW_BYTES))?;
             // Another worker may have started meanwhile.
             drop(self.division.set(Division { rows, keys, has_null_keys: AtomicBool::new(false) }));
         }
@@ -114,7 +115,7 @@ pub(crate) struct SpillingBuildSink {
 impl SpillingBuildSink {
     /// A sink that keeps these columns.
     pub(crate) fn new(build: Arc<SpillableBuild>, columns: &[usize]) -> Self {
-        let (memory, divider) = (build.memory.of_worker(), Divider::new(build.keys.clone(), build.level));
+        let (memory, divider) = (build.memory.of_worker(), Divider::new(build.layout.keys.clone(), build.layout.level));
         let columns = columns.iter().copied().map(Some).collect();
         Self { build, columns, pieces: Vec::new(), closed_bytes: 0, memory, divider }
     }
@@ -125,7 +126,7 @@ impl SpillingBuildSink {
     }
 
     fn collect(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
-        if self.pieces.last().is_none_or(|piece| piece.row_count() >= self.build.piece_rows) {
+        if self.pieces.last().is_none_or(|piece| piece.row_count() >= self.build.layout.piece_rows) {
             self.closed_bytes = self.bytes();
             let reservation = Reservation::new(self.build.spill.budget().clone(), OPERATOR);
             self.pieces.push(CollectedRows::new(self.columns.len(), reservation));
@@ -143,7 +144,7 @@ impl SpillingBuildSink {
             keys.insert(self.divider.hashes());
         }
         let has_nulls = |key: &usize| batch.column(*key).valid().is_some_and(|valid| valid.contains(&false));
-        if self.build.keys.iter().any(has_nulls) {
+        if self.build.layout.keys.iter().any(has_nulls) {
             division.has_null_keys.store(true, Ordering::Relaxed);
         }
         division.rows.add(&batch.all_columns(), self.divider.rows())

@@ -41,6 +41,13 @@ pub enum JoinKind {
     BuildAnti,
 }
 
+/// Number of columns of each side of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SideWidths {
+    pub(crate) probe: usize,
+    pub(crate) build: usize,
+}
+
 /// The columns of a join's rows, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinColumns {

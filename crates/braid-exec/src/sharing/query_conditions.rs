@@ -66,6 +66,7 @@ pub(crate) struct QueryPatterns {
     pub(crate) queries: Vec<SetNumber>,
     /// All queries with a pattern that is not null.
     pub(crate) all: SetNumber,
+    /// NOT LIKE.
     pub(crate) negated: bool,
     _reservation: Reservation,
 }
@@ -82,13 +83,47 @@ enum Draft {
     Finished(QueryConditions),
 }
 
+/// Whether a condition is negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Plain,
+    Negated,
+}
+
+impl Sign {
+    fn negated(self) -> Self {
+        match self {
+            Self::Plain => Self::Negated,
+            Self::Negated => Self::Plain,
+        }
+    }
+}
+
+/// What connects the parts of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Junction {
+    And,
+    Or,
+}
+
+impl Junction {
+    /// What connects the parts after the negation is pushed down to them.
+    fn with(self, sign: Sign) -> Self {
+        match (self, sign) {
+            (junction, Sign::Plain) => junction,
+            (Self::And, Sign::Negated) => Self::Or,
+            (Self::Or, Sign::Negated) => Self::And,
+        }
+    }
+}
+
 impl QueryConditions {
     /// Prepares a condition.
     ///
     /// # Errors
     /// When memory for the sets is refused, or the evaluation of a constant fails.
     pub(crate) fn new(condition: &Expression, parameters: PassParameters<'_>) -> Result<Self, ExecError> {
-        draft(condition, false, parameters)?.finish(parameters.store)
+        draft(condition, Sign::Plain, parameters)?.finish(parameters.store)
     }
 
     /// The conjuncts, in ascending order of cost.
@@ -130,30 +165,33 @@ pub(crate) fn has_parameters(expression: &Expression) -> bool {
     !parameters.is_empty()
 }
 
-fn draft(condition: &Expression, negated: bool, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {
+fn draft(condition: &Expression, sign: Sign, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {
     if !has_parameters(condition) {
-        return Ok(Draft::Finished(QueryConditions::Common(with_sign(condition.clone(), negated))));
+        return Ok(Draft::Finished(QueryConditions::Common(with_sign(condition.clone(), sign))));
     }
     match condition {
-        Expression::Not(part) => draft(part, !negated, parameters),
-        Expression::And(parts) => junction(parts, negated, negated, parameters),
-        Expression::Or(parts) => junction(parts, negated, !negated, parameters),
+        Expression::Not(part) => draft(part, sign.negated(), parameters),
+        Expression::And(parts) => junction(parts, Junction::And.with(sign), sign, parameters),
+        Expression::Or(parts) => junction(parts, Junction::Or.with(sign), sign, parameters),
         Expression::Compare { comparison, left, right } => {
-            let comparison = if negated { comparison.negated() } else { *comparison };
+            let comparison = if sign == Sign::Negated { comparison.negated() } else { *comparison };
             let comparisons = match (is_constant(left), is_constant(right)) {
                 (false, true) => comparisons(comparison, left, right, parameters)?,
                 (true, false) => comparisons(comparison.mirrored(), right, left, parameters)?,
                 _ => None,
             };
-            comparisons.map_or_else(|| distinct(condition, negated, parameters), |c| Ok(Draft::Comparisons(c)))
+            comparisons.map_or_else(|| distinct(condition, sign, parameters), |c| Ok(Draft::Comparisons(c)))
         }
-        Expression::Like { value, pattern } if !has_parameters(value) => like(value, pattern, negated, parameters),
-        _ => distinct(condition, negated, parameters),
+        Expression::Like { value, pattern } if !has_parameters(value) => like(value, pattern, sign, parameters),
+        _ => distinct(condition, sign, parameters),
     }
 }
 
-fn with_sign(condition: Expression, negated: bool) -> Expression {
-    if negated { Expression::Not(Box::new(condition)) } else { condition }
+fn with_sign(condition: Expression, sign: Sign) -> Expression {
+    match sign {
+        Sign::Plain => condition,
+        Sign::Negated => Expression::Not(Box::new(condition)),
+    }
 }
 
 /// Whether it is independent of the row. It may depend on the query.
@@ -165,14 +203,14 @@ fn is_constant(expression: &Expression) -> bool {
 
 fn junction(
     parts: &[Expression],
-    negated: bool,
-    any: bool,
+    junction: Junction,
+    sign: Sign,
     parameters: PassParameters<'_>,
 ) -> Result<Draft, ExecError> {
     let mut drafts: Vec<Draft> = Vec::with_capacity(parts.len());
     for part in parts {
-        match draft(part, negated, parameters)? {
-            Draft::Comparisons(added) => add_comparisons(&mut drafts, added, any),
+        match draft(part, sign, parameters)? {
+            Draft::Comparisons(added) => add_comparisons(&mut drafts, added, junction),
             finished => drafts.push(finished),
         }
     }
@@ -180,22 +218,25 @@ fn junction(
         return Ok(drafts.remove(0));
     }
     let parts = drafts.into_iter().map(|draft| draft.finish(parameters.store)).collect::<Result<_, _>>()?;
-    Ok(Draft::Finished(if any { QueryConditions::Or(parts) } else { QueryConditions::And(parts) }))
+    Ok(Draft::Finished(match junction {
+        Junction::And => QueryConditions::And(parts),
+        Junction::Or => QueryConditions::Or(parts),
+    }))
 }
 
-fn add_comparisons(drafts: &mut Vec<Draft>, added: Comparisons, any: bool) {
+fn add_comparisons(drafts: &mut Vec<Draft>, added: Comparisons, junction: Junction) {
     let same = drafts.iter_mut().find_map(|draft| match draft {
-        Draft::Comparisons(other) if other.can_take(&added, any) => Some(other),
+        Draft::Comparisons(other) if other.can_take(&added, junction) => Some(other),
         _ => None,
     });
     match same {
-        Some(other) => other.take(added, any),
+        Some(other) => other.take(added, junction),
         None => drafts.push(Draft::Comparisons(added)),
     }
 }
 
-fn distinct(condition: &Expression, negated: bool, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {
-    let conditions = DistinctConditions::new(&with_sign(condition.clone(), negated), parameters)?;
+fn distinct(condition: &Expression, sign: Sign, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {
+    let conditions = DistinctConditions::new(&with_sign(condition.clone(), sign), parameters)?;
     Ok(Draft::Finished(QueryConditions::Distinct(conditions)))
 }
 
@@ -254,7 +295,7 @@ fn predicate(comparison: Comparison, constant: Scalar) -> ColumnPredicate {
 fn like(
     text: &Expression,
     pattern: &Expression,
-    negated: bool,
+    sign: Sign,
     parameters: PassParameters<'_>,
 ) -> Result<Draft, ExecError> {
     let mut asked: Vec<(QueryNumber, Vec<u8>)> = Vec::new();
@@ -278,7 +319,7 @@ fn like(
     let mut reservation = Reservation::new(parameters.store.budget().clone(), "LIKE index");
     reservation.resize(index.bytes())?;
     let all = parameters.store.number_of(&all)?;
-    let patterns = QueryPatterns { index, queries, all, negated, _reservation: reservation };
+    let patterns = QueryPatterns { index, queries, all, negated: sign == Sign::Negated, _reservation: reservation };
     Ok(Draft::Finished(QueryConditions::Like { text: text.clone(), patterns: Arc::new(patterns) }))
 }
 
@@ -295,7 +336,7 @@ impl Draft {
 
 impl Comparisons {
     /// Whether one index can evaluate both: all comparisons must hold, or they are lists of alternatives.
-    fn can_take(&self, other: &Self, any: bool) -> bool {
+    fn can_take(&self, other: &Self, junction: Junction) -> bool {
         let same_column = self.value.as_column().is_some() && self.value.as_column() == other.value.as_column();
         let are_lists = |predicates: &[(QueryNumber, ColumnPredicate)]| {
             let mut lists = predicates.iter().map(|(_, predicate)| matches!(predicate, ColumnPredicate::In(_)));
@@ -304,7 +345,7 @@ impl Comparisons {
         // In a conjunction a query has several predicates, which are no list of alternatives.
         let one_each = self.predicates.len() == other.predicates.len() && self.is_one_each() && other.is_one_each();
         let may_unite = one_each && are_lists(&self.predicates) && are_lists(&other.predicates);
-        same_column && self.same_kind(other) && (!any || may_unite)
+        same_column && self.same_kind(other) && (junction == Junction::And || may_unite)
     }
 
     fn is_one_each(&self) -> bool {
@@ -319,8 +360,8 @@ impl Comparisons {
         have_an_order(&constants)
     }
 
-    fn take(&mut self, other: Self, any: bool) {
-        if !any {
+    fn take(&mut self, other: Self, junction: Junction) {
+        if junction == Junction::And {
             return self.predicates.extend(other.predicates);
         }
         for ((query, predicate), (other_query, other)) in self.predicates.iter_mut().zip(other.predicates) {

@@ -31,6 +31,7 @@ use crate::joins::hash::JoinSpec;
 use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
+use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetCondition};
 use crate::query_sets::set_calculator::{set_column, sets_of};
 use crate::tuning::JoinTuning;
@@ -76,19 +77,14 @@ enum JoinColumn {
 }
 
 impl SharedJoinLayout {
-    /// The layout for sides with these numbers of columns. `needed` tells which columns of the join's rows are read. Panics on a
+    /// The layout for sides of these widths. `needed` tells which columns of the join's rows are read. Panics on a
     /// condition that a plan must not contain.
-    pub(crate) fn new(
-        condition: &JoinCondition,
-        sets: &JoinSets,
-        probe_count: usize,
-        build_count: usize,
-        needed: &[bool],
-    ) -> Self {
+    pub(crate) fn new(condition: &JoinCondition, sets: &JoinSets, widths: SideWidths, needed: &[bool]) -> Self {
+        let SideWidths { probe: probe_count, build: build_count } = widths;
         let may_be_not_in =
             matches!(condition.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && condition.probe_keys.len() == 1;
         assert!(may_be_not_in || !condition.null_keys.are_unknown(), "NOT IN has one key");
-        let columns = join_columns(condition.kind, sets, probe_count, build_count);
+        let columns = join_columns(condition.kind, sets, widths);
         assert_eq!(columns.len(), needed.len(), "it is known of each column whether it is read");
         let mut read = vec![false; probe_count + build_count];
         for (column, _) in columns.iter().zip(needed).filter(|(_, needed)| **needed) {
@@ -214,10 +210,10 @@ impl SharedJoinLayout {
 }
 
 /// The columns of a join's rows.
-fn join_columns(kind: JoinKind, sets: &JoinSets, probe_count: usize, build_count: usize) -> Vec<JoinColumn> {
+fn join_columns(kind: JoinKind, sets: &JoinSets, widths: SideWidths) -> Vec<JoinColumn> {
     let kind = kind.columns();
-    let probe = (0..probe_count).filter(|column| kind.probe && Some(*column) != sets.probe);
-    let build = (0..build_count).filter(|column| kind.build && Some(*column) != sets.build);
+    let probe = (0..widths.probe).filter(|column| kind.probe && Some(*column) != sets.probe);
+    let build = (0..widths.build).filter(|column| kind.build && Some(*column) != sets.build);
     let mark = kind.mark.then_some(JoinColumn::Mark);
     let columns = probe.map(JoinColumn::Probe).chain(mark).chain(build.map(JoinColumn::Build));
     columns.chain([JoinColumn::Set]).collect()

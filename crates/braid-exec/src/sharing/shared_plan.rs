@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use braid_storage::scalar::ScalarKey;
 
+use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
 use crate::plan::{JoinCondition, Plan};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
@@ -173,7 +174,10 @@ impl Sharing<'_> {
         if let (Plan::Source { source, column_count }, None) = (&input.plan, input.set) {
             // Many queries together need most rows, so that conditions of all queries are evaluated first.
             let is_late = !common.is_empty() && self.store().query_count() >= LATE_SETS_QUERIES_MIN;
-            input = self.scan(source, *column_count, &mut conditions, is_late);
+            input = match is_late {
+                true => late_scan(source, *column_count, &conditions),
+                false => scan_with_sets(source, *column_count, &mut conditions),
+            };
         }
         input = filtered(input, common);
         Ok(if conditions.is_empty() { input } else { self.condition_step(input, conditions, &own) })
@@ -186,33 +190,6 @@ impl Sharing<'_> {
         let (store, description) = (self.store().clone(), shown.to_string());
         let conditions = conditions.into();
         self.step(input.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description }))
-    }
-
-    /// Moves the supported conditions into the scan. If they are evaluated later, moves only their hulls.
-    fn scan(
-        &self,
-        source: &Arc<dyn Source>,
-        column_count: usize,
-        conditions: &mut Vec<QueryConditions>,
-        is_late: bool,
-    ) -> Shared {
-        let of_column = |condition: &QueryConditions| match condition {
-            QueryConditions::Indexed { value, predicates } => {
-                Some(SetFilter { column: value.as_column()?, predicates: predicates.clone() })
-            }
-            _ => None,
-        };
-        let filters: Vec<SetFilter> = conditions.iter().filter_map(of_column).collect();
-        if is_late {
-            let source = source.without_unwanted(&filters).unwrap_or_else(|| source.clone());
-            return Shared { plan: Plan::Source { source, column_count }, set: None };
-        }
-        let with_sets = (!filters.is_empty()).then(|| source.with_sets(filters)).flatten();
-        let Some(source) = with_sets else {
-            return Shared { plan: Plan::Source { source: source.clone(), column_count }, set: None };
-        };
-        conditions.retain(|condition| of_column(condition).is_none());
-        Shared { plan: Plan::Source { source, column_count: column_count + 1 }, set: Some(column_count) }
     }
 
     fn project(&self, input: Shared, expressions: &[Expression]) -> Result<Shared, ExecError> {
@@ -288,12 +265,12 @@ impl Sharing<'_> {
     /// An inner join whose rows have the columns of the plan without sets, followed by the set.
     fn inner_join(&self, build: Side, probe: Side, condition: JoinCondition) -> Shared {
         let both = probe.shared.set.is_some() && build.shared.set.is_some();
-        let (probe_count, build_count) = (probe.count, build.count);
+        let widths = SideWidths { probe: probe.count, build: build.count };
         if !both {
             return plain_join(build, probe, condition);
         }
         let (build, probe) = (build.shared.plan, probe.shared.plan);
-        let step = IntersectStep { store: self.store().clone(), probe_count, build_count };
+        let step = IntersectStep { store: self.store().clone(), widths };
         self.step(Plan::join(build, probe, condition), Arc::new(step))
     }
 
@@ -312,6 +289,34 @@ impl Sharing<'_> {
             Box::new(sets) as crate::plan::shared_operator::SetEvaluator
         };
         Ok(SetCondition { columns, evaluator: Arc::new(evaluator) })
+    }
+}
+
+/// A scan without the rows that no query wants. The conditions are evaluated later.
+fn late_scan(source: &Arc<dyn Source>, column_count: usize, conditions: &[QueryConditions]) -> Shared {
+    let filters: Vec<SetFilter> = conditions.iter().filter_map(set_filter).collect();
+    let source = source.without_unwanted(&filters).unwrap_or_else(|| source.clone());
+    Shared { plan: Plan::Source { source, column_count }, set: None }
+}
+
+/// A scan that evaluates the conditions that it supports, which are removed from `conditions`.
+fn scan_with_sets(source: &Arc<dyn Source>, column_count: usize, conditions: &mut Vec<QueryConditions>) -> Shared {
+    let filters: Vec<SetFilter> = conditions.iter().filter_map(set_filter).collect();
+    let with_sets = (!filters.is_empty()).then(|| source.with_sets(filters)).flatten();
+    let Some(source) = with_sets else {
+        return Shared { plan: Plan::Source { source: source.clone(), column_count }, set: None };
+    };
+    conditions.retain(|condition| set_filter(condition).is_none());
+    Shared { plan: Plan::Source { source, column_count: column_count + 1 }, set: Some(column_count) }
+}
+
+/// The condition as a filter of a scan, if it is one on a column.
+fn set_filter(condition: &QueryConditions) -> Option<SetFilter> {
+    match condition {
+        QueryConditions::Indexed { value, predicates } => {
+            Some(SetFilter { column: value.as_column()?, predicates: predicates.clone() })
+        }
+        _ => None,
     }
 }
 

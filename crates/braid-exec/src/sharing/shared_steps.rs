@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::expression::Evaluator;
+use crate::plan::SideWidths;
 use crate::plan::shared_operator::SharedStep;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation, drop_unwanted, set_column, sets_of};
 use crate::runtime::pipeline::{Next, Operator};
@@ -88,10 +89,8 @@ fn pass_on(mut batch: Batch, sets: &[SetNumber], places: &[Option<usize>], next:
 /// The intersection of sets above an inner join of two sides with sets: a pair belongs to the queries of both rows.
 pub(crate) struct IntersectStep {
     pub(crate) store: Arc<SetStore>,
-    /// Number of columns of the probe side without its set, which follows them.
-    pub(crate) probe_count: usize,
-    /// Number of columns of the build side without its set, which follows them.
-    pub(crate) build_count: usize,
+    /// Number of columns of each side without its set, which follows them.
+    pub(crate) widths: SideWidths,
 }
 
 struct IntersectOperator {
@@ -102,26 +101,26 @@ struct IntersectOperator {
 
 impl SharedStep for IntersectStep {
     fn column_count(&self, _: usize) -> usize {
-        self.probe_count + self.build_count + 1
+        self.widths.probe + self.widths.build + 1
     }
 
     fn mark_read(&self, wanted: &[bool], read: &mut [bool]) {
-        read[..self.probe_count].copy_from_slice(&wanted[..self.probe_count]);
-        let build_end = self.probe_count + self.build_count;
-        read[self.probe_count + 1..=build_end].copy_from_slice(&wanted[self.probe_count..build_end]);
+        read[..self.widths.probe].copy_from_slice(&wanted[..self.widths.probe]);
+        let build_end = self.widths.probe + self.widths.build;
+        read[self.widths.probe + 1..=build_end].copy_from_slice(&wanted[self.widths.probe..build_end]);
         self.sets().into_iter().for_each(|set| read[set] = true);
     }
 
     fn origin(&self, column: usize) -> Option<usize> {
-        if column < self.probe_count {
+        if column < self.widths.probe {
             Some(column)
         } else {
-            (column < self.probe_count + self.build_count).then_some(column + 1)
+            (column < self.widths.probe + self.widths.build).then_some(column + 1)
         }
     }
 
     fn operator(&self, wanted: &[bool]) -> Box<dyn Operator> {
-        let column_count = self.probe_count + self.build_count;
+        let column_count = self.widths.probe + self.widths.build;
         let place = |column: usize| self.origin(column).filter(|_| wanted[column]);
         let places = (0..column_count).map(place).chain([Some(column_count + 2)]).collect();
         Box::new(IntersectOperator { calculator: SetCalculator::new(self.store.clone()), sets: self.sets(), places })
@@ -130,7 +129,7 @@ impl SharedStep for IntersectStep {
 
 impl IntersectStep {
     fn sets(&self) -> [usize; 2] {
-        [self.probe_count, self.probe_count + 1 + self.build_count]
+        [self.widths.probe, self.widths.probe + 1 + self.widths.build]
     }
 }
 

@@ -32,6 +32,15 @@ pub(crate) struct GroupTable {
     new: Vec<u32>,
 }
 
+/// The order in which a table receives its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyOrder {
+    /// Any order. The table chooses its method by the first keys.
+    Any,
+    /// The order of the keys' hashes. A table by address would touch another page for each key, so the table hashes from the start.
+    ByHash,
+}
+
 #[derive(Debug)]
 enum Finder {
     /// The method is undecided before the first lookup.
@@ -47,23 +56,19 @@ enum Finder {
 
 impl GroupTable {
     /// A table without groups for `column_count` key columns. Without key columns it has the one group.
-    pub(crate) fn new(column_count: usize, tuning: AggregationTuning) -> Self {
-        let finder = if column_count == 0 { Finder::Single } else { Finder::Undecided };
-        Self { keys: StoredKeys::new(column_count), finder, tuning, has_sets: false, new: Vec::new() }
+    pub(crate) fn new(column_count: usize, order: KeyOrder, tuning: AggregationTuning) -> Self {
+        let keys = StoredKeys::new(column_count);
+        let finder = match order {
+            _ if column_count == 0 => Finder::Single,
+            KeyOrder::Any => Finder::Undecided,
+            KeyOrder::ByHash => Finder::Hashed(HashedGroups::of_keys(&keys, tuning.hash_slots_min)),
+        };
+        Self { keys, finder, tuning, has_sets: false, new: Vec::new() }
     }
 
-    /// As [`Self::new`]. `has_sets` tells whether the last key column holds query sets.
-    pub(crate) fn with_sets(column_count: usize, has_sets: bool, tuning: AggregationTuning) -> Self {
-        Self { has_sets, ..Self::new(column_count, tuning) }
-    }
-
-    /// As [`Self::new`], but hashing from the start, for keys in the order of their hashes.
-    pub(crate) fn hashed(column_count: usize, tuning: AggregationTuning) -> Self {
-        let mut table = Self::new(column_count, tuning);
-        if column_count > 0 {
-            table.finder = Finder::Hashed(HashedGroups::of_keys(&table.keys, tuning.hash_slots_min));
-        }
-        table
+    /// As [`Self::new`] for keys in any order. The last key column holds query sets.
+    pub(crate) fn with_sets(column_count: usize, tuning: AggregationTuning) -> Self {
+        Self { has_sets: true, ..Self::new(column_count, KeyOrder::Any, tuning) }
     }
 
     /// A table of these distinct keys, for reading only.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::merge::MERGED_ROWS;
 use super::set_refinement::{Refinement, Refinements};
 use crate::aggregation::OPERATOR;
-use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, too_many_groups};
+use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, KeyOrder, too_many_groups};
 use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::set_calculator::{set_column, sets_of};
 use crate::tuning::AggregationTuning;
@@ -65,16 +65,10 @@ pub(crate) struct Targets {
 }
 
 impl KeySets {
-    /// No keys. `is_scattered` tells whether keys arrive in the order of their hashes.
-    pub(crate) fn new(
-        key_count: usize,
-        is_scattered: bool,
-        tuning: AggregationTuning,
-        refinements: &Refinements,
-    ) -> Self {
-        let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
+    /// No keys.
+    pub(crate) fn new(key_count: usize, order: KeyOrder, tuning: AggregationTuning, refinements: &Refinements) -> Self {
         Self {
-            keys: new(key_count, tuning),
+            keys: GroupTable::new(key_count, order, tuning),
             parts: Vec::new(),
             first: if key_count == 0 { vec![SetNumber::ALL] } else { Vec::new() },
             others: Vec::new(),

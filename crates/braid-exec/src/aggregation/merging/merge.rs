@@ -15,10 +15,11 @@ use std::sync::{Arc, OnceLock};
 use super::atom_groups::{KeySets, Targets};
 use super::partition_order::PartitionOrder;
 use super::set_refinement::Refinements;
-use crate::aggregation::groups::group_table::GroupTable;
+use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
 use crate::aggregation::states::aggregate_states::InputStates;
 use crate::aggregation::states::distinct_values::DistinctValues;
+use crate::aggregation::states::sums::RowGroups;
 use crate::aggregation::{AggregationWorker, OPERATOR};
 use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::plan::AggregationSpec;
@@ -139,7 +140,8 @@ impl Aggregation {
     fn refined_partition(&self, partition: usize, refinements: &Refinements) -> Result<Vec<Vector>, ExecError> {
         let partition_count = self.partition_count;
         self.order_workers(partition)?;
-        let mut met = KeySets::new(self.spec.keys.len(), partition_count > 1, self.tuning, refinements);
+        let order = if partition_count > 1 { KeyOrder::ByHash } else { KeyOrder::Any };
+        let mut met = KeySets::new(self.spec.keys.len(), order, self.tuning, refinements);
         for worker in &self.workers {
             let rows = worker.order(partition_count)?.groups.of_partition(partition);
             met.add(worker.table.keys(), rows)?;
@@ -147,7 +149,7 @@ impl Aggregation {
         let (mut groups, keys) = met.refine(refinements)?;
         let table = GroupTable::of_keys(keys, self.tuning);
         let budget = refinements.budget().clone();
-        let mut merged = WorkerGroups::new(table, self.spec.keys.len(), false, &self.plan, self.tuning, budget);
+        let mut merged = WorkerGroups::new(table, self.spec.keys.len(), KeyOrder::Any, &self.plan, self.tuning, budget);
         for (at, worker) in self.workers.iter().enumerate() {
             merged.merge_inputs(worker, worker.order(partition_count)?, partition, &groups.targets(at)?)?;
         }
@@ -179,19 +181,20 @@ impl Aggregation {
 }
 
 impl WorkerGroups {
-    /// Groups without states. `key_count` is the number of the table's key columns without the set. `is_scattered` tells whether
-    /// keys and values arrive in the order of their hashes.
+    /// Groups without states. `key_count` is the number of the table's key columns without the set. `order` is that of keys and
+    /// values.
     pub(crate) fn new(
         table: GroupTable,
         key_count: usize,
-        is_scattered: bool,
+        order: KeyOrder,
         plan: &AggregatePlan,
         tuning: AggregationTuning,
         budget: Arc<dyn MemoryBudget>,
     ) -> Self {
         let has_keys = !table.keys().is_empty();
         let inputs = plan.inputs.iter().map(|input| match input.distinct {
-            true => Accumulated::Distinct(Box::new(DistinctValues::new(has_keys, is_scattered, tuning))),
+            true if has_keys => Accumulated::Distinct(Box::new(DistinctValues::of_groups(order, tuning))),
+            true => Accumulated::Distinct(Box::new(DistinctValues::of_one_group(order, tuning))),
             false => Accumulated::States(InputStates::new(input)),
         });
         let reservation = Reservation::new(budget.clone(), OPERATOR);
@@ -209,10 +212,10 @@ impl WorkerGroups {
     /// An empty target for merging the groups of an aggregation's workers.
     fn to_merge(spec: &AggregationSpec, plan: &AggregatePlan, all: &Aggregation) -> Self {
         let table = match all.partition_count {
-            1 => GroupTable::new(spec.keys.len(), all.tuning),
-            _ => GroupTable::hashed(spec.keys.len(), all.tuning),
+            1 => GroupTable::new(spec.keys.len(), KeyOrder::Any, all.tuning),
+            _ => GroupTable::new(spec.keys.len(), KeyOrder::ByHash, all.tuning),
         };
-        Self::new(table, spec.keys.len(), false, plan, all.tuning, all.workers[0].budget.clone())
+        Self::new(table, spec.keys.len(), KeyOrder::Any, plan, all.tuning, all.workers[0].budget.clone())
     }
 
     /// Ends the lookups of groups that will not be written.
@@ -254,7 +257,7 @@ impl WorkerGroups {
             let (Accumulated::States(to), Accumulated::States(from)) = (to, from) else {
                 unreachable!("both were closed")
             };
-            to.merge(from, &[0], &[0], 1)?;
+            to.merge(from, RowGroups { rows: &[0], groups: &[0] }, 1)?;
         }
         self.reserve()
     }
@@ -312,7 +315,7 @@ impl WorkerGroups {
         for ((to, from), pairs) in inputs.iter_mut().zip(&worker.inputs).zip(&order.pairs) {
             match (to, from) {
                 (Accumulated::States(to), Accumulated::States(from)) => {
-                    to.merge(from, &rows, targets.groups(), group_count)?;
+                    to.merge(from, RowGroups { rows: &rows, groups: targets.groups() }, group_count)?;
                 }
                 (Accumulated::Distinct(to), Accumulated::Distinct(from)) => {
                     let pairs = pairs.as_ref().expect("pairs were ordered with the groups").of_partition(partition);
@@ -320,7 +323,7 @@ impl WorkerGroups {
                         let places = from.groups_at(pairs).map(|group| order.places[group as usize]);
                         let (groups, pairs) = targets.follow(places, pairs);
                         let before = to.bytes();
-                        to.merge(&groups, from.values(), &pairs)?;
+                        to.merge(from.values(), RowGroups { rows: &pairs, groups: &groups })?;
                         // A pair goes to each atom of its set, so that there may be many times the pairs of the workers.
                         reservation.resize(reservation.held() + to.bytes().saturating_sub(before))?;
                     }

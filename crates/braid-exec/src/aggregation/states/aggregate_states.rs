@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::aggregate_plan::{ArgumentPlan, InputPlan};
 use super::averages::{float_averages, numeric_averages};
 use super::extremes::{End, ExtremeRows, Extremes};
-use super::sums::{Sums, count_rows, of_rows};
+use super::sums::{RowGroups, Sums, count_rows, of_rows};
 use crate::ExecError;
 use crate::plan::{AggregateFunction, AverageKind};
 use crate::values::vector::{Values, Vector};
@@ -54,22 +54,16 @@ impl InputStates {
         Ok(())
     }
 
-    /// Merges the states of `rows`, which are groups of `other`, into `groups`.
+    /// Merges the states of rows, which are groups of `other`, into those of their groups.
     ///
     /// # Errors
     /// When a sum goes out of range.
-    pub(crate) fn merge(
-        &mut self,
-        other: &Self,
-        rows: &[u32],
-        groups: &[u32],
-        group_count: usize,
-    ) -> Result<(), ExecError> {
+    pub(crate) fn merge(&mut self, other: &Self, merged: RowGroups<'_>, group_count: usize) -> Result<(), ExecError> {
         for (argument, from) in self.arguments.iter_mut().zip(&other.arguments) {
             let known = |group: usize| argument_count(&other.row_counts, &from.null_counts, group) > 0;
-            argument.merge(from, rows, known, groups, group_count, &self.row_counts)?;
+            argument.merge(from, known, merged, group_count, &self.row_counts)?;
         }
-        merge_counts(&mut self.row_counts, &other.row_counts, rows, groups, group_count);
+        merge_counts(&mut self.row_counts, &other.row_counts, merged, group_count);
         Ok(())
     }
 
@@ -213,24 +207,23 @@ impl ArgumentStates {
     fn merge(
         &mut self,
         other: &Self,
-        rows: &[u32],
         other_known: impl Fn(usize) -> bool + Copy,
-        groups: &[u32],
+        merged: RowGroups<'_>,
         group_count: usize,
         row_counts: &[i64],
     ) -> Result<(), ExecError> {
         if let (Some(to), Some(from)) = (&mut self.sums, &other.sums) {
-            to.merge(from, rows, groups, group_count)?;
+            to.merge(from, merged, group_count)?;
         }
         let known = |group: usize| argument_count(row_counts, &self.null_counts, group) > 0;
-        let merged = ExtremeRows { groups, group_count, known };
+        let into = ExtremeRows { groups: merged.groups, group_count, known };
         for (to, from) in [(&mut self.least, &other.least), (&mut self.greatest, &other.greatest)] {
             if let (Some(to), Some(from)) = (to, from) {
-                to.merge(from, rows, other_known, &merged);
+                to.merge(from, merged.rows, other_known, &into);
             }
         }
         if !other.null_counts.is_empty() {
-            merge_counts(&mut self.null_counts, &other.null_counts, rows, groups, group_count);
+            merge_counts(&mut self.null_counts, &other.null_counts, merged, group_count);
         }
         Ok(())
     }
@@ -257,7 +250,7 @@ fn add_counts(counts: &mut Vec<i64>, added: &Vector, groups: &[u32], group_count
     }
 }
 
-fn merge_counts(counts: &mut Vec<i64>, other: &[i64], rows: &[u32], groups: &[u32], group_count: usize) {
+fn merge_counts(counts: &mut Vec<i64>, other: &[i64], RowGroups { rows, groups }: RowGroups<'_>, group_count: usize) {
     counts.resize(group_count, 0);
     let added = of_rows(other, rows, 0);
     groups.iter().zip(added).for_each(|(group, count)| counts[*group as usize] += count);

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::ExecError;
-use crate::aggregation::groups::group_table::GroupTable;
+use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
+use crate::aggregation::states::sums::RowGroups;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 
@@ -23,11 +24,14 @@ pub(crate) struct DistinctValues {
 }
 
 impl DistinctValues {
-    /// No values. `has_groups` tells whether groups other than 0 are possible. `is_scattered` tells whether values arrive in the
-    /// order of their hashes.
-    pub(crate) fn new(has_groups: bool, is_scattered: bool, tuning: AggregationTuning) -> Self {
-        let new = if is_scattered { GroupTable::hashed } else { GroupTable::new };
-        Self { pairs: new(1 + usize::from(has_groups), tuning), has_groups, scratch: Vec::new() }
+    /// No values, of any number of groups. `order` is that of the values.
+    pub(crate) fn of_groups(order: KeyOrder, tuning: AggregationTuning) -> Self {
+        Self { pairs: GroupTable::new(2, order, tuning), has_groups: true, scratch: Vec::new() }
+    }
+
+    /// No values, of one group. `order` is that of the values.
+    pub(crate) fn of_one_group(order: KeyOrder, tuning: AggregationTuning) -> Self {
+        Self { pairs: GroupTable::new(1, order, tuning), has_groups: false, scratch: Vec::new() }
     }
 
     /// Whether groups other than 0 are possible.
@@ -85,11 +89,15 @@ impl DistinctValues {
         }
     }
 
-    /// Adds pairs of another worker: the values at these rows, and the group of each.
+    /// Adds pairs of another worker: the values at these rows, with the groups of the rows.
     ///
     /// # Errors
     /// When the numbers of pairs are used up.
-    pub(crate) fn merge(&mut self, groups: &[u32], values: &Vector, rows: &[u32]) -> Result<(), ExecError> {
+    pub(crate) fn merge(
+        &mut self,
+        values: &Vector,
+        RowGroups { rows, groups }: RowGroups<'_>,
+    ) -> Result<(), ExecError> {
         for (groups, rows) in groups.chunks(MERGED_ROWS).zip(rows.chunks(MERGED_ROWS)) {
             self.add_valid(groups, Arc::new(values.take(rows)))?;
         }

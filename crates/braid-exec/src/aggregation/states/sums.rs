@@ -155,15 +155,14 @@ impl Sums {
         Ok(())
     }
 
-    /// Adds the sums of `rows`, groups of `other`, to those of `groups`.
+    /// Adds the sums of rows, which are groups of `other`, to those of their groups.
     ///
     /// # Errors
     /// As [`Self::add`].
     pub(crate) fn merge(
         &mut self,
         other: &Self,
-        rows: &[u32],
-        groups: &[u32],
+        RowGroups { rows, groups }: RowGroups<'_>,
         group_count: usize,
     ) -> Result<(), ExecError> {
         match other {
@@ -203,6 +202,13 @@ fn sums_in_copies(groups: &[u32], values: &[i64]) -> [i64; COPIED_GROUPS_MAX] {
         first.iter_mut().zip(copy).for_each(|(sum, copy)| *sum += *copy);
     }
     *first
+}
+
+/// Some rows, and the group of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowGroups<'a> {
+    pub(crate) rows: &'a [u32],
+    pub(crate) groups: &'a [u32],
 }
 
 /// Counts rows by group.

@@ -32,6 +32,15 @@ pub struct JoinGraph<'a> {
     joins: Vec<(NodeId, Range<usize>)>,
 }
 
+/// A column of a relation, by the positions of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelationColumn {
+    /// The position of the relation in the graph.
+    pub relation: usize,
+    /// The position of the column in the relation.
+    pub column: usize,
+}
+
 /// The plan of a graph's relations, or of some of them.
 #[derive(Debug)]
 pub struct JoinedRelations<T> {
@@ -77,7 +86,7 @@ impl<'a> JoinGraph<'a> {
     }
 
     /// The number of a relation's column.
-    pub fn number(&self, relation: usize, column: usize) -> usize {
+    pub fn number(&self, RelationColumn { relation, column }: RelationColumn) -> usize {
         self.first_columns[relation] + column
     }
 

@@ -31,11 +31,12 @@ mod piece_sequences;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::expression::LikePattern;
 use affix_trie::AffixTrie;
-use gram_search::GramSearch;
+use gram_search::{GramSearch, SearchFrom};
 use pattern_texts::PatternTexts;
 use piece_automaton::PieceAutomaton;
 use piece_sequences::{Node, PieceSequences, Progress, ROOT, SequencesBuilder};
@@ -171,9 +172,10 @@ impl LikeMatcher {
         matches.begin_with(&index.always);
         let goes_on =
             index.prefixes.as_ref().is_some_and(|trie| index.match_prefixes(trie, string, progress, &mut matches));
+        let from = if goes_on { SearchFrom::Start } else { SearchFrom::FirstPiece };
         if let Some(pieces) = &index.pieces {
-            pieces.occurrences(string, goes_on, |piece, start, end| {
-                index.sequences.advance(piece, start, end, progress, |node| {
+            pieces.occurrences(string, from, |piece, bytes| {
+                index.sequences.advance(piece, bytes, progress, |node| {
                     matches.insert(index.sequences.patterns(node));
                 });
             });
@@ -266,13 +268,12 @@ impl PieceSearch {
         (!pieces.is_empty()).then(|| grams().map_or_else(automaton, Self::Grams))
     }
 
-    /// Calls `found` with the number, the start and the end of each occurrence of a piece. Of two occurrences that do not
-    /// overlap, the earlier one is first. If `all` is false, occurrences before the first piece of any pattern may be left
-    /// out.
+    /// Calls `found` with the number and the bytes of each occurrence of a piece. Of two occurrences that do not overlap, the
+    /// earlier one is first.
     #[inline]
-    fn occurrences(&self, string: &[u8], all: bool, found: impl FnMut(usize, usize, usize)) {
+    fn occurrences(&self, string: &[u8], from: SearchFrom, found: impl FnMut(usize, Range<usize>)) {
         match self {
-            Self::Grams(grams) => grams.occurrences(string, all, found),
+            Self::Grams(grams) => grams.occurrences(string, from, found),
             Self::Automaton(automaton) => automaton.occurrences(string, found),
         }
     }

@@ -158,9 +158,9 @@ impl SharedProbe {
         self.calculator.apply(SetOperation::Subtract, &mut unknown, &left)?;
         let mut marked = MarkedRows::default();
         for (row, ((paired, unknown), unpaired)) in (0..).zip(sets.into_iter().zip(unknown).zip(left)) {
-            marked.add(row, true, true, paired);
-            marked.add(row, false, false, unknown);
-            marked.add(row, false, true, unpaired);
+            marked.add(row, Some(true), paired);
+            marked.add(row, None, unknown);
+            marked.add(row, Some(false), unpaired);
         }
         self.emit_marked(&batch, &marked, next)
     }
@@ -198,12 +198,13 @@ impl SharedProbe {
 }
 
 impl MarkedRows {
+    /// Adds a row with its mark for these queries. A mark of `None` is null.
     #[inline]
-    fn add(&mut self, row: u32, mark: bool, known: bool, set: SetNumber) {
+    fn add(&mut self, row: u32, mark: Option<bool>, set: SetNumber) {
         if set != SetNumber::EMPTY {
             self.rows.push(row);
-            self.marks.push(mark);
-            self.known.push(known);
+            self.marks.push(mark.unwrap_or(false));
+            self.known.push(mark.is_some());
             self.sets.push(set);
         }
     }

@@ -15,6 +15,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Maximum number of candidates of one gram. They are compared one after the other; with more, the automaton is faster.
 const CANDIDATES_MAX: usize = 16;
@@ -44,6 +45,15 @@ pub(super) struct GramSearch {
     /// The last bucket with candidates that are first pieces.
     first_buckets: usize,
     candidates: Vec<Candidate>,
+}
+
+/// The occurrences that a search reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SearchFrom {
+    /// All occurrences.
+    Start,
+    /// Occurrences from the first piece of some pattern on. Earlier ones may be left out.
+    FirstPiece,
 }
 
 /// A piece that may occur at a gram.
@@ -102,20 +112,27 @@ impl GramSearch {
         true
     }
 
-    /// Calls `found` with the number, the start and the end of each occurrence: of all pieces, or only from the first
-    /// occurrence of a first piece on.
+    /// Calls `found` with the number and the bytes of each occurrence of a piece.
     #[inline]
-    pub fn occurrences(&self, string: &[u8], all: bool, found: impl FnMut(usize, usize, usize)) {
+    pub fn occurrences(&self, string: &[u8], from: SearchFrom, found: impl FnMut(usize, Range<usize>)) {
         match self.gram_bytes {
-            2 => self.run::<2>(string, all, found),
-            3 => self.run::<3>(string, all, found),
-            _ => self.run::<4>(string, all, found),
+            2 => self.run::<2>(string, from, found),
+            3 => self.run::<3>(string, from, found),
+            _ => self.run::<4>(string, from, found),
         }
     }
 
     #[inline]
-    fn run<const GRAM_BYTES: usize>(&self, string: &[u8], all: bool, mut found: impl FnMut(usize, usize, usize)) {
-        let mut bucket_count = if all { usize::MAX } else { self.first_buckets };
+    fn run<const GRAM_BYTES: usize>(
+        &self,
+        string: &[u8],
+        from: SearchFrom,
+        mut found: impl FnMut(usize, Range<usize>),
+    ) {
+        let mut bucket_count = match from {
+            SearchFrom::Start => usize::MAX,
+            SearchFrom::FirstPiece => self.first_buckets,
+        };
         let mut at = 0;
         while let Some(bytes) = string.get(at..at + GRAM_BYTES) {
             let gram = gram_of(bytes);
@@ -128,7 +145,7 @@ impl GramSearch {
                     let piece = &self.pieces[candidate.piece as usize];
                     if candidate.gram == gram && string[start..].starts_with(piece) {
                         bucket_count = usize::MAX;
-                        found(candidate.piece as usize, start, start + piece.len());
+                        found(candidate.piece as usize, start..start + piece.len());
                     }
                 }
             }

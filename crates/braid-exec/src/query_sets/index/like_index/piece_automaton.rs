@@ -1,5 +1,7 @@
 //! Search for pieces that the gram search does not support, with Aho and Corasick's automaton, which makes one step per byte.
 
+use std::ops::Range;
+
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::{contiguous, noncontiguous};
 use aho_corasick::{Anchored, MatchKind, StartKind, dfa};
@@ -33,8 +35,8 @@ impl PieceAutomaton {
         }
     }
 
-    /// Calls `found` with the number, the start and the end of each occurrence of a piece, in the order of their ends.
-    pub fn occurrences(&self, string: &[u8], found: impl FnMut(usize, usize, usize)) {
+    /// Calls `found` with the number and the bytes of each occurrence of a piece, in the order of their ends.
+    pub fn occurrences(&self, string: &[u8], found: impl FnMut(usize, Range<usize>)) {
         match self {
             Self::Table(automaton) => run(automaton, string, found),
             Self::Links(automaton) => run(automaton, string, found),
@@ -50,14 +52,14 @@ impl PieceAutomaton {
     }
 }
 
-fn run(automaton: &impl Automaton, string: &[u8], mut found: impl FnMut(usize, usize, usize)) {
+fn run(automaton: &impl Automaton, string: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
     let mut state = automaton.start_state(Anchored::No).expect("it was built for searches that are not anchored");
     for (end, &byte) in (1..).zip(string) {
         state = automaton.next_state(Anchored::No, state, byte);
         if automaton.is_special(state) && automaton.is_match(state) {
             for number in 0..automaton.match_len(state) {
                 let piece = automaton.match_pattern(state, number);
-                found(piece.as_usize(), end - automaton.pattern_len(piece), end);
+                found(piece.as_usize(), end - automaton.pattern_len(piece)..end);
             }
         }
     }

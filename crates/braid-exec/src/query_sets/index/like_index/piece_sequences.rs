@@ -6,6 +6,7 @@
 //! which for one piece is also the order of their starts.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Number of a node.
 pub(super) type Node = u32;
@@ -108,19 +109,12 @@ impl PieceSequences {
         self.nodes[node as usize].has_steps
     }
 
-    /// Processes an occurrence of a piece. Calls `reach` with each node that it reaches.
+    /// Processes an occurrence of a piece at these bytes. Calls `reach` with each node that it reaches.
     #[inline]
-    pub fn advance(
-        &self,
-        piece: usize,
-        start: usize,
-        end: usize,
-        progress: &mut Progress,
-        mut reach: impl FnMut(Node),
-    ) {
+    pub fn advance(&self, piece: usize, bytes: Range<usize>, progress: &mut Progress, mut reach: impl FnMut(Node)) {
         let steps = &self.steps[piece];
         let mut take = |step: &Step, progress: &mut Progress| {
-            if progress.ends[step.from as usize] <= start && progress.reach(step.to, end) {
+            if progress.ends[step.from as usize] <= bytes.start && progress.reach(step.to, bytes.end) {
                 reach(step.to);
             }
         };
