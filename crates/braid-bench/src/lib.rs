@@ -16,7 +16,8 @@ pub mod error;
 pub mod report;
 pub mod workloads;
 
-pub use benchmarks::registry::{BenchOptions, Benchmark, benchmarks, run_benchmark};
+pub use benchmarks::benchmark::{BenchOptions, Benchmark};
+pub use benchmarks::registry::{benchmarks, run_benchmark};
 pub use braid_buffer::ScanPolicy;
 pub use drivers::lent_servers::{ProcessStarter, RunningServer, ServerProcess, ServerStarter, Servers};
 pub use error::BenchError;

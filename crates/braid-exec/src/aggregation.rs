@@ -36,8 +36,8 @@ pub(crate) use merging::spilled_groups::{ReadGroups, SpilledGroups, SpillingGrou
 
 use generations::Generations;
 use groups::group_table::{GroupTable, KeyOrder};
-use merging::merge::{Accumulated, WorkerGroups};
 use merging::set_refinement::Refinements;
+use merging::worker_groups::{Accumulated, WorkerGroups};
 use states::aggregate_plan::{AggregatePlan, InputPlan};
 
 use crate::keys::key_hashes::KeyHasher;
@@ -48,6 +48,9 @@ use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};
 
 /// The operator's name in errors.
 const OPERATOR: &str = "aggregation";
+
+/// Number of groups that are looked up at a time when groups are merged.
+const MERGED_ROWS: usize = 1024;
 
 /// Bytes of a worker's memory per slot of a table by address. A slot has 4 bytes, so that the slots take a quarter.
 const DIRECT_SLOT_SHARE: usize = 16;

@@ -14,6 +14,7 @@ mod groups;
 mod join;
 mod reordering;
 mod rows;
+mod running_join;
 mod shared_join;
 mod shared_results;
 mod side_swap;

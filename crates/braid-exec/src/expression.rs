@@ -8,7 +8,8 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `evaluator` | [`Evaluator`], and the tree it walks |
+//! | `evaluator` | [`Evaluator`] |
+//! | `node` | the tree of prepared operations that it walks |
 //! | `compilation` | from an expression to that tree: constants folded, patterns and sets prepared |
 //! | `operand` | the operands of kernels: vectors and constants |
 //! | `row_subset` | evaluation for some rows of a batch |
@@ -30,6 +31,7 @@ mod evaluator;
 mod foreign;
 mod like_pattern;
 mod membership;
+mod node;
 mod operand;
 mod piece_rows;
 mod row_subset;

@@ -5,12 +5,14 @@
 //! | [`vector`], [`byte_strings`] | the values of one column for up to a vector of rows |
 //! | [`batch`] | rows in a pipeline, whose columns are read as late as possible |
 //! | [`row_numbers`] | the rows of an origin that a batch has |
+//! | `narrow_integers` | integers of 128 bits in 64 bits |
 //! | [`numeric_quotient`] | division of numerics |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
 
 pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
+pub(crate) mod narrow_integers;
 pub mod numeric_quotient;
 pub mod row_numbers;
 pub mod vector;

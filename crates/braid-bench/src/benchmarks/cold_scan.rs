@@ -22,8 +22,8 @@ use braid_storage::TableVersion;
 use futures::future::try_join_all;
 use futures::stream::{StreamExt, TryStreamExt};
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::{Client, SessionClient};
 use crate::report::{Figure, Goal};
 use crate::workloads::tpch::TpchTable;

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 
 use self::engines::{Braid, PeerEngine};
 use self::hunt::{CASES_OF_TABLES, Hunt, Tally};
-use crate::benchmarks::registry::{BenchResult, Peer};
+use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::drivers::duckdb::{DuckDbSession, PEERS_PYTHON};
 use crate::report::{Figure, Goal};
 use crate::{BenchError, BenchOptions};

@@ -13,8 +13,8 @@ use braid_io::{ResidentMemory, raise_descriptor_limit};
 use futures::stream::{StreamExt, TryStreamExt};
 use tokio_postgres::error::SqlState;
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::{database_directory, open_tpch};
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::{Client, WireClient};
 use crate::drivers::lent_servers::{ProcessStarter, ServerProcess};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};

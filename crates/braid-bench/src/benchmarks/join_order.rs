@@ -14,8 +14,8 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::{Client, SessionClient};
 use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use braid_engine::{Config, Database};
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::{directory_bytes, parquet_file, tpch_parquet};
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::SessionClient;
 use crate::drivers::duckdb::{DUCKDB_LOAD, DuckDbLoad, PEERS_PYTHON, run_duckdb};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};

@@ -2,11 +2,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`registry`] | every benchmark by name, and the options that they share |
+//! | [`benchmark`] | a benchmark, and the options that all of them share |
+//! | [`registry`] | every benchmark by name |
 //! | [`data_directory`] | the databases and Parquet files of a scale |
 //! | [`demo`] | the demo: one database, scan sharing off and on |
 //! | all others | one benchmark each |
 
+pub mod benchmark;
 mod cold_scan;
 pub mod data_directory;
 pub mod demo;

@@ -27,8 +27,8 @@ use braid_exec::sorting::SortWorker;
 use braid_exec::{ExecError, FixedBudget, SharedPlan};
 use braid_io::ResidentMemory;
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::{open_tpch, tpch_parquet};
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::{Client, SessionClient};
 use crate::drivers::duckdb::DuckDbSession;
 use crate::report::plot::{Curve, Plot, Stroke};
@@ -47,7 +47,7 @@ const ALONE_MAX: usize = 16;
 /// Number of checked queries of each type of a pass.
 const CHECKED: usize = 4;
 
-/// Maximum number of passes, of which the median counts. Fewer if they exceed the time for a measurement.
+/// Maximum number of passes; their median counts. Fewer if they exceed the time for a measurement.
 const RUNS_MAX: usize = 5;
 
 /// Number of alternate measurements of a pass of one query and the query alone.

@@ -26,8 +26,8 @@ use self::bitmap::BitmapSets;
 use self::interned::InternedSets;
 use self::list::ListSets;
 use self::representation::{Bucket, KeptRows, QuerySets};
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
-use crate::benchmarks::registry::BenchResult;
 use crate::report::{Figure, number, plain_table, right};
 use crate::workloads::tpch::{SharedQueries, TpchSources, TpchTable};
 use crate::{BenchError, BenchOptions};
@@ -35,7 +35,7 @@ use crate::{BenchError, BenchOptions};
 /// Numbers of queries in a pass.
 const QUERY_COUNTS: [usize; 6] = [2, 16, 64, 256, 1024, 4096];
 
-/// Maximum number of passes, of which the median counts.
+/// Maximum number of passes; their median counts.
 const RUNS: usize = 3;
 
 /// The columns with predicates, followed by those of the product.

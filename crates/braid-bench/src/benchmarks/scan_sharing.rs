@@ -21,8 +21,8 @@ use braid_engine::Database;
 use braid_storage::TableVersion;
 use tokio::task::JoinSet;
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
-use crate::benchmarks::registry::BenchResult;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};

@@ -14,8 +14,8 @@ use braid_base::ByteSize;
 use braid_engine::Database;
 use braid_io::IoReason;
 
+use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::benchmarks::data_directory::{duckdb_file, open_tpch};
-use crate::benchmarks::registry::{BenchResult, Peer};
 use crate::drivers::client::{Client, SessionClient};
 use crate::drivers::duckdb::DuckDbSession;
 use crate::report::summary::{geometric_mean, median};

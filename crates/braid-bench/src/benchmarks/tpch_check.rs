@@ -2,8 +2,8 @@
 //!
 //! Unlike other benchmarks, it continues after a wrong answer. Its figure is the number of right answers.
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::SessionClient;
 use crate::drivers::stored_answers::check_query;
 use crate::report::{Figure, Goal, left, plain_table};

@@ -19,8 +19,8 @@ use braid_io::ResidentMemory;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::benchmarks::data_directory::{database_directory, duckdb_file, open_tpch};
-use crate::benchmarks::registry::{BenchResult, Peer};
 use crate::drivers::client::{Client, WireClient};
 use crate::drivers::duckdb::run_duckdb;
 use crate::drivers::lent_servers::ProcessStarter;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use braid_engine::Database;
 use futures::future::BoxFuture;
 
+use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
-use crate::benchmarks::registry::BenchResult;
 use crate::drivers::client::{Client, WireClient};
 use crate::drivers::closed_loop::{LoopFigures, closed_loop};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};

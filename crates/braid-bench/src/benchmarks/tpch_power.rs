@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use braid_engine::Database;
 
+use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::benchmarks::data_directory::{open_tpch, tpch_parquet};
-use crate::benchmarks::registry::{BenchResult, Peer};
 use crate::drivers::client::{Client, SessionClient};
 use crate::drivers::duckdb::DuckDbSession;
 use crate::drivers::parquet_client::ParquetClient;

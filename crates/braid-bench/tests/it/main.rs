@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use braid_bench::benchmarks::benchmark::Peer;
 use braid_bench::benchmarks::data_directory::open_tpch;
-use braid_bench::benchmarks::registry::Peer;
 use braid_bench::drivers::client::{Client, SessionClient};
 use braid_bench::drivers::closed_loop::closed_loop;
 use braid_bench::report::Report;

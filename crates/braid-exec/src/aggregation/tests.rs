@@ -15,6 +15,7 @@ use super::*;
 use crate::FixedBudget;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::values::byte_strings::ByteStrings;
+use crate::values::narrow_integers::narrow;
 use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 use crate::values::vector::CodedStrings;
 
@@ -118,7 +119,7 @@ fn vector(kind: ColumnKind, column: &[Option<Scalar>], random: &mut SeededRandom
         }
         _ => {
             let integers: Vec<i128> = filled.iter().map(wide).collect();
-            match groups::group_table::narrow(&integers, Some(&valid)).filter(|_| random.chance(2, 3)) {
+            match narrow(&integers, Some(&valid)).filter(|_| random.chance(2, 3)) {
                 Some(narrow) => Values::Int(narrow),
                 None => Values::Int128(integers),
             }

@@ -11,81 +11,21 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use super::running_join::{Build, DividedBuild, Join, ProbeRows, Sides, SpilledPartition, spilled_partitions};
 use super::{Executor, Rows, Stage, Wanted, place_among};
 use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
-use crate::joins::operator::{BuildSink, JoinLayout, ProbeOperator, UnmatchedSource};
+use crate::joins::operator::{BuildSink, ProbeOperator, UnmatchedSource};
 use crate::joins::spilled::{
     DividedRows, SpillableBuild, SpillableLayout, SpilledProbe, SpillingBuildSink, SpillingProbe,
 };
-use crate::keys::key_filter::KeyFilter;
 use crate::memory::Reservation;
-use crate::plan::join_order::join_graph::JoinGraph;
-use crate::plan::{JoinCondition, JoinKind, NodeId, Plan, SideWidths};
+use crate::plan::Plan;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Operator, OperatorFactory, RowFilter, run_all};
 use crate::runtime::stop::{Stop, StopFlag};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
-use crate::tuning::JoinTuning;
-
-/// The plans of a join's sides, and its condition.
-#[derive(Clone, Copy)]
-pub(super) struct Sides<'a> {
-    pub(super) build: &'a Plan,
-    pub(super) probe: &'a Plan,
-    pub(super) condition: &'a JoinCondition,
-    /// The join, if it is given up when it makes too many pairs.
-    pub(super) watched: Option<NodeId>,
-}
-
-/// A join of rows from any source.
-#[derive(Clone)]
-pub(super) struct Join {
-    spec: JoinSpec,
-    /// The properties of the other partitions of its build side.
-    elsewhere: Elsewhere,
-    is_reorderable: bool,
-    /// The join, if it is given up when it makes too many pairs.
-    watched: Option<NodeId>,
-    pub(super) layout: Arc<JoinLayout>,
-}
-
-/// A build side.
-pub(super) enum Build {
-    Table(Arc<JoinTable>),
-    /// A build side that exceeds the memory.
-    Divided(DividedBuild),
-}
-
-/// A partly spilled build side.
-pub(super) struct DividedBuild {
-    table: Arc<JoinTable>,
-    /// The spilled partitions, by number.
-    spilled: Vec<Option<SpilledRows>>,
-    /// The key filter of all partitions.
-    keys: Option<KeyFilter>,
-    /// The join of each partition.
-    join: Arc<Join>,
-}
-
-/// A partition that is not joined yet.
-pub(super) struct SpilledPartition {
-    join: Arc<Join>,
-    build: Arc<SpilledRows>,
-    probe: ProbeRows,
-    /// The level at which it may be partitioned again.
-    level: u32,
-    /// Whether its build side must not be partitioned again.
-    is_whole: bool,
-}
-
-/// The probe side of a partition.
-enum ProbeRows {
-    /// The written rows, after the probe side is partitioned.
-    OfPartition(Arc<SpilledProbe>, usize),
-    Known(Arc<SpilledRows>),
-}
 
 impl Executor {
     /// A join with the planned build side.
@@ -289,80 +229,6 @@ impl Executor {
         rows.relayout((0..join.layout.probe_read.len()).map(|column| place_among(&kept, column)).collect());
         self.probe(rows, build, join, level)
     }
-}
-
-impl Build {
-    /// Its key filter.
-    fn key_filter(&self) -> Option<KeyFilter> {
-        match self {
-            Self::Table(table) => table.key_filter(),
-            Self::Divided(DividedBuild { keys, .. }) => keys.clone(),
-        }
-    }
-}
-
-impl Sides<'_> {
-    /// The join with these required columns.
-    pub(super) fn join(self, wanted: &Wanted, tuning: JoinTuning) -> Arc<Join> {
-        let Self { build, probe, condition, watched } = self;
-        let widths = SideWidths { probe: probe.column_count(), build: build.column_count() };
-        let layout = JoinLayout::new(condition, widths, &wanted.columns);
-        let spec = JoinSpec {
-            kind: condition.kind,
-            build_keys: layout.build_keys.clone(),
-            probe_keys: condition.probe_keys.clone(),
-            null_keys: condition.null_keys,
-            has_residual: condition.residual.is_some(),
-            build_column_count: layout.build_columns.len(),
-            tuning,
-        };
-        Arc::new(Join {
-            spec,
-            elsewhere: Elsewhere::default(),
-            is_reorderable: JoinGraph::takes(condition),
-            watched,
-            layout: Arc::new(layout),
-        })
-    }
-}
-
-impl Join {
-    /// The requirements on the build side.
-    pub(super) fn of_build(&self, wanted: &Wanted) -> Wanted {
-        let layout = &self.layout;
-        let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
-        let of_build = if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
-        // The build side is collected, so that the topmost of the joins can restart.
-        let may_begin_anew = of_build.may_begin_anew || self.is_reorderable;
-        Wanted { is_among_joins: self.is_reorderable, may_begin_anew, ..of_build }
-    }
-
-    /// The columns of the probe side that are read.
-    fn probe_columns(&self) -> Vec<usize> {
-        (0..self.layout.probe_read.len()).filter(|column| self.layout.probe_read[*column]).collect()
-    }
-
-    /// Whether the result of a build row and its pairs is independent of other build rows.
-    fn takes_pieces(&self) -> bool {
-        matches!(self.spec.kind, JoinKind::Inner | JoinKind::BuildOuter | JoinKind::BuildSemi | JoinKind::BuildAnti)
-    }
-}
-
-/// The spilled partitions.
-fn spilled_partitions(
-    join: &Arc<Join>,
-    spilled: Vec<Option<SpilledRows>>,
-    probe: &Arc<SpilledProbe>,
-    level: u32,
-) -> Vec<SpilledPartition> {
-    let only = spilled.iter().flatten().count() == 1;
-    let partition = |(at, build): (usize, SpilledRows)| {
-        // If all rows are in one partition, they have one key, or very few keys.
-        let level = if only && level > 1 { LEVELS_MAX } else { level };
-        let probe = ProbeRows::OfPartition(probe.clone(), at);
-        SpilledPartition { join: join.clone(), build: Arc::new(build), probe, level, is_whole: false }
-    };
-    spilled.into_iter().enumerate().filter_map(|(at, build)| Some((at, build?))).map(partition).collect()
 }
 
 /// A partition in pieces that fit into memory, if the pieces can be joined separately.

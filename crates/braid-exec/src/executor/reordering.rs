@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-use super::join::Sides;
+use super::running_join::Sides;
 use super::{Executor, Rows, Wanted};
 use crate::plan::join_order::join_graph::JoinGraph;
 use crate::plan::{JoinCondition, NodeId, Plan};

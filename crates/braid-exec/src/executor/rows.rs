@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::join::SpilledPartition;
+use super::running_join::SpilledPartition;
 use crate::runtime::pipeline::{Branch, OperatorFactory, RowFilter, Source};
 use crate::runtime::row_operators::Relayout;
 use crate::runtime::stop::StopFlag;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::join::{Build, Join, Sides};
+use super::running_join::{Build, Join, Sides};
 use super::tally::Tally;
 use super::{Executor, Rows, Wanted};
 use crate::joins::side_choice::{SideChoice, SwappedJoin};

@@ -10,7 +10,6 @@
 //! [`Junction::select`], which returns only whether rows are true, treats null as undecided in OR and as false in AND.
 
 use crate::exec_error::ExecError;
-use crate::expression::Expression;
 use crate::expression::operand::{Operand, booleans, nulls};
 use crate::expression::row_subset::{Evaluated, Part, as_booleans, selected_rows, take, truths};
 use crate::{Batch, Vector};
@@ -52,10 +51,10 @@ impl Connective {
 
 impl Junction {
     /// A junction of the parts, in the order of the statement.
-    pub fn new(connective: Connective, parts: Vec<Expression>) -> Self {
+    pub fn new(connective: Connective, parts: impl IntoIterator<Item = Part>) -> Self {
         let mut group = 0;
-        let mut members = Vec::with_capacity(parts.len());
-        for part in parts.into_iter().map(Part::new) {
+        let mut members = Vec::new();
+        for part in parts {
             if part.fallible {
                 // A fallible part is a group of its own.
                 members.push(Member { part, group: group + 1, row_count: 0, decided: 0 });

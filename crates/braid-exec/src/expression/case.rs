@@ -9,8 +9,7 @@ use std::sync::Arc;
 use braid_storage::Scalar;
 
 use crate::exec_error::ExecError;
-use crate::expression::Expression;
-use crate::expression::evaluator::Node;
+use crate::expression::node::Node;
 use crate::expression::operand::{Operand, Side, nulls};
 use crate::expression::row_subset::{Evaluated, Part};
 use crate::values::byte_strings::ByteStrings;
@@ -40,10 +39,9 @@ struct Piece {
 
 impl Case {
     /// A CASE with these conditions and results, and the result of ELSE.
-    pub fn new(branches: Vec<(Expression, Expression)>, otherwise: Expression) -> Self {
-        let branch = |(condition, result)| Branch { condition: Part::new(condition), result: Part::new(result) };
+    pub fn new(branches: impl IntoIterator<Item = (Part, Part)>, otherwise: Part) -> Self {
+        let branch = |(condition, result)| Branch { condition, result };
         let branches: Vec<Branch> = branches.into_iter().map(branch).collect();
-        let otherwise = Part::new(otherwise);
         let mut constants: Vec<&[u8]> = Vec::new();
         for part in branches.iter().map(|branch| &branch.result).chain([&otherwise]) {
             if let Node::Constant(Some(constant)) = &part.node

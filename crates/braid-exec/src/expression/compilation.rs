@@ -12,10 +12,11 @@ use crate::Batch;
 use crate::expression::Expression;
 use crate::expression::boolean_logic::{Connective, Junction};
 use crate::expression::case::Case;
-use crate::expression::evaluator::Node;
 use crate::expression::foreign::ForeignCall;
 use crate::expression::like_pattern::LikePattern;
 use crate::expression::membership::ValueSet;
+use crate::expression::node::Node;
+use crate::expression::row_subset::Part;
 use crate::expression::string_predicate::DictionaryCache;
 use crate::expression::substring::Substring;
 
@@ -58,6 +59,11 @@ pub(super) fn compile(expression: Expression) -> Node {
         }
     };
     folded(node)
+}
+
+/// Prepares an expression that may be evaluated for some rows only.
+fn part(expression: Expression) -> Part {
+    Part::new(expression, compile)
 }
 
 fn bytes_of(text: &Scalar) -> &[u8] {
@@ -125,7 +131,7 @@ fn junction(connective: Connective, parts: Vec<Expression>) -> Node {
     match left.len() {
         0 => Node::Constant(Some(Scalar::Bool(!connective.decisive()).into())),
         1 => compile(left.remove(0)),
-        _ => Node::Junction(Junction::new(connective, left)),
+        _ => Node::Junction(Junction::new(connective, left.into_iter().map(part))),
     }
 }
 
@@ -155,5 +161,9 @@ fn case(branches: Vec<(Expression, Expression)>, otherwise: Option<Box<Expressio
             None => left.push((condition, result)),
         }
     }
-    if left.is_empty() { compile(otherwise) } else { Node::Case(Box::new(Case::new(left, otherwise))) }
+    if left.is_empty() {
+        return compile(otherwise);
+    }
+    let branches = left.into_iter().map(|(condition, result)| (part(condition), part(result)));
+    Node::Case(Box::new(Case::new(branches, part(otherwise))))
 }

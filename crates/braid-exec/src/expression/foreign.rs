@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 
 use crate::exec_error::ExecError;
 use crate::expression::ForeignExpression;
-use crate::expression::evaluator::Node;
+use crate::expression::node::Node;
 use crate::expression::operand::Operand;
 use crate::{Batch, Vector};
 

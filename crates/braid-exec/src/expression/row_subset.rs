@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use crate::exec_error::ExecError;
 use crate::expression::Expression;
-use crate::expression::compilation::compile;
-use crate::expression::evaluator::Node;
+use crate::expression::node::Node;
 use crate::expression::operand::Operand;
 use crate::values::vector::Values;
 use crate::{Batch, Vector};
@@ -40,14 +39,14 @@ pub(super) enum Evaluated {
 }
 
 impl Part {
-    /// Of an expression.
-    pub fn new(expression: Expression) -> Self {
+    /// The part of an expression, which `prepare` turns into a node.
+    pub fn new(expression: Expression, prepare: impl FnOnce(Expression) -> Node) -> Self {
         let mut columns = Vec::new();
         expression.columns(&mut columns);
         columns.sort_unstable();
         columns.dedup();
         let (cost, foreign, mut fallible) = (cost(&expression), is_foreign(&expression), is_fallible(&expression));
-        let node = compile(expression);
+        let node = prepare(expression);
         fallible &= !matches!(node, Node::Constant(_) | Node::Column(_));
         Self { node, columns, cost, fallible, foreign }
     }

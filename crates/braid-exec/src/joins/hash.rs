@@ -6,9 +6,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `build` | collected rows, and their combination |
+//! | `build_tasks` | workers that process pieces of the build side, yield and stop |
 //! | `directory` | the mapping of a key to its rows |
-//! | `join_table` | columns and keys of the build side, and marks of rows with partners |
+//! | `build` | the combination of collected rows, and the construction of the directory |
+//! | `join_table` | columns and keys of the build side, marks of rows with partners, and the key filter |
 //! | `probe` | from a batch of the probe side to pairs |
 //!
 //! The rows with one key form a *group*. With unique keys a group is its row, and a probe is one load per row. A join without
@@ -18,6 +19,7 @@
 //! (`spilled`).
 
 mod build;
+mod build_tasks;
 mod directory;
 mod join_table;
 #[cfg(test)]
@@ -26,8 +28,8 @@ mod probe;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use build::build_tasks::Pace;
 pub(crate) use build::shared_bloom::SharedBloom;
+pub(crate) use build_tasks::Pace;
 pub(crate) use join_table::Elsewhere;
 pub use join_table::JoinTable;
 pub(crate) use probe::candidates::Pairs;

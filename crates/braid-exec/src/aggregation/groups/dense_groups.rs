@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::direct_groups::bounds;
-use super::group_table::narrow;
 use crate::values::byte_strings::ByteStrings;
+use crate::values::narrow_integers::narrow;
 use crate::values::vector::{CodedStrings, Values, Vector};
 
 /// The entry for a missing id or group.

@@ -16,6 +16,7 @@ use super::paired_groups::PairedGroups;
 use super::stored_keys::StoredKeys;
 use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::tuning::AggregationTuning;
+use crate::values::narrow_integers::narrow;
 use crate::values::vector::{Values, Vector};
 
 /// Limit of group numbers. Higher numbers have special meanings in tables.
@@ -211,15 +212,6 @@ fn integers(vector: &Vector) -> Option<Cow<'_, [i64]>> {
         Values::Int128(values) => narrow(values, vector.valid()).map(Cow::Owned),
         _ => None,
     }
-}
-
-/// The values as 64 bits, if all that are not null fit.
-pub(crate) fn narrow(values: &[i128], valid: Option<&[bool]>) -> Option<Vec<i64>> {
-    let narrowed = values.iter().enumerate().map(|(row, value)| match i64::try_from(*value) {
-        Err(_) if valid.is_some_and(|valid| !valid[row]) => Some(0),
-        narrowed => narrowed.ok(),
-    });
-    narrowed.collect()
 }
 
 pub(crate) fn too_many_groups() -> ExecError {

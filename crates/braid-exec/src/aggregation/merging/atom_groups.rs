@@ -10,8 +10,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::merge::MERGED_ROWS;
 use super::set_refinement::{Refinement, Refinements};
+use crate::aggregation::MERGED_ROWS;
 use crate::aggregation::OPERATOR;
 use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, KeyOrder, too_many_groups};
 use crate::keys::multiplicative_hasher::NumbersMap;

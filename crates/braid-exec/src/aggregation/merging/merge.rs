@@ -10,28 +10,22 @@
 //! Invariant: the workers' groups are immutable, so that threads share them without locks.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::atom_groups::{KeySets, Targets};
-use super::partition_order::PartitionOrder;
+use super::atom_groups::KeySets;
 use super::set_refinement::Refinements;
+use super::worker_groups::{Accumulated, WorkerGroups};
+use crate::ExecError;
+use crate::aggregation::AggregationWorker;
 use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
 use crate::aggregation::states::aggregate_states::InputStates;
-use crate::aggregation::states::distinct_values::DistinctValues;
-use crate::aggregation::states::sums::RowGroups;
-use crate::aggregation::{AggregationWorker, OPERATOR};
-use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::plan::AggregationSpec;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
-use crate::{MemoryBudget, Reservation};
 
 /// Maximum number of partitions; a power of two.
 const PARTITIONS_MAX: usize = 1 << 10;
-
-/// Number of groups that are looked up at a time.
-pub(crate) const MERGED_ROWS: usize = 1024;
 
 /// The groups of all workers, in disjoint partitions that different threads can request.
 #[derive(Debug)]
@@ -43,27 +37,6 @@ pub struct Aggregation {
     partition_count: usize,
     /// The refinements of a shared pass.
     refinements: Option<Refinements>,
-}
-
-/// The groups of one worker, with their states.
-#[derive(Debug)]
-pub(crate) struct WorkerGroups {
-    pub(crate) table: GroupTable,
-    /// Number of key columns without the set column.
-    key_count: usize,
-    pub(crate) inputs: Vec<Accumulated>,
-    pub(crate) budget: Arc<dyn MemoryBudget>,
-    pub(crate) reservation: Reservation,
-    /// Whether the reservation includes the order in which groups are written.
-    pub(crate) may_leave: bool,
-    order: OnceLock<Result<PartitionOrder, MemoryExceeded>>,
-}
-
-/// The states of one input.
-#[derive(Debug)]
-pub(crate) enum Accumulated {
-    States(InputStates),
-    Distinct(Box<DistinctValues>),
 }
 
 impl Aggregation {
@@ -119,12 +92,28 @@ impl Aggregation {
             }
             workers => {
                 self.order_workers(partition)?;
-                let mut merged = WorkerGroups::to_merge(&self.spec, &self.plan, self);
+                let mut merged = self.merge_target();
                 workers.iter().try_for_each(|worker| merged.merge(worker, partition, self.partition_count))?;
                 merged.accumulate_distinct_values(&self.plan)?;
                 self.results(&merged, 0..merged.table.group_count())
             }
         }
+    }
+
+    /// An empty target for merging the groups of an aggregation's workers.
+    fn merge_target(&self) -> WorkerGroups {
+        let table = match self.partition_count {
+            1 => GroupTable::new(self.spec.keys.len(), KeyOrder::Any, self.tuning),
+            _ => GroupTable::new(self.spec.keys.len(), KeyOrder::ByHash, self.tuning),
+        };
+        WorkerGroups::new(
+            table,
+            self.spec.keys.len(),
+            KeyOrder::Any,
+            &self.plan,
+            self.tuning,
+            self.workers[0].budget.clone(),
+        )
     }
 
     /// Orders the groups of all workers, starting with a different worker for each partition.
@@ -177,160 +166,5 @@ impl Aggregation {
             Accumulated::Distinct(_) => unreachable!("distinct values were accumulated before"),
         });
         keys.chain(results).chain(sets).collect()
-    }
-}
-
-impl WorkerGroups {
-    /// Groups without states. `key_count` is the number of the table's key columns without the set. `order` is that of keys and
-    /// values.
-    pub(crate) fn new(
-        table: GroupTable,
-        key_count: usize,
-        order: KeyOrder,
-        plan: &AggregatePlan,
-        tuning: AggregationTuning,
-        budget: Arc<dyn MemoryBudget>,
-    ) -> Self {
-        let has_keys = !table.keys().is_empty();
-        let inputs = plan.inputs.iter().map(|input| match input.distinct {
-            true if has_keys => Accumulated::Distinct(Box::new(DistinctValues::of_groups(order, tuning))),
-            true => Accumulated::Distinct(Box::new(DistinctValues::of_one_group(order, tuning))),
-            false => Accumulated::States(InputStates::new(input)),
-        });
-        let reservation = Reservation::new(budget.clone(), OPERATOR);
-        Self {
-            table,
-            key_count,
-            inputs: inputs.collect(),
-            budget,
-            reservation,
-            may_leave: false,
-            order: OnceLock::new(),
-        }
-    }
-
-    /// An empty target for merging the groups of an aggregation's workers.
-    fn to_merge(spec: &AggregationSpec, plan: &AggregatePlan, all: &Aggregation) -> Self {
-        let table = match all.partition_count {
-            1 => GroupTable::new(spec.keys.len(), KeyOrder::Any, all.tuning),
-            _ => GroupTable::new(spec.keys.len(), KeyOrder::ByHash, all.tuning),
-        };
-        Self::new(table, spec.keys.len(), KeyOrder::Any, plan, all.tuning, all.workers[0].budget.clone())
-    }
-
-    /// Ends the lookups of groups that will not be written.
-    fn finish(&mut self) -> Result<(), ExecError> {
-        self.may_leave = false;
-        self.end()
-    }
-
-    /// Ends the lookups.
-    pub(crate) fn end(&mut self) -> Result<(), ExecError> {
-        self.table.finish();
-        for input in &mut self.inputs {
-            if let Accumulated::Distinct(values) = input {
-                values.finish();
-            }
-        }
-        self.reserve()
-    }
-
-    /// Reserves the memory of the groups.
-    pub(crate) fn reserve(&mut self) -> Result<(), ExecError> {
-        let input = |input: &Accumulated| match input {
-            Accumulated::States(states) => states.bytes(),
-            Accumulated::Distinct(values) => values.bytes(),
-        };
-        let order = if self.may_leave { PartitionOrder::bytes(self) } else { 0 };
-        self.reservation.resize(self.table.bytes() + self.inputs.iter().map(input).sum::<usize>() + order)
-    }
-
-    /// Accumulates the complete distinct values of the only group.
-    pub(crate) fn close(&mut self, plan: &AggregatePlan) -> Result<(), ExecError> {
-        self.finish()?;
-        self.accumulate_distinct_values(plan)
-    }
-
-    /// Adds states of the only group, which are of other values.
-    pub(crate) fn add_closed(&mut self, other: &Self) -> Result<(), ExecError> {
-        for (to, from) in self.inputs.iter_mut().zip(&other.inputs) {
-            let (Accumulated::States(to), Accumulated::States(from)) = (to, from) else {
-                unreachable!("both were closed")
-            };
-            to.merge(from, RowGroups { rows: &[0], groups: &[0] }, 1)?;
-        }
-        self.reserve()
-    }
-
-    fn accumulate_distinct_values(&mut self, plan: &AggregatePlan) -> Result<(), ExecError> {
-        let group_count = self.table.group_count();
-        for (input, plan) in self.inputs.iter_mut().zip(&plan.inputs) {
-            if let Accumulated::Distinct(values) = input {
-                let mut states = InputStates::new(plan);
-                // Without values, the kind is unknown.
-                if values.count() > 0 {
-                    states.update(&values.groups(), group_count, &[values.values()])?;
-                }
-                *input = Accumulated::States(states);
-            }
-        }
-        self.reserve()
-    }
-
-    /// The key columns that determine the partition of a group.
-    pub(crate) fn partitioning_keys(&self) -> &[Vector] {
-        &self.table.keys()[..self.key_count]
-    }
-
-    /// The order of this worker's groups by partition.
-    fn order(&self, partition_count: usize) -> Result<&PartitionOrder, ExecError> {
-        let order = self.order.get_or_init(|| PartitionOrder::new(self, partition_count));
-        order.as_ref().map_err(|exceeded| ExecError::Memory(exceeded.clone()))
-    }
-
-    fn merge(&mut self, worker: &Self, partition: usize, partition_count: usize) -> Result<(), ExecError> {
-        let order = worker.order(partition_count)?;
-        let rows = order.groups.of_partition(partition);
-        let mut groups = Vec::with_capacity(rows.len());
-        let mut found = Vec::new();
-        for rows in rows.chunks(MERGED_ROWS) {
-            let keys: Vec<Arc<Vector>> = worker.table.keys().iter().map(|key| Arc::new(key.take(rows))).collect();
-            self.table.find(&keys, rows.len(), &mut found)?;
-            groups.extend_from_slice(&found);
-        }
-        self.merge_inputs(worker, order, partition, &Targets::one_each(groups))
-    }
-
-    /// Merges a worker's states of a partition into the target groups.
-    fn merge_inputs(
-        &mut self,
-        worker: &Self,
-        order: &PartitionOrder,
-        partition: usize,
-        targets: &Targets,
-    ) -> Result<(), ExecError> {
-        let group_count = self.table.group_count();
-        let rows = targets.rows(order.groups.of_partition(partition));
-        let Self { inputs, reservation, .. } = &mut *self;
-        for ((to, from), pairs) in inputs.iter_mut().zip(&worker.inputs).zip(&order.pairs) {
-            match (to, from) {
-                (Accumulated::States(to), Accumulated::States(from)) => {
-                    to.merge(from, RowGroups { rows: &rows, groups: targets.groups() }, group_count)?;
-                }
-                (Accumulated::Distinct(to), Accumulated::Distinct(from)) => {
-                    let pairs = pairs.as_ref().expect("pairs were ordered with the groups").of_partition(partition);
-                    for pairs in pairs.chunks(MERGED_ROWS) {
-                        let places = from.groups_at(pairs).map(|group| order.places[group as usize]);
-                        let (groups, pairs) = targets.follow(places, pairs);
-                        let before = to.bytes();
-                        to.merge(from.values(), RowGroups { rows: &pairs, groups: &groups })?;
-                        // A pair goes to each atom of its set, so that there may be many times the pairs of the workers.
-                        reservation.resize(reservation.held() + to.bytes().saturating_sub(before))?;
-                    }
-                }
-                _ => unreachable!("workers of one aggregation accumulate the same"),
-            }
-        }
-        self.reserve()
     }
 }

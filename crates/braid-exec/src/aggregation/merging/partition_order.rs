@@ -4,12 +4,24 @@
 //! value determines the value's partition. The query set of a group is excluded from the hash, because all sets of a key
 //! are refined together.
 
-use super::merge::{Accumulated, WorkerGroups};
-use crate::Reservation;
+use std::sync::Arc;
+
 use crate::aggregation::OPERATOR;
+use crate::aggregation::states::distinct_values::DistinctValues;
 use crate::exec_error::{ExecError, MemoryExceeded};
 use crate::keys::key_hashes::KeyHasher;
 use crate::values::vector::Vector;
+use crate::{MemoryBudget, Reservation};
+
+/// What determines the order of a worker's groups.
+#[derive(Debug)]
+pub(crate) struct GroupsToOrder<'a> {
+    /// The key columns that determine the partition of a group.
+    pub(crate) keys: &'a [Vector],
+    pub(crate) group_count: usize,
+    /// The distinct values of each input; `None` for an input that keeps states.
+    pub(crate) distinct: Vec<Option<&'a DistinctValues>>,
+}
 
 /// A worker's groups in the order of partitions.
 #[derive(Debug)]
@@ -39,49 +51,49 @@ pub(crate) struct Ordered {
 
 impl PartitionOrder {
     /// The order by the lowest bits of the hash.
-    pub(crate) fn new(worker: &WorkerGroups, partition_count: usize) -> Result<Self, MemoryExceeded> {
-        let mut reservation = Reservation::new(worker.budget.clone(), OPERATOR);
-        match reservation.resize(Self::bytes(worker)) {
+    pub(crate) fn new(
+        groups: &GroupsToOrder<'_>,
+        budget: Arc<dyn MemoryBudget>,
+        partition_count: usize,
+    ) -> Result<Self, MemoryExceeded> {
+        let mut reservation = Reservation::new(budget, OPERATOR);
+        match reservation.resize(groups.bytes()) {
             Err(ExecError::Memory(exceeded)) => return Err(exceeded),
             resized => resized.expect("a reservation fails for memory only"),
         }
         let partition = |hash: u64| hash as usize & (partition_count - 1);
-        Ok(Self { _reservation: Some(reservation), ..Self::by(worker, partition_count, partition) })
+        Ok(Self { _reservation: Some(reservation), ..Self::by(groups, partition_count, partition) })
     }
 
     /// The order by `partition` of the hashes. The caller has reserved the memory.
-    pub(crate) fn by(worker: &WorkerGroups, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
-        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
-        let partitions = match worker.partitioning_keys() {
-            [] => vec![0; worker.table.group_count()],
+    pub(crate) fn by(of: &GroupsToOrder<'_>, partition_count: usize, partition: impl Fn(u64) -> usize) -> Self {
+        let partitions = match of.keys {
+            [] => vec![0; of.group_count],
             keys => partitions_of(keys, partition_count, &partition),
         };
         let groups = Ordered::by_partition(&partitions, partition_count);
-        let places = if pair_counts > 0 { groups.places() } else { Vec::new() };
-        let pairs = worker.inputs.iter().map(|input| match input {
-            Accumulated::States(_) => None,
-            Accumulated::Distinct(values) => {
-                let pairs = match values.has_groups() {
-                    true => values.groups().iter().map(|group| partitions[*group as usize]).collect(),
-                    false => partitions_of(std::slice::from_ref(values.values()), partition_count, &partition),
-                };
-                Some(Ordered::by_partition(&pairs, partition_count))
-            }
-        });
+        let places = if of.pair_count() > 0 { groups.places() } else { Vec::new() };
+        let ordered_pairs = |values: &DistinctValues| {
+            let pairs = match values.has_groups() {
+                true => values.groups().iter().map(|group| partitions[*group as usize]).collect(),
+                false => partitions_of(std::slice::from_ref(values.values()), partition_count, &partition),
+            };
+            Ordered::by_partition(&pairs, partition_count)
+        };
+        let pairs = of.distinct.iter().map(|values| values.map(ordered_pairs));
         Self { pairs: pairs.collect(), groups, places, _reservation: None }
-    }
-
-    /// Bytes that the order of a worker's groups takes.
-    pub(crate) fn bytes(worker: &WorkerGroups) -> usize {
-        let pair_counts: usize = worker.inputs.iter().map(pair_count).sum();
-        worker.table.group_count() * GROUP_BYTES + pair_counts * PAIR_BYTES
     }
 }
 
-fn pair_count(input: &Accumulated) -> usize {
-    match input {
-        Accumulated::States(_) => 0,
-        Accumulated::Distinct(values) => values.count(),
+impl GroupsToOrder<'_> {
+    /// Number of pairs of group and distinct value.
+    fn pair_count(&self) -> usize {
+        self.distinct.iter().flatten().map(|values| values.count()).sum()
+    }
+
+    /// Bytes that the order takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.group_count * GROUP_BYTES + self.pair_count() * PAIR_BYTES
     }
 }
 

@@ -13,9 +13,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::merge::{Accumulated, MERGED_ROWS, WorkerGroups};
 use super::partition_order::PartitionOrder;
+use super::worker_groups::{Accumulated, WorkerGroups};
 use crate::ExecError;
+use crate::aggregation::MERGED_ROWS;
 use crate::runtime::result_rows::ResultRows;
 use crate::spill::{BlockAhead, BlockPlace, LEVELS_MAX, PARTITIONS, QuerySpill, SpillFile, partition_of};
 use crate::values::vector::Vector;
@@ -94,7 +95,7 @@ impl SpilledGroups {
     /// Puts groups in the order in which they are written.
     fn ordered(&self, groups: WorkerGroups) -> OrderedGroups {
         let level = self.level;
-        let order = PartitionOrder::by(&groups, PARTITIONS, |hash| partition_of(hash, level));
+        let order = PartitionOrder::by(&groups.to_order(), PARTITIONS, |hash| partition_of(hash, level));
         OrderedGroups { groups, order, next: 0 }
     }
 

@@ -12,6 +12,7 @@ use super::extremes::{End, ExtremeRows, Extremes};
 use super::sums::{RowGroups, Sums, count_rows, of_rows};
 use crate::ExecError;
 use crate::plan::{AggregateFunction, AverageKind};
+use crate::values::narrow_integers::narrowest;
 use crate::values::vector::{Values, Vector};
 
 /// States by group.
@@ -273,9 +274,4 @@ fn sums_of_range(sums: &Sums, groups: Range<usize>, known: impl Fn(usize) -> boo
         Sums::Float(sums) => Values::Float(of_range(sums, groups, 0.0)),
     };
     Vector::new(values, valid.contains(&false).then_some(valid))
-}
-
-/// Integers of 64 bits if all values fit, otherwise of 128 bits.
-pub(crate) fn narrowest(values: Vec<i128>) -> Values {
-    crate::aggregation::groups::group_table::narrow(&values, None).map_or(Values::Int128(values), Values::Int)
 }

@@ -1,7 +1,7 @@
 //! Averages from sums and counts.
 
-use super::aggregate_states::narrowest;
 use crate::ExecError;
+use crate::values::narrow_integers::narrowest;
 use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 use crate::values::vector::{Values, Vector};
 

@@ -6,13 +6,11 @@
 use std::sync::Arc;
 
 use crate::ExecError;
+use crate::aggregation::MERGED_ROWS;
 use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
 use crate::aggregation::states::sums::RowGroups;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
-
-/// Number of another worker's pairs that are looked up at a time.
-const MERGED_ROWS: usize = 1024;
 
 /// Pairs of group and value, each once.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use std::ops::Range;
 use braid_storage::scalar::compare_floats;
 
 use super::sums::{of_rows, without_nulls};
-use crate::aggregation::groups::group_table::narrow;
 use crate::values::byte_strings::{ByteStrings, order_prefix};
+use crate::values::narrow_integers::narrow;
 use crate::values::vector::{Values, Vector};
 
 /// The end of the range: minimum or maximum.

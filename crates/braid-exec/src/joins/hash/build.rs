@@ -5,17 +5,13 @@
 //! | `united_columns`, `column_parts` | the combination of the workers' columns |
 //! | `directory_builder` | the choice of the directory, and its construction by one thread |
 //! | `parallel_directories`, `parallel_hashing`, `parallel_lists` | its construction by several workers |
-//! | `filter_builder` | the key filter for the probe side |
 //! | `shared_bloom` | the key filter of a build side that spills |
 //! | `row_partitions` | partitions of rows, for parallel construction |
-//! | `build_tasks` | workers that process pieces, yield and stop |
 //! | `vec_parts`, `atomic_cells` | arrays that several tasks fill |
 
 pub(crate) mod atomic_cells;
-pub(crate) mod build_tasks;
 pub(crate) mod column_parts;
 pub(crate) mod directory_builder;
-pub(crate) mod filter_builder;
 pub(crate) mod parallel_directories;
 pub(crate) mod parallel_hashing;
 pub(crate) mod parallel_lists;

@@ -3,20 +3,20 @@
 //! All probing workers share the table. Only the marks change during the probe; they are set and never cleared. Relaxed ordering
 //! suffices, because the marks are read after the workers have been joined.
 
+mod filter_builder;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::joins::hash::JoinSpec;
 use crate::joins::hash::build::atomic_cells::zeroed_u8;
-use crate::joins::hash::build::build_tasks::{BuildMemory, BuildTasks, Grain, without_waiting};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, groups_with_keys, ranges};
 use crate::joins::hash::build::united_columns::{BuildColumns, unite};
-use crate::joins::hash::directory::direct_addresses::{DirectRows, groups_of_addresses};
-use crate::joins::hash::directory::hashed_keys::{HashedAddresses, HashedColumns, Search};
-use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
+use crate::joins::hash::build_tasks::{BuildMemory, BuildTasks, Grain, without_waiting};
+use crate::joins::hash::directory::Directory;
+use crate::joins::hash::directory::direct_addresses::groups_of_addresses;
+use crate::joins::hash::directory::hashed_keys::Search;
 use crate::joins::hash::directory::row_lists::RowLists;
-use crate::keys::key_addresses::KeyAddresses;
-use crate::keys::key_bitmap::KeyBitmap;
 use crate::keys::key_filter::KeyFilter;
 use crate::keys::key_hashes::KeyHasher;
 use crate::keys::null_keys::NullKeys;
@@ -54,22 +54,6 @@ pub(crate) struct Elsewhere {
     pub(crate) has_rows: bool,
     /// Whether a row of another partition has a null key.
     pub(crate) has_null_keys: bool,
-}
-
-/// The mapping of keys to groups.
-pub(crate) enum Directory {
-    /// The set of keys; the only group is zero.
-    Members(KeyAddresses, Arc<KeyBitmap>),
-    /// The row of each address.
-    Rows(KeyAddresses, DirectRows),
-    /// Addresses are groups.
-    Addresses(KeyAddresses),
-    /// Groups are ranks of addresses, or rows if keys are unique.
-    Ranks(KeyAddresses, RankedAddresses),
-    /// By hash of the address; a group is its first row.
-    HashedAddresses(KeyAddresses, HashedAddresses),
-    /// By hash of the key; a group is its first row.
-    HashedColumns(HashedColumns),
 }
 
 /// One worker's buffers for looking up groups.

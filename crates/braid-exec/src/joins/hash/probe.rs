@@ -3,12 +3,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `join_probe`, `candidates` | from a batch to pairs |
-//! | `key_equality` | comparison of keys, one vector at a time |
 //! | `pair_stream` | pairs of row numbers, for callers with tests of their own |
 //! | `unmatched_rows` | the build rows that are returned after the probe |
 
 pub(crate) mod candidates;
 pub(crate) mod join_probe;
-pub(crate) mod key_equality;
 pub(crate) mod pair_stream;
 pub(crate) mod unmatched_rows;

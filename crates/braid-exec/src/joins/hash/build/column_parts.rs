@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use arrow::buffer::Buffer;
 
-use crate::joins::hash::build::build_tasks::BuildTasks;
 use crate::joins::hash::build::vec_parts::{VecPart, rejoin, split};
+use crate::joins::hash::build_tasks::BuildTasks;
 use crate::values::byte_strings::{ByteStrings, View};
 use crate::values::vector::{CodedStrings, Kind, Values, recode};
 use crate::{ExecError, Vector};

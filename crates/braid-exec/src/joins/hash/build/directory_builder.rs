@@ -13,12 +13,12 @@ use std::sync::Arc;
 use braid_base::VECTOR_ROWS;
 
 use crate::joins::hash::JoinSpec;
-use crate::joins::hash::build::build_tasks::BuildTasks;
+use crate::joins::hash::build_tasks::BuildTasks;
+use crate::joins::hash::directory::Directory;
 use crate::joins::hash::directory::direct_addresses::{DirectRows, groups_of_addresses};
 use crate::joins::hash::directory::hashed_keys::{HashedAddresses, HashedColumns, Search};
 use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
 use crate::joins::hash::directory::row_lists::{RowLists, RowListsBuilder};
-use crate::joins::hash::join_table::Directory;
 use crate::keys::key_addresses::{KeyAddresses, KeyExtremes};
 use crate::keys::key_bitmap::KeyBitmap;
 use crate::keys::key_hashes::KeyHasher;

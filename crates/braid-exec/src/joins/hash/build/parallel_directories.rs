@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crate::joins::hash::build::atomic_cells::{plain_u32, plain_u64, zeroed_u32, zeroed_u64};
-use crate::joins::hash::build::build_tasks::{BuildTasks, Pace};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, ranges, vectors};
 use crate::joins::hash::build::parallel_lists::{ListCells, first_places, sorted_lists};
-use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions};
+use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions, partitioned, release};
+use crate::joins::hash::build_tasks::Pace;
 use crate::joins::hash::directory::direct_addresses::DirectRows;
 use crate::joins::hash::directory::ranked_addresses::RankedAddresses;
 use crate::joins::hash::directory::row_lists::RowLists;
@@ -185,27 +185,6 @@ impl DirectoryBuilder<'_> {
             partition_count: addresses.count.div_ceil(1 << shift) as usize,
         })
     }
-}
-
-/// Partitions of the rows; `None` if their memory is refused.
-pub(crate) async fn partitioned<N: Numbering>(
-    numbering: &Arc<N>,
-    row_count: usize,
-    partition_count: usize,
-    tasks: &mut BuildTasks,
-) -> Result<Option<RowPartitions>, ExecError> {
-    let bytes = RowPartitions::bytes(row_count, partition_count, tasks);
-    if tasks.memory.grow(bytes).is_err() {
-        return Ok(None);
-    }
-    RowPartitions::of(numbering, row_count, partition_count, tasks).await.map(Some)
-}
-
-/// Drops the partitions of `row_count` rows, and releases their memory.
-pub(crate) fn release(partitions: RowPartitions, row_count: usize, tasks: &BuildTasks) {
-    let bytes = RowPartitions::bytes(row_count, partitions.row_counts().len(), tasks);
-    drop(partitions);
-    tasks.memory.shrink(bytes);
 }
 
 /// Sets the bits of a partition's addresses.

@@ -13,11 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::joins::hash::build::atomic_cells::{plain_u64, zeroed_u32, zeroed_u64};
-use crate::joins::hash::build::build_tasks::Pace;
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, groups_with_keys};
-use crate::joins::hash::build::parallel_directories::{partitioned, release};
 use crate::joins::hash::build::parallel_lists::{RowGroups, set_group};
-use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions, Run};
+use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions, Run, partitioned, release};
+use crate::joins::hash::build_tasks::Pace;
 use crate::joins::hash::directory::hashed_keys::{
     Candidate, HashedAddresses, HashedColumns, Search, TAG, address_tag, slot, slot_count,
 };

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::ExecError;
 use crate::joins::hash::build::atomic_cells::{plain_u32, zeroed_u32};
-use crate::joins::hash::build::build_tasks::{BuildTasks, Pace};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, Groups, vectors};
-use crate::joins::hash::build::parallel_directories::{partitioned, release};
-use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions};
+use crate::joins::hash::build::row_partitions::{Numbering, RowPartitions, partitioned, release};
+use crate::joins::hash::build_tasks::{BuildTasks, Pace};
 use crate::joins::hash::directory::row_lists::RowLists;
 use crate::values::vector::NO_ROW;
 

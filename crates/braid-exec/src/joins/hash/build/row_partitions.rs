@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ExecError;
-use crate::joins::hash::build::build_tasks::BuildTasks;
+use crate::joins::hash::build_tasks::BuildTasks;
 
 /// Rows sorted by partition.
 pub(crate) struct RowPartitions {
@@ -41,6 +41,27 @@ pub(crate) trait Numbering: Send + Sync + 'static {
     /// Replaces `numbers` by the numbers of the rows, and `partitions` by their partitions. A row outside all partitions has
     /// the number of partitions.
     fn fill(&self, rows: Range<usize>, numbers: &mut Vec<u64>, partitions: &mut Vec<u16>);
+}
+
+/// Partitions of the rows; `None` if their memory is refused.
+pub(crate) async fn partitioned<N: Numbering>(
+    numbering: &Arc<N>,
+    row_count: usize,
+    partition_count: usize,
+    tasks: &mut BuildTasks,
+) -> Result<Option<RowPartitions>, ExecError> {
+    let bytes = RowPartitions::bytes(row_count, partition_count, tasks);
+    if tasks.memory.grow(bytes).is_err() {
+        return Ok(None);
+    }
+    RowPartitions::of(numbering, row_count, partition_count, tasks).await.map(Some)
+}
+
+/// Drops the partitions of `row_count` rows, and releases their memory.
+pub(crate) fn release(partitions: RowPartitions, row_count: usize, tasks: &BuildTasks) {
+    let bytes = RowPartitions::bytes(row_count, partitions.row_counts().len(), tasks);
+    drop(partitions);
+    tasks.memory.shrink(bytes);
 }
 
 impl RowPartitions {

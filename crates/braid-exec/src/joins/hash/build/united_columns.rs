@@ -12,8 +12,8 @@ use std::sync::Arc;
 use braid_base::ByteSize;
 
 use crate::exec_error::MemoryExceeded;
-use crate::joins::hash::build::build_tasks::{BuildMemory, BuildTasks, Pace};
 use crate::joins::hash::build::column_parts::ColumnParts;
+use crate::joins::hash::build_tasks::{BuildMemory, BuildTasks, Pace};
 use crate::runtime::collected_rows::CollectedRows;
 use crate::values::vector::{Kind, NO_ROW};
 use crate::{ExecError, Vector};

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use crate::Vector;
-use crate::joins::hash::probe::key_equality::RowPairs;
 use crate::keys::key_addresses::NO_ADDRESS;
+use crate::keys::key_equality::RowPairs;
 use crate::keys::key_hashes::HashSeed;
 use crate::values::vector::NO_ROW;
 

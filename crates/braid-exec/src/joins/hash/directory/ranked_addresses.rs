@@ -7,7 +7,7 @@
 use braid_base::VECTOR_ROWS;
 
 use crate::ExecError;
-use crate::joins::hash::build::build_tasks::Pace;
+use crate::joins::hash::build_tasks::Pace;
 use crate::keys::key_addresses::NO_ADDRESS;
 use crate::values::vector::NO_ROW;
 

@@ -5,7 +5,7 @@
 use braid_base::VECTOR_ROWS;
 
 use crate::ExecError;
-use crate::joins::hash::build::build_tasks::Pace;
+use crate::joins::hash::build_tasks::Pace;
 use crate::values::vector::NO_ROW;
 
 /// Rows by group. Group `g` has `rows[offsets[g]..offsets[g + 1]]`, in order. The last offset is repeated, so that the

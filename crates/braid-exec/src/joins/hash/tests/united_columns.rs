@@ -3,8 +3,8 @@
 use super::parallel_build::{FINE, RUNTIME};
 use super::*;
 use crate::MemoryBudget;
-use crate::joins::hash::build::build_tasks::BuildTasks;
 use crate::joins::hash::build::united_columns::unite;
+use crate::joins::hash::build_tasks::BuildTasks;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::stop::StopFlag;
 

@@ -9,11 +9,10 @@ use std::sync::atomic::Ordering;
 
 use crate::joins::hash::JoinTable;
 use crate::joins::hash::build::atomic_cells::{plain_u64, zeroed_u64};
-use crate::joins::hash::build::build_tasks::{BuildTasks, without_waiting};
 use crate::joins::hash::build::directory_builder::{DirectoryBuilder, vectors};
-use crate::joins::hash::build::parallel_directories::{partitioned, release};
-use crate::joins::hash::build::row_partitions::Numbering;
-use crate::joins::hash::join_table::Directory;
+use crate::joins::hash::build::row_partitions::{Numbering, partitioned, release};
+use crate::joins::hash::build_tasks::{BuildTasks, without_waiting};
+use crate::joins::hash::directory::Directory;
 use crate::keys::bloom_filter::{BloomFilter, bloom_place};
 use crate::keys::key_addresses::{KeyAddresses, NO_ADDRESS};
 use crate::keys::key_bitmap::KeyBitmap;

@@ -1,0 +1,74 @@
+//! A benchmark as the registry lists it, and the options that all benchmarks share.
+
+use std::path::PathBuf;
+
+use braid_base::ByteSize;
+use futures::future::BoxFuture;
+
+use crate::report::Figure;
+use crate::{BenchError, Servers};
+
+/// Options of all benchmarks; `clap` derives the command line from them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BenchOptions {
+    /// Directory of the benchmarks' data, with one subdirectory per scale; existing data is reused.
+    #[arg(long, value_name = "DIR", default_value = "braid-data")]
+    pub data: PathBuf,
+    /// TPC-H scale factor.
+    #[arg(long, default_value_t = 1.0)]
+    pub scale: f64,
+    /// Client counts; each is one measurement.
+    #[arg(long, value_delimiter = ',', default_value = "1,12,64")]
+    pub clients: Vec<usize>,
+    /// Seconds per measurement.
+    #[arg(long, default_value_t = 15.0)]
+    pub seconds: f64,
+    /// Buffer capacity, such as 512MB [default: chosen by the benchmark].
+    #[arg(long)]
+    pub buffer: Option<ByteSize>,
+    /// Number of idle connections that `footprint` opens.
+    #[arg(long, default_value_t = 1000)]
+    pub connections: usize,
+    /// Number of rows that `footprint` streams.
+    #[arg(long, default_value_t = 100_000_000)]
+    pub rows: u64,
+    /// Number of random queries that `differential` runs.
+    #[arg(long, default_value_t = 20_000)]
+    pub cases: u64,
+    /// Seed of the random queries.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Engine to compare Braid with [default: all installed engines, or DataFusion's operators for `differential`].
+    #[arg(long)]
+    pub peer: Option<Peer>,
+    /// SVG file for the plot of `one-pass`.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// JSON file for the figures.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// An engine to compare Braid with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Peer {
+    /// DataFusion's operators on Braid's own tables and scans.
+    Operators,
+    /// DataFusion on Parquet files.
+    Datafusion,
+    /// DuckDB, with tables in memory; for `tpch-memory` and `spilling` in a file.
+    Duckdb,
+}
+
+/// The figures of a benchmark, or its error.
+pub type BenchResult = Result<Vec<Figure>, BenchError>;
+
+/// One benchmark.
+pub struct Benchmark {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One sentence on what it measures.
+    pub about: &'static str,
+    /// Runs it, printing tables as it goes; returns its figures.
+    pub run: for<'a> fn(&'a BenchOptions, &'a Servers) -> BoxFuture<'a, BenchResult>,
+}
