@@ -208,13 +208,13 @@ impl Executor {
         spec.columns().for_each(|column| read[column] = true);
         // A filter on the keys drops all rows of a group, so that it also applies to the input.
         let mut below = wanted.of_input(read, |column| spec.keys.get(column).copied());
-        below.may_begin_anew = true;
+        below.may_restart = true;
         let (of_worker, budget, tuning) = (spec.clone(), self.budget.clone(), self.tuning.aggregation);
         let make_worker = Arc::new(move || AggregationWorker::with_tuning(&of_worker, None, budget.clone(), tuning));
         let groups = loop {
             let made = async { self.groups(self.rows(input, below.clone()).await?, spec, make_worker.clone()).await };
             match made.await {
-                Err(Stop::BeginAnew(join)) => self.avoid(join),
+                Err(Stop::Restart(join)) => self.avoid(join),
                 groups => break groups?,
             }
         };

@@ -137,7 +137,7 @@ impl CooperativeScan {
         self.ended.notify_waiters();
     }
 
-    /// The next chunk for a consumer; `None` when there is none left or the scan has ended. Cancel-safe.
+    /// The next chunk for a consumer; `None` after the last one, or when the scan has ended. Cancel-safe.
     pub(crate) async fn next_chunk(&self) -> Option<Result<TakenChunk, ScanError>> {
         if self.limit.is_used_up() {
             self.end();

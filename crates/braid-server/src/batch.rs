@@ -41,7 +41,7 @@ pub(crate) struct WaitingWrite {
 /// What the next message means to a statement that waits.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// There is none.
+    /// There is no next message.
     Nothing,
     /// The message waits, too.
     Wait,

@@ -1,4 +1,4 @@
-//! The first block of a data file: which file of which table it is.
+//! The first block of a data file, which identifies the table and the file.
 //!
 //! | offset | width | meaning |
 //! |---|---|---|

@@ -7,7 +7,7 @@
 //! error is `1.04 / sqrt(1024) = 3.3 %`, from no value to beyond 2^60.
 //!
 //! The estimate is the improved raw estimator of Ertl, "New cardinality estimation algorithms for HyperLogLog
-//! sketches", 2017: with `C(k)` of the `m` registers at rank `k`, of which 55 is the highest, it is
+//! sketches", 2017: with `C(k)` of the `m` registers at rank `k` (at most 55), it is
 //!
 //! ```text
 //! m^2 / (2 ln 2 (m sigma(C(0) / m) + sum of C(k) 2^-k for k from 1 to 54 + m tau(1 - C(55) / m) 2^-54))
@@ -18,7 +18,7 @@
 //!
 //! Invariants: the sketch of rows in any order and any division, united, is the sketch of all of them; a value that was
 //! put in is never forgotten, so that a sketch without ranks is one without values. Nothing can be taken out: after
-//! rows are gone the estimate is too high until the sketch is made anew.
+//! rows are gone the estimate is too high until the sketch is rebuilt.
 //!
 //! What is hashed is part of the format (docs/format.md): changing it makes stored sketches useless. Equal values of a
 //! column must have equal hashes whichever form a segment stores them in, so a 128-bit number that fits 64 bits is

@@ -37,14 +37,14 @@ pub fn skip(missing: Requirement, reason: impl Display) {
     let required = std::env::var(REQUIRE_VARIABLE).unwrap_or_default();
     let required = named(&required).unwrap_or_else(|unknown| {
         let known = Requirement::ALL.map(Requirement::name).join(", ");
-        panic!("{REQUIRE_VARIABLE} has {unknown:?}, which is none of {known}")
+        panic!("{REQUIRE_VARIABLE} has {unknown:?}, but only {known} are known")
     });
     let name = missing.name();
     assert!(!required.contains(&missing), "{REQUIRE_VARIABLE} has {name}, which is missing here: {reason}");
     eprintln!("skipped, because {name} is missing here: {reason}");
 }
 
-/// The requirements in a list, or the first word that is none.
+/// The requirements in a list, or the first unknown word.
 fn named(list: &str) -> Result<Vec<Requirement>, String> {
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
     let find = |word: &str| Requirement::ALL.into_iter().find(|known| known.name() == word).ok_or(word.to_owned());

@@ -20,7 +20,7 @@ const VERSION: u32 = 3 << 16;
 pub enum Protocol {
     /// A Query message; values come as text.
     Simple,
-    /// Parse, Bind, Describe, and Execute for at most so many rows until there are no more; values come in binary form.
+    /// Parse, Bind, Describe, and then Execute, for a number of rows at a time, until all rows have arrived. Values come in binary form.
     Extended {
         /// Rows for each Execute.
         rows_max: u32,
@@ -41,7 +41,7 @@ pub enum WireError {
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(#[from] io::Error),
-    /// The server said something that the protocol does not allow, or a value that is none.
+    /// The server sent a message that the protocol does not allow, or an invalid value.
     #[error("against the protocol: {0}")]
     Protocol(String),
 }
@@ -104,7 +104,7 @@ impl WireClient {
         Ok(client)
     }
 
-    /// Runs one statement, or in the simple protocol several, of which the last one's answer counts.
+    /// Runs one statement, or several in the simple protocol, and returns the answer of the last one.
     ///
     /// The extended protocol takes single statements only: where the server says that there are several, they are asked
     /// in the simple one.

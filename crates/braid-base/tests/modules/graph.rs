@@ -30,7 +30,7 @@ impl ModuleGraph {
         Self { edges }
     }
 
-    /// A shortest cycle without the edges in `without`; empty if there is none.
+    /// A shortest cycle without the edges in `without`; empty without cycles.
     pub fn shortest_cycle(&self, without: &BTreeSet<Edge>) -> Vec<Edge> {
         let cycles = self.edges.keys().filter(|edge| !without.contains(*edge)).filter_map(|edge| {
             let back = self.shortest_path(&edge.1, &edge.0, without)?;

@@ -80,7 +80,7 @@ impl BoundedFunction {
         memory: &StatementMemory,
     ) -> Result<ColumnarValue> {
         let row_count = args.number_rows;
-        // One row's value may be as long as all rows' together else, and an array of so many bytes has no offsets.
+        // A larger array needs offsets beyond 32 bits. The value of a single row is bounded by its own limit.
         if row_count > 1 && size.total > VALUE_BYTES_MAX as u64 {
             return Err(self.exhausted(size, row_count));
         }

@@ -80,7 +80,7 @@ enum Work {
     Project(Arc<[Arc<dyn PhysicalExpr>]>),
     /// Rows for which a condition is true stay, with some of their columns.
     Filter(Arc<dyn PhysicalExpr>, Option<Arc<[usize]>>),
-    /// Rows stay as they are, so many at a time: what comes next has constants for each of them.
+    /// All rows pass unchanged, in batches of at most this number: the next operator has constants for each row.
     Pass(usize),
 }
 
@@ -319,7 +319,7 @@ impl Stream for BoundedRowsStream {
                 }
                 continue;
             };
-            // A batch in many pieces takes long; whoever cancels it needs a turn.
+            // A batch in many pieces takes long. Yielding lets a cancellation take effect.
             if first > 0 && !this.gave_way {
                 (this.gave_way, this.pending) = (true, Some((batch, first)));
                 context.waker().wake_by_ref();

@@ -17,7 +17,7 @@ pub enum Growth {
     Sum,
     /// All arguments together, and the first one between every two others.
     SumWithSeparators,
-    /// At most so many times as long as the first argument.
+    /// At most this multiple of the length of the first argument.
     Times(usize),
     /// `generate_series(start, stop[, step])`, `range`.
     Series,

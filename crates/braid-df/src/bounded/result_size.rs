@@ -13,7 +13,7 @@ use datafusion::logical_expr::ColumnarValue;
 use super::counted_array::value_bytes;
 use super::growing_functions::Growth;
 
-/// Bytes of a character in UTF-8 at most. PostgreSQL refuses padding as if all characters took so many.
+/// Maximum bytes of a character in UTF-8. PostgreSQL's limit on padding assumes this number for every character.
 const CHARACTER_BYTES_MAX: u64 = 4;
 
 /// Bytes that an element of a list takes in a text, beside the delimiter, where it is a number.

@@ -192,8 +192,8 @@ fn groups_of_strings_and_distinct_values() {
     measure("distinct integers by strings", spec(&[0, 6]), &columns, 2);
 }
 
-/// What it costs beside the same without sets that rows carry one of so many sets of 256 queries: by set number random,
-/// or one for each key.
+/// Compares grouping with sets to grouping without them. Rows carry one of a number of sets of 256 queries, random for each
+/// row or fixed for each key.
 #[test]
 #[ignore = "a measurement"]
 fn groups_that_many_queries_share() {

@@ -92,7 +92,7 @@ impl Executor {
         level: u32,
     ) -> Result<Build, Stop> {
         let collected = self.collect_unless(&StopFlag::default(), rows, columns, join, level).await?;
-        Ok(collected.expect("nobody has said that it is too much"))
+        Ok(collected.expect("the flag for too many rows is never raised"))
     }
 
     /// As [`Self::collect`]; `None` if `too_many` was signalled.

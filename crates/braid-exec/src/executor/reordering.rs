@@ -21,7 +21,7 @@ use crate::runtime::stop::Stop;
 pub(super) struct Reorderings {
     count: AtomicU32,
     /// Whether joins have been restarted. This happens at most once; the new order is final.
-    begun_anew: AtomicBool,
+    restarted: AtomicBool,
     /// Joins that are to be avoided.
     avoided: Mutex<Vec<NodeId>>,
 }
@@ -46,7 +46,7 @@ impl Executor {
             return self.join(sides, wanted).await;
         }
         if wanted.is_among_joins {
-            let is_watched = wanted.may_begin_anew && !self.reorderings.begun_anew.load(Ordering::Relaxed);
+            let is_watched = wanted.may_restart && !self.reorderings.restarted.load(Ordering::Relaxed);
             return self.join(Sides { watched: is_watched.then_some(join), ..sides }, wanted).await;
         }
         let (graph, columns) = JoinGraph::of(build, probe, condition);
@@ -57,7 +57,7 @@ impl Executor {
             }
             match self.join(sides, wanted.clone()).await {
                 // A join of another graph further down is reordered there.
-                Err(Stop::BeginAnew(join)) => self.avoid(join),
+                Err(Stop::Restart(join)) => self.avoid(join),
                 outcome => return outcome,
             }
         };
@@ -67,9 +67,9 @@ impl Executor {
         self.rows(&plan, wanted).await
     }
 
-    /// Begins anew without this join: it makes too many pairs.
+    /// Notes that the restarted joins avoid this one, because it makes too many pairs.
     pub(super) fn avoid(&self, join: NodeId) {
         self.reorderings.avoided.lock().push(join);
-        self.reorderings.begun_anew.store(true, Ordering::Relaxed);
+        self.reorderings.restarted.store(true, Ordering::Relaxed);
     }
 }

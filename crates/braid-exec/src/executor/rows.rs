@@ -54,7 +54,7 @@ impl Rows {
 }
 
 impl Stage {
-    /// Rows of a source, of which it may leave out what filters exclude.
+    /// The rows of a source. The source may leave out rows that the filters exclude.
     pub(super) fn new(source: StageSource, filters: Vec<RowFilter>) -> Self {
         Self { source, filters, branch: Branch::default(), tallies: Vec::new() }
     }

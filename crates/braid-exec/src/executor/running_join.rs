@@ -112,8 +112,8 @@ impl Join {
         let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
         let of_build = if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
         // The build side is collected, so that the topmost of the joins can restart.
-        let may_begin_anew = of_build.may_begin_anew || self.is_reorderable;
-        Wanted { is_among_joins: self.is_reorderable, may_begin_anew, ..of_build }
+        let may_restart = of_build.may_restart || self.is_reorderable;
+        Wanted { is_among_joins: self.is_reorderable, may_restart, ..of_build }
     }
 
     /// The columns of the probe side that are read.

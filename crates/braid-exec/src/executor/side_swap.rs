@@ -81,8 +81,8 @@ impl Executor {
         trial: Trial,
     ) -> Result<Rows, Stop> {
         let join = sides.join(wanted, self.tuning.joins);
-        // They may become a probe side, whose rows are passed on: only whoever takes those knows if it can begin anew.
-        let of_build = Wanted { may_begin_anew: wanted.may_begin_anew, ..join.of_build(wanted) };
+        // These rows may become a probe side, which passes them on. Only their consumer then knows whether it can restart.
+        let of_build = Wanted { may_restart: wanted.may_restart, ..join.of_build(wanted) };
         let rows = self.rows(sides.build, of_build).await?;
         let Some(again) = rows.again() else {
             let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;

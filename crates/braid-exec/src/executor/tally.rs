@@ -88,7 +88,7 @@ impl Operator for PairTally {
             let told = std::mem::take(&mut self.own);
             if self.joined.are_too_many(self.joined.pairs.fetch_add(told, Ordering::Relaxed) + told) {
                 self.too_many.raise();
-                return Err(Stop::BeginAnew(self.join));
+                return Err(Stop::Restart(self.join));
             }
         }
         next(batch)
@@ -103,7 +103,7 @@ impl Rows {
         self.stop_with(&too_many);
     }
 
-    /// Adds a join's probe operator. When it makes too many pairs with so many build rows, what drains these rows begins anew.
+    /// Adds a join's probe operator. If it makes too many pairs for `build_rows` build rows, the consumer of these rows restarts.
     pub(super) fn push_watched(
         &mut self,
         probe: OperatorFactory,

@@ -12,13 +12,13 @@ pub(super) struct Wanted {
     /// Whether the consumer is a join that may be reordered with the joins directly below it.
     pub(super) is_among_joins: bool,
     /// Whether the consumer of the rows can restart.
-    pub(super) may_begin_anew: bool,
+    pub(super) may_restart: bool,
 }
 
 impl Wanted {
     /// Requires these columns of all rows.
     pub(super) fn columns(columns: Vec<bool>) -> Self {
-        Self { columns, filters: Vec::new(), is_among_joins: false, may_begin_anew: false }
+        Self { columns, filters: Vec::new(), is_among_joins: false, may_restart: false }
     }
 
     /// The requirements on the input of an operator that reads these columns. `origin` returns the input column of one of the
@@ -29,7 +29,7 @@ impl Wanted {
             Some(RowFilter { columns: columns?, keys: filter.keys.clone() })
         };
         let filters = self.filters.iter().filter_map(below).collect();
-        Self { columns, filters, is_among_joins: false, may_begin_anew: self.may_begin_anew }
+        Self { columns, filters, is_among_joins: false, may_restart: self.may_restart }
     }
 
     /// The same requirements on rows that are not the result of a join directly below.

@@ -46,8 +46,8 @@ use crate::tuning::JoinTuning;
 pub struct JoinSpec {
     /// The kind of the join.
     pub kind: JoinKind,
-    /// Key columns of the build side's batches, each of which must equal the key of `probe_keys` at the same position. Without
-    /// keys, every pair of rows has equal keys.
+    /// Key columns of the build side's batches. Each must equal the key of `probe_keys` at the same position. Without keys, every
+    /// pair of rows has equal keys.
     pub build_keys: Vec<usize>,
     /// Key columns of the probe side's batches, as many as `build_keys`.
     pub probe_keys: Vec<usize>,

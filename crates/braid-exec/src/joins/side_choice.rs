@@ -61,7 +61,7 @@ impl SideChoice {
 }
 
 impl JoinKind {
-    /// The kind of the same join with swapped sides; `None` if there is none.
+    /// The kind of the same join with swapped sides; `None` if no kind corresponds.
     pub(crate) fn swapped(self) -> Option<Self> {
         Some(match self {
             Self::Inner => Self::Inner,

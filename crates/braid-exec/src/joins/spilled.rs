@@ -150,7 +150,7 @@ impl SpillingBuildSink {
         division.rows.add(&batch.all_columns(), self.divider.rows())
     }
 
-    /// Partitions one piece of the collected rows; false if there is none.
+    /// Partitions one piece of the collected rows; false if no piece is left.
     fn divide_piece(&mut self) -> Result<bool, ExecError> {
         let Some(piece) = self.pieces.pop() else { return Ok(false) };
         self.closed_bytes -= self.pieces.last().map_or(0, bytes_with_directory);

@@ -183,8 +183,8 @@ impl Pipeline {
     /// `worker_count_max`.
     ///
     /// # Errors
-    /// The first error of any worker. When a join is to be avoided ([`Stop::BeginAnew`]) the workers have ended, and the query
-    /// goes on.
+    /// The first error of any worker. [`Stop::Restart`] is returned after the workers have ended; the query then continues
+    /// in another join order.
     pub async fn run<S: Sink>(&self, sinks: Vec<S>) -> Result<Vec<S>, Stop> {
         let started = self.source.start(&self.filters);
         let worker_count = sinks.len().min(self.source.worker_count_max()).max(1);

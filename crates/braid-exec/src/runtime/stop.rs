@@ -21,8 +21,8 @@ impl fmt::Display for NodeId {
 pub enum Stop {
     /// No more rows are wanted. The pipeline ends well.
     Enough,
-    /// This join makes many more pairs than it is given rows. Whatever collects its rows begins anew without it.
-    BeginAnew(NodeId),
+    /// This join makes many more pairs than it has input rows. The operator that collects its rows restarts without this join.
+    Restart(NodeId),
     /// The query failed.
     Failed(ExecError),
 }
@@ -40,7 +40,7 @@ impl Stop {
         match self {
             Self::Failed(error) => error,
             Self::Enough => panic!("a pipeline passed on that there are enough rows"),
-            Self::BeginAnew(join) => panic!("{join} was watched where its rows cannot be made again"),
+            Self::Restart(join) => panic!("{join} was watched where its rows cannot be made again"),
         }
     }
 }

@@ -46,7 +46,7 @@ pub enum Fault {
     },
     /// Reads that touch `offsets` of `file` fail with the system's error `errno`.
     FailReads {
-        /// Of which file.
+        /// The file; `None` for any file.
         file: Option<PathBuf>,
         /// Which bytes.
         offsets: Range<u64>,
@@ -55,7 +55,7 @@ pub enum Fault {
     },
     /// Reads return the byte at `offset` of `file` with bit `bit` (0 is the lowest) flipped; the disk stays as it is.
     FlipBit {
-        /// Of which file.
+        /// The file; `None` for any file.
         file: Option<PathBuf>,
         /// Which byte.
         offset: u64,
@@ -64,7 +64,7 @@ pub enum Fault {
     },
     /// Reads take longer.
     DelayReads {
-        /// Of which file.
+        /// The file; `None` for any file.
         file: Option<PathBuf>,
         /// By how much.
         latency: ReadLatency,

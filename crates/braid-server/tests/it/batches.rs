@@ -1,4 +1,4 @@
-//! Statements up to one Sync: one transaction, of which only the last statement may write.
+//! Statements up to one Sync are one transaction. Only the last of them may write.
 
 use tokio::io::AsyncWriteExt;
 

@@ -17,7 +17,7 @@ use crate::harness::{sqlstate, text_rows};
 /// How long any of these statements may take, in a build without optimisations on a machine that does other things too.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Most memory of the server, of which 64 MB are its buffer.
+/// Maximum memory of the server, including 64 MB for its buffer.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
 
 /// A server process with a table `t (a, b, c)` of one row: 1, 'x1', 2.

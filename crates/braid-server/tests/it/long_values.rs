@@ -64,7 +64,7 @@ async fn row_count(client: &Client, sql: &str) -> Result<u64, tokio_postgres::Er
     messages.try_fold(0, |count, message| async move { Ok(count + is_row(message)) }).await
 }
 
-/// What a statement comes to: so many rows, a SQLSTATE, or rows or a timeout where that depends on the machine.
+/// The outcome of a statement: a number of rows, a SQLSTATE, or either rows or a timeout, depending on the machine.
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
     Rows(u64),

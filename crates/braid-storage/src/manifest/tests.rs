@@ -54,7 +54,7 @@ fn random_segment(column: &ColumnDef, row_count: u32, random: &mut SeededRandom)
     }
 }
 
-/// None, or one of so few or so many values that either form is written.
+/// No sketch, or a sketch of any number of values, so that both forms are written.
 fn random_sketch(random: &mut SeededRandom) -> Option<DistinctSketch> {
     let magnitude = random.below(14);
     let count = 1 + random.below(1 << magnitude);

@@ -157,7 +157,7 @@ async fn run(
     let mut answers = vec![Answer::new(); sample.store.query_count()];
     for sink in executor.run(&question.plan, || Numbers::new(number, Some(set))).await? {
         for (number, set) in sink.numbers.into_iter().zip(sink.sets) {
-            assert_ne!(set, SetNumber::EMPTY, "rows for nobody are not passed on");
+            assert_ne!(set, SetNumber::EMPTY, "every row belongs to a query");
             sample.store.queries(set).into_iter().for_each(|query| answers[query.index()].push(number));
         }
     }
@@ -275,8 +275,9 @@ async fn rows_without_sets_are_for_everybody() {
     assert!(vectors.iter().all(|vector| Arc::ptr_eq(vector, &vectors[0])));
 }
 
-/// Rows of two integers, number and set, each for one of the first queries, given to a shared sort of which each wants
-/// five: later rows before earlier ones, or all too late. `idle_count` further queries have no rows.
+/// A shared sort with a limit of five rows for each query. Rows have two integers, number and set, and each belongs to one of
+/// the first queries. They arrive in descending order, or in ascending order, in which all rows after the first five of a query
+/// are too late. `idle_count` further queries have no rows.
 fn check_held(query_count: usize, idle_count: usize, is_descending: bool) {
     let store = SetStore::new(query_count + idle_count, FixedBudget::new(ByteSize(1 << 24))).unwrap();
     let single = |query| QueryBitmap::from_fn(store.query_count(), |other| other.index() == query);

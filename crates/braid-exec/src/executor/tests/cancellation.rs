@@ -50,7 +50,7 @@ fn never() -> Expression {
     Expression::Compare { comparison: Comparison::Less, left: column(0), right: column(2) }
 }
 
-/// Rows of one key with each other, again and again: more pairs than anybody waits for.
+/// Joins of rows with one key, one above the other. They make too many pairs to run to their end.
 fn endless_join(depth: u32) -> Plan {
     let one_key = || rows(1_024, 1_024);
     (0..depth).fold(one_key(), |probe, _| join(JoinKind::Inner, one_key(), probe, None))

@@ -28,7 +28,7 @@ pub enum NoAnswer {
 pub enum Order {
     Any,
     Total,
-    /// They are in any order, and so many of them are the answer.
+    /// The answer is any rows of this number, in any order.
     Some(usize),
 }
 

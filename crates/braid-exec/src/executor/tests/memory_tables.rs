@@ -18,7 +18,7 @@ use crate::{Batch, ByteStrings, Vector};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Int,
-    /// Integers of which some need 128 bits.
+    /// Integers; some need 128 bits.
     Wide,
     Text,
     Bool,

@@ -5,7 +5,7 @@ use crate::expression::Comparison;
 use crate::keys::null_keys::NullKeys;
 use crate::plan::{AggregateCall, AggregateFunction};
 
-/// A plan with so many columns, each relation's of which are two.
+/// A plan, and the number of its columns: two for each relation.
 type Tree = (Plan, usize);
 
 /// Joins some tables of two columns of few values, in a random tree, some with a further condition.

@@ -10,7 +10,7 @@ use crate::keys::null_keys::NullKeys;
 
 static DIRECTORY: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
 
-/// A space for temporary files in which operators spill from so many bytes on.
+/// A space for temporary files.
 pub(super) fn spill_space(settings: SpillSettings) -> Arc<SpillSpace> {
     space_on(device(), PLENTY, settings)
 }

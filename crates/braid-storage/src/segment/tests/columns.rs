@@ -15,7 +15,7 @@ use crate::ColumnType;
 /// Number of shapes: `shape` is taken modulo this.
 pub(crate) const SHAPES: u64 = 12;
 
-/// A column of `rows` rows, a `null_percent` of which are null.
+/// A column of `rows` rows. `null_percent` percent of them are null.
 pub(crate) fn column(column_type: ColumnType, shape: u64, rows: usize, null_percent: u64, seed: u64) -> ArrayRef {
     let random = &mut SeededRandom::new(seed);
     let mut column = Column { integers: integers(shape % SHAPES, rows, random), valid: Vec::new() };

@@ -83,7 +83,7 @@ impl Case {
     }
 }
 
-/// The sets that rows have: one, few, or many; of one query, of some, or of everybody.
+/// The sets of the rows: one, few or many sets, each of one query, of some queries, or of all.
 fn palette(store: &SetStore, random: &mut SeededRandom) -> Vec<SetNumber> {
     let query_count = store.query_count();
     let count = [1, 2, 5, 100][random.below(4) as usize];

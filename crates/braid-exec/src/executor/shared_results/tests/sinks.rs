@@ -26,7 +26,7 @@ impl Numbers {
 
 impl Sink for Numbers {
     fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
-        assert!(batch.row_count() > 0, "nobody is given nothing");
+        assert!(batch.row_count() > 0, "batches that are passed on have rows");
         let vector = batch.column(self.number);
         let Values::Int(numbers) = vector.values() else { panic!("{vector:?} are no numbers") };
         self.numbers.extend(numbers.iter().map(|number| *number as usize));
@@ -38,7 +38,7 @@ impl Sink for Numbers {
     }
 }
 
-/// Has enough with the batch in which it comes to so many rows.
+/// Stops the pipeline with the batch that fills it to its capacity.
 pub struct Satisfied {
     pub inner: Numbers,
     capacity: usize,

@@ -21,7 +21,7 @@ pub const KINDS: [JoinKind; 9] = [
     JoinKind::BuildAnti,
 ];
 
-/// Rows, and for whom each is; without sets for everybody.
+/// The rows of a side, with the set of each row. Rows without sets belong to all queries.
 struct Side {
     kinds: Vec<Kind>,
     rows: Vec<Row>,
@@ -51,9 +51,9 @@ pub struct Sizes {
     pub row_counts: &'static [u64],
     pub varieties: &'static [u64],
     pub kinds: &'static [JoinKind],
-    /// One value in so many is null, where there are nulls.
+    /// In columns with nulls, one value in this number is null.
     pub one_null_in: u64,
-    /// One in so many joins has no keys; zero for none.
+    /// One join in this number has no keys; zero if all have keys.
     pub one_without_keys_in: u64,
 }
 
@@ -338,7 +338,7 @@ impl SharedCase {
         for mut row in found {
             let Some(Scalar::Int(set)) = row.remove(set_at) else { panic!("a row without a set") };
             let queries = self.store.queries(SetNumber::from_value(set));
-            assert!(!queries.is_empty(), "a row for nobody");
+            assert!(!queries.is_empty(), "every row belongs to a query");
             queries.into_iter().for_each(|query| by_query[query.index()].push(row.clone()));
         }
         for (query, (found, expected)) in by_query.into_iter().zip(expected).enumerate() {
@@ -350,7 +350,7 @@ impl SharedCase {
     }
 }
 
-/// Sets for rows, of a few distinct ones, none of them nobody.
+/// A set for each row, from a few distinct sets that are not empty.
 fn random_sets(store: &Arc<SetStore>, row_count: u64, random: &mut SeededRandom) -> Vec<SetNumber> {
     let query_count = store.query_count();
     let mut palette = vec![SetNumber::ALL];
