@@ -120,8 +120,8 @@ impl AggregationWorker {
         }
     }
 
-    /// Enables spilling: the worker's groups are taken out with [`Self::take_groups`] when they hold about `bytes` bytes. Must be
-    /// called before the first row.
+    /// Enables spilling: the worker's groups are taken out with [`Self::take_groups`] when they hold about `bytes` bytes. Must
+    /// be called before the first row.
     pub(crate) fn enable_spilling(&mut self, bytes: usize) {
         // Without this limit, the slots alone would exceed the memory again and again.
         self.tuning.direct_slots = self.tuning.direct_slots.min(bytes / DIRECT_SLOT_SHARE);

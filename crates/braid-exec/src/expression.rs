@@ -276,8 +276,8 @@ pub trait ForeignExpression: Send + Sync + fmt::Debug + fmt::Display {
         row_count: usize,
     ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>>;
 
-    /// As [`Self::evaluate`]. If the results would be too long, it may return [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong);
-    /// the caller then evaluates fewer rows at a time.
+    /// As [`Self::evaluate`]. If the results would be too long, it may return
+    /// [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong); the caller then evaluates fewer rows at a time.
     ///
     /// # Errors
     /// As [`Self::evaluate`].

@@ -20,7 +20,8 @@ const VERSION: u32 = 3 << 16;
 pub enum Protocol {
     /// A Query message; values come as text.
     Simple,
-    /// Parse, Bind, Describe, and then Execute, for a number of rows at a time, until all rows have arrived. Values come in binary form.
+    /// Parse, Bind, Describe, and then Execute, for a number of rows at a time, until all rows have arrived. Values come in
+    /// binary form.
     Extended {
         /// Rows for each Execute.
         rows_max: u32,

@@ -1,5 +1,5 @@
-//! `query-sets`: compares representations of query sets: lists of queries (SharedDB's choice, section 3.1), bitmaps, and numbers of
-//! interned sets, for 2 to 4096 queries of the type Q6 in one pass over lineitem.
+//! `query-sets`: compares representations of query sets: lists of queries (SharedDB's choice, section 3.1), bitmaps, and numbers
+//! of interned sets, for 2 to 4096 queries of the type Q6 in one pass over lineitem.
 //!
 //! This module implements the pass by hand for each representation, with one worker: the classes of three columns, their
 //! intersections, and the sum of a product for every bucket of a row, distributed to the queries at the end. The passes

@@ -1,5 +1,5 @@
-//! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on other engines: DuckDB if it is installed,
-//! DataFusion on Parquet files of the same rows, and DataFusion's operators on Braid's scans.
+//! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on other engines: DuckDB if it is
+//! installed, DataFusion on Parquet files of the same rows, and DataFusion's operators on Braid's scans.
 //!
 //! Each query runs on all engines alternately: once as a warm-up, in which answers are compared, and then [`REPETITIONS`] times;
 //! the median counts. The geometric mean gives every query the same weight.

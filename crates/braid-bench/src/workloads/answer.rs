@@ -1,9 +1,9 @@
 //! The rows of an answer as canonical text, which makes the answers of different engines comparable.
 //!
 //! Canonical text: null is `\N`, numbers have no trailing zeros after the point, strings no trailing blanks (char(n) is
-//! padded in some engines), booleans are `t` and `f`. Two values agree when their texts are equal, or when they are
-//! numbers at most [`TOLERANCE_UNITS`] apart: averages and quotients have as many digits as each engine likes, sums of
-//! decimals have none to give away. Exponents mark binary floats; those agree within a relative 1e-9.
+//! padded in some engines), booleans are `t` and `f`. Two values agree if their texts are equal, or if they are numbers that
+//! differ by at most [`TOLERANCE_UNITS`], because engines return averages and quotients with different numbers of digits. A
+//! number with an exponent is a binary float; floats agree within a relative 1e-9.
 //!
 //! The comparison permits no differences beyond [`RowOrder`]; queries must avoid ties under LIMIT.
 
@@ -204,8 +204,8 @@ fn floats_agree(a: &str, b: &str) -> bool {
     }
 }
 
-/// The value of `-12.345` in units of 10^-12; further digits are cut. `None` for what is no such number, or is out of
-/// i128's range.
+/// The value of `-12.345` in units of 10^-12; further digits are cut. `None` for other texts, and for
+/// numbers out of i128's range.
 fn decimal(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -221,7 +221,7 @@ fn decimal(text: &str) -> Option<i128> {
     Some(if negative { -units } else { units })
 }
 
-/// Records of a CSV text: quotes as RFC 4180 has them, lines ended by a line feed.
+/// The records of a CSV text, with quotes as in RFC 4180 and lines that end with a line feed.
 fn csv_records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
@@ -240,7 +240,7 @@ fn csv_records(text: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// The 64-bit FNV-1a hash (Fowler, Noll, Vo): ten lines in any language, which is why digests use it.
+/// The 64-bit FNV-1a hash (Fowler, Noll, Vo). Digests use it because it takes ten lines in any language.
 struct Fnv1a(u64);
 
 impl Fnv1a {

@@ -1,7 +1,7 @@
-//! Every benchmark at a tiny scale: that it runs, that its own checks of answers pass, that its figures make sense.
+//! Runs every benchmark at a tiny scale. The benchmark's own checks of answers must pass, and its figures must be plausible.
 //!
-//! What needs a server (`tpch-mix`, `footprint`, the demo) is run by the server's tests, which have one; here the closed loop runs over
-//! sessions in this process.
+//! The server's tests run the benchmarks that need a server (`tpch-mix`, `footprint`) and the demo. Here the closed loop runs
+//! over sessions in this process.
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
@@ -20,7 +20,7 @@ use braid_engine::{Config, Database};
 /// The smallest scale with stored answers.
 const SCALE: f64 = 0.01;
 
-/// One data directory for a test: the database is made once and its lock is held by one test at a time.
+/// Options with the data directory of a test. Each test has its own, because a database can be open only once at a time.
 fn options(directory: &Path) -> BenchOptions {
     BenchOptions {
         peer: None,
@@ -38,7 +38,7 @@ fn options(directory: &Path) -> BenchOptions {
     }
 }
 
-/// For benchmarks that need none.
+/// Servers that cannot start, for benchmarks without a server.
 fn no_server() -> Servers {
     const NONE: &str = "there is no server in this test";
     Servers {
@@ -119,7 +119,7 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     assert!(value(&power, "all 22 queries, Braid") * 1e3 >= 21.99 * mean_ms("Braid"), "{power:?}");
 }
 
-/// Beside DataFusion's operators, which are there everywhere: DuckDB is not.
+/// Compares with DataFusion's operators, because DuckDB is not installed everywhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn random_queries_have_the_same_answers_on_both_kinds_of_operators() {
     let directory = tempfile::tempdir().unwrap();

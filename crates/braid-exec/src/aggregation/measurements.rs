@@ -1,5 +1,5 @@
-//! What a row costs, for the shapes of keys that queries have. Run with
-//! `cargo test --release -p braid-exec --lib hash_aggregation::measurements -- --ignored --nocapture --test-threads 1`.
+//! The time that an aggregation takes per row, for several shapes of keys. Run with
+//! `cargo test --release -p braid-exec --lib aggregation::measurements -- --ignored --nocapture --test-threads 1`.
 
 use braid_base::ByteSize;
 use braid_base::random::{Random, SeededRandom};
@@ -60,14 +60,13 @@ fn count_rows() -> AggregateCall {
     AggregateCall { function: AggregateFunction::CountRows, argument: None, distinct: false, filter: None }
 }
 
-/// What this thread has had of a processor, so that what else runs matters less; Linux counts it in
-/// ticks of some milliseconds.
+/// Processor time of this thread, which other processes affect little. Linux counts it in ticks of some milliseconds.
 fn processor_time_ns() -> f64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     times.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Prints what a row costs while it is consumed, and what a group costs at the end.
+/// Prints the time per consumed row, and the time per group at the end.
 fn measure(name: &str, spec: AggregationSpec, columns: &[Vec<Arc<Vector>>], worker_count: usize) {
     measure_with_sets(name, spec, None, columns, worker_count);
 }

@@ -1,4 +1,5 @@
-//! Aggregations against their definition, row by row, over all ways of finding groups and of sharing work.
+//! Random aggregations, compared with a definition that groups row by row. They cover every way to find groups, and several
+//! workers.
 
 mod shared_passes;
 
@@ -19,17 +20,17 @@ use crate::values::narrow_integers::narrow;
 use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 use crate::values::vector::CodedStrings;
 
-/// What a column of a test holds.
+/// The values of a column.
 #[derive(Clone, Copy, Debug)]
 enum ColumnKind {
     Bool,
-    /// Few integers.
+    /// Few distinct integers.
     Small,
-    /// Clusters far apart.
+    /// Integers in clusters that are far apart.
     Clustered,
-    /// Any 64 bits.
+    /// Any integers of 64 bits.
     Sparse,
-    /// Some beyond 64 bits.
+    /// Integers; some need 128 bits.
     Wide,
     Float,
     Text,
@@ -45,7 +46,7 @@ const KINDS: [ColumnKind; 7] = [
     ColumnKind::Text,
 ];
 
-/// Columns: one of each kind, each without and with nulls; and last, a filter.
+/// The columns: two of each kind, without and with nulls, followed by a filter.
 const FILTER: usize = 2 * KINDS.len();
 
 type Row = Vec<Option<Scalar>>;
@@ -83,7 +84,7 @@ fn rows(count: usize, random: &mut SeededRandom) -> Vec<Row> {
     (0..count).map(|_| row(random)).collect()
 }
 
-/// A column in one of the forms that its values may have; garbage under nulls.
+/// A column in one of the representations of its values. The values below nulls are arbitrary.
 fn vector(kind: ColumnKind, column: &[Option<Scalar>], random: &mut SeededRandom) -> Vector {
     if column.iter().all(Option::is_none) && random.chance(1, 2) {
         return Vector::repeat(None, column.len());
@@ -142,7 +143,7 @@ fn batch(rows: &[Row], random: &mut SeededRandom) -> Batch {
     Batch::of_vectors(rows.len(), columns)
 }
 
-/// A form of a value that has an order and is equal where values are.
+/// A text of a value; equal values have equal texts.
 fn form(value: &Option<Scalar>) -> String {
     match value {
         Some(Scalar::Float(float)) if *float == 0.0 => "Float(0)".to_owned(),

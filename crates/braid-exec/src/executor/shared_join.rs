@@ -1,7 +1,7 @@
 //! A shared join in pipelines.
 //!
-//! Key filters are passed down its sides by the same rules as for a join of one query. A key filter contains the build rows of all
-//! queries, so that it drops only rows without a partner for any query.
+//! Key filters are passed down its sides by the same rules as for a join of one query. A key filter contains the build rows of
+//! all queries, so that it drops only rows without a partner for any query.
 
 use std::sync::Arc;
 

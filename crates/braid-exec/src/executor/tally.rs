@@ -103,7 +103,8 @@ impl Rows {
         self.stop_with(&too_many);
     }
 
-    /// Adds a join's probe operator. If it makes too many pairs for `build_rows` build rows, the consumer of these rows restarts.
+    /// Adds a join's probe operator. If it makes too many pairs for `build_rows` build rows, the consumer of these rows
+    /// restarts.
     pub(super) fn push_watched(
         &mut self,
         probe: OperatorFactory,

@@ -1,6 +1,7 @@
-//! Random plans, run and compared with what they are by definition; run with too little memory; dropped in the middle.
+//! Random plans, whose answers are compared with a definition. Other runs have too little memory, or are dropped before their
+//! end.
 //!
-//! A case that is replayed alone runs many times: which worker has which rows differs from run to run.
+//! A replayed case runs many times, because the distribution of rows to workers differs from run to run.
 
 mod cancellation;
 mod definition;
@@ -35,7 +36,7 @@ use spilling::{assert_files_given_back, check_spilling, spill_space};
 type Value = Option<Scalar>;
 type Row = Vec<Value>;
 
-/// Longest time that a plan, or the end of a dropped one, may take: a bound for what never ends, on a machine that is busy.
+/// Maximum time of a plan, and of the end of a dropped plan. It detects endless runs, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const PLENTY: ByteSize = ByteSize(1 << 30);
@@ -54,7 +55,7 @@ impl Sink for Collected {
     }
 }
 
-/// Says which plan it was when a test fails.
+/// Prints its seed when a test fails.
 struct Case {
     plan: Plan,
     tables: Vec<Arc<Table>>,
@@ -84,14 +85,14 @@ impl Drop for Case {
     }
 }
 
-/// What the plans of a test did, so that a test can tell that it tested what it is for.
+/// Counts of what the plans of a test did. They show that the test has reached the tested cases.
 #[derive(Default)]
 struct Tally {
     /// Plans that wrote temporary files.
     spilled: Cell<u64>,
-    /// Joins whose other side was built than the plan says.
+    /// Joins with swapped sides.
     swapped: Cell<u64>,
-    /// Plans whose joins were done in another order.
+    /// Plans with reordered joins.
     reordered: Cell<u64>,
 }
 
@@ -99,7 +100,7 @@ fn add(count: &Cell<u64>, more: u64) {
     count.set(count.get() + more);
 }
 
-/// Runs a plan with thresholds that few rows pass.
+/// Runs a plan with small thresholds, which few rows exceed.
 async fn run(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget>) -> Result<Vec<Row>, ExecError> {
     run_tuned(plan, worker_count, budget, Tuning::small(), &Tally::default()).await
 }
@@ -119,7 +120,7 @@ async fn run_tuned(
     Ok(sinks.into_iter().flat_map(|sink| sink.0).collect())
 }
 
-/// Waits until all memory is given back: workers of a failed run end after it.
+/// Waits until all memory is released. Workers of a failed run end after the run.
 async fn assert_given_back(budget: &FixedBudget) {
     let since = std::time::Instant::now();
     while budget.used() > 0 {
@@ -150,7 +151,7 @@ fn text(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("\n{row:?}")).collect()
 }
 
-/// Whether there was something to compare.
+/// Runs a case and compares its answer. Returns whether the definition has an answer.
 async fn check(mut case: Case, tally: &Tally) -> bool {
     let expected = case.expected();
     if let Err(NoAnswer::Undefined) = expected {
@@ -202,7 +203,7 @@ async fn plans_are_what_they_are_defined_to_be() {
     }
 }
 
-/// Left out below an outer join, a row leaves its partner with a null, which is equal to a null further up.
+/// A filter that drops a row below an outer join gives its partner a null, and the join above finds this null equal to another.
 #[tokio::test]
 async fn filters_that_let_nulls_through_stay_above_outer_joins() {
     let tables = vec![

@@ -37,8 +37,8 @@ impl Wanted {
         Self { is_among_joins: false, ..self }
     }
 
-    /// The requirements on rows that are replaced by nulls if they are missing. A filter that accepts nulls is removed, because it
-    /// would accept the nulls that it has caused.
+    /// The requirements on rows that are replaced by nulls if they are missing. A filter that accepts nulls is removed, because
+    /// it would accept the nulls that it has caused.
     pub(super) fn where_missing_is_null(mut self) -> Self {
         self.filters.retain(|filter| filter.keys.drops_nulls());
         self

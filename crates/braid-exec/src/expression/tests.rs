@@ -1,4 +1,4 @@
-//! Evaluation against its definition, a row at a time on scalars.
+//! Evaluation of expressions, compared with a definition that evaluates scalars row by row.
 
 mod measurements;
 mod named;
@@ -106,7 +106,7 @@ impl Origin for Vectors {
     }
 }
 
-/// The definition. Errors are names of types, or what the function says.
+/// The definition. An error is the name of a type or the message of the function.
 fn value(expression: &Expression, row: &[Option<Scalar>]) -> Result<Option<Scalar>, String> {
     let values = |expressions: &[&Expression]| -> Result<Option<Vec<Scalar>>, String> {
         let values: Result<Vec<Option<Scalar>>, String> = expressions.iter().map(|e| value(e, row)).collect();
@@ -240,7 +240,7 @@ fn bytes(value: &Scalar) -> &[u8] {
     }
 }
 
-/// A text of as many bytes as a number says; at most ten bytes for all rows of a divisible batch.
+/// A text with a given number of bytes. A divisible batch has at most ten bytes in all rows.
 #[derive(Debug)]
 struct TenBytes;
 

@@ -1,8 +1,9 @@
 //! The hash join: the rows of the build side are collected in a hash table, and the rows of the probe side look for partners.
 //!
-//! The build side is finished before probing starts. Workers collect [`CollectedRows`](crate::runtime::collected_rows::CollectedRows), and [`JoinTable`] combines them,
-//! with several workers if there are many rows. Each worker probes the table with a [`JoinProbe`] of its own. After the probe,
-//! [`JoinTable::unmatched`] returns the build rows without a partner.
+//! The build side is finished before probing starts. Workers collect
+//! [`CollectedRows`](crate::runtime::collected_rows::CollectedRows), and [`JoinTable`] combines them, with several workers if
+//! there are many rows. Each worker probes the table with a [`JoinProbe`] of its own. After the probe, [`JoinTable::unmatched`]
+//! returns the build rows without a partner.
 //!
 //! | module | contents |
 //! |---|---|
@@ -46,8 +47,8 @@ use crate::tuning::JoinTuning;
 pub struct JoinSpec {
     /// The kind of the join.
     pub kind: JoinKind,
-    /// Key columns of the build side's batches. Each must equal the key of `probe_keys` at the same position. Without keys, every
-    /// pair of rows has equal keys.
+    /// Key columns of the build side's batches. Each must equal the key of `probe_keys` at the same position. Without keys,
+    /// every pair of rows has equal keys.
     pub build_keys: Vec<usize>,
     /// Key columns of the probe side's batches, as many as `build_keys`.
     pub probe_keys: Vec<usize>,

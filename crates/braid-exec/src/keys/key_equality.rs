@@ -12,8 +12,8 @@ pub(crate) struct RowPairs<'a> {
 }
 
 impl RowPairs<'_> {
-    /// Clears the entries of `equal` for pairs with different keys. Nulls equal each other; the caller excludes nulls if they must
-    /// not match.
+    /// Clears the entries of `equal` for pairs with different keys. Nulls equal each other; the caller excludes nulls if they
+    /// must not match.
     pub(crate) fn compare(&self, left: &[Arc<Vector>], right: &[Arc<Vector>], equal: &mut Vec<bool>) {
         equal.clear();
         equal.resize(self.left_rows.len(), true);

@@ -45,8 +45,8 @@ impl KeyFilter {
         Self { members, null_keys, numbers: Vec::new(), _reservation: Some(Arc::new(reservation)) }
     }
 
-    /// The minimum and maximum of the build side's key at this position, for pruning. The minimum exceeds the maximum if there is
-    /// no key. `None` unless the keys are integers and nulls have no partners.
+    /// The minimum and maximum of the build side's key at this position, for pruning. The minimum exceeds the maximum if there
+    /// is no key. `None` unless the keys are integers and nulls have no partners.
     pub fn bounds(&self, key: usize) -> Option<(i64, i64)> {
         match &self.members {
             Members::Bitmap(addresses, _) | Members::Addresses(addresses, ..) => addresses.bounds(key),

@@ -1,18 +1,18 @@
-//! What the fuzz target of temporary files calls: blocks whose checksum and counts are right and whose rest is anything.
+//! The entry of the fuzz target for blocks of temporary files. The fuzzer provides the bytes behind the header.
 //!
-//! A fuzzer cannot guess checksums, and readers know how many rows and columns a block has: what is fuzzed is everything
-//! behind these.
+//! The header is always right, because a fuzzer cannot guess a checksum, and because a reader knows the numbers of rows and
+//! columns of a block.
 
 use braid_storage::checksum::checksum;
 
 use super::row_block::{BlockShape, CHECKSUM_BYTES, decode, encode};
 
-/// Most rows and columns of a block here: what a broken block may take in memory is bounded by them and its length.
+/// Maximum rows and columns of a block. They and its length bound the memory that a broken block can take.
 const ROWS_MAX: u16 = 2048;
 const COLUMNS_MAX: u8 = 16;
 
-/// Reads `data` as a block, panicking where that is not total: it is refused, or its rows can be read and come back the
-/// same when they are written again.
+/// Reads `data` as a block. Reading must return an error, or rows that are the same after they are written and read again;
+/// otherwise it panics.
 ///
 /// The first two bytes are the number of rows, the third is that of columns.
 pub fn fuzz_spill_block(data: &[u8]) {

@@ -175,8 +175,8 @@ impl PartitionedRows {
         partition.here.bytes() + partition.here.row_count() * self.row_bytes
     }
 
-    /// Spills the largest partition that is completely in memory. If all partitions have spilled rows, spills the rows that remain
-    /// in memory. False if no rows are in memory.
+    /// Spills the largest partition that is completely in memory. If all partitions have spilled rows, spills the rows that
+    /// remain in memory. False if no rows are in memory.
     fn spill_largest(&self) -> Result<bool, ExecError> {
         let sizes = self.partitions.iter().enumerate().map(|(at, partition)| {
             let partition = partition.lock();

@@ -1,11 +1,11 @@
-//! Rows as bytes, and back.
+//! The encoding of rows in blocks of temporary files.
 //!
-//! A block is a checksum of what follows, the number of rows and of columns, and each column: its kind, whether it has
-//! nulls, a bit for each row if it does, its values. Integers are stored above the least of them in as few bytes as the
-//! greatest needs. A dictionary goes along where it has no more strings than the block has rows; otherwise strings stand
-//! for themselves. All little-endian.
+//! A block is the checksum of the rest, the number of rows, the number of columns, and the columns. A column is its kind,
+//! whether it has nulls, one bit for each row if it has nulls, and its values. Integers are stored as differences to the
+//! minimum, in as few bytes as the largest difference needs. A dictionary is stored if it has at most as many strings as the
+//! block has rows; otherwise each row has its string. All numbers are little-endian.
 //!
-//! Reading is total: no bytes, however broken, make it panic.
+//! Reading never panics, whatever the bytes are.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const CODED: u8 = 5;
 
 const ENDS_EARLY: BrokenBlock = BrokenBlock { reason: "the block is truncated" };
 
-/// The bytes of some rows. Panics unless each column has as many.
+/// The bytes of rows. Panics unless each column has `row_count` rows.
 pub(super) fn encode<'a>(row_count: usize, columns: impl ExactSizeIterator<Item = &'a Vector>) -> Vec<u8> {
     let mut bytes = vec![0; CHECKSUM_BYTES];
     put_u32(&mut bytes, row_count);
@@ -44,8 +44,8 @@ pub(super) fn encode<'a>(row_count: usize, columns: impl ExactSizeIterator<Item 
     bytes
 }
 
-/// How many rows and columns a block has. Its reader knows it from the writer, so that no bytes make it ask for more memory
-/// than the rows that were written take.
+/// The numbers of rows and columns of a block. The reader has them from the writer, so that broken bytes cannot make it request
+/// more memory than the written rows take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockShape {
     pub row_count: usize,
@@ -55,7 +55,7 @@ pub(crate) struct BlockShape {
 /// The columns of a block.
 ///
 /// # Errors
-/// When the bytes are not what was written.
+/// When the bytes are not those that were written.
 pub(super) fn decode(bytes: &[u8], shape: BlockShape) -> Result<Vec<Vector>, BrokenBlock> {
     let (header, mut rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(ENDS_EARLY)?;
     let (sum, mut counts) = header.split_at(CHECKSUM_BYTES);
@@ -113,7 +113,7 @@ fn put_bits(bytes: &mut Vec<u8>, bits: &[bool]) {
     bytes.extend(bits.chunks(8).map(byte));
 }
 
-/// The least value, the width of the differences to it, the differences.
+/// The minimum, the width of the differences to it, and the differences.
 fn put_integers(bytes: &mut Vec<u8>, values: &[i64]) {
     let least = values.iter().copied().min().unwrap_or(0);
     let greatest = values.iter().map(|value| value.wrapping_sub(least) as u64).max().unwrap_or(0);
@@ -283,7 +283,7 @@ mod tests {
             prop_assert!(found.iter().zip(&columns).all(|(found, column)| same(found, column)));
         }
 
-        /// With the checksum made right again, as a bug would have it.
+        /// The checksum is corrected, as after a bug of the writer.
         #[test]
         fn broken_bytes_are_errors_or_rows(
             (row_count, columns) in vectors(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),

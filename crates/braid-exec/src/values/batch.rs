@@ -73,8 +73,8 @@ impl Batch {
         self.row_count
     }
 
-    /// Whether the caller repeats an evaluation that fails with [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong) on fewer
-    /// rows. A batch of one row is never divisible.
+    /// Whether the caller repeats an evaluation that fails with [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong) on
+    /// fewer rows. A batch of one row is never divisible.
     pub fn is_divisible(&self) -> bool {
         self.is_divisible && self.row_count > 1
     }

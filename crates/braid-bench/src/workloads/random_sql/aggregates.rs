@@ -1,4 +1,4 @@
-//! GROUP BY: keys, functions, HAVING, and the columns that come of them.
+//! GROUP BY: keys, functions, HAVING, and the resulting columns.
 
 use super::draw::Draw;
 use super::expressions::{Scoped, column, condition, expression, some_kind};
@@ -10,29 +10,29 @@ use super::schema::Kind;
 pub struct Output {
     /// Its expression.
     pub sql: String,
-    /// What can be done with it.
+    /// Its kind, which determines the allowed operations.
     pub kind: Kind,
     /// Whether engines differ in its last digits.
     pub is_approximate: bool,
 }
 
 impl Output {
-    /// An expression's; a quotient's last digits are nothing to compare by or to add up.
+    /// The column of an expression. The last digits of a quotient must not be compared or added up.
     pub fn of(sql: String, kind: Kind) -> Self {
         let is_approximate = sql.contains('/');
         Self { sql, kind, is_approximate }
     }
 }
 
-/// What GROUP BY makes of a scope.
+/// The grouping of a scope.
 pub struct Grouping {
-    /// The keys' expressions; none for one row of everything.
+    /// The expressions of the keys. Without keys, all rows are one group.
     pub keys: Vec<String>,
     /// Conditions on groups.
     pub having: Vec<Condition>,
     /// The columns of the result.
     pub outputs: Vec<Output>,
-    /// How many groups there are, about.
+    /// The approximate number of groups.
     pub rows: f64,
 }
 
@@ -62,7 +62,7 @@ pub fn grouping(draw: &mut Draw, scope: &[Scoped], rows: f64) -> Grouping {
     Grouping { keys: keys.into_iter().map(|key| key.sql).collect(), having, outputs, rows: groups }
 }
 
-/// Keys name a column each: a number alone would be a position.
+/// Each key names a column, because a number by itself would be a position.
 fn keys(draw: &mut Draw, scope: &[Scoped]) -> Vec<Scoped> {
     let count = draw.weighted(&[3, 8, 4, 2]);
     let mut keys: Vec<Scoped> = draw.sample(scope, count).into_iter().cloned().collect();
@@ -100,7 +100,7 @@ pub fn call(draw: &mut Draw, scope: &[Scoped]) -> Output {
     output
 }
 
-/// `min` or `max`; PostgreSQL has none of booleans.
+/// `min` or `max`, which PostgreSQL does not define for booleans.
 pub fn extreme(draw: &mut Draw, scope: &[Scoped]) -> Output {
     let kind = match some_kind(draw, scope) {
         Kind::Bool => Kind::Text,

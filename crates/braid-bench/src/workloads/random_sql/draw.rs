@@ -9,7 +9,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The choices of `seed`.
+    /// The choices that `seed` determines.
     pub fn new(seed: u64) -> Self {
         Self { random: SeededRandom::new(seed) }
     }
@@ -34,7 +34,7 @@ impl Draw {
         &among[self.below(among.len())]
     }
 
-    /// The position of one of several weights, each as likely as it weighs.
+    /// The position of a weight. The probability of a position is proportional to its weight.
     pub fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut at = self.below(weights.iter().sum());
         for (position, weight) in weights.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Draw {
         weights.len() - 1
     }
 
-    /// Some `count` of them, each at most once, in random order; all where there are no more.
+    /// `count` distinct items in random order, or all if there are fewer.
     pub fn sample<'a, T>(&mut self, among: &'a [T], count: usize) -> Vec<&'a T> {
         let mut left: Vec<&T> = among.iter().collect();
         let mut sample = Vec::new();

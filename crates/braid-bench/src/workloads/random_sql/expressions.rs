@@ -1,7 +1,7 @@
 //! Random expressions of a wanted kind over columns that are in scope, and conditions without subqueries.
 //!
-//! What both engines compute alike decides what there is: products of small numbers only, remainders and quotients by
-//! constants other than 0, and no way to a negative zero.
+//! Both engines must compute the same values. Products therefore have small factors, remainders and quotients have constant
+//! divisors other than 0, and no expression yields a negative zero.
 
 use super::draw::Draw;
 use super::schema::{Kind, literal, quoted};
@@ -9,15 +9,15 @@ use super::schema::{Kind, literal, quoted};
 /// A column, key or aggregate that an expression may name.
 #[derive(Clone, Debug)]
 pub struct Scoped {
-    /// As it is written.
+    /// Its text.
     pub sql: String,
-    /// What can be done with it.
+    /// Its kind, which determines the allowed operations.
     pub kind: Kind,
-    /// How many different values it has, about.
+    /// The approximate number of distinct values.
     pub distinct: f64,
 }
 
-/// Deepest expression.
+/// Maximum depth of an expression.
 const DEPTH_MAX: u32 = 2;
 
 /// An expression of `kind`.
@@ -25,7 +25,7 @@ pub fn expression(draw: &mut Draw, scope: &[Scoped], kind: Kind) -> String {
     of_kind(draw, scope, kind, DEPTH_MAX)
 }
 
-/// A column of `kind`, if there is one.
+/// A column of `kind`; `None` if no column has this kind.
 pub fn column<'a>(draw: &mut Draw, scope: &'a [Scoped], kind: Kind) -> Option<&'a Scoped> {
     let fitting: Vec<&Scoped> = scope.iter().filter(|scoped| scoped.kind == kind).collect();
     if fitting.is_empty() { None } else { Some(*draw.choose(&fitting)) }
@@ -58,7 +58,7 @@ fn leaf(draw: &mut Draw, scope: &[Scoped], kind: Kind) -> String {
     }
 }
 
-/// CASE and its relatives, of any kind.
+/// CASE, coalesce and similar expressions of any kind.
 fn conditional(draw: &mut Draw, scope: &[Scoped], kind: Kind, depth: u32) -> String {
     let value = |draw: &mut Draw| of_kind(draw, scope, kind, depth);
     match draw.below(5) {
@@ -169,7 +169,7 @@ pub fn comparison(draw: &mut Draw) -> &'static str {
     operator
 }
 
-/// The kind of some column, so that most expressions have one in them.
+/// The kind of a random column, so that most expressions contain a column.
 pub fn some_kind(draw: &mut Draw, scope: &[Scoped]) -> Kind {
     if scope.is_empty() || draw.percent(10) { *draw.choose(&Kind::ALL) } else { draw.choose(scope).kind }
 }

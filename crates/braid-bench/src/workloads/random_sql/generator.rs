@@ -1,6 +1,6 @@
 //! Random queries over random tables.
 //!
-//! Rows are estimated as they go through joins, so that no case takes long: a join that would make too many is not made.
+//! The number of rows is estimated through joins. Joins with too many rows are left out, so that no case takes long.
 
 use super::aggregates::{Output, grouping};
 use super::draw::Draw;
@@ -8,13 +8,13 @@ use super::expressions::{Scoped, condition, expression, some_kind};
 use super::query::{Body, Condition, From, Item, Join, OrderKey, Query, Relation, Select, Source, Value};
 use super::schema::{Kind, Table};
 
-/// Most rows of a join, as they are estimated.
+/// Maximum estimated rows of a join.
 const JOINED_ROWS_MAX: f64 = 30_000.0;
 
-/// Most rows of an answer, as they are estimated; more are grouped.
+/// Maximum estimated rows of an answer. A query with more rows is grouped.
 const ANSWERED_ROWS_MAX: f64 = 1500.0;
 
-/// Makes queries.
+/// A generator of random queries.
 pub struct Generator<'a> {
     pub(super) draw: Draw,
     tables: &'a [Table],
@@ -23,7 +23,7 @@ pub struct Generator<'a> {
     equal_with_nulls: Vec<(String, String)>,
 }
 
-/// A SELECT with what is known of its rows.
+/// A SELECT with its columns and its estimated number of rows.
 struct Selected {
     select: Select,
     outputs: Vec<Output>,
@@ -51,14 +51,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Joins by `a IS NOT DISTINCT FROM b` where DataFusion's planner forgets that a condition asks for `a = b` as well.
+    /// Joins by `a IS NOT DISTINCT FROM b`. DataFusion's planner loses such a condition if `a = b` is also required.
     fn is_known_to_be_wrong(&self, query: &Query) -> bool {
         let text = query.to_string();
         let compares = |a: &str, b: &str| text.contains(&format!("{a} = {b}")) || text.contains(&format!("{a} <> {b}"));
         self.equal_with_nulls.iter().any(|(a, b)| compares(a, b) || compares(b, a))
     }
 
-    /// A query without an order, its columns, and how many rows it has.
+    /// A query without an order, its columns, and its estimated number of rows.
     fn query(&mut self, depth: u32, is_answer: bool) -> (Query, Vec<Output>, f64) {
         let first = self.select(depth, is_answer, None);
         if !self.draw.percent(12) || first.outputs.iter().any(|output| output.is_approximate) {
@@ -73,7 +73,7 @@ impl<'a> Generator<'a> {
         (query, first.outputs, first.rows + second.rows)
     }
 
-    /// Sorts by all columns in some order; a limit then has but one answer.
+    /// Sorts by all columns in a random order, so that a limit has exactly one answer.
     fn order(&mut self, query: &mut Query, outputs: &[Output]) {
         const DIRECTIONS: [&str; 6] =
             ["", "desc", "asc nulls first", "asc nulls last", "desc nulls first", "desc nulls last"];
@@ -88,7 +88,7 @@ impl<'a> Generator<'a> {
         query.offset = if self.draw.percent(25) { Some(self.draw.between(0, 12) as u64) } else { None };
     }
 
-    /// A SELECT; of columns of `kinds` where they are given.
+    /// A SELECT, with columns of `kinds` if they are given.
     fn select(&mut self, depth: u32, is_answer: bool, kinds: Option<&[Kind]>) -> Selected {
         let (from, scope, rows) = self.from(depth, 4);
         let mut conditions = Vec::new();
@@ -155,7 +155,7 @@ impl<'a> Generator<'a> {
         (from, scope, rows)
     }
 
-    /// A name that nothing else in the query has.
+    /// A name that is unique in the query.
     pub(super) fn new_name(&mut self, prefix: &str) -> String {
         self.name_count += 1;
         format!("{prefix}{}", self.name_count)
@@ -185,7 +185,7 @@ impl<'a> Generator<'a> {
         (Relation { source: Source::Table(table.name.clone()), alias }, scope, table.rows.len() as f64)
     }
 
-    /// Joins a relation to what there is, and the number of rows; `None` where it would be too many.
+    /// Joins a relation to FROM, and returns the estimated number of rows; `None` if it is too large.
     fn join(
         &mut self,
         (scope, rows): (&[Scoped], f64),
@@ -226,7 +226,7 @@ impl<'a> Generator<'a> {
         (Join { kind, relation, on }, rows)
     }
 
-    /// An equality of a column of each side, and how many different values it has.
+    /// An equality of a column of each side, and the approximate number of distinct values.
     pub(super) fn equal_columns(&mut self, left: &[Scoped], right: &[Scoped]) -> Option<(String, f64)> {
         for _ in 0..6 {
             let (a, b) = (self.draw.choose(left).clone(), self.draw.choose(right).clone());

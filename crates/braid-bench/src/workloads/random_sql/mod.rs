@@ -1,6 +1,6 @@
-//! Random tables and random queries on them: what `braid bench differential` asks two engines.
+//! Random tables and random queries on them, for `braid bench differential`, which runs them on two engines.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`draw`] | choices by one seeded generator |
 //! | [`schema`] | random tables with their rows |
@@ -11,10 +11,9 @@
 //! | [`subqueries`] | conditions and values that are queries themselves |
 //! | [`shrink`] | smaller forms of a query, and of its tables' rows |
 //!
-//! Everything here is a pure function of the seed. Queries contain only what Braid (which follows PostgreSQL) and DuckDB
-//! define alike: no quotients of integers, no blanks at the end of texts, no negative zeros, no NaN, and a limit only over
-//! an order of all columns. Averages and sums of quotients are compared with a tolerance, so they appear in no condition,
-//! key or order.
+//! Everything here is a pure function of the seed. Queries use only what Braid (which follows PostgreSQL) and DuckDB define
+//! alike. There are no quotients of integers, trailing blanks, negative zeros or NaN. A limit needs an order of all columns.
+//! Averages and sums of quotients are compared with a tolerance, so that conditions, keys and orders never use them.
 
 pub mod aggregates;
 pub mod draw;

@@ -1,20 +1,20 @@
 //! A query as a tree, and its text.
 //!
-//! The tree is as fine as [`super::shrink`] takes queries apart; expressions are texts. Every relation has an alias of its
-//! own and every column is qualified, so that parts can be left out without others changing their meaning.
+//! A node of the tree is a part that [`super::shrink`] can leave out. Expressions are texts. Every relation has a unique alias
+//! and every column is qualified, so that leaving out a part does not change the meaning of the others.
 
 use std::fmt;
 
 /// A query with its order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// What comes before ORDER BY.
+    /// The query without its order.
     pub body: Body,
-    /// The order, by names of columns of the result: none, or all of them.
+    /// The order by columns of the result: no column, or all columns.
     pub order_by: Vec<OrderKey>,
-    /// Rows at most.
+    /// LIMIT.
     pub limit: Option<u64>,
-    /// Rows left out.
+    /// OFFSET.
     pub offset: Option<u64>,
 }
 
@@ -27,12 +27,12 @@ pub struct OrderKey {
     pub direction: &'static str,
 }
 
-/// SELECT, or several.
+/// One SELECT, or a union of several.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// One.
+    /// One SELECT.
     Select(Box<Select>),
-    /// Two.
+    /// A union of two.
     Set {
         /// `union all`.
         operation: &'static str,
@@ -52,20 +52,20 @@ pub struct Select {
     pub items: Vec<Item>,
     /// FROM.
     pub from: From,
-    /// WHERE, all of them.
+    /// The conditions of WHERE; all must hold.
     pub conditions: Vec<Condition>,
     /// GROUP BY.
     pub group_by: Vec<String>,
-    /// HAVING, all of them.
+    /// The conditions of HAVING; all must hold.
     pub having: Vec<Condition>,
 }
 
 /// A column of the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// Its value.
     pub value: Value,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
@@ -83,20 +83,20 @@ pub enum Value {
 pub struct From {
     /// The first relation.
     pub first: Relation,
-    /// What it is joined with.
+    /// The relations that are joined to it.
     pub joins: Vec<Join>,
 }
 
 /// A table or a query, under its alias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relation {
-    /// Which.
+    /// The relation.
     pub source: Source,
-    /// Its alias, which nothing else in the query has.
+    /// Its alias, which is unique in the query.
     pub alias: String,
 }
 
-/// What a relation is.
+/// The source of a relation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A table.
@@ -110,9 +110,9 @@ pub enum Source {
 pub struct Join {
     /// `left join`; a `cross join` has no conditions.
     pub kind: &'static str,
-    /// What is joined.
+    /// The relation.
     pub relation: Relation,
-    /// ON, all of them.
+    /// The conditions of ON; all must hold.
     pub on: Vec<Condition>,
 }
 

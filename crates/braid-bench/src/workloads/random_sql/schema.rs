@@ -1,26 +1,26 @@
 //! Random tables with their rows, as SQL.
 //!
 //! A column draws its values from a small or a large domain, evenly or with one value for most rows, with or without nulls,
-//! in any order or sorted. Texts and dates of all tables come from the same few, so that joins find partners.
+//! in any order or sorted. All tables draw texts and dates from the same few values, so that joins find partners.
 //!
-//! Rows are inserted in pieces, each less than half of the previous one: commits merge what is smaller than
-//! twice what comes, so each piece stays a chunk of its own.
+//! Rows are inserted in pieces. A commit merges chunks that have fewer than twice the inserted rows. Each piece is therefore
+//! less than half of the previous one, so that it stays a separate chunk.
 
 use std::fmt;
 use std::fmt::Write;
 
 use super::draw::Draw;
 
-/// What can be done with a value.
+/// The kind of a value, which determines the allowed operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An integer that can be computed with: no more than some millions.
+    /// An integer for computations, of at most some millions.
     Int,
-    /// A bigint, perhaps near its limits: compared, never computed with.
+    /// A bigint of any size. It is compared, and not used in computations.
     Big,
-    /// A numeric that can be computed with.
+    /// A numeric for computations.
     Numeric,
-    /// A numeric beyond 64 bits: compared, never computed with.
+    /// A numeric beyond 64 bits. It is compared, and not used in computations.
     Wide,
     /// A double that is a multiple of 1/4, so that sums are exact in any order.
     Float,
@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 8] =
         [Self::Int, Self::Big, Self::Numeric, Self::Wide, Self::Float, Self::Text, Self::Date, Self::Bool];
 }
@@ -45,9 +45,9 @@ pub struct Column {
     pub name: String,
     /// Its type in SQL.
     pub sql_type: &'static str,
-    /// What can be done with it.
+    /// Its kind.
     pub kind: Kind,
-    /// How many different values it has, about.
+    /// The approximate number of distinct values.
     pub distinct: f64,
 }
 
@@ -62,7 +62,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Between what the number of rows of each table lies. The last one's rows fill several batches.
+/// The range of the number of rows of each table. The last table fills several batches.
 const ROW_COUNTS: [(i64, i64); 6] = [(0, 1), (2, 9), (10, 40), (40, 120), (150, 400), (1100, 2600)];
 
 /// The tables of `seed`.
@@ -95,7 +95,7 @@ impl Table {
         format!("create table {} ({})", self.name, columns.join(", "))
     }
 
-    /// The statements that fill it, each a chunk.
+    /// The statements that insert its rows, one chunk each.
     pub fn inserts(&self) -> Vec<String> {
         let (mut rest, mut statements) = (&self.rows[..], Vec::new());
         while !rest.is_empty() {
@@ -116,16 +116,16 @@ impl fmt::Display for Table {
     }
 }
 
-/// From what a column draws its values.
+/// The values that a column draws from.
 struct Domain {
     kind: Kind,
     sql_type: &'static str,
-    /// How many different values there are.
+    /// The number of distinct values.
     size: i64,
-    /// The least of them, where they are numbers.
+    /// The minimum, for numbers.
     base: i64,
     null_percent: u64,
-    /// How many rows have the first value.
+    /// The share of rows with the first value.
     skew_percent: u64,
     is_sorted: bool,
 }
@@ -187,7 +187,7 @@ impl Domain {
     }
 }
 
-/// A literal of a kind, mostly one that columns have as well.
+/// A literal of a kind, mostly a value that columns have, too.
 pub fn literal(draw: &mut Draw, kind: Kind) -> String {
     let member = if draw.percent(80) { draw.between(-3, 15) } else { draw.between(-50, 400) };
     match kind {
@@ -216,7 +216,7 @@ fn big(number: i64) -> String {
     }
 }
 
-/// Every second number is, with its digits after the point or above 9, beyond 64 bits.
+/// A whole number. Even numbers are multiplied by 10^18, so that they exceed 64 bits from 10 on.
 fn wide(number: i64) -> String {
     let value = if number % 2 == 0 { i128::from(number) * 10i128.pow(18) + 7 } else { i128::from(number) };
     value.to_string()
@@ -234,7 +234,7 @@ fn fixed(units: i64, scale: usize) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// Days around 2000-02-28, every tenth of them years away.
+/// Days around 2000-02-28; every tenth day is years away.
 fn date(number: i64) -> String {
     let (year, month) = match number.rem_euclid(10) {
         0 => (1969 + number.rem_euclid(60), 12),
@@ -243,7 +243,7 @@ fn date(number: i64) -> String {
     format!("'{year}-{month:02}-{:02}'", 1 + number.rem_euclid(29))
 }
 
-/// Empty, short, as long as a string view holds within itself, longer, and alike but for the last letter.
+/// Texts that are empty, short, of the maximum length within a string view, longer, or different only in their last letter.
 fn text(member: i64) -> String {
     const WORDS: [&str; 12] =
         ["", "a", "b", "ab", "B", "abc", "élan", "it's", "twelve bytes", "thirteen byte", "100%_x", "Zebra crossing"];

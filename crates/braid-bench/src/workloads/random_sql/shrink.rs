@@ -1,13 +1,13 @@
 //! Smaller forms of a query, each with one part left out, and of tables, each with some rows left out.
 //!
-//! Many of them are no queries any more, because something else names the part: both engines refuse those, which is no
-//! difference. An order of all columns stays one of all columns as long as there is a limit.
+//! Many of these forms are invalid, because another part refers to the missing one. Both engines refuse them, which does not
+//! count as a difference. With a limit, the order always has all columns.
 
 use super::query::{Body, Condition, From, Query, Relation, Select, Source, Value};
 use super::schema::Table;
 
 impl Query {
-    /// Every form with one part left out.
+    /// All forms with one part left out.
     pub fn smaller(&self) -> Vec<Self> {
         let mut forms = Vec::new();
         if self.offset.is_some() {
@@ -171,7 +171,7 @@ fn without<T: Clone>(parts: &[T], at: usize) -> Vec<T> {
 }
 
 impl Table {
-    /// The table without each of `parts` pieces of its rows.
+    /// The forms of the table without one of `parts` pieces of its rows.
     pub fn smaller(&self, parts: usize) -> Vec<Self> {
         let piece = self.rows.len().div_ceil(parts).max(1);
         let forms = (0..self.rows.len()).step_by(piece).map(|from| {

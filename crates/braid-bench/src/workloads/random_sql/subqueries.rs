@@ -1,7 +1,7 @@
-//! Conditions and values that are queries themselves, alone or for each row of the query around them.
+//! Conditions and values that contain queries, correlated or not.
 //!
-//! What DataFusion turns into joins decides what there is: a subquery of one value for each row names the outer row in
-//! equalities only, and no query names a row further out than that of the query around it.
+//! DataFusion must be able to turn correlated subqueries into joins. A scalar subquery therefore refers to the outer row only in
+//! equalities, and a query refers only to the rows of the query directly around it.
 
 use super::aggregates::{call, extreme};
 use super::expressions::{Scoped, column, comparison, condition, expression, some_kind};
@@ -78,7 +78,7 @@ impl Generator<'_> {
         (self.one_column(output.sql, from, conditions), output.kind)
     }
 
-    /// What ties an inner row to an outer one, mostly an equality.
+    /// A condition on an inner and an outer row, mostly an equality.
     fn correlation(&mut self, outer: &[Scoped], inner: &[Scoped]) -> Vec<Condition> {
         match self.draw.below(10) {
             0 => Vec::new(),
@@ -93,7 +93,7 @@ impl Generator<'_> {
         }
     }
 
-    /// One or two equalities of an inner and an outer column, where they have kinds in common.
+    /// One or two equalities of an inner and an outer column, if columns of the same kind exist.
     fn equality(&mut self, outer: &[Scoped], inner: &[Scoped]) -> Vec<Condition> {
         let count = if self.draw.percent(20) { 2 } else { 1 };
         (0..count).filter_map(|_| self.equal_columns(outer, inner)).map(|(sql, _)| Condition::Plain(sql)).collect()

@@ -1,4 +1,4 @@
-//! From the generator into a database: one commit for each table, so that what a killed load leaves is whole tables.
+//! Loading of generated rows into a database. Each table is one commit, so that a killed load leaves only complete tables.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,21 +13,21 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{TpchTable, generator};
 use crate::BenchError;
 
-/// What a load did.
+/// The result of a load.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    /// Tables with their rows, in load order; tables that were already there are left out.
+    /// The loaded tables with their numbers of rows, in load order. Existing tables are left out.
     pub tables: Vec<(&'static str, u64)>,
-    /// Wall time, generating included.
+    /// Elapsed time, including the generation.
     pub elapsed: Duration,
 }
 
-/// Whether a load shows how far it is.
+/// Whether a load shows its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// A bar on standard error, when it is a terminal.
+    /// A bar on standard error, if that is a terminal.
     Bar,
-    /// Nothing.
+    /// No progress is shown.
     Silent,
 }
 
@@ -43,8 +43,7 @@ pub fn load(database: &Arc<Database>, scale: f64, progress: Progress) -> BoxFutu
     })
 }
 
-/// Loads those of the eight tables that are missing; what is there from before is used as it is. Fails if it is there
-/// at another scale.
+/// Loads the missing tables. Existing tables are kept. Fails if an existing table has another scale.
 pub fn ensure(
     database: &Arc<Database>,
     scale: f64,
@@ -68,12 +67,12 @@ pub fn ensure(
     })
 }
 
-/// How far a table may be from [`TpchTable::row_count`]: lineitem's is an estimate.
+/// Maximum difference between a table's number of rows and [`TpchTable::row_count`], which is an estimate for lineitem.
 fn row_count_slack(table: TpchTable, expected: u64) -> u64 {
     if table == TpchTable::Lineitem { expected / 10 + 100 } else { 0 }
 }
 
-/// Refuses a scale factor that the generator was not made for.
+/// Refuses a scale factor that the generator does not support.
 pub fn check_scale(scale: f64) -> Result<(), BenchError> {
     if (0.001..=100_000.0).contains(&scale) {
         return Ok(());
@@ -108,7 +107,7 @@ async fn load_tables(
     Ok(LoadReport { tables: loaded, elapsed: start.elapsed() })
 }
 
-/// The table as CREATE TABLE would ask for it.
+/// The definition of the table, as CREATE TABLE would give it.
 pub fn new_table(table: TpchTable) -> NewTable {
     let columns = table.columns();
     let position = |key: &&str| columns.iter().position(|c| c.name == **key).expect("keys are columns of the table");

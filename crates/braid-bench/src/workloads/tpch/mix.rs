@@ -15,23 +15,23 @@ pub const MIX_NUMBERS: [u8; 8] = [1, 4, 6, 8, 12, 13, 14, 19];
 
 const SHIP_MODES: [&str; 7] = ["REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"];
 
-/// What the three alternatives of Q19 always ask for.
+/// The fixed conditions of the three alternatives of Q19.
 pub(super) const Q19_ALTERNATIVES: [Q19Alternative; 3] = [
     Q19Alternative { containers: ["SM CASE", "SM BOX", "SM PACK", "SM PKG"], size_max: 5, quantity: (1, 10) },
     Q19Alternative { containers: ["MED BAG", "MED BOX", "MED PKG", "MED PACK"], size_max: 10, quantity: (10, 20) },
     Q19Alternative { containers: ["LG CASE", "LG BOX", "LG PACK", "LG PKG"], size_max: 15, quantity: (20, 30) },
 ];
 
-/// Quantities above the least one that an alternative of Q19 also takes.
+/// Maximum minus minimum quantity of an alternative of Q19.
 pub(super) const Q19_QUANTITIES: u64 = 10;
 
 /// An alternative of Q19.
 pub(super) struct Q19Alternative {
-    /// Containers of its parts; no two alternatives have one in common.
+    /// Containers of its parts. No container belongs to two alternatives.
     pub(super) containers: [&'static str; 4],
-    /// Largest size of its parts; the least is 1.
+    /// Maximum size of its parts. The minimum is 1.
     pub(super) size_max: i64,
-    /// Between what the least quantity of a query lies.
+    /// The range of the minimum quantity of a query.
     pub(super) quantity: (u64, u64),
 }
 
@@ -49,7 +49,7 @@ pub struct MixQuery {
     pub sql: String,
 }
 
-/// A query of the mix, as what distinguishes it from others of its type.
+/// The parameters of a query, which distinguish it from other queries of its type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MixParameters {
     /// Pricing summary.
@@ -68,18 +68,18 @@ pub enum MixParameters {
     Q6 {
         /// Year of shipping.
         year: u64,
-        /// Discount in per cent, give or take one.
+        /// The middle of the accepted discounts, in per cent. The range is one per cent wide on both sides.
         percent: u64,
-        /// Quantity that is too much.
+        /// Upper bound of the quantity, exclusive.
         quantity: u64,
     },
     /// National market share.
     Q8 {
-        /// Of whose suppliers.
+        /// The nation of the suppliers.
         nation: &'static str,
-        /// Of whose customers.
+        /// The region of the customers.
         region: &'static str,
-        /// The parts.
+        /// The type of the parts.
         part_type: String,
     },
     /// Shipping modes and order priority.
@@ -91,7 +91,7 @@ pub enum MixParameters {
     },
     /// Customer distribution.
     Q13 {
-        /// Orders with these words in their comments, in this order, do not count.
+        /// Orders with these words in their comments, in this order, are excluded.
         words: [&'static str; 2],
     },
     /// Promotion effect.
@@ -103,13 +103,13 @@ pub enum MixParameters {
     },
     /// Discounted revenue.
     Q19 {
-        /// Brand and least quantity of each alternative.
+        /// Brand and minimum quantity of each alternative.
         wanted: [(String, u64); 3],
     },
 }
 
 impl QueryMix {
-    /// The sequence for a seed; drivers give each client its own.
+    /// The sequence of a seed. Each client has its own seed.
     pub fn new(seed: u64) -> Self {
         Self { random: SeededRandom::new(seed) }
     }

@@ -1,6 +1,6 @@
 //! TPC-H: tables, generator, the 22 queries, the eight-query mix of QPipe's figure 12.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`tables`] | names, columns, keys and sizes |
 //! | [`generator`] | the rows, generated in parallel and in order |

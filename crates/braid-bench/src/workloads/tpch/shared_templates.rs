@@ -1,11 +1,11 @@
 //! The query types of the mix as plans that many queries share: a template with parameters for each type, and for N random
 //! queries their N rows of parameters and their N texts.
 //!
-//! The templates are what an optimiser would make of a type for queries of *all* parameters at once, not of one of them:
+//! The templates are plans that an optimiser would choose for queries with *all* parameters at once:
 //!
-//! - Conditions that all queries of a type have go into the scans, where they are evaluated on encoded data.
-//! - Conditions with parameters stand in a filter directly above the scan of their table, each bound a parameter of its own,
-//!   so that sharing can push them into the scan. Only Q19 and Q8 have parameters elsewhere as well.
+//! - Scans evaluate the conditions that all queries of a type have, on encoded data.
+//! - Conditions with parameters are in a filter directly above the scan of their table, so that sharing can move them into the
+//!   scan. Each bound is a separate parameter. Only Q19 and Q8 have parameters elsewhere, too.
 //! - Many queries together need nearly every part, region, month and ship mode. Columns are therefore computed on the side of a
 //!   join that has fewer rows in that case, and aggregated before a join where possible.
 //!
@@ -18,8 +18,7 @@
 //! | `part_templates` | Q8, Q14 and Q19, about parts |
 //! | `quotient` | the division of numerics |
 //!
-//! The templates rely on the keys of TPC-H, which are not declared to the engine: a customer, a part, a nation each has a
-//! key of its own.
+//! The templates rely on the primary keys of TPC-H, which are not declared to the engine.
 
 mod lineitem_templates;
 mod order_templates;
@@ -63,12 +62,12 @@ impl SharedQueries {
         self.queries.iter().map(MixParameters::sql).collect()
     }
 
-    /// The parameters of each query, as many for each.
+    /// The parameter row of each query.
     pub fn parameters(&self) -> Vec<Vec<Option<Scalar>>> {
         self.queries.iter().map(|query| parameter_row(query).into_iter().map(Some).collect()).collect()
     }
 
-    /// The plan of all of them, with parameters where they differ.
+    /// The plan of all queries, with parameters where they differ.
     pub fn plan(&self, tables: &TpchSources) -> Plan {
         match self.number {
             1 => lineitem_templates::q1(tables),
@@ -100,7 +99,7 @@ impl SharedQueries {
         }
     }
 
-    /// One query's rows of the plan, as columns, as an answer to compare with that of its text.
+    /// The answer of one query from its columns, for a comparison with the answer of its text.
     ///
     /// # Errors
     /// When the columns are not those of the plan.
@@ -115,7 +114,7 @@ impl SharedQueries {
     }
 }
 
-/// A query's parameters, in the order of the numbers that its template has for them.
+/// The parameter row of a query, by the parameter numbers of its template.
 fn parameter_row(query: &MixParameters) -> Vec<Scalar> {
     match query {
         MixParameters::Q1 { days } => lineitem_templates::q1_parameters(*days),

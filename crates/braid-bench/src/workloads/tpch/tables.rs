@@ -1,8 +1,8 @@
 //! The eight tables of TPC-H: names, columns, keys, sizes (TPC-H specification 3.0, section 1.4).
 //!
 //! Identifiers are 64-bit: at scale 1000 order keys pass 2^31. Money is `numeric(15,2)`, which Braid keeps in 64 bits.
-//! Every column is NOT NULL, as the specification has it. The Arrow form of these types is exactly what `tpchgen-arrow`
-//! produces, so batches go into the store as they are.
+//! Every column is NOT NULL, as the specification has it. `tpchgen-arrow` produces exactly the Arrow types
+//! of these columns, so that batches are stored without conversion.
 
 use std::fmt;
 

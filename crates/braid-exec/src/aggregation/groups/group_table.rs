@@ -38,7 +38,8 @@ pub(crate) struct GroupTable {
 pub(crate) enum KeyOrder {
     /// Any order. The table chooses its method by the first keys.
     Any,
-    /// The order of the keys' hashes. A table by address would touch another page for each key, so the table hashes from the start.
+    /// The order of the keys' hashes. A table by address would touch another page for each key, so the table hashes from the
+    /// start.
     ByHash,
 }
 

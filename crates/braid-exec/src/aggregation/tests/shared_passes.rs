@@ -1,4 +1,4 @@
-//! Aggregations that many queries share: what each query gets is what it gets of its own rows alone, by definition.
+//! Random aggregations of a pass. The result of each query must be that of an aggregation of its own rows.
 
 use braid_testing::cases;
 
@@ -11,7 +11,7 @@ const SETS: usize = FILTER + 1;
 /// Number of queries whose results are compared. Sets are compared for all queries.
 const COMPARED_MAX: usize = 4;
 
-/// A number below one of some bounds.
+/// A random number below a bound that is drawn from `bounds`.
 fn up_to(bounds: &[u64], random: &mut SeededRandom) -> usize {
     let bound = bounds[random.below(bounds.len() as u64) as usize];
     random.below(bound) as usize
@@ -71,7 +71,7 @@ impl Pass {
         }
     }
 
-    /// No query has a key twice; without keys, each has its row.
+    /// Checks that no query has a key twice, and that without keys every query has one row.
     fn check_sets(&self) {
         let mut met: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
         for (row, set) in &self.found {
@@ -191,7 +191,7 @@ fn queries_that_no_row_reached_have_a_row_without_keys_only() {
     assert_eq!(run(vec![0], 2), [vec![int(5), int(2), int(10), int(met)]]);
 }
 
-/// A thousand keys that a hundred queries are to have apart need a hundred times what the workers have.
+/// A thousand keys, each with a separate group for each of a hundred queries, need a hundred times the memory of the workers.
 #[test]
 fn atoms_beyond_the_budget_are_refused() {
     let store = SetStore::new(100, FixedBudget::new(ByteSize(1 << 24))).unwrap();

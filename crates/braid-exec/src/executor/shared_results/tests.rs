@@ -1,4 +1,4 @@
-//! Shared sorts and limits, and the routing by query, compared with what each query's rows are by definition.
+//! Random shared sorts and limits, and the routing of rows by query, compared with a definition of each query's rows.
 
 mod cases;
 mod sinks;
@@ -15,25 +15,25 @@ use crate::{Batch, Expression, FixedBudget, QueryBitmap, SetNumber, Vector};
 use cases::{Case, Sample, assert_given_back};
 use sinks::{Failing, Numbers, Satisfied, Slow};
 
-/// Of a query, the numbers of its rows.
+/// The numbers of a query's rows.
 type Answer = Vec<usize>;
 
-/// What a case is to do with its rows.
+/// The operator of a case.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Routing,
     Sort,
     Limit,
-    /// A limit of what is sorted by a plain sort.
+    /// A limit above a plain sort.
     LimitOfSorted,
-    /// A limit of the first rows that a shared sort keeps.
+    /// A limit above a shared sort that keeps only the first rows.
     LimitOfFirst,
 }
 
 const OPERATIONS: [Operation; 5] =
     [Operation::Routing, Operation::Sort, Operation::Limit, Operation::LimitOfSorted, Operation::LimitOfFirst];
 
-/// A plan, and what it says about each query's rows.
+/// A plan with the specification of each query's rows.
 struct Question {
     operation: Operation,
     plan: Plan,
@@ -43,7 +43,7 @@ struct Question {
     worker_count: usize,
 }
 
-/// Where a plan's rows have what is looked at.
+/// The positions of the compared columns in a plan's rows.
 #[derive(Clone, Copy)]
 struct Places {
     number: usize,
@@ -85,7 +85,7 @@ impl Question {
         Self { operation, plan, spec, offset, limit, worker_count }
     }
 
-    /// All rows in the order in which queries have theirs.
+    /// All rows in the order of the sort.
     fn ordered(&self, sample: &Sample) -> Vec<usize> {
         let mut rows: Vec<usize> = (0..sample.rows.len()).collect();
         if !matches!(self.operation, Operation::Routing | Operation::Limit) {
@@ -94,7 +94,7 @@ impl Question {
         rows
     }
 
-    /// The rows of one query, if there were no other query and one worker.
+    /// The rows of one query by itself, with one worker.
     fn answer_of(&self, sample: &Sample, query: QueryNumber, ordered: &[usize]) -> Answer {
         let offset = if let Operation::Routing | Operation::Sort = self.operation { 0 } else { self.offset };
         let limit = self.limit.filter(|_| !matches!(self.operation, Operation::Routing));
@@ -102,7 +102,7 @@ impl Question {
         rows.skip(offset).take(limit.unwrap_or(usize::MAX)).collect()
     }
 
-    /// Panics unless these can be a query's rows.
+    /// Panics unless `found` is a correct answer of the query.
     fn assert_answers(&self, sample: &Sample, query: QueryNumber, ordered: &[usize], found: &[usize]) {
         let wanted = self.answer_of(sample, query, ordered);
         let mut distinct = found.to_vec();
@@ -123,7 +123,7 @@ impl Question {
         }
     }
 
-    /// The same rows with fewer columns: the number, the set, or the other way round.
+    /// May add a projection to the number and the set, in either order.
     fn project(&mut self, sample: &Sample, random: &mut impl Random) -> Places {
         let (number, set) = (sample.number_column(), sample.set_column());
         let columns = match random.below(3) {
@@ -138,7 +138,7 @@ impl Question {
     }
 }
 
-/// What a run gives each query, through the routing or by the sets of its rows.
+/// The answer of each query, from the routing or from the sets of the rows.
 async fn run(
     question: &Question,
     sample: &Sample,
@@ -164,7 +164,7 @@ async fn run(
     Ok(answers)
 }
 
-/// Whether any query had rows to compare.
+/// Runs and compares a random case. Returns whether any query had rows to compare.
 async fn check(seed: u64) -> bool {
     let mut case = Case::new(seed);
     let mut question = Question::random(&mut case);
@@ -203,9 +203,9 @@ async fn each_query_has_the_rows_that_it_has_alone() {
     assert!(is_replay || compared * 2 > count, "only {compared} of {count} cases have rows");
 }
 
-/// Sinks that are enough after some rows, each its own number, and that have to be waited for.
+/// Each sink stops after a number of rows of its own, and is not ready after each batch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_query_that_wants_no_more_is_given_nothing_more() {
+async fn a_query_with_enough_rows_gets_no_more_rows() {
     for drawn in cases!(0..500) {
         let mut case = Case::new(drawn.seed);
         let sample = &case.sample;
@@ -228,7 +228,7 @@ async fn a_query_that_wants_no_more_is_given_nothing_more() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_never_ends_ends_when_no_query_wants_more() {
+async fn an_endless_source_ends_when_all_queries_have_enough_rows() {
     let store = SetStore::new(130, FixedBudget::new(ByteSize(1 << 20))).unwrap();
     let sample = Sample::endless(&store);
     for worker_count in [1, 3] {
@@ -261,7 +261,7 @@ async fn one_query_s_error_ends_the_pass() {
 
 /// Without sets, all queries get the same vectors.
 #[tokio::test]
-async fn rows_without_sets_are_for_everybody() {
+async fn rows_without_sets_belong_to_all_queries() {
     let store = SetStore::new(70, FixedBudget::new(ByteSize(1 << 20))).unwrap();
     let case = Case::new(11);
     let executor = Executor::new(1, FixedBudget::new(ByteSize(1 << 20))).with_tuning(Tuning::small());

@@ -1,5 +1,5 @@
-//! How soon a query that is cancelled stops, whatever it is doing; and that it lets timers go on meanwhile, also where all
-//! of the runtime's threads compute.
+//! The time from a cancellation to the end of the query, for every kind of work. Timers must keep running meanwhile, even if
+//! all threads of the runtime compute.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::runtime::pipeline::tests::Count;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::tuning::Tuning;
 
-/// Rows of two columns: numbers that repeat so often, and numbers in no order.
+/// Rows of two columns: numbers that repeat `times` times, and scattered numbers.
 fn rows(row_count: i64, times: i64) -> Plan {
     let part = |first: i64| {
         let last = (first + 100_000).min(row_count);
@@ -44,7 +44,7 @@ fn sorted(input: Plan) -> Plan {
     Plan::Sort { input: input.into(), spec: Arc::new(SortSpec { keys, limit: None }) }
 }
 
-/// Never true of a pair.
+/// A condition that no pair satisfies.
 fn never() -> Expression {
     let column = |column| Box::new(Expression::Column(column));
     Expression::Compare { comparison: Comparison::Less, left: column(0), right: column(2) }
@@ -56,7 +56,7 @@ fn endless_join(depth: u32) -> Plan {
     (0..depth).fold(one_key(), |probe, _| join(JoinKind::Inner, one_key(), probe, None))
 }
 
-/// What takes long, each in its own way.
+/// Plans that take long, each with another kind of work.
 fn long_plans(row_count: i64) -> Vec<(&'static str, Plan)> {
     vec![
         ("groups", sum(rows(row_count, 1), vec![0])),
@@ -75,7 +75,7 @@ fn long_plans(row_count: i64) -> Vec<(&'static str, Plan)> {
     ]
 }
 
-/// Cancels a plan after `wait`: milliseconds from the cancellation to the end, or `None` where it had ended before.
+/// Cancels a plan after `wait`. Returns the milliseconds from the cancellation to the end, or `None` if it had ended before.
 async fn latency(plan: &Plan, worker_count: usize, wait: Duration) -> Option<f64> {
     let budget = FixedBudget::new(ByteSize(4 << 30));
     let executor = Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small());
@@ -98,7 +98,7 @@ async fn latency(plan: &Plan, worker_count: usize, wait: Duration) -> Option<f64
     Some((ended.saturating_duration_since(cancelled).max(late)).as_secs_f64() * 1e3)
 }
 
-/// Each plan is cancelled four times at work, earlier each time, and earlier still where it had ended.
+/// Cancels each plan four times during its work, each time earlier, and retries earlier if it had ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_is_cancelled_stops_soon() {
     for (name, plan) in long_plans(200_000) {

@@ -1,4 +1,4 @@
-//! What a plan's rows are by definition: row by row, nested loops, nothing pushed anywhere.
+//! The definition of a plan's rows: evaluation row by row, joins by nested loops, and no optimisation.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 
-/// Most rows of any operator, and most pairs of a join: beyond that a plan takes too long.
+/// Maximum rows of an operator, and maximum pairs of a join. A larger plan would take too long.
 const ROWS_MAX: usize = 2000;
 const PAIRS_MAX: usize = 30_000;
 
@@ -19,11 +19,11 @@ const PAIRS_MAX: usize = 30_000;
 pub enum NoAnswer {
     /// The plan fails.
     SeveralRows,
-    /// The plan may answer this or that, in ways that are not followed; or it is too large.
+    /// Several answers are right and the definition does not list them, or the plan is too large.
     Undefined,
 }
 
-/// What is known of the rows' order.
+/// The specified order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Any,
@@ -242,7 +242,7 @@ impl Answer {
     }
 }
 
-/// AND or OR: what `decisive` decides; otherwise unknown if any part is.
+/// AND (`decisive` is false) or OR (`decisive` is true). Without a decisive part, it is unknown if any part is unknown.
 fn decided(parts: impl Iterator<Item = Result<Value, NoAnswer>>, decisive: bool) -> Result<Value, NoAnswer> {
     let parts: Vec<Value> = parts.collect::<Result<_, _>>()?;
     let is_decisive = |part: &Value| matches!(part, Some(Scalar::Bool(part)) if *part == decisive);
@@ -252,7 +252,7 @@ fn decided(parts: impl Iterator<Item = Result<Value, NoAnswer>>, decisive: bool)
     Ok(parts.iter().all(Option::is_some).then_some(Scalar::Bool(!decisive)))
 }
 
-/// `None` when a null hides it.
+/// Whether the keys are equal; `None` if that is unknown because of a null.
 fn keys_equal(condition: &JoinCondition, probe: &[Value], build: &[Value]) -> Option<bool> {
     let mut unknown = false;
     for (probe_key, build_key) in condition.probe_keys.iter().zip(&condition.build_keys) {

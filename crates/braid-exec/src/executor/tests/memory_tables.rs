@@ -1,4 +1,4 @@
-//! Small random tables, in pieces and in all forms that vectors have, as sources that honour row filters or do not.
+//! Small random tables as sources, in pieces, with all representations of vectors. Some apply row filters, others ignore them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::runtime::result_rows::ResultRows;
 use crate::values::vector::{CodedStrings, Values};
 use crate::{Batch, ByteStrings, Vector};
 
-/// What a column holds.
+/// The values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Int,
@@ -32,12 +32,12 @@ impl Kind {
         matches!(self, Self::Int | Self::Wide)
     }
 
-    /// Whether values of the one and the other can be compared, and lie in one column.
+    /// Whether values of both kinds can be compared, and can be in one column.
     pub fn is_like(self, other: Self) -> bool {
         self == other || self.is_integer() && other.is_integer()
     }
 
-    /// The value that stands for a small number; `step` apart where it is an integer.
+    /// The value that represents a small number. Integers are `step` apart.
     pub fn scalar(self, number: u64, step: i64) -> Scalar {
         let n = number as i64 - 3;
         match self {
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// A form that is the same for equal values.
+/// The value in a form that is identical for equal values.
 pub fn canonical(value: Value) -> Value {
     value.map(|value| match value {
         Scalar::Int128(value) => i64::try_from(value).map_or(Scalar::Int128(value), Scalar::Int),
@@ -88,7 +88,7 @@ pub fn compare(a: &Scalar, b: &Scalar) -> Ordering {
     }
 }
 
-/// Some order of rows, the same for equal ones.
+/// An arbitrary total order of rows, in which equal rows compare as equal.
 pub fn compare_rows(a: &[Value], b: &[Value]) -> Ordering {
     let values = |(a, b): (&Value, &Value)| match (a, b) {
         (Some(a), Some(b)) => compare(a, b),
@@ -97,14 +97,14 @@ pub fn compare_rows(a: &[Value], b: &[Value]) -> Ordering {
     a.iter().zip(b).map(values).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// What a table does with row filters.
+/// The use that a table makes of row filters.
 #[derive(Clone, Copy, Debug)]
 enum Obedience {
-    /// It is a [`ResultSource`], which leaves out nothing.
+    /// A [`ResultSource`], which ignores filters.
     None,
-    /// Leaves out rows beyond bounds.
+    /// Drops rows outside the bounds.
     Bounds,
-    /// Leaves out rows without partners.
+    /// Drops rows without partners.
     Keys,
     Both,
 }
@@ -128,7 +128,7 @@ impl fmt::Debug for Table {
 }
 
 impl Table {
-    /// A table of integers that leaves out what it can.
+    /// A table of integers that drops as many rows as the filters allow.
     pub fn of_integers(number: usize, column_count: usize, rows: &[&[Option<i64>]]) -> Arc<Self> {
         let rows: Vec<Row> = rows.iter().map(|row| row.iter().map(|value| value.map(Scalar::Int)).collect()).collect();
         let (kinds, mut random) = (vec![Kind::Int; column_count], SeededRandom::new(0));
@@ -167,7 +167,7 @@ impl Table {
         Self::of_rows(number, kinds, rows, random)
     }
 
-    /// A table of these rows, in pieces and forms of all sorts.
+    /// A table of these rows, in random pieces and representations.
     pub fn of_rows(number: usize, kinds: Vec<Kind>, rows: Vec<Row>, random: &mut SeededRandom) -> Arc<Self> {
         let mut parts = Vec::new();
         let mut rest = &rows[..];
@@ -189,7 +189,7 @@ impl Table {
     }
 }
 
-/// Values in one of the forms that their kind may have; something under nulls.
+/// Values in a random representation. The values below nulls are arbitrary.
 fn vector(kind: Kind, values: &[Value], random: &mut SeededRandom) -> Vector {
     if values.iter().all(Option::is_none) && random.chance(1, 2) {
         return Vector::repeat(None, values.len());
@@ -261,7 +261,7 @@ impl Source for Table {
         self.number.to_string()
     }
 
-    /// Every other table finds sets by itself.
+    /// Every second table evaluates sets itself.
     fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
         assert!(filters.iter().all(|filter| filter.column < self.kinds.len()), "a filter of columns that are there");
         self.number.is_multiple_of(2).then(|| Arc::new(TableWithSets::new(self.clone(), filters)) as Arc<dyn Source>)
@@ -309,7 +309,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Those of the rows that the filters let through.
+    /// Keeps the rows that the filters accept.
     fn narrow(&mut self, rows: &mut Vec<u32>) {
         let (bounds, keys) = match self.started.obedience {
             Obedience::None => (false, false),

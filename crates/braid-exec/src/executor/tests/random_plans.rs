@@ -1,4 +1,4 @@
-//! Random plans over random tables. Which columns fit where follows from their kinds.
+//! Random plans over random tables. Columns have kinds, so that every plan is well-typed.
 
 use braid_base::{Random, SeededRandom};
 
@@ -22,19 +22,19 @@ const JOIN_KINDS: [JoinKind; 9] = [
     JoinKind::BuildAnti,
 ];
 
-/// A plan and what its columns hold.
+/// A plan and the kinds of its columns.
 type Typed = (Plan, Vec<Kind>);
 
 pub struct Generator {
     pub random: SeededRandom,
     pub tables: Vec<Arc<Table>>,
-    /// How far apart integers are: near, so that they are addresses; or far, so that they are hashed.
+    /// The distance between integers: small, so that keys are addresses, or large, so that keys are hashed.
     step: i64,
     /// Whether most operators are joins, so that filters go through several.
     mostly_joins: bool,
-    /// What the query's parameters in scope are.
+    /// The kinds of the query's parameters in scope.
     parameters: Vec<Kind>,
-    /// What the values of subqueries in scope are.
+    /// The kinds of the subquery values in scope.
     subquery_values: Vec<Kind>,
 }
 
@@ -49,7 +49,7 @@ impl Generator {
         Self { random, tables, step, mostly_joins, parameters: Vec::new(), subquery_values: Vec::new() }
     }
 
-    /// Lets plans have parameters; says what they are.
+    /// Allows parameters in the next plans, and returns their kinds.
     pub fn take_parameters(&mut self) -> Vec<Kind> {
         self.parameters = (0..1 + self.below(4)).map(|_| self.one_of(&KINDS)).collect();
         self.parameters.clone()
@@ -225,7 +225,7 @@ impl Generator {
         }
     }
 
-    /// As many rows as a limit lets through.
+    /// The number of rows of a random limit.
     fn few(&mut self) -> usize {
         let bound = self.one_of(&[4, 4, 30]);
         self.below(bound)
@@ -290,7 +290,7 @@ impl Generator {
         (Plan::WithScalars { subqueries, input: input.into() }, kinds)
     }
 
-    /// A plan of one column, mostly of one row at most.
+    /// A plan with one column, mostly with at most one row.
     fn scalar(&mut self, depth: usize) -> (Plan, Kind) {
         let sub_depth = self.below(depth.min(3));
         let (input, kinds) = self.plan(sub_depth);

@@ -1,4 +1,4 @@
-//! Trees of inner joins whose keys repeat on both sides, so that orders are given up.
+//! Random trees of inner joins. Keys repeat on both sides, so that joins make many pairs and are reordered.
 
 use super::*;
 use crate::expression::Comparison;

@@ -1,4 +1,4 @@
-//! Groups that many queries share, in a plan.
+//! A shared aggregation within a plan.
 
 use super::*;
 use crate::plan::{AggregateCall, AggregateFunction};
@@ -12,7 +12,7 @@ fn call(function: AggregateFunction, argument: Option<usize>) -> AggregateCall {
     AggregateCall { function, argument, distinct: false, filter: None }
 }
 
-/// Rows of a key, a value and a set; query q wants those whose value is a multiple of q + 1.
+/// Rows of a key, a value and a set. A row belongs to query q if its value is a multiple of q + 1.
 fn input(store: &SetStore, key_count: i64) -> Plan {
     let set = |value: i64| {
         let wanted = |query: QueryNumber| value % (query.index() as i64 + 1) == 0;

@@ -1,5 +1,5 @@
-//! Random shared joins, alone and one above the other: for each query they have the rows that the joins of one query have
-//! of the rows that it wants. Run with too little memory, and dropped in the middle.
+//! Random shared joins, single or stacked. Each query must get the rows that ordinary joins of its own rows return. Other runs
+//! have too little memory, or are dropped before their end.
 
 mod shared_case;
 
@@ -42,7 +42,8 @@ async fn shared_joins_give_each_query_its_rows() {
     assert!(most, "only {compared} of {count} joins have a defined answer");
 }
 
-/// More than a vector of rows on both sides and of pairs: too many for the definition, so the joins of one query tell.
+/// Both sides, and the pairs, exceed a vector. They are too many for the definition, so that ordinary joins give the expected
+/// rows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_shared_joins_give_each_query_its_rows() {
     for drawn in cases!(0..2 * KINDS.len() as u64) {
@@ -97,7 +98,7 @@ async fn shared_joins_dropped_in_the_middle_give_everything_back() {
     assert!(is_replay || held > 50, "only {held} plans held memory when they were dropped");
 }
 
-/// One batch of the probe side makes 10^8 pairs here, and none of them counts.
+/// One batch of the probe side makes 10^8 pairs, and no pair satisfies the condition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_shared_join_stops_between_pairs() {
     let rows = |row_count: i64| {
@@ -134,7 +135,7 @@ async fn a_cancelled_shared_join_stops_between_pairs() {
     assert_given_back(&budget).await;
 }
 
-/// Left out below, a row would leave its partner with a null, which is equal to a null further up.
+/// A filter that drops a row below would give its partner a null, and the join above would find this null equal to another.
 #[tokio::test]
 async fn filters_stay_above_shared_joins_whose_build_rows_wait() {
     let tables = [

@@ -1,9 +1,9 @@
-//! Random plans with parameters for random queries: one pass for all gives each query what it would get alone.
+//! Random plans with parameters for random queries. One pass must give each query the answer of the query alone.
 
 use super::*;
 use crate::{ParameterRow, SharedPlan};
 
-/// A plan with parameters, and those of each query.
+/// A plan with parameters, and the parameter row of each query.
 struct SharedCase {
     case: Case,
     parameters: Vec<ParameterRow>,
@@ -20,7 +20,7 @@ impl SharedCase {
         Self { case: Case { plan, tables: generator.tables, random: generator.random }, parameters }
     }
 
-    /// What each query is alone; `None` where there is nothing to compare.
+    /// The answer of each query alone; `None` if it has no defined answer.
     fn expected(&self) -> Option<Vec<Result<Answer, NoAnswer>>> {
         let mut known: Vec<(String, Result<Answer, NoAnswer>)> = Vec::new();
         let mut answers = Vec::new();
@@ -53,7 +53,7 @@ impl SharedCase {
         Ok(found.into_iter().map(|sinks| sinks.into_iter().flat_map(|sink| sink.0).collect()).collect())
     }
 
-    /// Whether there was something to compare.
+    /// Runs the pass and compares. Returns whether an answer was compared.
     async fn check(mut self) -> bool {
         let Some(expected) = self.expected() else { return false };
         for worker_count in [1, 3] {

@@ -1,4 +1,4 @@
-//! Plans whose operators may hold next to nothing; disks that fail or are full.
+//! Plans that spill because their operators may hold almost no memory, and disks that fail or are full.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,7 +52,7 @@ pub(super) async fn assert_files_given_back(space: &SpillSpace) {
     }
 }
 
-/// Runs a plan whose operators may hold next to nothing, or whose query may.
+/// Runs a plan whose operators, or whose query, may hold almost no memory.
 pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, NoAnswer>, tally: &Tally) {
     // Fewer bytes would be a block a row, again and again.
     let operator_bytes_max = if case.random.chance(1, 4) { usize::MAX } else { 1 << (6 + case.random.below(8)) };
@@ -72,7 +72,7 @@ pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, No
     add(&tally.spilled, u64::from(space.file_count() > 0));
 }
 
-/// Settings with which whatever is collected leaves memory.
+/// Settings with which operators spill all collected rows.
 const NEXT_TO_NOTHING: SpillSettings =
     SpillSettings { block_bytes: 64, operator_bytes_max: 128, operator_bytes_min: 0 };
 
@@ -138,7 +138,7 @@ async fn rows_without_partner_in_a_temporary_file_are_dropped_where_they_come_fr
     assert!(of_build_side > 0 && 10 * of_build_side < 7 * of_all, "{of_build_side} and {of_all} bytes written");
 }
 
-/// They leave by their own hashes, since there is no key to divide them by, and are divided again where they are too many.
+/// Without a key, distinct values are partitioned by their own hashes, and partitioned again if they are too many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn distinct_values_of_all_rows_go_to_temporary_files() {
     use crate::plan::{AggregateCall, AggregateFunction as F};

@@ -1,4 +1,4 @@
-//! Nanoseconds a row, of what TPC-H computes. Run with
+//! Nanoseconds per row of the expressions of TPC-H. Run with
 //! `cargo test --release -p braid-exec expression::tests::measurements -- --ignored --nocapture`.
 
 use std::time::Instant;
@@ -7,7 +7,7 @@ use braid_base::VECTOR_ROWS;
 
 use super::*;
 
-/// Batches of different rows, so that branches are not learnt by heart.
+/// Number of batches. Their rows differ, so that the processor does not learn the branches.
 const BATCHES: usize = 64;
 
 const ROUNDS: usize = 40;
@@ -84,7 +84,7 @@ fn batches() -> Vec<Batch> {
     (0..BATCHES).map(one).collect()
 }
 
-/// The best of each batch, since a round may well be longer than what a busy machine gives at a time.
+/// The shortest times of all batches, per row. A single batch is short enough to run undisturbed on a busy machine.
 fn best_ns_per_row(batches: &[Batch], mut run: impl FnMut(&mut Batch)) -> f64 {
     let mut best = [f64::INFINITY; BATCHES];
     for _ in 0..ROUNDS {

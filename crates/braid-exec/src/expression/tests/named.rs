@@ -1,4 +1,4 @@
-//! Cases with a name.
+//! Single cases.
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! Expressions and columns at random.
+//! Random expressions over random columns.
 
 use braid_testing::properties;
 use braid_testing::proptest::prelude::*;
 
 use super::*;
 
-/// Columns of the batches: two of integers, one each of floats, strings, booleans, dates, and one with nothing but nulls.
+/// Columns of the batches: two of integers, one each of floats, strings, booleans and dates, and one of nulls.
 const INTEGERS: [usize; 2] = [0, 1];
 const FLOATS: usize = 2;
 const STRINGS: [usize; 2] = [3, 4];
@@ -173,7 +173,7 @@ fn booleans(depth: u32) -> BoxedStrategy<Expression> {
     .boxed()
 }
 
-/// Some expression of any kind.
+/// An expression of any type.
 fn any_expression() -> impl Strategy<Value = Expression> {
     prop_oneof![integers(3), floats(2), texts(3), booleans(3)]
 }
@@ -235,7 +235,7 @@ fn reason(error: &ExecError) -> String {
     }
 }
 
-/// Whether no row is ever spared the evaluation of a part.
+/// Whether every part is evaluated for every row.
 fn is_strict(expression: &Expression) -> bool {
     !matches!(expression, Expression::And(_) | Expression::Or(_) | Expression::Case { .. })
         && expression.children().into_iter().all(is_strict)

@@ -1,5 +1,5 @@
-//! What it costs to bring a build side together and to make its key filter: in one thread, and by workers. Run with
-//! `cargo test --release -p braid-exec --lib hash_join::measurements -- --ignored --nocapture --test-threads 1`.
+//! The time to build a hash table and its key filter, in one thread and with several workers. Run with
+//! `cargo test --release -p braid-exec --lib joins::hash::measurements -- --ignored --nocapture --test-threads 1`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,7 +46,7 @@ fn spec(kind: JoinKind) -> JoinSpec {
     }
 }
 
-/// What all threads of this process have computed so far: other processes of the machine do not count.
+/// Processor time of all threads of this process, which excludes other processes.
 fn computed_milliseconds() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").unwrap();
     let of_thread = |thread: std::io::Result<std::fs::DirEntry>| {
@@ -56,7 +56,7 @@ fn computed_milliseconds() -> f64 {
     threads.map(of_thread).sum()
 }
 
-/// Milliseconds that passed, and those that threads computed.
+/// Elapsed milliseconds, and processor time in milliseconds.
 struct Since(Instant, f64);
 
 impl Since {
@@ -69,7 +69,7 @@ impl Since {
     }
 }
 
-/// Of what passed and of what was computed.
+/// The medians of both.
 fn medians(milliseconds: &[(f64, f64)]) -> String {
     let median = |mut milliseconds: Vec<f64>| {
         milliseconds.sort_by(f64::total_cmp);

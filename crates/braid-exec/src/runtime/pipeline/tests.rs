@@ -1,3 +1,5 @@
+//! Pipelines over an endless source: their end by a limit, by an error, and when they are dropped.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use braid_base::ByteSize;
@@ -7,7 +9,7 @@ use crate::executor::Executor;
 use crate::plan::Plan;
 use crate::{FixedBudget, Vector};
 
-/// Endless batches of one column, and how many were taken.
+/// An endless source of batches with one column. It counts the batches.
 #[derive(Debug, Default)]
 struct Endless {
     batches: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! The sets of each row of random segments against each query's predicates, value by value.
+//! Sets of the rows of random segments, compared with each query's predicates value by value.
 
 use std::ops::Bound;
 
@@ -12,12 +12,12 @@ use super::*;
 use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::{FixedBudget, PredicateIndex, QueryNumber, RowClass, SetStore};
 
-/// What a column's values are: close together or far apart, short or long.
+/// The values of a column: close together or far apart, short or long.
 #[derive(Clone, Copy, Debug)]
 enum Values {
     Near,
     Far,
-    /// Integers of 128 bits, which columns have as such however small they are.
+    /// Integers of 128 bits. The column keeps 128 bits also for small values.
     Wide,
     Text,
     Float,
@@ -97,7 +97,7 @@ impl Values {
     }
 }
 
-/// Columns, and what each query wants of them.
+/// Columns, and the predicates of each query.
 struct Case {
     query_count: usize,
     columns: Vec<Values>,
@@ -182,7 +182,7 @@ impl Case {
     }
 }
 
-/// A value beyond 64 bits is compared as the nearest one within, which no constant is.
+/// A value beyond 64 bits is compared as the nearest value of 64 bits, which is never a constant.
 fn matches(predicate: &ColumnPredicate, value: &Value) -> bool {
     match value {
         Some(Scalar::Int128(wide)) => {

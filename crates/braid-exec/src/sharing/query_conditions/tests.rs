@@ -1,4 +1,4 @@
-//! Which conditions are indexed, and which are evaluated one by one. That they are right is tested with whole plans.
+//! The choice between indexes and separate evaluation of conditions. Tests of whole plans check the results.
 
 use braid_base::ByteSize;
 
@@ -21,7 +21,7 @@ fn equal(left: Expression, right: Expression) -> Expression {
     compare(Comparison::Equal, left, right)
 }
 
-/// The shape of what becomes of a condition with integers as parameters.
+/// Compares the shape of a prepared condition, whose parameters are integers.
 fn check(condition: Expression, expected: &str) {
     let rows: Vec<ParameterRow> = (0..5).map(|n| (0..4).map(|p| Some(Scalar::Int(n * (p + 1)))).collect()).collect();
     let store = SetStore::new(rows.len(), FixedBudget::new(ByteSize(1 << 24))).unwrap();

@@ -1,4 +1,4 @@
-//! What a row of the probe side costs beside what it costs in a join of one query. Run with
+//! The time per row of the probe side, in a shared join and in the join of one query. Run with
 //! `cargo test --release -p braid-exec --lib shared_join::measurements -- --ignored --nocapture --test-threads 1`.
 
 use std::time::Instant;
@@ -74,7 +74,7 @@ async fn probing_costs() {
     }
 }
 
-/// The join of one query, to which sets are a column as any other, and the shared one.
+/// The join of one query, for which the set is an ordinary column, and the shared join.
 fn plans(kind: JoinKind, build: &Plan, probe: &Plan, store: &Arc<SetStore>) -> (Plan, Plan) {
     let condition = JoinCondition {
         kind,

@@ -56,8 +56,8 @@ impl SharedProbe {
         Ok(())
     }
 
-    /// Processes pairs: removes their queries from `left` and from the remaining sets of build rows, and returns the pairs if the
-    /// kind does. `sets` are the sets of the batch's rows.
+    /// Processes pairs: removes their queries from `left` and from the remaining sets of build rows, and returns the pairs if
+    /// the kind does. `sets` are the sets of the batch's rows.
     fn match_pairs(
         &mut self,
         batch: &Batch,

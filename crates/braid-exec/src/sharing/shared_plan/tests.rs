@@ -1,4 +1,4 @@
-//! Where plans get sets, and where they do without. That they are right is tested with random plans.
+//! The positions in a plan at which rows get sets. Tests with random plans check the results.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::plan::{SortKey, SortSpec};
 use crate::runtime::result_rows::ResultSource;
 use crate::{FixedBudget, Vector};
 
-/// Two columns of nothing.
+/// A table of two columns without rows.
 fn source() -> Plan {
     Plan::Source { source: Arc::new(ResultSource::new(Vec::new())), column_count: 2 }
 }
@@ -60,7 +60,7 @@ fn check(plan: Plan, expected: &[&str]) {
 }
 
 #[test]
-fn what_lies_below_the_first_parameter_is_done_once_for_everybody() {
+fn what_lies_below_the_first_parameter_is_done_once_for_all_queries() {
     check(count(source()), &["Aggregate", "Scan"]);
     check(filter(count(source()), 0), &["SharedFilter", "Aggregate", "Scan"]);
     check(count(filter(source(), 0)), &["SharedAggregate", "SharedFilter", "Scan"]);

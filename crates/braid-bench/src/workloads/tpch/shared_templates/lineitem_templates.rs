@@ -31,8 +31,8 @@ pub(super) fn q1_parameters(days: u64) -> Vec<Scalar> {
     vec![Scalar::Int(day(1998, 12, 1) - days as i64)]
 }
 
-/// Forecasting revenue change. `$0`, `$1`: first day of shipping, and the first that is too late; `$2`, `$3`: least and
-/// greatest discount; `$4`: the quantity that is too much.
+/// Forecasting revenue change. `$0`, `$1`: first day of shipping, and the day after the last one; `$2`, `$3`: minimum and
+/// maximum discount; `$4`: upper bound of the quantity, exclusive.
 pub(super) fn q6(tables: &TpchSources) -> Plan {
     let read = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"];
     let lineitem = tables.source(TpchTable::Lineitem, &read, Vec::new());

@@ -1,4 +1,4 @@
-//! Q4, Q12 and Q13: orders with the lines or the customers they belong to.
+//! Q4, Q12 and Q13: orders joined with their lines or their customers.
 
 use braid_exec::Expression;
 use braid_exec::plan::JoinKind;
@@ -12,9 +12,10 @@ use super::terms::{
 };
 use crate::workloads::tpch::TpchTable;
 
-/// Order priority checking. `$0`, `$1`: first day of orders, and the first that is too late.
+/// Order priority checking. `$0`, `$1`: first day of orders, and the day after the last one.
 ///
-/// The orders are built: there are four times as many lines, and an order with a late line has one for all queries.
+/// Orders are the build side, because there are four times as many lines. Whether an order has a late line is the same for all
+/// queries.
 pub(super) fn q4(tables: &TpchSources) -> Plan {
     let orders = tables.source(TpchTable::Orders, &["o_orderkey", "o_orderdate", "o_orderpriority"], Vec::new());
     let [_, order_date, _] = columns();
@@ -31,11 +32,11 @@ pub(super) fn q4_parameters(year: u64, month: u64) -> Vec<Scalar> {
     [day(year, month, 1), day(year, month + 3, 1)].map(Scalar::Int).to_vec()
 }
 
-/// Shipping modes and order priority. `$0`, `$1`: the modes; `$2`, `$3`: first day of receipt, and the first that is too
-/// late.
+/// Shipping modes and order priority. `$0`, `$1`: the modes; `$2`, `$3`: first day of receipt, and the day after the
+/// last one.
 ///
-/// The lines are built: the conditions that all queries have leave an eighth of them, so that for all modes and years
-/// together they are fewer than the orders.
+/// Lines are the build side. The conditions that all queries have keep an eighth of them, so that the lines of all modes and
+/// years are fewer than the orders.
 pub(super) fn q12(tables: &TpchSources) -> Plan {
     let read = ["l_orderkey", "l_shipmode", "l_shipdate", "l_commitdate", "l_receiptdate"];
     let lineitem = tables.source(TpchTable::Lineitem, &read, Vec::new());
@@ -69,10 +70,10 @@ pub(super) fn q12_parameters(modes: &[&str; 2], year: u64) -> Vec<Scalar> {
     modes.iter().map(|mode| text(mode)).chain(days).collect()
 }
 
-/// Customer distribution. `$0`: the pattern of comments of orders that do not count.
+/// Customer distribution. `$0`: the pattern of the comments of excluded orders.
 ///
-/// Orders are counted by customer before the join, not after it: so the join has a row for a customer where it had one
-/// for each of its orders.
+/// Orders are counted by customer before the join, so that the join has one row for each customer instead of one for each
+/// order.
 pub(super) fn q13(tables: &TpchSources) -> Plan {
     let orders = tables.source(TpchTable::Orders, &["o_custkey", "o_comment"], Vec::new());
     let [_, comment] = columns();

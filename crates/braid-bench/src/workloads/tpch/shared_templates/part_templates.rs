@@ -1,4 +1,4 @@
-//! Q8, Q14 and Q19: revenue by what is known of the parts. Lineitem always probes, the other tables are built.
+//! Q8, Q14 and Q19: revenue by properties of the parts. Lineitem is always on the probe side, the other tables are build sides.
 
 use std::ops::Bound;
 
@@ -26,9 +26,9 @@ const PERCENT_SCALE: i8 = REVENUE_SCALE + 2;
 
 /// National market share. `$0`: type of the parts; `$1`: the customers' region; `$2`: the suppliers' nation.
 ///
-/// Part and orders come first, since both sides' sets of queries meet there: a line that some query wants for its part
-/// and another for its order is dropped before anything else is done with it. The supplier drops nothing. Its nation
-/// is a number until groups are made; names belong to these.
+/// Parts and orders are joined first, because both restrict the queries of a line. A line that no query wants for both its part
+/// and its order is dropped before other work. The join with suppliers drops no rows. Nations are numbers up to the grouping;
+/// names are added to groups.
 pub(super) fn q8(tables: &TpchSources) -> Plan {
     let part = tables.source(TpchTable::Part, &["p_partkey", "p_type"], Vec::new());
     let [_, part_type] = columns();
@@ -80,9 +80,9 @@ pub(super) fn q8_share_type() -> DataType {
     quotient_type(REVENUE_SCALE)
 }
 
-/// Promotion effect. `$0`, `$1`: first day of shipping, and the first that is too late.
+/// Promotion effect. `$0`, `$1`: first day of shipping, and the day after the last one.
 ///
-/// Whether a part is on promotion is a number that its revenue is multiplied by: for a line that is one multiplication.
+/// A part has the number 1 if it is on promotion, otherwise 0. Each line multiplies its revenue by this number.
 pub(super) fn q14(tables: &TpchSources) -> Plan {
     let part = tables.source(TpchTable::Part, &["p_partkey", "p_type"], Vec::new());
     let [part_key, part_type] = columns();
@@ -113,11 +113,11 @@ pub(super) fn q14_share_type() -> DataType {
     quotient_type(PERCENT_SCALE)
 }
 
-/// Discounted revenue. `$0` to `$2`: brand of each alternative; `$3` and `$4`, `$5` and `$6`, `$7` and `$8`: its least and
-/// greatest quantity.
+/// Discounted revenue. `$0` to `$2`: brand of each alternative; `$3` and `$4`, `$5` and `$6`, `$7` and `$8`: its minimum
+/// and maximum quantity.
 ///
-/// No container is of two alternatives, so a part is of one at most, and has its brand and size if it is a query's.
-/// What is left to ask of a line with its part is whether the quantity is that alternative's.
+/// No container belongs to two alternatives, so that a part belongs to at most one. The join with the part checks brand and
+/// size. The remaining condition on a line is that its quantity is in the range of that alternative.
 pub(super) fn q19(tables: &TpchSources) -> Plan {
     let mut containers: Vec<&str> = Q19_ALTERNATIVES.iter().flat_map(|fixed| fixed.containers).collect();
     containers.sort_unstable();
@@ -152,7 +152,7 @@ pub(super) fn q19(tables: &TpchSources) -> Plan {
     group(project(wanted, vec![discounted(price, discount)]), &[], vec![sum(0)])
 }
 
-/// Lines shipped as all queries want them, of a quantity of some alternative.
+/// Lines that satisfy the conditions of all queries, with a quantity of any alternative.
 fn q19_lines(tables: &TpchSources) -> Plan {
     let quantity_max = Q19_ALTERNATIVES.iter().map(|fixed| fixed.quantity.1 + Q19_QUANTITIES).max().unwrap_or(0);
     let shipped = vec![
@@ -167,7 +167,7 @@ fn q19_lines(tables: &TpchSources) -> Plan {
     filter(lineitem, vec![Expression::Or((0..Q19_ALTERNATIVES.len()).map(of_alternative).collect())])
 }
 
-/// Whether the quantity is that of a query's alternative.
+/// Whether the quantity is in the range of the alternative.
 fn quantity_bounds(alternative: usize, quantity: &Expression) -> [Expression; 2] {
     let least = Q19_ALTERNATIVES.len() + 2 * alternative;
     [at_least(quantity.clone(), parameter(least)), at_most(quantity.clone(), parameter(least + 1))]

@@ -1,5 +1,5 @@
-//! The division of numerics, which Braid's operators leave to others: Arrow's. The quotient has
-//! four digits after the point more than the dividend.
+//! The division of numerics as a foreign expression, by Arrow's kernel. The quotient has four more digits after the point than
+//! the dividend.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The expressions and operators that templates are written in, in fewer words than the types they are made of.
+//! Short constructors for the expressions and operators of templates.
 //!
 //! Money, quantities and rates are `numeric(15,2)`: integers of hundredths. A product has the digits of both factors.
 
@@ -18,7 +18,7 @@ use braid_storage::Scalar;
 /// 1 as a numeric(15,2).
 pub(super) const ONE: i64 = 100;
 
-/// Most digits of a numeric, which sums are given.
+/// Maximum digits of a numeric, the precision of sums.
 pub(super) const DIGITS_MAX: u8 = 38;
 
 /// Digits after the point that averages have beyond their argument's.
@@ -29,7 +29,7 @@ pub(super) fn columns<const N: usize>() -> [Expression; N] {
     std::array::from_fn(Expression::Column)
 }
 
-/// The columns at these places.
+/// The columns at these positions.
 pub(super) fn columns_at<const N: usize>(places: [usize; N]) -> [Expression; N] {
     places.map(Expression::Column)
 }
@@ -46,7 +46,7 @@ pub(super) fn text(text: &str) -> Scalar {
     Scalar::Bytes(text.as_bytes().to_vec())
 }
 
-/// A date as days since 1970. The month may be one after the year's last.
+/// A date as days since 1970. Month 13 is January of the next year.
 pub(super) fn day(year: u64, month: u64, day: u64) -> i64 {
     let (year, month) = if month > 12 { (year + 1, month - 12) } else { (year, month) };
     let date = format!("{year}-{month:02}-{day:02}");
@@ -154,7 +154,7 @@ pub(super) fn row_count() -> AggregateCall {
     call(AggregateFunction::CountRows, None)
 }
 
-/// Rows in the order of columns, the largest first where it says so.
+/// Rows sorted by columns, each ascending or descending.
 pub(super) fn sort(input: Plan, columns: &[(usize, Order)]) -> Plan {
     let key = |(column, order): &(usize, Order)| {
         let descending = *order == Order::Descending;

@@ -1,4 +1,4 @@
-//! Every template, bound to the parameters of random queries and run, beside the engine's answer to their texts.
+//! Runs every template with the parameters of random queries, and compares the results with the engine's answers to their texts.
 
 use std::collections::BTreeSet;
 use std::path::Path;

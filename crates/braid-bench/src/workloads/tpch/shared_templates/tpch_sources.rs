@@ -1,6 +1,6 @@
 //! Scans of a database's TPC-H tables, as leaves of plans.
 //!
-//! All read through the database's own buffer one version of each table, the one there was when the sources were made.
+//! All scans read the version of each table that was current when the sources were created.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use braid_storage::{ColumnPredicate, TableVersion};
 
 use crate::workloads::tpch::TpchTable;
 
-/// Makes sources of the tables.
+/// Creates the sources of scans.
 pub struct TpchSources {
     buffer: Arc<BufferManager>,
     versions: BTreeMap<TpchTable, Arc<TableVersion>>,
@@ -45,7 +45,7 @@ impl TpchSources {
         &self.versions[&table]
     }
 
-    /// The buffer that they are read through.
+    /// The buffer through which they read.
     pub fn buffer(&self) -> &Arc<BufferManager> {
         &self.buffer
     }

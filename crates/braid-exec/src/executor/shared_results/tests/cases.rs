@@ -1,4 +1,4 @@
-//! Random rows with random sets, in pieces of all sizes.
+//! Random rows with random query sets, as sources with pieces of all sizes.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::runtime::result_rows::ResultRows;
 use crate::values::vector::Values;
 use crate::{Batch, ByteStrings, QueryBitmap, Vector};
 
-/// Longest time that the end of a failed run may take.
+/// Maximum time that a failed run may take to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A row; its number is its position.
@@ -34,7 +34,7 @@ pub struct Sample {
     source: Arc<Pieces>,
 }
 
-/// Says which case it was when a test fails.
+/// Prints its seed when a test fails.
 pub struct Case {
     pub sample: Sample,
     pub random: SeededRandom,
@@ -71,7 +71,7 @@ impl Case {
         Self { sample, random }
     }
 
-    /// Some of the columns, in any order; with the number among them no rows are equal.
+    /// Random sort keys. No rows are equal if the number is among the keys.
     pub fn sort_keys(&mut self) -> Vec<SortKey> {
         let mut columns = vec![0, 1, 2];
         let count = 1 + self.random.below(3) as usize;
@@ -123,8 +123,8 @@ impl Sample {
         Self { store, rows, queries, source: Arc::new(Pieces { pieces, is_endless: false }) }
     }
 
-    /// Two columns, the number and the set: the same thousand rows for ever, one half for some queries and one for
-    /// the others.
+    /// An endless source with two columns, number and set. It repeats a thousand rows; one half belongs to some queries, the
+    /// other half to the others.
     pub fn endless(store: &Arc<SetStore>) -> Self {
         let half = |rest| QueryBitmap::from_fn(store.query_count(), |query| query.index() % 2 == rest);
         let halves = [0, 1].map(|rest| store.number_of(&half(rest)).unwrap());
@@ -152,7 +152,7 @@ impl Sample {
         self.queries[row].contains(query)
     }
 
-    /// The order of two rows by definition.
+    /// Compares two rows by the sort keys.
     pub fn compare(&self, a: usize, b: usize, keys: &[SortKey]) -> Ordering {
         let by_key = |key: &SortKey| {
             let order = match key.column {
@@ -186,7 +186,7 @@ fn piece(first: usize, rows: &[Row]) -> ResultRows {
     ResultRows::new(rows.len(), columns)
 }
 
-/// Waits until all memory is given back: workers of a failed run end after it.
+/// Waits until all memory is released. Workers of a failed run end after the run.
 pub async fn assert_given_back(budget: &FixedBudget) {
     let since = Instant::now();
     while budget.used() > 0 {
@@ -195,7 +195,7 @@ pub async fn assert_given_back(budget: &FixedBudget) {
     }
 }
 
-/// Each piece as one batch, however large.
+/// A source that returns each piece as one batch of any size.
 #[derive(Clone)]
 struct Pieces {
     pieces: Vec<Arc<ResultRows>>,

@@ -1,4 +1,4 @@
-//! Sinks that remember, that have enough, that have to be waited for, and that fail.
+//! Sinks that collect rows, that stop the pipeline, that are not always ready, and that fail.
 
 use futures::future::BoxFuture;
 
@@ -8,7 +8,7 @@ use crate::runtime::stop::Stop;
 use crate::values::vector::Values;
 use crate::{Batch, Vector};
 
-/// Remembers rows by their numbers.
+/// Collects the numbers and the sets of rows.
 pub struct Numbers {
     number: usize,
     set: Option<usize>,
@@ -18,7 +18,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers in one column, and the sets in another.
+    /// A sink that reads numbers and sets from these columns.
     pub fn new(number: usize, set: Option<usize>) -> Self {
         Self { number, set, numbers: Vec::new(), sets: Vec::new(), last_vector: None }
     }
@@ -59,7 +59,7 @@ impl Sink for Satisfied {
     }
 }
 
-/// Has to be waited for after each batch.
+/// Is not ready after each batch, until it is awaited.
 pub struct Slow<S> {
     pub inner: S,
     is_ready: bool,
@@ -92,7 +92,7 @@ impl<S: Sink> Sink for Slow<S> {
     }
 }
 
-/// Takes everything, or nothing.
+/// Accepts all rows, or fails at the first batch.
 pub struct Failing {
     pub is_failing: bool,
 }

@@ -1,6 +1,7 @@
-//! A random shared join, what it is for each query by itself, and whether rows with sets are that.
+//! A random shared join, its expected rows for each query, and their comparison.
 //!
-//! Columns of a case are those without sets; where sets stand in the shared plan is drawn for each side.
+//! Column numbers of a case do not count sets. The position of the set among the columns of the shared plan is random for each
+//! side.
 
 use super::super::memory_tables::Kind;
 use super::super::*;
@@ -26,12 +27,12 @@ struct Side {
     kinds: Vec<Kind>,
     rows: Vec<Row>,
     sets: Option<Vec<SetNumber>>,
-    /// Where the column of sets stands.
+    /// The position of the set.
     set_at: usize,
     table: Arc<Table>,
 }
 
-/// Where rows come from; columns are those without sets.
+/// A node of the plan. Column numbers do not count sets.
 enum Node {
     Side(usize),
     Join(Box<JoinNode>),
@@ -41,11 +42,11 @@ struct JoinNode {
     probe: Node,
     build: Node,
     condition: JoinCondition,
-    /// A column of the pairs that decides for which queries they count: see [`SharedCase::counts_for`].
+    /// The column that determines the queries whose condition a pair satisfies: see [`SharedCase::counts_for`].
     by_query: Option<usize>,
 }
 
-/// What cases are made of.
+/// The parameters of random cases.
 pub struct Sizes {
     pub query_counts: &'static [usize],
     pub row_counts: &'static [u64],
@@ -72,7 +73,7 @@ pub struct SharedCase {
     sides: Vec<Side>,
     step: i64,
     root: Node,
-    /// Columns of the root's that are read; all without.
+    /// The columns of the root that are read; `None` for all.
     projection: Option<Vec<usize>>,
     pub random: SeededRandom,
 }
@@ -95,7 +96,7 @@ fn text_of_first(rows: &[Row]) -> String {
     text(&rows[..rows.len().min(40)])
 }
 
-/// Where a column stands when a column of sets stands at `set`.
+/// The position of a column among columns with a set at `set`.
 fn with_set(column: usize, set: Option<usize>) -> usize {
     column + usize::from(set.is_some_and(|set| set <= column))
 }
@@ -234,7 +235,7 @@ impl SharedCase {
         SetCondition { columns: vec![column], evaluator: Arc::new(evaluator) }
     }
 
-    /// The plan of all queries, and where its sets are.
+    /// The plan of all queries, and the position of the set.
     fn shared(&self, node: &Node) -> (Plan, Option<usize>) {
         let join = match node {
             Node::Side(side) => {
@@ -291,7 +292,7 @@ impl SharedCase {
         }
     }
 
-    /// What each side has for the query.
+    /// The rows of each side that belong to the query.
     fn tables_of(&self, query: QueryNumber) -> Vec<Arc<Table>> {
         let table = |(number, side): (usize, &Side)| {
             let wanted = |row: &usize| match &side.sets {
@@ -312,7 +313,7 @@ impl SharedCase {
         (Plan::Project { input: plan.into(), expressions }, tables)
     }
 
-    /// Whether its only join pairs every row with every row.
+    /// Whether its only join has no keys.
     pub fn lacks_keys(&self) -> bool {
         let Node::Join(join) = &self.root else { unreachable!("the root is a join") };
         join.condition.probe_keys.is_empty()
@@ -322,7 +323,7 @@ impl SharedCase {
         (0..self.store.query_count()).map(QueryNumber::at)
     }
 
-    /// What each query gets by definition; `None` if there are too many pairs.
+    /// The answer of each query by definition; `None` if there are too many pairs.
     pub fn expected(&self) -> Option<Vec<Answer>> {
         let answer = |query| {
             let (plan, tables) = self.plain_plan(query);
@@ -331,7 +332,7 @@ impl SharedCase {
         self.queries().map(answer).collect()
     }
 
-    /// Takes rows with sets apart by query, and compares.
+    /// Distributes rows to queries by their sets, and compares them with the expected answers.
     pub fn assert_answers(&self, found: Vec<Row>, expected: &[Answer]) {
         let mut by_query: Vec<Vec<Row>> = vec![Vec::new(); expected.len()];
         let (_, set_at) = self.plan();

@@ -292,8 +292,8 @@ impl HashedColumns {
 }
 
 impl Search {
-    /// Runs the search. `candidate` returns the next possible group for a hash, a position and a row; `row_at` returns the row at
-    /// a position.
+    /// Runs the search. `candidate` returns the next possible group for a hash, a position and a row; `row_at` returns the row
+    /// at a position.
     pub(crate) fn run(
         &mut self,
         hashes: &[u64],

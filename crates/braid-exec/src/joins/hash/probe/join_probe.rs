@@ -214,8 +214,8 @@ impl JoinProbe {
         }
     }
 
-    /// Evaluates the residual on pairs. Sets `paired` for probe rows with a partner, marks build rows, and emits pairs if the kind
-    /// returns them.
+    /// Evaluates the residual on pairs. Sets `paired` for probe rows with a partner, marks build rows, and emits pairs if the
+    /// kind returns them.
     fn decide(
         &mut self,
         batch: &Batch,

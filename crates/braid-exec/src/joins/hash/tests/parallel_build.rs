@@ -1,4 +1,4 @@
-//! Build sides that several workers bring together, against those of one thread.
+//! Hash tables that several workers build, compared with those of one thread.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,10 +20,10 @@ use crate::runtime::stop::{Stop, StopFlag};
 pub(super) static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap());
 
-/// So that a few rows are many pieces and partitions.
+/// Divides a few rows into many pieces and partitions.
 pub(super) const FINE: Grain = Grain { parallel_rows_min: 1, piece_rows: 8, partition_rows: 2 };
 
-/// For some ten thousand rows.
+/// Divides some ten thousand rows.
 const MEDIUM: Grain = Grain { parallel_rows_min: 1, piece_rows: 4096, partition_rows: 256 };
 
 async fn build(
@@ -106,7 +106,7 @@ properties! {
     }
 }
 
-/// Keys of all kinds of directories: with duplicates or without, in order or not.
+/// Keys for all kinds of directories, with and without duplicates, in order and out of order.
 fn sides() -> Vec<(Vec<Vec<i64>>, &'static str)> {
     let scale = |keys: Vec<i64>, by: i64| keys.into_iter().map(|key| key * by).collect::<Vec<i64>>();
     let unique = || (0..20_000).map(|at| at * 7_919 % 20_000).collect::<Vec<i64>>();
@@ -152,7 +152,7 @@ fn all_directories_of_large_sides_are_the_same() {
     }
 }
 
-/// Which rows a table's filter lets through.
+/// For each probe row, whether the table's filter keeps it.
 fn passed(table: &JoinTable, probe: &[Batch]) -> Vec<bool> {
     let mut filter = table.key_filter().unwrap();
     let mut passed = Vec::new();
@@ -166,7 +166,7 @@ fn passed(table: &JoinTable, probe: &[Batch]) -> Vec<bool> {
     passed
 }
 
-/// A budget that counts what it is asked, and cancels a query when it is asked so often.
+/// A budget that counts requests, and cancels the query at a given request.
 #[derive(Debug)]
 struct Watched {
     budget: Arc<FixedBudget>,

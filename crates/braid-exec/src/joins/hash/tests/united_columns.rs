@@ -1,4 +1,4 @@
-//! Workers' columns of all forms that become one.
+//! The combination of workers' columns, for all representations.
 
 use super::parallel_build::{FINE, RUNTIME};
 use super::*;
@@ -8,7 +8,7 @@ use crate::joins::hash::build_tasks::BuildTasks;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::stop::StopFlag;
 
-/// A worker's column in one of the forms that a kind may have, nulls among them.
+/// Columns of workers with nulls, in all representations of each kind.
 fn forms() -> Vec<Vec<Vector>> {
     let scalars = |values: &[&str]| -> Vec<Value> {
         values.iter().map(|value| (!value.is_empty()).then(|| Scalar::Bytes(value.as_bytes().to_vec()))).collect()

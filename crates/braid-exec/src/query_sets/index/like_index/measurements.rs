@@ -1,4 +1,4 @@
-//! What a string costs, for as many patterns as many queries have. Run with
+//! The time to match a string with the patterns of many queries. Run with
 //! `cargo test --release -p braid-exec --lib like_index::measurements -- --ignored --nocapture --test-threads 1`.
 
 use braid_base::random::{Random, SeededRandom};
@@ -125,7 +125,7 @@ fn sentence(random: &mut SeededRandom) -> String {
     sentence + ". "
 }
 
-/// 19 to 78 bytes out of a long text, as o_comment.
+/// Pieces of 19 to 78 bytes of a long text, like o_comment.
 fn comments() -> ByteStrings {
     let mut random = SeededRandom::new(13);
     let mut text = String::new();
@@ -142,13 +142,13 @@ fn comments() -> ByteStrings {
     ByteStrings::from_strings(strings)
 }
 
-/// What this thread has had of a processor, so that what else runs matters less.
+/// Processor time of this thread, which other processes affect little.
 fn processor_time_ns() -> f64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     times.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Prints what a string costs; `matches` returns how many patterns a string matches.
+/// Prints the time per string. `matches` returns the number of patterns that a string matches.
 fn measure(name: &str, strings: &ByteStrings, mut matches: impl FnMut(&[u8]) -> usize) -> usize {
     let mut best = f64::MAX;
     let mut match_count = 0;

@@ -1,4 +1,4 @@
-//! Every pattern's bit against that pattern alone.
+//! The index, compared with each pattern by itself.
 
 use braid_testing::properties;
 use braid_testing::proptest::collection::vec;
@@ -6,7 +6,7 @@ use braid_testing::proptest::prelude::*;
 
 use super::*;
 
-/// The same index with its pieces found by the automaton.
+/// The same index with the automaton as its search.
 fn with_automaton(patterns: &[&[u8]]) -> LikeIndex {
     let prepared: Vec<LikePattern> = patterns.iter().map(|pattern| LikePattern::new(pattern)).collect();
     let texts = PatternTexts::new(&prepared);
@@ -38,7 +38,7 @@ fn check<P: AsRef<[u8]>, S: AsRef<[u8]>>(patterns: &[P], strings: &[S]) -> LikeI
     LikeIndex::new(&patterns)
 }
 
-/// Long pieces that overlap, begin and end alike, and contain each other.
+/// Long pieces that overlap, share beginnings and ends, and contain each other.
 fn long_piece() -> impl Strategy<Value = &'static str> {
     let pieces = ["aaaaaaaa", "aaaaaaab", "baaaaaaa", "abababab", "babababa", "ababababab", "abcdefgh", "efghabcd"];
     prop::sample::select([&pieces[..], &["requests", "specialr", "tsspecia", "éàüöé日", "aaaaaaaaaaaa"]].concat())

@@ -1,4 +1,4 @@
-//! Every class of every value against [`ColumnPredicate::matches`], the definition that codecs are tested against too.
+//! The classes of values, compared with [`ColumnPredicate::matches`], which also defines the results of codecs.
 
 use std::ops::Bound;
 
@@ -128,7 +128,7 @@ fn equal_constants_share_their_classes() {
 }
 
 #[test]
-fn without_predicates_everybody_wants_everything() {
+fn without_predicates_every_value_is_in_one_class_of_all_queries() {
     let index = PredicateIndex::new(3, &[]).unwrap();
     let mut classes = Vec::new();
     index.classes_of_integers(&[1, 2], &mut classes);
