@@ -18,6 +18,7 @@ mod running_join;
 mod shared_join;
 mod shared_results;
 mod side_swap;
+mod sort;
 mod tally;
 mod wanted;
 
@@ -33,11 +34,10 @@ use crate::plan::shared_operator::SharedStep;
 use crate::plan::{AggregationSpec, Plan, SetColumn, SharedOperator, SortSpec};
 use crate::runtime::backpressure::Backpressure;
 use crate::runtime::pipeline::{Pipeline, Sink, Source};
-use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
 use crate::runtime::stop::{Stop, StopFlag};
-use crate::sorting::{RunSink, SortWorker, SortedRuns, SortedSource, Spilling};
-use crate::spill::{OperatorMemory, QuerySpill, SpillSpace};
+use crate::sorting::SortWorker;
+use crate::spill::{QuerySpill, SpillSpace};
 use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
 use reordering::Reorderings;
@@ -67,15 +67,6 @@ impl Drop for Executor {
         // Computing workers check this before their next batch.
         self.cancelled.raise();
     }
-}
-
-/// The input of a sort.
-struct SortInput {
-    rows: Rows,
-    /// Whether each column is carried; the others are never read.
-    kept: Vec<usize>,
-    /// The specification for these columns.
-    spec: Arc<SortSpec>,
 }
 
 /// The position of a column among the kept ones.
@@ -219,61 +210,6 @@ impl Executor {
             }
         };
         Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len(), &wanted))
-    }
-
-    async fn sort(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<Rows, Stop> {
-        let sorted = self.sort_input(input, spec, wanted).await?;
-        if sorted.spec.limit.is_none_or(|limit| limit > self.tuning.sorting.run_rows) {
-            return self.sort_in_runs(sorted, input.column_count()).await;
-        }
-        let SortInput { rows, kept, spec } = sorted;
-        let workers = self
-            .drain(rows, || SortWorker::with_tuning(spec.clone(), self.budget.clone(), self.tuning.sorting))
-            .await?;
-        Ok(self.of_sorted(SortWorker::finish(workers, kept.len())?, &kept, input.column_count()))
-    }
-
-    async fn sort_in_runs(&self, input: SortInput, column_count: usize) -> Result<Rows, Stop> {
-        let SortInput { rows, kept, spec } = input;
-        let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
-        let sink = || {
-            let spilling = memory.as_ref().map(|(spill, memory)| Spilling::new((*spill).clone(), memory));
-            RunSink::new(spec.clone(), self.budget.clone(), spilling, self.tuning.sorting)
-        };
-        let runs = SortedRuns::of_workers(self.drain(rows, sink).await?).await?;
-        let source: Arc<dyn Source> = match runs.into_only_run() {
-            Ok(run) => Arc::new(ResultSource::in_order(run)),
-            Err(runs) => Arc::new(SortedSource::new(runs)),
-        };
-        Ok(self.of_sorted_source(source, &kept, column_count))
-    }
-
-    /// The input of a sort, with only the columns that are read.
-    async fn sort_input(&self, input: &Plan, spec: &SortSpec, wanted: Wanted) -> Result<SortInput, Stop> {
-        let mut read = wanted.columns.clone();
-        spec.keys.iter().for_each(|key| read[key.column] = true);
-        // Dropping rows below a limit would change its first rows.
-        let below = wanted.of_input(read.clone(), |column| spec.limit.is_none().then_some(column));
-        let mut rows = self.rows(input, below).await?;
-        let kept: Vec<usize> = (0..read.len()).filter(|column| read[*column]).collect();
-        rows.relayout(kept.iter().copied().map(Some).collect());
-        let mut spec = spec.clone();
-        for key in &mut spec.keys {
-            key.column = place_among(&kept, key.column).expect("sort keys are read");
-        }
-        Ok(SortInput { rows, kept, spec: Arc::new(spec) })
-    }
-
-    /// Sorted rows, with their columns at the positions of the plan.
-    fn of_sorted(&self, sorted: ResultRows, kept: &[usize], column_count: usize) -> Rows {
-        self.of_sorted_source(Arc::new(ResultSource::in_order(Arc::new(sorted))), kept, column_count)
-    }
-
-    fn of_sorted_source(&self, source: Arc<dyn Source>, kept: &[usize], column_count: usize) -> Rows {
-        let mut rows = self.of_source(source, kept.len(), &Wanted::columns(Vec::new()));
-        rows.in_order = true;
-        rows.relayout((0..column_count).map(|column| place_among(kept, column)).collect());
-        rows
     }
 
     async fn limit(&self, input: &Plan, offset: u64, limit: Option<u64>, wanted: Wanted) -> Result<Rows, Stop> {

@@ -2,7 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`vector`], [`byte_strings`] | the values of one column for up to a vector of rows |
+//! | [`vector`] | the values of one column for up to a vector of rows |
+//! | [`byte_strings`], [`coded_strings`] | strings as views of buffers, and as codes of a dictionary |
 //! | [`batch`] | rows in a pipeline, whose columns are read as late as possible |
 //! | [`row_numbers`] | the rows of an origin that a batch has |
 //! | `narrow_integers` | integers of 128 bits in 64 bits |
@@ -12,6 +13,7 @@
 pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
+pub mod coded_strings;
 pub(crate) mod narrow_integers;
 pub mod numeric_quotient;
 pub mod row_numbers;

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use super::{Executor, Rows, SortInput, Wanted, place_among};
+use super::sort::SortInput;
+use super::{Executor, Rows, Wanted, place_among};
 use crate::plan::Plan;
 use crate::plan::SortSpec;
 use crate::plan::shared_operator::SetColumn;
@@ -41,8 +42,8 @@ impl Executor {
         Ok(by_query)
     }
 
-    /// Runs a plan whose rows have their sets in column `set`; without it, rows belong to all queries. Each query's rows go to its
-    /// own sinks, without the sets. Returns the sinks by query, one per worker, or one per query if the rows are ordered.
+    /// Runs a plan whose rows have their sets in column `set`; without it, rows belong to all queries. Each query's rows go to
+    /// its own sinks, without the sets. Returns the sinks by query, one per worker, or one per query if the rows are ordered.
     ///
     /// A sink that answers [`Stop::Enough`] is given nothing more, and does not end the run for other queries.
     ///

@@ -24,6 +24,7 @@ use super::*;
 use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
+use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::stop::Stop;
 use crate::spill::SpillSettings;
 use crate::tuning::Tuning;

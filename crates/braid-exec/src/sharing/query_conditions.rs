@@ -12,21 +12,22 @@
 //! An evaluation that fails makes the pass fail, even if the query alone would not have evaluated it. The caller then runs
 //! the queries alone.
 
+mod comparisons;
 mod condition_evaluator;
 mod distinct_conditions;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Bound;
 use std::sync::Arc;
 
-use braid_storage::{ColumnPredicate, Scalar};
+use braid_storage::Scalar;
 
+use comparisons::{Comparisons, Junction, comparisons};
 pub(crate) use condition_evaluator::ConditionEvaluator;
 use distinct_conditions::DistinctConditions;
 pub(crate) use distinct_conditions::{distinct_values, queries_by_parameters};
 
-use crate::expression::{Comparison, Evaluator};
+use crate::expression::Evaluator;
 use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::query_sets::index::like_index::LikeIndex;
 use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, Reservation, SetNumber, SetStore};
@@ -71,12 +72,6 @@ pub(crate) struct QueryPatterns {
     _reservation: Reservation,
 }
 
-/// Comparisons before indexing. Comparisons of one column are combined into one index.
-struct Comparisons {
-    value: Expression,
-    predicates: Vec<(QueryNumber, ColumnPredicate)>,
-}
-
 /// A condition during preparation.
 enum Draft {
     Comparisons(Comparisons),
@@ -95,24 +90,6 @@ impl Sign {
         match self {
             Self::Plain => Self::Negated,
             Self::Negated => Self::Plain,
-        }
-    }
-}
-
-/// What connects the parts of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Junction {
-    And,
-    Or,
-}
-
-impl Junction {
-    /// What connects the parts after the negation is pushed down to them.
-    fn with(self, sign: Sign) -> Self {
-        match (self, sign) {
-            (junction, Sign::Plain) => junction,
-            (Self::And, Sign::Negated) => Self::Or,
-            (Self::Or, Sign::Negated) => Self::And,
         }
     }
 }
@@ -240,56 +217,12 @@ fn distinct(condition: &Expression, sign: Sign, parameters: PassParameters<'_>) 
     Ok(Draft::Finished(QueryConditions::Distinct(conditions)))
 }
 
-/// Comparisons of a value with a constant of each query; `None` if the constants have no common order.
-fn comparisons(
-    comparison: Comparison,
-    value: &Expression,
-    constant: &Expression,
-    parameters: PassParameters<'_>,
-) -> Result<Option<Comparisons>, ExecError> {
-    if has_parameters(value) {
-        return Ok(None);
-    }
-    let constants: Vec<Option<Scalar>> =
-        parameters.rows.iter().map(|row| constant_of(constant, row)).collect::<Result<_, _>>()?;
-    if !have_an_order(&constants) {
-        return Ok(None);
-    }
-    let predicate = |(query, constant): (usize, Option<Scalar>)| {
-        // Nothing compares with null.
-        let predicate = constant.map_or(ColumnPredicate::In(Vec::new()), |constant| predicate(comparison, constant));
-        (QueryNumber::at(query), predicate)
-    };
-    let predicates = constants.into_iter().enumerate().map(predicate).collect();
-    Ok(Some(Comparisons { value: value.clone(), predicates }))
-}
-
 /// An expression without columns, for one query.
 fn constant_of(expression: &Expression, row: &ParameterRow) -> Result<Option<Scalar>, ExecError> {
     let mut bound = expression.clone();
     bound.bind_parameters(row);
     let value = Evaluator::new(bound).evaluate(&mut Batch::new(1))?;
     Ok(value.value(0))
-}
-
-fn have_an_order(constants: &[Option<Scalar>]) -> bool {
-    let mut constants = constants.iter().flatten();
-    let Some(first) = constants.next() else { return true };
-    // Numbers beyond 64 bits are rare, and are compared one by one.
-    let has_order = |constant: &Scalar| !matches!(constant, Scalar::Interval(..) | Scalar::Int128(_));
-    has_order(first) && constants.all(|constant| has_order(constant) && first.compare(constant).is_some())
-}
-
-fn predicate(comparison: Comparison, constant: Scalar) -> ColumnPredicate {
-    let (low, high) = match comparison {
-        Comparison::Equal => return ColumnPredicate::In(vec![constant]),
-        Comparison::NotEqual => return ColumnPredicate::NotEqual(constant),
-        Comparison::Less => (Bound::Unbounded, Bound::Excluded(constant)),
-        Comparison::LessOrEqual => (Bound::Unbounded, Bound::Included(constant)),
-        Comparison::Greater => (Bound::Excluded(constant), Bound::Unbounded),
-        Comparison::GreaterOrEqual => (Bound::Included(constant), Bound::Unbounded),
-    };
-    ColumnPredicate::Range { low, high }
 }
 
 fn like(
@@ -331,59 +264,5 @@ impl Draft {
                 Ok(QueryConditions::Indexed { value, predicates: IndexedPredicates::new(&predicates, store)? })
             }
         }
-    }
-}
-
-impl Comparisons {
-    /// Whether one index can evaluate both: all comparisons must hold, or they are lists of alternatives.
-    fn can_take(&self, other: &Self, junction: Junction) -> bool {
-        let same_column = self.value.as_column().is_some() && self.value.as_column() == other.value.as_column();
-        let are_lists = |predicates: &[(QueryNumber, ColumnPredicate)]| {
-            let mut lists = predicates.iter().map(|(_, predicate)| matches!(predicate, ColumnPredicate::In(_)));
-            lists.all(|is_list| is_list)
-        };
-        // In a conjunction a query has several predicates, which are no list of alternatives.
-        let one_each = self.predicates.len() == other.predicates.len() && self.is_one_each() && other.is_one_each();
-        let may_unite = one_each && are_lists(&self.predicates) && are_lists(&other.predicates);
-        same_column && self.same_kind(other) && (junction == Junction::And || may_unite)
-    }
-
-    fn is_one_each(&self) -> bool {
-        self.predicates.is_sorted_by(|a, b| a.0 < b.0)
-    }
-
-    fn same_kind(&self, other: &Self) -> bool {
-        let constants: Vec<Option<Scalar>> = [self, other]
-            .iter()
-            .flat_map(|c| c.predicates.iter().map(|(_, predicate)| some_constant(predicate)))
-            .collect();
-        have_an_order(&constants)
-    }
-
-    fn take(&mut self, other: Self, junction: Junction) {
-        if junction == Junction::And {
-            return self.predicates.extend(other.predicates);
-        }
-        for ((query, predicate), (other_query, other)) in self.predicates.iter_mut().zip(other.predicates) {
-            assert_eq!(*query, other_query, "each comparison has a predicate for each query, in order");
-            if let (ColumnPredicate::In(values), ColumnPredicate::In(more)) = (predicate, other) {
-                values.extend(more);
-                values.sort_by(|a, b| a.compare(b).expect("constants of one index have an order"));
-                values.dedup();
-            }
-        }
-    }
-}
-
-/// A constant of a predicate. All its constants have one kind.
-fn some_constant(predicate: &ColumnPredicate) -> Option<Scalar> {
-    match predicate {
-        ColumnPredicate::Range { low, high } => [low, high].into_iter().find_map(|bound| match bound {
-            Bound::Unbounded => None,
-            Bound::Included(value) | Bound::Excluded(value) => Some(value.clone()),
-        }),
-        ColumnPredicate::NotEqual(value) => Some(value.clone()),
-        ColumnPredicate::In(values) | ColumnPredicate::NotIn(values) => values.first().cloned(),
-        ColumnPredicate::IsNull | ColumnPredicate::IsNotNull => None,
     }
 }

@@ -6,11 +6,15 @@
 //!
 //! The value under a null is arbitrary, and no result may depend on it.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use braid_storage::Scalar;
 
 use crate::values::byte_strings::ByteStrings;
+pub use crate::values::coded_strings::CodedStrings;
 
 /// The number of a row that does not exist, for a row of an outer join without a partner. Reading it gives null.
 pub const NO_ROW: u32 = u32::MAX;
@@ -30,15 +34,6 @@ pub enum Values {
     Bytes(ByteStrings),
     /// the same, as positions in a dictionary
     Coded(CodedStrings),
-}
-
-/// Strings as positions in a dictionary whose strings are distinct.
-#[derive(Clone, Debug)]
-pub struct CodedStrings {
-    /// Positions in the dictionary.
-    pub codes: Vec<u32>,
-    /// The strings; shared by all vectors of a segment.
-    pub dictionary: Arc<ByteStrings>,
 }
 
 /// Values and their validity.
@@ -336,123 +331,10 @@ impl Values {
     }
 }
 
-/// Maximum number of strings of a dictionary that takes in the strings of others, because they are compared one by one.
-const UNITED_STRINGS_MAX: usize = 64;
-
-/// Maximum bytes of such a dictionary. Vectors do not count the bytes of their dictionaries, which many vectors share.
-const UNITED_BYTES_MAX: usize = 16 << 10;
-
-/// The codes of one dictionary's strings in another dictionary, which takes in missing strings. `None` if the strings exceed
-/// the limits.
-pub(crate) fn recode(known: &mut Arc<ByteStrings>, added: &Arc<ByteStrings>) -> Option<Vec<u32>> {
-    if [&*known, added].iter().any(|d| d.len() > UNITED_STRINGS_MAX || d.bytes() > UNITED_BYTES_MAX) {
-        return None;
-    }
-    let mut missing = Vec::new();
-    let mut code = |string: &[u8]| {
-        let mut all = (0..known.len()).map(|at| known.get(at));
-        all.position(|known| known == string).unwrap_or_else(|| {
-            missing.push(string.to_vec());
-            known.len() + missing.len() - 1
-        }) as u32
-    };
-    let codes: Vec<u32> = (0..added.len()).map(|at| code(added.get(at))).collect();
-    if !missing.is_empty() {
-        let strings = (0..known.len()).map(|at| known.get(at));
-        let mut united = ByteStrings::from_strings(strings.chain(missing.iter().map(Vec::as_slice)));
-        united.shrink();
-        *known = Arc::new(united);
-    }
-    Some(codes)
-}
-
-impl CodedStrings {
-    /// Appends strings with another dictionary as codes of this dictionary, which takes in missing strings. The chunks of a
-    /// table have different dictionaries, mostly of the same few strings. False if the strings exceed the limits.
-    fn append_recoded(&mut self, from: &Self) -> bool {
-        let Some(codes) = recode(&mut self.dictionary, &from.dictionary) else { return false };
-        self.codes.extend(from.codes.iter().map(|code| codes[*code as usize]));
-        true
-    }
-
-    /// The string of a row.
-    #[inline]
-    pub fn get(&self, row: usize) -> &[u8] {
-        self.dictionary.get(self.codes[row] as usize)
-    }
-}
-
 fn take<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
     rows.iter().map(|row| values[*row as usize]).collect()
 }
 
 fn extend<T: Copy>(to: &mut Vec<T>, values: &[T], rows: &[u32]) {
     to.extend(rows.iter().map(|row| values[*row as usize]));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn coded(strings: &[&str], codes: &[u32]) -> Vector {
-        let dictionary = Arc::new(ByteStrings::from_strings(strings.iter().map(|s| s.as_bytes())));
-        Vector::new(Values::Coded(CodedStrings { codes: codes.to_vec(), dictionary }), None)
-    }
-
-    fn scalars(vector: &Vector) -> Vec<Option<Scalar>> {
-        (0..vector.len()).map(|row| vector.value(row)).collect()
-    }
-
-    fn text(string: &str) -> Option<Scalar> {
-        Some(Scalar::Bytes(string.as_bytes().to_vec()))
-    }
-
-    #[test]
-    fn rows_that_do_not_exist_are_null() {
-        let vector = Vector::new(Values::Int(vec![5, 6, 7]), Some(vec![true, false, true]));
-        let taken = vector.take(&[2, NO_ROW, 1, 2]);
-        assert_eq!(scalars(&taken), [Some(Scalar::Int(7)), None, None, Some(Scalar::Int(7))]);
-        let of_nothing = Vector::integers(Vec::new()).take(&[NO_ROW, NO_ROW]);
-        assert_eq!(scalars(&of_nothing), [None, None]);
-    }
-
-    #[test]
-    fn integers_widen_and_nulls_take_any_kind() {
-        let mut vector = Vector::repeat(None, 1);
-        vector.append(&Vector::integers(vec![1]));
-        vector.append(&Vector::new(Values::Int128(vec![1 << 100, 2]), None));
-        vector.append(&Vector::repeat(None, 1));
-        let expected = [None, Some(Scalar::Int(1)), Some(Scalar::Int128(1 << 100)), Some(Scalar::Int(2)), None];
-        assert_eq!(scalars(&vector), expected);
-        let mut nulls = Vector::repeat(None, 2);
-        nulls.append(&coded(&["a", "b"], &[1]));
-        assert_eq!(scalars(&nulls), [None, None, text("b")]);
-        nulls.append(&Vector::repeat(None, 1));
-        assert_eq!(nulls.value(3), None);
-    }
-
-    #[test]
-    fn small_dictionaries_become_one() {
-        let mut vector = coded(&["a", "b"], &[1, 0]);
-        vector.append(&coded(&["b", "c"], &[1, 0, 0]));
-        vector.append(&coded(&["c"], &[0]));
-        let Values::Coded(united) = vector.values() else { panic!("{vector:?}") };
-        assert_eq!((united.dictionary.len(), united.codes.as_slice()), (3, [1, 0, 2, 1, 1, 2].as_slice()));
-        assert_eq!(scalars(&vector), ["b", "a", "c", "b", "b", "c"].map(text));
-    }
-
-    #[test]
-    fn dictionaries_that_differ_become_strings() {
-        let many: Vec<String> = (0..=UNITED_STRINGS_MAX).map(|n| n.to_string()).collect();
-        let mut vector = coded(&["a"], &[0]);
-        vector.append(&coded(&many.iter().map(String::as_str).collect::<Vec<_>>(), &[64, 1]));
-        assert!(matches!(vector.values(), Values::Bytes(_)), "{vector:?}");
-        assert_eq!(scalars(&vector), ["a", "64", "1"].map(text));
-        let long = "a string that does not fit a view";
-        let mut vector = coded(&["a", long], &[1, 0, 1]);
-        vector.append(&coded(&[long, "c"], &[0, 1]));
-        vector.append(&Vector::new(Values::Bytes(ByteStrings::from_strings([long.as_bytes()])), None));
-        assert_eq!(scalars(&vector), [text(long), text("a"), text(long), text(long), text("c"), text(long)]);
-        assert_eq!(scalars(&vector.take(&[5, 1])), [text(long), text("a")]);
-    }
 }

@@ -1,4 +1,4 @@
-//! The time to build a hash table and its key filter, in one thread and with several workers. Run with
+//! The time to build a hash table and its key filter, in one thread and with several workers, and the time to probe it. Run with
 //! `cargo test --release -p braid-exec --lib joins::hash::measurements -- --ignored --nocapture --test-threads 1`.
 
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 
+use super::tests::{integer_batches, integer_spec, reservation, scattered};
 use super::*;
 use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
@@ -134,5 +135,110 @@ fn measure(name: &str, kind: JoinKind, batches: &[Batch]) {
         }
         let (alone, together) = (medians(&alone), medians(&together));
         println!("{name:32} {kind:?}, {worker_count} workers: {together}; synchronous {alone}");
+    }
+}
+
+/// Processor time of this thread in seconds, which excludes other processes.
+struct Computed(f64);
+
+impl Computed {
+    fn now() -> Self {
+        let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        Self(schedule.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9)
+    }
+
+    fn seconds(&self) -> f64 {
+        Self::now().0 - self.0
+    }
+}
+
+/// Prints the times to build, to probe and to filter.
+fn measure_probe(name: &str, kind: JoinKind, build: &[Vec<i64>], probe: &[Vec<i64>]) {
+    let spec = integer_spec(kind, build.len());
+    let mut parts = CollectedRows::new(spec.build_column_count, reservation());
+    integer_batches(build).iter_mut().for_each(|batch| parts.consume(batch).unwrap());
+    let start = Computed::now();
+    let table = Arc::new(JoinTable::new(spec, vec![parts]).unwrap());
+    let built = start.seconds();
+    let start = Computed::now();
+    let filter = table.key_filter();
+    let filter_built = start.seconds();
+    let batches = integer_batches(probe);
+    let mut join = JoinProbe::new(table, None);
+    let mut row_count = 0;
+    let mut best = f64::MAX;
+    for _ in 0..3 {
+        row_count = 0;
+        let copies = batches.clone();
+        let start = Computed::now();
+        for batch in copies {
+            let mut emit = |batch: Batch| {
+                row_count += batch.row_count();
+                Ok(())
+            };
+            join.probe(batch, &mut emit).unwrap();
+        }
+        best = best.min(start.seconds());
+    }
+    let mut filtered = f64::MAX;
+    let mut filter = filter.expect("for these kinds there is one");
+    for _ in 0..3 {
+        let mut copies = batches.clone();
+        let start = Computed::now();
+        let mut keep = Vec::new();
+        for batch in &mut copies {
+            let keys: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+            keep.clear();
+            keep.resize(batch.row_count(), true);
+            filter.retain(&keys, &mut keep);
+        }
+        filtered = filtered.min(start.seconds());
+    }
+    let rows = probe[0].len() as f64;
+    println!(
+        "{name:32} {kind:?}: build {:6.2} ms, {:5.2} ns/row; probe {:5.2} ns/row, {row_count} out; filter {:5.2} ms, {:5.2} ns/row",
+        built * 1e3,
+        built * 1e9 / build[0].len() as f64,
+        best * 1e9 / rows,
+        filter_built * 1e3,
+        filtered * 1e9 / rows,
+    );
+}
+
+#[test]
+#[ignore = "prints nanoseconds; meaningful in a release build only"]
+fn nanoseconds_per_row() {
+    let orders: Vec<i64> = (0..1_500_000).map(|at| at / 8 * 32 + at % 8).collect();
+    let lines: Vec<i64> = orders.iter().flat_map(|order| [*order; 4]).collect();
+    let scattered_lines: Vec<i64> = scattered(6_000_000, 6_000_000);
+    let some = |every: usize| orders.iter().copied().step_by(every).collect::<Vec<i64>>();
+    let customers: Vec<i64> = scattered(1_500_000, 150_000);
+    let pairs =
+        |keys: &[i64]| vec![keys.iter().map(|key| key / 4).collect(), keys.iter().map(|key| key % 100).collect()];
+    for kind in [JoinKind::Inner, JoinKind::ProbeSemi] {
+        measure_probe("orders, lines in order", kind, std::slice::from_ref(&orders), std::slice::from_ref(&lines));
+        measure_probe(
+            "orders, lines scattered",
+            kind,
+            std::slice::from_ref(&orders),
+            std::slice::from_ref(&scattered_lines),
+        );
+        measure_probe("1 of 5 orders, lines in order", kind, &[some(5)], std::slice::from_ref(&lines));
+        measure_probe("1 of 50 orders, lines in order", kind, &[some(50)], std::slice::from_ref(&lines));
+        measure_probe("1 of 500 orders, scattered", kind, &[some(500)], std::slice::from_ref(&scattered_lines));
+        measure_probe("customers, orders scattered", kind, &[(0..150_000).collect()], std::slice::from_ref(&customers));
+        measure_probe(
+            "orders by customer, customers",
+            kind,
+            std::slice::from_ref(&customers),
+            &[(0..150_000).collect()],
+        );
+        measure_probe("lines, orders", kind, std::slice::from_ref(&lines), std::slice::from_ref(&orders));
+        let sparse = |keys: &[i64]| keys.iter().map(|key| key << 24).collect::<Vec<i64>>();
+        measure_probe("sparse, scattered", kind, &[sparse(&orders)], &[sparse(&scattered_lines)]);
+        measure_probe("1 of 50 sparse, scattered", kind, &[sparse(&some(50))], &[sparse(&scattered_lines)]);
+        measure_probe("two keys", kind, &pairs(&some(2)), &pairs(&scattered_lines));
+        let wide = |keys: &[i64]| vec![keys.to_vec(), keys.iter().map(|key| key % 7 * (i64::MAX / 7)).collect()];
+        measure_probe("two wide keys", kind, &wide(&some(10)), &wide(&scattered_lines));
     }
 }

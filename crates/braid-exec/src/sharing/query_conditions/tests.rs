@@ -4,6 +4,7 @@ use braid_base::ByteSize;
 
 use super::*;
 use crate::FixedBudget;
+use crate::expression::Comparison;
 
 fn column(at: usize) -> Expression {
     Expression::Column(at)

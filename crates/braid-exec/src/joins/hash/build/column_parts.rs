@@ -11,7 +11,8 @@ use arrow::buffer::Buffer;
 use crate::joins::hash::build::vec_parts::{VecPart, rejoin, split};
 use crate::joins::hash::build_tasks::BuildTasks;
 use crate::values::byte_strings::{ByteStrings, View};
-use crate::values::vector::{CodedStrings, Kind, Values, recode};
+use crate::values::coded_strings::recode;
+use crate::values::vector::{CodedStrings, Kind, Values};
 use crate::{ExecError, Vector};
 
 /// A column in the parts of the workers.

@@ -64,8 +64,8 @@ fn kind_of(table: &JoinTable) -> (&'static str, bool) {
 fn check_same(shape: Shape, probe: &[Numbers], build_numbers: &[Numbers], size: usize, part_count: usize) {
     let (probe_rows, build_rows) = (rows(shape, probe), rows(shape, build_numbers));
     let key_count = shape.keys(None, None).len();
-    let probe_batches = batches(&probe_rows, probe, size, key_count, false);
-    let mut build_batches = batches(&build_rows, build_numbers, size, key_count, true);
+    let probe_batches = batches(&probe_rows, probe, size, key_count, Side::Probe);
+    let mut build_batches = batches(&build_rows, build_numbers, size, key_count, Side::Build);
     for spec in specs(key_count) {
         let alone = JoinTable::new(spec.clone(), parts(&mut build_batches, part_count, &much())).unwrap();
         let parts = parts(&mut build_batches, part_count, &much());

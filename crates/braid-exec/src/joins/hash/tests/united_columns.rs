@@ -1,12 +1,14 @@
 //! The combination of workers' columns, for all representations.
 
 use super::parallel_build::{FINE, RUNTIME};
+use super::random_sides::vector;
 use super::*;
 use crate::MemoryBudget;
 use crate::joins::hash::build::united_columns::unite;
 use crate::joins::hash::build_tasks::BuildTasks;
 use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::stop::StopFlag;
+use crate::values::vector::Values;
 
 /// Columns of workers with nulls, in all representations of each kind.
 fn forms() -> Vec<Vec<Vector>> {
