@@ -41,7 +41,7 @@ impl<'a> Generator<'a> {
         loop {
             self.name_count = 0;
             self.equal_with_nulls.clear();
-            let (mut query, outputs, _) = self.query(2, true);
+            let (mut query, outputs, _) = self.query(2);
             if self.draw.percent(30) {
                 self.order(&mut query, &outputs);
             }
@@ -59,13 +59,13 @@ impl<'a> Generator<'a> {
     }
 
     /// A query without an order, its columns, and its estimated number of rows.
-    fn query(&mut self, depth: u32, is_answer: bool) -> (Query, Vec<Output>, f64) {
-        let first = self.select(depth, is_answer, None);
+    fn query(&mut self, depth: u32) -> (Query, Vec<Output>, f64) {
+        let first = self.select(depth, None);
         if !self.draw.percent(12) || first.outputs.iter().any(|output| output.is_approximate) {
             return (Query::of(first.select), first.outputs, first.rows);
         }
         let kinds: Vec<Kind> = first.outputs.iter().map(|output| output.kind).collect();
-        let second = self.select(depth.saturating_sub(1), is_answer, Some(&kinds));
+        let second = self.select(depth.saturating_sub(1), Some(&kinds));
         let operation = *self.draw.choose(&["union all", "union all", "union", "union", "intersect", "except"]);
         let (left, right) = (Body::Select(Box::new(first.select)), Body::Select(Box::new(second.select)));
         let body = Body::Set { operation, left: Box::new(left), right: Box::new(right) };
@@ -89,13 +89,13 @@ impl<'a> Generator<'a> {
     }
 
     /// A SELECT, with columns of `kinds` if they are given.
-    fn select(&mut self, depth: u32, is_answer: bool, kinds: Option<&[Kind]>) -> Selected {
+    fn select(&mut self, depth: u32, kinds: Option<&[Kind]>) -> Selected {
         let (from, scope, rows) = self.from(depth, 4);
         let mut conditions = Vec::new();
         for _ in 0..self.draw.weighted(&[4, 4, 2, 1]) {
             conditions.push(self.condition(&scope, depth.min(2)));
         }
-        let is_grouped = self.draw.percent(45) || (is_answer && rows > ANSWERED_ROWS_MAX);
+        let is_grouped = self.draw.percent(45) || rows > ANSWERED_ROWS_MAX;
         let mut select = Select {
             is_distinct: false,
             items: Vec::new(),
@@ -165,7 +165,7 @@ impl<'a> Generator<'a> {
     fn relation(&mut self, depth: u32) -> (Relation, Vec<Scoped>, f64) {
         let alias = self.new_name("r");
         if depth > 0 && self.draw.percent(18) {
-            let (query, outputs, rows) = self.query(depth - 1, true);
+            let (query, outputs, rows) = self.query(depth - 1);
             let of_output = |(at, output): (usize, &Output)| {
                 let sql = format!("{alias}.o{at}");
                 (!output.is_approximate).then_some(Scoped { sql, kind: output.kind, distinct: 10.0 })
