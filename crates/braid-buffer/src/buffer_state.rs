@@ -100,12 +100,12 @@ impl BufferState {
         self.scan_index.get(&id).copied()
     }
 
-    /// A registered scan. Panics if there is none.
+    /// A registered scan. Panics if the key is not registered.
     pub fn scan(&self, key: ScanKey) -> &ScanState {
         self.tables[key.table].scan(key.slot)
     }
 
-    /// A registered scan, to change. Panics if there is none.
+    /// A registered scan, to change. Panics if the key is not registered.
     pub fn scan_mut(&mut self, key: ScanKey) -> &mut ScanState {
         self.tables[key.table].scan_mut(key.slot)
     }

@@ -1,4 +1,4 @@
-//! `elevator`: one cursor per table reads for everybody, in table order (Cooperative Scans, section 3).
+//! `elevator`: one cursor per table reads for all scans, in table order (Cooperative Scans, section 3).
 //!
 //! The fewest reads of all policies, and the worst latency: what has been read stays until every scan that wants it
 //! has taken it, so the cursor moves at the speed of the slowest scan, and a scan of a short range waits for the

@@ -97,12 +97,12 @@ impl TableState {
         self.scans.iter().enumerate().filter_map(|(slot, scan)| Some((Slot(slot), scan.as_ref()?)))
     }
 
-    /// The scan in `slot`. Panics if there is none.
+    /// The scan in `slot`. Panics if the slot is empty.
     pub fn scan(&self, slot: Slot) -> &ScanState {
         self.scans[slot.0].as_ref().expect("a slot named in a set of scans is taken")
     }
 
-    /// The scan in `slot`, to change. Panics if there is none.
+    /// The scan in `slot`, to change. Panics if the slot is empty.
     pub fn scan_mut(&mut self, slot: Slot) -> &mut ScanState {
         self.scans[slot.0].as_mut().expect("a slot named in a set of scans is taken")
     }

@@ -10,7 +10,7 @@ pub(crate) const DEEP_STACK_BYTES: usize = 256 << 20;
 /// and evaluated by recursion. A join of 60 tables needs 4 to 8 MiB in a build without optimisations.
 pub const RUNTIME_STACK_BYTES: usize = 32 << 20;
 
-/// So many tokens nest no deeper than an ordinary thread can bear: each level has one at least.
+/// Maximum number of tokens for an ordinary stack. Each level of nesting has at least one token, so that the depth is bounded.
 const SHALLOW_TOKENS: usize = 48;
 
 /// Runs `work` on a text of `token_count` tokens: on a stack of [`DEEP_STACK_BYTES`] unless the text is short.

@@ -17,8 +17,8 @@ pub struct DiskOptions {
 
 impl DiskOptions {
     /// The paper's 4-way RAID: "slightly over 200 MB/s". Under `normal` it is the bottleneck and does 4186 reads of
-    /// 16 MiB in 453.06 s (table 2), 108 ms each, of which 80 ms are transfer: the rest is what going elsewhere costs,
-    /// the slowest of four disks to seek.
+    /// 16 MiB in 453.06 s (table 2), 108 ms each. The transfer takes 80 ms; the other 28 ms are the seek of the slowest of
+    /// four disks.
     pub const PAPER_RAID: Self = Self { bytes_per_second: 208_000_000, seek_us: 28_000 };
 }
 

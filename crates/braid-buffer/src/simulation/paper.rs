@@ -2,8 +2,8 @@
 //!
 //! Sizes and speeds are the paper's where it gives them. Two are derived from its tables: a SLOW query is bound by the
 //! processor, so its time alone is its processor time (35.27 s in table 2, 71.25 s in table 3); what FAST costs follows
-//! from the processor use of the whole run (238.16 s * 2 processors * 93.94 % = 447 s, of which SLOW explains
-//! (13 * 0.01 + 6 * 0.1 + 6 * 0.5 + 8) * 35.27 s = 414 s, leaving 33 s for 12.79 full FAST scans: 2.6 s each).
+//! from the processor use of the whole run (238.16 s * 2 processors * 93.94 % = 447 s; SLOW explains
+//! (13 * 0.01 + 6 * 0.1 + 6 * 0.5 + 8) * 35.27 s = 414 s, which leaves 33 s for 12.79 full FAST scans: 2.6 s each).
 //!
 //! The paper shows one run of random queries at random places. Here a seed makes the run; how far the policies are
 //! apart varies with it (`tests/paper.rs`).

@@ -181,7 +181,7 @@ fn scans_in_order_get_their_chunks_in_order_under_every_policy() {
         rig.finish_all();
         for chunk in 2..10 {
             while rig.held(scan).is_none() {
-                let other_chunk = rig.held(other).expect("somebody goes on");
+                let other_chunk = rig.held(other).expect("one of the scans makes progress");
                 rig.go_on(other, other_chunk);
                 rig.finish_all();
             }

@@ -155,7 +155,7 @@ fn is_correlated(query: &Query) -> bool {
     query.visit(&mut ForeignNames(aliases.collect())).is_break()
 }
 
-/// psql's \d asks for a column's collation where it is not its type's: there is none.
+/// Whether this is psql's \d query for columns whose collation differs from that of their type. Braid has no such columns.
 fn is_collation_of_attribute(query: &Query) -> bool {
     let text = query.to_string();
     text.contains("pg_collation") && text.contains("a.attcollation")

@@ -10,8 +10,8 @@
 //!    be cancelled while they wait. Small statements do not wait for it.
 //! 3. Planners at work, abandoned ones included, are never more than the threads: a planner keeps its thread until it ends.
 //! 4. A panic ends one statement, with XX000.
-//! 5. A planner that nobody waits for any more does not begin; one that has begun is asked to stop between DataFusion's
-//!    rules ([`is_abandoned`]).
+//! 5. A planner whose session has stopped waiting does not start; a running one is asked to stop between DataFusion's rules
+//!    ([`is_abandoned`]).
 //!
 //! Threads start when there is work and end when there has been none for [`IDLE_MAX`], which gives back their stacks.
 //!
@@ -95,7 +95,7 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Whether the work on this thread is for nobody any more. Elsewhere than on planning threads it never is.
+/// Whether the session has stopped waiting for the work on this thread. Always false on threads that are not planning threads.
 pub(crate) fn is_abandoned() -> bool {
     ABANDONED.with(|current| current.borrow().as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }

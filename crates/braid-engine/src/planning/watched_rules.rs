@@ -1,6 +1,6 @@
 //! DataFusion's rules, between which a planner looks whether its session still waits.
 //!
-//! A rule runs to its end: what is bounded is how much a planner does for nobody after its statement was cancelled.
+//! A rule always runs to its end. After a cancellation, a planner finishes at most the running rule.
 
 use std::sync::Arc;
 

@@ -501,7 +501,7 @@ fn remainder(function: &Function) -> Option<Expr> {
     Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Modulo, right })))
 }
 
-/// Whether an argument is `t.*`, of which DataFusion makes a number that is never null.
+/// Whether an argument is `t.*`, which DataFusion replaces by a number that is never null.
 fn has_whole_row(function: &Function) -> bool {
     let FunctionArguments::List(list) = &function.args else { return false };
     let is_row = |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(_)));

@@ -5,8 +5,8 @@
 //!
 //! - a balanced tree for AND and OR, which are associative. The operands keep their order;
 //! - one call of [`SUM_OF_TERMS`] for `+` and `-`, and of [`CONCATENATION`] for `||`: these functions compute from left to
-//!   right what the chain of operators would. A literal that takes its type from its neighbour is none of their operands:
-//!   it stays an operand of an operator, between the calls for what is before and behind it.
+//!   right what the chain of operators would. A literal that takes its type from its neighbour is not an operand of these
+//!   calls. It stays an operand of an operator, between the calls for the operands before and after it.
 //!
 //! Shorter chains stay as they are. Chains are taken apart in a loop, because they may be deeper than a thread's stack.
 
@@ -151,8 +151,8 @@ fn in_a_row(links: Vec<Link>) -> Expr {
     all.map_or_else(|| Expr::Value(Value::Null.with_empty_span()), |link| link.operand)
 }
 
-/// Whether the type of an operand depends on the operator beside it, or the operator is none of numbers. Texts are what `||`
-/// expects.
+/// Whether an operand must stay beside its operator, because its type depends on its neighbour or it is not a number. A string
+/// must stay beside `+`, but not beside `||`.
 fn takes_type_of_neighbour(operand: &Expr, family: Family) -> bool {
     match operand {
         Expr::Value(value) => match &value.value {
