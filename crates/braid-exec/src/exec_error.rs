@@ -52,10 +52,10 @@ pub struct MemoryExceeded {
     pub reason: String,
 }
 
-/// Bytes that are no block: the disk gave others than were written.
+/// Bytes that are not a block, because the disk returned other bytes than were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenBlock {
-    /// What is wrong.
+    /// The fault.
     pub reason: &'static str,
 }
 

@@ -6,7 +6,7 @@
 //! An [`Expression`] is a description that plans rewrite and share; each worker evaluates it with an [`Evaluator`] of its
 //! own.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `evaluator` | [`Evaluator`] |
 //! | `node` | the tree of prepared operations that it walks |

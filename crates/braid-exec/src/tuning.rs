@@ -1,14 +1,14 @@
-//! The thresholds of operators, as data: below them a cheaper way is taken, or something is not worth its cost.
+//! The thresholds of operators, which decide between methods, as data.
 //!
-//! One value goes from the executor to every operator. [`Tuning::default`] is what ships. Tests also run with
-//! [`Tuning::small`], so that few rows reach every way; no constant differs between tests and production.
+//! The executor passes one value to every operator. Production uses [`Tuning::default`]. Tests also run with [`Tuning::small`],
+//! so that few rows reach every method. No constant differs between tests and production.
 
 use braid_base::VECTOR_ROWS;
 
 /// The thresholds of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
-    /// Those of joins.
+    /// The thresholds of joins.
     pub joins: JoinTuning,
     /// Those of sorts.
     pub sorting: SortTuning,
@@ -19,33 +19,33 @@ pub struct Tuning {
 /// The thresholds of joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinTuning {
-    /// A side of at most this many rows may be built whatever the other side is: that takes about a millisecond.
+    /// Maximum rows of a side that is built without regard to the other side, in about a millisecond.
     pub small_side_rows: u64,
-    /// By how many times a table must be larger than the probe side for the sides to be swapped at once.
+    /// The ratio of the build side's table to the probe side from which the sides are swapped at once.
     pub far_larger: u64,
-    /// Rows up to which sides are collected to see which of them ends.
+    /// Maximum rows that are collected of a side to find out which side is small.
     pub trial_rows: u64,
-    /// Keys that are unique on one side make no more pairs than the other side has rows. With this many times as many
-    /// pairs, they are not unique.
+    /// The ratio of pairs to rows from which keys are known to repeat on both sides. If they are unique on one side, there are
+    /// at most as many pairs as the other side has rows.
     pub many_pairs: u64,
-    /// Fewer pairs do not matter.
+    /// Minimum number of pairs for a restart.
     pub pairs_min: u64,
-    /// A worker reports this many rows at a time to the others.
+    /// Number of rows that a worker reports to the others at a time.
     pub reported_rows: u64,
-    /// An array of this many addresses is small whatever the number of rows: 256 KiB.
+    /// Number of addresses up to which an array is small for any number of rows: 256 KiB.
     pub small_addresses: u64,
-    /// A bitmap of this many bits is small whatever the number of rows: 1 MiB, which stays in a core's cache.
+    /// Number of bits up to which a bitmap is small for any number of rows: 1 MiB, which stays in a core's cache.
     pub small_filter_bits: u64,
-    /// Rows of a build side that are collected in one piece, and divided at once if the build side has to spill.
+    /// Rows of one piece of a build side. A build side that spills is partitioned piece by piece.
     pub piece_rows: usize,
 }
 
 /// The thresholds of sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SortTuning {
-    /// With a limit, rows are sorted and cut when there are several times as many as are wanted, and at least this many.
+    /// Minimum rows at which a sort with a limit drops rows beyond the limit. It also waits for several times the limit.
     pub cut_rows_min: usize,
-    /// Rows that are sorted at once as one run: some milliseconds.
+    /// Rows of one run, which are sorted in some milliseconds.
     pub run_rows: usize,
 }
 
@@ -58,7 +58,7 @@ pub struct AggregationTuning {
     pub direct_slots: usize,
     /// Groups that are merged by one thread at a time, on average.
     pub groups_per_partition: usize,
-    /// Groups of one generation, where hashing finds them: 2^17 are a few megabytes, with what is accumulated.
+    /// Groups of one generation in a hash table: 2^17 groups take a few megabytes with their states.
     pub generation_groups: usize,
     /// Slots of the smallest hash table: 2^10 of 8 bytes are 8 KiB.
     pub hash_slots_min: usize,

@@ -14,7 +14,7 @@ use crate::{Batch, Vector};
 #[derive(Debug)]
 pub struct Evaluator {
     root: Node,
-    /// Whether an expression from elsewhere is part of it: its values may be long.
+    /// Whether it contains a foreign expression, whose values may be long.
     is_foreign: bool,
     piece_rows: PieceRows,
 }

@@ -57,7 +57,7 @@ impl ForeignCall {
     }
 }
 
-/// A function's error; one of ours stays what it is.
+/// The error of a function. An [`ExecError`] is returned unchanged.
 fn of_function(error: Box<dyn Error + Send + Sync>) -> ExecError {
     match error.downcast::<ExecError>() {
         Ok(error) => *error,

@@ -1,8 +1,8 @@
-//! How many rows of a batch to compute at a time, where their values may be long.
+//! The number of rows of a batch that are computed at a time if their values may be long.
 //!
-//! Rows are tried together; where their values would exceed [`braid_base::BATCH_BYTES_MAX`], half of them are tried, down to one.
-//! What fitted is remembered for the next piece, and grows by a quarter each time, so that one long row in between does not make
-//! all later pieces small.
+//! If the values of the rows exceed [`braid_base::BATCH_BYTES_MAX`], half of the rows are tried next, down to one row. The next
+//! piece starts with the number that fitted, and the number grows by a quarter after each piece. A single long row therefore
+//! does not make all later pieces small.
 
 /// Rows of the next piece.
 #[derive(Clone, Copy, Debug)]

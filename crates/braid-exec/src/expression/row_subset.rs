@@ -1,8 +1,8 @@
 //! Evaluation for some rows of a batch.
 //!
-//! What a condition has ruled out need not be evaluated further, and must not fail. Taking rows costs about as much for
-//! each as a cheap operation does, so a cheap part of an expression is evaluated for all rows unless few are wanted; should
-//! it fail, it is evaluated again for the wanted rows, which alone decide.
+//! A part of an expression is needed only for the rows that earlier parts have not decided, and must not fail for other rows.
+//! Copying a row costs about as much as a cheap operation on it. A cheap part is therefore evaluated for all rows unless few
+//! rows are wanted. If it fails, it is evaluated again for the wanted rows alone, and only this result counts.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::expression::operand::Operand;
 use crate::values::vector::Values;
 use crate::{Batch, Vector};
 
-/// From this cost on, only the rows that are wanted are evaluated.
+/// Minimum cost of a part that is evaluated for the wanted rows only.
 const COSTLY: u32 = 8;
 
-/// What is evaluated for some rows only, with what decides how.
+/// A part of an expression that may be evaluated for some rows only, with the properties that decide how.
 #[derive(Debug)]
 pub(super) struct Part {
     pub node: Node,
@@ -26,7 +26,7 @@ pub(super) struct Part {
     pub cost: u32,
     /// Whether it can fail for some row.
     pub fallible: bool,
-    /// Whether evaluating it has effects that are not known here.
+    /// Whether it contains a foreign expression, whose cost and effects are unknown.
     foreign: bool,
 }
 
@@ -144,7 +144,7 @@ fn is_fallible(expression: &Expression) -> bool {
         || expression.children().into_iter().any(is_fallible)
 }
 
-/// Whether an expression from elsewhere is part of it.
+/// Whether it contains a foreign expression.
 pub(super) fn is_foreign(expression: &Expression) -> bool {
     matches!(expression, Expression::Foreign { .. }) || expression.children().into_iter().any(is_foreign)
 }

@@ -8,8 +8,8 @@
 //! Sets are kept until the pass ends, because rows in build sides and groups hold their numbers. Their memory counts against
 //! the pass's budget.
 //!
-//! The lock guards the sets and their numbers. Workers remember what they computed ([`crate::SetCalculator`]), so they
-//! come here for new pairs of sets only.
+//! The lock guards the sets and their numbers. Workers cache their results (`SetCalculator`), so that they take the lock only
+//! for new pairs of sets.
 
 use std::fmt;
 use std::sync::Arc;

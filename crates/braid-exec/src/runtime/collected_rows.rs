@@ -1,6 +1,6 @@
-//! What one worker collects of the build side: its columns, each in one piece.
+//! The rows of a build side that one worker has collected: each column in one piece.
 //!
-//! Columns are copied here, so that a build side does not hold on to whole chunks for a few of their rows.
+//! Values are copied, so that a build side does not keep whole chunks in memory for a few of their rows.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl CollectedRows {
         Ok(())
     }
 
-    /// What there is. Panics without rows.
+    /// The columns and their reservation. Panics without rows.
     pub(crate) fn into_vectors(self) -> (Vec<Vector>, Reservation) {
         let Self { columns, reservation, .. } = self;
         (columns.into_iter().map(|column| column.expect("a part with rows has columns")).collect(), reservation)

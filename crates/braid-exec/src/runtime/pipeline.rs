@@ -105,10 +105,10 @@ pub struct RowFilter {
 
 /// One worker's operator.
 pub trait Operator: Send {
-    /// Takes rows and hands on what becomes of them, at once.
+    /// Processes rows, and passes the results to `next` before it returns.
     ///
     /// # Errors
-    /// Why it takes no more rows: its own reasons, and those of `next`.
+    /// The reason to stop, of this operator or of `next`.
     fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop>;
 }
 
@@ -120,10 +120,10 @@ pub type OperatorFactory = Arc<dyn Fn() -> Box<dyn Operator> + Send + Sync>;
 
 /// One worker's end of a pipeline.
 pub trait Sink: Send + 'static {
-    /// Takes rows.
+    /// Consumes rows.
     ///
     /// # Errors
-    /// Why it takes no more.
+    /// The reason to stop.
     fn consume(&mut self, batch: Batch) -> Result<(), Stop>;
 
     /// Waits until it can consume more rows. Called after each of the source's batches.
@@ -137,7 +137,7 @@ pub trait Sink: Send + 'static {
     }
 }
 
-/// What the rows of a source go through on their way to a sink, and what ends that.
+/// The operators between a source and a sink, and the limits among them.
 #[derive(Clone, Default)]
 pub struct Branch {
     /// The operators.

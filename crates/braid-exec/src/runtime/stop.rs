@@ -1,4 +1,4 @@
-//! Why rows go no further, and the flag that says so to all workers.
+//! The reasons to stop a pipeline, and the flag that tells all workers to stop.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Why an operator or a sink takes no more rows.
+/// The reason of an operator or a sink to stop.
 #[derive(Debug)]
 pub enum Stop {
-    /// No more rows are wanted. The pipeline ends well.
+    /// No more rows are wanted. The pipeline ends without an error.
     Enough,
     /// This join makes many more pairs than it has input rows. The operator that collects its rows restarts without this join.
     Restart(NodeId),
@@ -34,13 +34,13 @@ impl From<ExecError> for Stop {
 }
 
 impl Stop {
-    /// Why the run of a whole plan failed. Panics on stops that end within it: pipelines end well when there are enough
-    /// rows, and joins are watched only where their rows are collected.
+    /// The error of a run. Panics on the other reasons, which end within a run: pipelines with enough rows end without an error,
+    /// and joins are watched only if the consumer of their rows can restart.
     pub(crate) fn into_error(self) -> ExecError {
         match self {
             Self::Failed(error) => error,
-            Self::Enough => panic!("a pipeline passed on that there are enough rows"),
-            Self::Restart(join) => panic!("{join} was watched where its rows cannot be made again"),
+            Self::Enough => panic!("a pipeline with enough rows ended with an error"),
+            Self::Restart(join) => panic!("{join} was watched although the consumer of its rows cannot restart"),
         }
     }
 }

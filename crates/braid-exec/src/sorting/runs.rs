@@ -1,7 +1,7 @@
-//! Sorted runs, which workers make of their rows.
+//! The sorted runs of workers.
 //!
-//! Each worker sorts what it has whenever that is [`run_rows`](crate::tuning::SortTuning::run_rows), so that sorting is done on all cores and never for long.
-//! When its runs take too much memory, it merges them into one in a file.
+//! A worker sorts its rows whenever it has [`run_rows`](crate::tuning::SortTuning::run_rows) of them, so that all cores sort,
+//! each for a short time. If its runs exceed the memory, it merges them into one run in a file.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,8 +85,8 @@ impl RunSink {
         self.rows.bytes() + self.run_bytes
     }
 
-    /// Spills all runs if memory was refused. Rows that are too few to be worth writing stay in memory without a reservation; other
-    /// workers hold the memory, and release it when they spill.
+    /// Spills all runs if memory was refused. Rows that are too few to be worth writing stay in memory without a reservation;
+    /// other workers hold the memory, and release it when they spill.
     fn settle(&mut self, taken: Result<(), ExecError>) -> Result<(), ExecError> {
         let bytes = self.bytes();
         let Some(spilling) = &mut self.spilling else { return taken };

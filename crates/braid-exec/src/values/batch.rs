@@ -79,12 +79,12 @@ impl Batch {
         self.is_divisible && self.row_count > 1
     }
 
-    /// Sets what [`Self::is_divisible`] says.
+    /// Sets [`Self::is_divisible`].
     pub(crate) fn set_divisible(&mut self, is_divisible: bool) {
         self.is_divisible = is_divisible;
     }
 
-    /// Some rows that follow each other.
+    /// A range of the rows.
     pub(crate) fn piece(&self, rows: std::ops::Range<usize>) -> Self {
         let mut piece = self.clone();
         if rows.len() < self.row_count {

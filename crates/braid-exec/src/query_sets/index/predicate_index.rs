@@ -1,9 +1,9 @@
 //! An index over the predicates of many queries on one column, from a value to its query set (ClockScan's query-data join,
 //! SharedDB section 4.4).
 //!
-//! The constants of all predicates, sorted and without duplicates, cut the column's order into slots: slot 2k + 1 is the
-//! k-th constant itself, slot 2k what lies between it and the one before. Comparisons, BETWEEN, equality, IN, LIKE 'x%'
-//! (the range from x to the next string that does not begin with x) and their negations all are unions of slots, so one
+//! The constants of all predicates, sorted and without duplicates, divide the column's order into slots. Slot 2k + 1 is the
+//! k-th constant itself, and slot 2k is the range between it and the previous constant. Comparisons, BETWEEN, equality, IN, LIKE
+//! 'x%' (the range from x to the next string that does not begin with x) and their negations all are unions of slots, so one
 //! sweep over the slots gives each its set of queries. Slots with equal sets are one class ([`ClassSets`]).
 //!
 //! For integers of a small range (integers, dates, amounts), the slot of a value is found by one table lookup, for any number

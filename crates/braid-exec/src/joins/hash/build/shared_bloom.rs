@@ -49,7 +49,7 @@ impl SharedBloom {
         }
     }
 
-    /// What it says of the probe side; `None` when it would drop too little.
+    /// The filter for the probe side; `None` if it would drop too few rows.
     pub(crate) fn into_filter(self, null_keys: NullKeys) -> Option<KeyFilter> {
         let Self { words, reservation } = self;
         let words = plain_u64(words);

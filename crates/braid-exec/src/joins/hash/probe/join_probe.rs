@@ -52,7 +52,7 @@ impl JoinProbe {
     /// the mark.
     ///
     /// # Errors
-    /// What the residual or `emit` reports, at once.
+    /// The errors of the residual and of `emit`, at once.
     pub fn probe(&mut self, mut batch: Batch, emit: Emit<'_>) -> Result<(), Stop> {
         if batch.row_count() == 0 {
             return Ok(());

@@ -12,7 +12,7 @@ pub(super) struct PatternTexts<'a> {
     prefixes: Vec<&'a [u8]>,
     /// The suffixes, each reversed, ascending.
     suffixes: Vec<Vec<u8>>,
-    /// What lies between two `%`, by number.
+    /// The texts between two `%`, by number.
     pieces: Vec<&'a [u8]>,
     piece_numbers: HashMap<&'a [u8], usize>,
 }
@@ -54,7 +54,7 @@ impl<'a> PatternTexts<'a> {
         self.suffixes.len()
     }
 
-    /// What lies between two `%`, by number.
+    /// The texts between two `%`, by number.
     pub fn pieces(&self) -> &[&'a [u8]] {
         &self.pieces
     }
