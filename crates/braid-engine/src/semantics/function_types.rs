@@ -254,20 +254,12 @@ fn replace_function(function: &mut ScalarFunction, schema: &DFSchema) -> Result<
         ("factorial", Some(first), 1) if first.is_integer() => {
             Some(cast(Expr::ScalarFunction(function.clone()), DataType::Decimal128(20, 0)))
         }
-        ("gcd" | "lcm", Some(DataType::Int16 | DataType::Int32), 2)
-            if matches!(type_of(&function.args[1], schema), Ok(DataType::Int16 | DataType::Int32)) =>
-        {
-            Some(cast_to(Expr::ScalarFunction(function.clone()), ColumnType::Integer))
-        }
         ("to_hex", Some(DataType::Int16 | DataType::Int32), 1) => {
             // Negative numbers have as many digits as their type.
             let wide = Box::new(cast(std::mem::take(&mut function.args[0]), DataType::Int64));
             let mask = Box::new(Expr::Literal(ScalarValue::Int64(Some(0xFFFF_FFFF)), None));
             let masked = Expr::BinaryExpr(BinaryExpr::new(wide, Operator::BitwiseAnd, mask));
             Some(Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args: vec![masked] }))
-        }
-        ("regexp_count" | "regexp_instr", ..) => {
-            Some(cast_to(Expr::ScalarFunction(function.clone()), ColumnType::Integer))
         }
         (name, Some(DataType::Binary | DataType::BinaryView | DataType::LargeBinary), _) if is_of_texts(name) => {
             let message = format!("function {name}(bytea) is not supported");

@@ -1,5 +1,5 @@
-//! Results that have a narrower type in PostgreSQL: `sum(real)` is real, also over a window, and `ntile` and the elements of a
-//! series of integers are integers.
+//! Results that have a narrower type in PostgreSQL: `sum(real)` is real, also over a window, and `ntile`, the elements of a
+//! series of integers, and functions that count are integers.
 //!
 //! DataFusion adds up reals in double precision and answers that, and it counts in 64 bits.
 
@@ -21,7 +21,7 @@ pub(super) struct NarrowResults;
 
 impl AnalyzerRule for NarrowResults {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = rewrite_expressions(plan, |expr, schema| expr.transform_up(|expr| narrow_series(expr, schema)))?;
+        let plan = rewrite_expressions(plan, |expr, schema| expr.transform_up(|expr| narrow_call(expr, schema)))?;
         plan.transform_up_with_subqueries(narrowed).map(|plan| plan.data)
     }
 
@@ -30,18 +30,20 @@ impl AnalyzerRule for NarrowResults {
     }
 }
 
-/// A series of integers as a list of integers.
-fn narrow_series(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+/// A call whose result is an integer, or a series of integers as a list of them.
+fn narrow_call(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::ScalarFunction(function) = &expr else { return Ok(Transformed::no(expr)) };
     let is_small = |arg: &Expr| matches!(type_of(arg, schema), Ok(DataType::Int16 | DataType::Int32));
-    match &expr {
-        Expr::ScalarFunction(function)
-            if function.name() == "generate_series" && function.args.iter().all(is_small) =>
-        {
-            let element = Field::new_list_field(DataType::Int32, true);
-            Ok(Transformed::yes(Expr::Cast(Cast::new(Box::new(expr), DataType::List(Arc::new(element))))))
+    let are_small = || function.args.iter().all(is_small);
+    let narrow = match function.name() {
+        "cardinality" | "array_length" | "array_ndims" | "array_position" | "regexp_count" | "regexp_instr" => {
+            DataType::Int32
         }
-        _ => Ok(Transformed::no(expr)),
-    }
+        "gcd" | "lcm" if are_small() => DataType::Int32,
+        "generate_series" if are_small() => DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true))),
+        _ => return Ok(Transformed::no(expr)),
+    };
+    Ok(Transformed::yes(Expr::Cast(Cast::new(Box::new(expr), narrow))))
 }
 
 /// The plan with its narrow results under a projection, which keeps the names.

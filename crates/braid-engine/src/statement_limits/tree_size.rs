@@ -122,7 +122,7 @@ impl Copied {
     }
 }
 
-/// How many expressions `expr` is planned as, if its operands are planned as so many.
+/// How many expressions `expr` is planned as, given those that each of its operands is planned as.
 fn planned_expressions(expr: &Expr, operands: &[u64]) -> u64 {
     let copied = Copied::by(expr);
     let times = |at: usize| match copied {
