@@ -16,6 +16,9 @@ use crate::{EngineError, SqlState};
 /// Rows per batch.
 const BATCH_ROWS: usize = 8192;
 
+/// Bytes of records at which a batch is full though it has fewer rows: 1 KiB a row.
+const BATCH_BYTES: usize = BATCH_ROWS * 1024;
+
 /// Maximum number of characters of an invalid value in an error.
 const SHOWN_CHARACTERS_MAX: usize = 100;
 
@@ -29,6 +32,7 @@ pub(crate) struct RecordRows {
     inputs: Vec<ColumnInput>,
     fields: RecordFields,
     row_count: usize,
+    byte_count: usize,
     header_pending: bool,
 }
 
@@ -48,6 +52,7 @@ impl RecordRows {
             source,
             fields: RecordFields::default(),
             row_count: 0,
+            byte_count: 0,
             header_pending: options.header != Header::None,
             def,
         }
@@ -92,12 +97,13 @@ impl RecordRows {
             }
         }
         self.row_count += 1;
+        self.byte_count += record.bytes.len();
         Ok(())
     }
 
     /// Whether the batch is full.
     pub fn is_full(&self) -> bool {
-        self.row_count >= BATCH_ROWS
+        self.row_count >= BATCH_ROWS || self.byte_count >= BATCH_BYTES
     }
 
     /// The rows so far as a batch of the table; `None` without rows.
@@ -106,6 +112,7 @@ impl RecordRows {
             return Ok(None);
         }
         let row_count = std::mem::take(&mut self.row_count);
+        self.byte_count = 0;
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.def.columns.len()];
         for (at, input) in self.columns.iter().zip(&mut self.inputs) {
             arrays[*at] = Some(input.finish());

@@ -11,8 +11,9 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use braid_base::CHUNK_ROWS;
 
-/// Bytes of values at which a chunk is closed though it has fewer than [`CHUNK_ROWS`] rows: 2 KiB a row.
-pub(crate) const CHUNK_BYTES_MAX: usize = CHUNK_ROWS * 2048;
+/// Bytes of values at which a chunk is closed though it has fewer than [`CHUNK_ROWS`] rows: 64 MiB, 512 bytes a row. Rows of
+/// TPC-H and TPC-DS are shorter. A scan may decode a whole chunk of very long rows as one batch, which no budget counts.
+pub(crate) const CHUNK_BYTES_MAX: usize = CHUNK_ROWS * 512;
 
 /// A buffer of strings may be this much larger than the strings in it, before they are copied out.
 const SLACK_BYTES_MAX: usize = 64 << 10;

@@ -230,18 +230,18 @@ async fn chunk_rows_after(store: &Store, batch: RecordBatch) -> Vec<u32> {
     appender.commit().await.unwrap().0.chunks.iter().map(|chunk| chunk.row_count).collect()
 }
 
-/// 150 MB a time, in a few kilobytes on disk: together they would be above the 1 GiB that a segment may have.
+/// 40 MB a time, in a few kilobytes on disk: two together are above the 64 MiB that a chunk may have.
 #[tokio::test]
 async fn strings_that_compress_well_are_not_merged_beyond_a_chunk() {
     let temp = tempfile::tempdir().unwrap();
     let store = open(temp.path()).unwrap();
     store.create_table(new_table("t")).await.unwrap();
     for n in 1..=8 {
-        let chunks = chunk_rows_after(&store, rows_named(0..150, 1_000_000, false)).await;
-        assert_eq!(chunks, vec![150; n]);
+        let chunks = chunk_rows_after(&store, rows_named(0..40, 1_000_000, false)).await;
+        assert_eq!(chunks, vec![40; n]);
     }
     // What fits is merged: with the last chunk, but not with the one before.
-    assert_eq!(chunk_rows_after(&store, rows_named(0..100, 1_000_000, false)).await.split_off(7), [250]);
+    assert_eq!(chunk_rows_after(&store, rows_named(0..22, 1_000_000, false)).await.split_off(7), [62]);
 }
 
 /// A null has no bytes, whatever its neighbour's are.
