@@ -90,10 +90,7 @@ fn function(binary: &BinaryExpr, schema: &DFSchema) -> Option<ArithmeticFunction
 
 /// The function that checks an operator on two values of one type; `None` where there is nothing to check.
 pub(super) fn checked_function(operator: Arithmetic, data_type: &DataType) -> Option<ArithmeticFunction> {
-    let checked = match (operator, data_type) {
-        (_, DataType::Float32 | DataType::Float64) => true,
-        (_, DataType::Int16 | DataType::Int32 | DataType::Int64) => true,
-        _ => false,
-    };
+    use DataType::{Float32, Float64, Int16, Int32, Int64};
+    let checked = matches!(data_type, Float32 | Float64 | Int16 | Int32 | Int64);
     checked.then(|| ArithmeticFunction::new(operator, data_type.clone()))
 }

@@ -85,12 +85,10 @@ impl AggregateUDFImpl for FrameAggregate {
                 EngineError::unsupported(format!("{}(DISTINCT …) over a frame is not supported", args.name)).into()
             );
         }
-        let sum = match (self.name(), args.expr_fields[0].data_type(), args.return_type()) {
-            ("sum" | "avg", DataType::Float64, DataType::Float64) => true,
-            ("sum" | "avg", DataType::Float32, DataType::Float32 | DataType::Float64) => true,
-            _ => false,
-        };
-        if sum {
+        let is_sum = matches!(self.name(), "sum" | "avg")
+            && args.expr_fields[0].data_type().is_floating()
+            && args.return_type().is_floating();
+        if is_sum {
             let (is_average, result) = (self.name() == "avg", args.return_type().clone());
             return Ok(Box::new(FrameSum { is_average, result, values: VecDeque::new() }));
         }
