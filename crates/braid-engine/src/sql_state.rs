@@ -57,6 +57,8 @@ sql_states! {
     IntervalOverflow = "22015",
     /// A part of a text of negative length.
     SubstringError = "22011",
+    /// The row that nth_value asks for is below 1.
+    InvalidNthValueArgument = "22016",
     /// Division by zero.
     DivisionByZero = "22012",
     /// A regular expression that does not parse.

@@ -46,7 +46,7 @@ impl Connection {
         statement: Statement,
         declared: &[u32],
     ) -> Result<PreparedStatement, Failure> {
-        let declared_types: Vec<_> = declared.iter().map(|oid| parameter::declared_type(*oid)).collect();
+        let declared_types: Vec<_> = declared.iter().map(|oid| parameter::described_type(*oid)).collect();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token);
         let known = running.wait_unless_cancelled(session.prepare(&statement, &declared_types)).await??;

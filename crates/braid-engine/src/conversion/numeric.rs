@@ -177,11 +177,15 @@ pub(crate) fn to_float(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef,
     let floats = strict_cast(array, &target.arrow())?;
     if *array.data_type() == DataType::Float64 && target == ColumnType::Real {
         let (doubles, reals) = (array.as_primitive::<Float64Type>(), floats.as_primitive::<Float32Type>());
-        let lost = |(wide, narrow): (Option<f64>, Option<f32>)| {
-            wide.is_some_and(f64::is_finite) && narrow.is_some_and(f32::is_infinite)
-        };
-        if doubles.iter().zip(reals.iter()).any(lost) {
-            return Err(EngineError::new(SqlState::NumericOutOfRange, "value out of range: overflow"));
+        let out_of_range =
+            |how: &str| EngineError::new(SqlState::NumericOutOfRange, format!("value out of range: {how}"));
+        for (wide, narrow) in doubles.iter().zip(reals.iter()).filter_map(|(wide, narrow)| Some((wide?, narrow?))) {
+            if wide.is_finite() && narrow.is_infinite() {
+                return Err(out_of_range("overflow"));
+            }
+            if wide != 0.0 && narrow == 0.0 {
+                return Err(out_of_range("underflow"));
+            }
         }
     }
     Ok(floats)

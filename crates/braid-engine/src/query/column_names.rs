@@ -6,7 +6,7 @@
 
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, Ident, ObjectName, Query, SelectItem, SetExpr, Subscript,
+    AccessExpr, Expr, Function, Ident, ObjectName, Query, SelectItem, SetExpr, Subscript, TrimWhereField,
 };
 use std::sync::Arc;
 
@@ -91,7 +91,10 @@ fn strong_name(expr: &Expr) -> Option<String> {
         Expr::Cast { expr, .. } => return strong_name(expr),
         Expr::Extract { .. } => "extract".to_owned(),
         Expr::Position { .. } => "position".to_owned(),
+        Expr::Substring { shorthand: true, .. } => "substr".to_owned(),
         Expr::Substring { .. } => "substring".to_owned(),
+        Expr::Trim { trim_where: Some(TrimWhereField::Leading), .. } => "ltrim".to_owned(),
+        Expr::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => "rtrim".to_owned(),
         Expr::Trim { .. } => "btrim".to_owned(),
         Expr::Overlay { .. } => "overlay".to_owned(),
         Expr::Ceil { .. } => "ceil".to_owned(),
@@ -151,7 +154,7 @@ fn subquery_name(query: &Query) -> Option<String> {
 /// PostgreSQL's internal name of a type.
 fn type_name(written: &str) -> String {
     let lower = written.to_lowercase();
-    let base = lower.split('(').next().unwrap_or_default().trim();
+    let base = lower.split(['(', '[']).next().unwrap_or_default().trim();
     match base {
         "int" | "integer" | "int4" => "int4",
         "bigint" | "int8" => "int8",

@@ -17,7 +17,9 @@ pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineE
     }
     let is_bare = text.trim_ascii().parse::<f64>().is_ok();
     let text = match (&interval.leading_field, &interval.last_field) {
-        (None, _) | (Some(DateTimeField::Year), Some(DateTimeField::Month)) | (_, Some(DateTimeField::Second)) => text,
+        (None, _)
+        | (Some(DateTimeField::Year), Some(DateTimeField::Month))
+        | (Some(DateTimeField::Day | DateTimeField::Hour), Some(DateTimeField::Second)) => text,
         (Some(field), None) if is_bare => format!("{text} {field}"),
         _ => {
             return Err(EngineError::unsupported(format!("{interval} is not supported"))

@@ -13,6 +13,8 @@
 //! | [`order_by_names`] | names in ORDER BY's expressions are the tables' |
 //! | [`precedence`] | `IS DISTINCT FROM` binds tighter than AND |
 //! | [`row_values`] | comparisons of rows, column by column |
+//! | [`named_windows`] | windows that extend a named one |
+//! | [`subquery_shapes`] | subqueries that would be answered wrongly |
 //! | [`set_returning`] | set-returning functions under ORDER BY and LIMIT |
 //! | [`parameters`] | values of `$n` as literals |
 //! | [`column_names`] | result columns named as PostgreSQL names them |
@@ -33,6 +35,7 @@ mod integer_rows;
 mod interval_literal;
 mod join_columns;
 pub(crate) mod name_check;
+mod named_windows;
 mod order_by_names;
 pub(crate) mod parameters;
 mod plan_names;
@@ -45,5 +48,6 @@ mod row_values;
 mod set_returning;
 mod shown_lengths;
 mod statement_planner;
+mod subquery_shapes;
 
 pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};

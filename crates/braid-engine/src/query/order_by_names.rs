@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor, VisitorMut,
+    Distinct, Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::column_names::{expression_name, item_name};
@@ -43,9 +43,18 @@ impl VisitorMut for WrittenNames {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
         let is_inside = std::mem::replace(&mut self.is_inside, true);
         let Query { body, order_by, .. } = query;
-        let Some(OrderByKind::Expressions(keys)) = order_by.as_ref().map(|order_by| &order_by.kind) else {
+        let Some(OrderByKind::Expressions(keys)) = order_by.as_mut().map(|order_by| &mut order_by.kind) else {
             return ControlFlow::Continue(());
         };
+        if let Some(select) = body.as_select()
+            && matches!(select.distinct, Some(Distinct::Distinct))
+        {
+            if keys.iter().any(|key| !is_selected(&key.expr, &select.projection)) {
+                let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+                return ControlFlow::Break(Box::new(EngineError::new(SqlState::InvalidColumnReference, message)));
+            }
+            keys.iter_mut().for_each(|key| use_place(&mut key.expr, &select.projection));
+        }
         let Some(select) = leftmost_select(body) else { return ControlFlow::Continue(()) };
         let named: HashSet<String> = keys.iter().filter_map(|key| name_alone(&key.expr)).collect();
         if let Some(name) = named.iter().find(|name| is_ambiguous(name, &select.projection)) {
@@ -64,6 +73,35 @@ impl VisitorMut for WrittenNames {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', alias) };
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Whether a key of ORDER BY is selected: by its place, its name or as the same expression.
+fn is_selected(key: &Expr, items: &[SelectItem]) -> bool {
+    if matches!(key, Expr::Value(_)) {
+        return true;
+    }
+    let column = name_of_column(key);
+    items.iter().any(|item| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            expr == key || column.is_some() && (item_name(item) == column || name_of_column(expr) == column)
+        }
+        _ => column.is_some(),
+    })
+}
+
+/// Puts an item's place for an expression that repeats the item: DataFusion would look for the expression's columns.
+fn use_place(key: &mut Expr, items: &[SelectItem]) {
+    if name_of_column(key).is_some() || matches!(key, Expr::Value(_)) {
+        return;
+    }
+    let is_same = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => expr == key,
+        _ => false,
+    };
+    // Places are counted in columns, which a wildcard before it hides.
+    if let Some(at) = items.iter().take_while(|item| item_name(item).is_some()).position(is_same) {
+        *key = Expr::Value(Value::Number((at + 1).to_string(), false).with_empty_span());
     }
 }
 

@@ -87,24 +87,33 @@ impl RecordBatchStream for ResultStream {
 
 /// The schema with the session's time zone on its instants: in which they are shown.
 pub(crate) fn in_zone(schema: &SchemaRef, zone_name: &str) -> SchemaRef {
-    let zoned = |field: &FieldRef| match field.data_type() {
-        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if **zone != *zone_name => {
-            let data_type = DataType::Timestamp(TimeUnit::Microsecond, Some(zone_name.into()));
-            Arc::new(field.as_ref().clone().with_data_type(data_type))
-        }
-        _ => field.clone(),
-    };
-    let fields: Fields = schema.fields().iter().map(zoned).collect();
+    let fields: Fields = schema.fields().iter().map(|field| field_in_zone(field, zone_name)).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
+/// The field, also of an array or a row, with the time zone.
+fn field_in_zone(field: &FieldRef, zone_name: &str) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if **zone != *zone_name => {
+            DataType::Timestamp(TimeUnit::Microsecond, Some(zone_name.into()))
+        }
+        DataType::List(element) => DataType::List(field_in_zone(element, zone_name)),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| field_in_zone(field, zone_name)).collect())
+        }
+        _ => return field.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
 /// The column with the time zone of its field.
-fn shown_as(column: &ArrayRef, field: &Field) -> ArrayRef {
+fn shown_as(column: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
     match (column.data_type(), field.data_type()) {
         (DataType::Timestamp(TimeUnit::Microsecond, Some(from)), DataType::Timestamp(_, Some(to))) if from != to => {
-            Arc::new(column.as_primitive::<TimestampMicrosecondType>().clone().with_timezone(to.clone()))
+            Ok(Arc::new(column.as_primitive::<TimestampMicrosecondType>().clone().with_timezone(to.clone())))
         }
-        _ => column.clone(),
+        (DataType::List(_) | DataType::Struct(_), to) if column.data_type() != to => Ok(strict_cast(column, to)?),
+        _ => Ok(column.clone()),
     }
 }
 
@@ -114,7 +123,7 @@ fn with_schema(batch: RecordBatch, schema: &SchemaRef, lengths: &[Option<u32>]) 
     let shown = batch.columns().iter().zip(schema.fields()).enumerate();
     let columns = shown.map(|(at, (column, field))| match lengths.get(at) {
         Some(Some(length)) => Ok(strict_cast(&pad_texts(column, *length)?, field.data_type())?),
-        _ => Ok(shown_as(column, field)),
+        _ => shown_as(column, field),
     });
     let columns = columns.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)

@@ -21,11 +21,13 @@ use super::clock::time_of;
 use super::exponents::written_out;
 use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
+use super::named_windows::spell_out_windows;
 use super::parameters::{literal, placeholder_as};
 use super::precedence::rebind;
 use super::regular_expressions::{fit_function, fit_operator, similar_to};
 use super::row_values::{spell_out_membership, spelled_out};
 use super::set_returning::check_limited_order;
+use super::subquery_shapes::{check_exists, check_scalar};
 use crate::clock::Instants;
 use crate::conversion::date_fields::{EPOCH_INSTANT, EXTRACT};
 use crate::conversion::zone_function::ZONE_FUNCTION;
@@ -120,7 +122,10 @@ impl VisitorMut for Rewrite<'_> {
 
     fn post_visit_query(&mut self, query: &mut Query) -> Step {
         narrow_recursion(query);
-        Step::Continue(())
+        match spell_out_windows(query) {
+            Ok(()) => Step::Continue(()),
+            Err(error) => stop(error),
+        }
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> Step {
@@ -197,7 +202,19 @@ impl VisitorMut for Rewrite<'_> {
             }
             Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident))),
             Expr::Collate { expr: inner, collation } => collated(inner, collation).map(Some),
-            // DataFusion plans these and answers wrongly; `= ANY (subquery)` it gets right.
+            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if is_listed(right) => {
+                let (left, right) = (Box::new(taken(left)), taken(right));
+                Ok(Some(match right {
+                    Expr::Subquery(subquery) => Expr::InSubquery { expr: left, subquery, negated: false },
+                    Expr::Array(array) => Expr::InList { expr: left, list: array.elem, negated: false },
+                    other => {
+                        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right: Box::new(other), is_some: false }
+                    }
+                }))
+            }
+            Expr::Exists { subquery, .. } => check_exists(subquery).map(|()| None),
+            Expr::Subquery(subquery) => check_scalar(subquery).map(|()| None),
+            // DataFusion plans these and answers wrongly.
             Expr::AllOp { compare_op, right, .. } if is_subquery(right) => Err(quantified(compare_op, "ALL")),
             Expr::AnyOp { compare_op, right, .. } if is_subquery(right) && *compare_op != BinaryOperator::Eq => {
                 Err(quantified(compare_op, "ANY"))
@@ -206,7 +223,11 @@ impl VisitorMut for Rewrite<'_> {
                 fit_operator(op, right);
                 Ok(None)
             }
-            Expr::BinaryOp { .. } | Expr::InList { .. } | Expr::InSubquery { .. } => spelled_out(expr),
+            Expr::BinaryOp { .. }
+            | Expr::InList { .. }
+            | Expr::InSubquery { .. }
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_) => spelled_out(expr),
             Expr::Interval(interval) => interval_cast(interval),
             Expr::AtTimeZone { timestamp, time_zone } => {
                 Ok(Some(call(ZONE_FUNCTION, vec![taken(time_zone), taken(timestamp)])))
@@ -250,6 +271,14 @@ fn arguments_of(function: &Function) -> Vec<Expr> {
         _ => None,
     });
     unnamed.collect()
+}
+
+/// What `= ANY` takes as IN does: a subquery, or an array that is spelled out.
+fn is_listed(expr: &Expr) -> bool {
+    match expr {
+        Expr::Array(array) => !array.elem.is_empty(),
+        expr => is_subquery(expr),
+    }
 }
 
 fn is_subquery(expr: &Expr) -> bool {
@@ -343,6 +372,8 @@ impl Rewrite<'_> {
             "variance" | "every" | "sign" | "gen_random_uuid" => Ok(renamed(function, &name)),
             // A function that gives rows: in a select list DataFusion would give an array.
             "generate_series" => Ok(Some(call("unnest", vec![Expr::Function(function.clone())]))),
+            // PostgreSQL has it from version 16 on.
+            "any_value" => Err(EngineError::new(SqlState::UndefinedFunction, "function any_value does not exist")),
             "to_char" => Err(no_patterns(&name)),
             "to_date" | "to_timestamp" | "to_number" if argument_count(function) > 1 => Err(no_patterns(&name)),
             "to_timestamp" => Ok(Some(call(EPOCH_INSTANT, arguments_of(function)))),

@@ -24,6 +24,21 @@ pub(super) fn spelled_out(expr: &Expr) -> Result<Option<Expr>, EngineError> {
         Expr::InSubquery { expr, .. } if matches!(&**expr, Expr::Tuple(_)) => Err(EngineError::unsupported(
             "IN (subquery) of several columns is only supported as a condition of WHERE or HAVING, and without NOT; use EXISTS",
         )),
+        // Both ask about all fields: a row may be neither.
+        Expr::IsNull(row) | Expr::IsNotNull(row) => match &**row {
+            Expr::Tuple(fields) => {
+                let is_null = matches!(expr, Expr::IsNull(_));
+                let test = |field: &Expr| {
+                    let field = Box::new(Expr::Nested(Box::new(field.clone())));
+                    if is_null { Expr::IsNull(field) } else { Expr::IsNotNull(field) }
+                };
+                Ok(joined(fields.iter().map(test), BinaryOperator::And).map(|tests| Expr::Nested(Box::new(tests))))
+            }
+            Expr::QualifiedWildcard(..) | Expr::Wildcard(_) => {
+                Err(EngineError::unsupported(format!("{expr} is not supported")).with_hint("Name the columns."))
+            }
+            _ => Ok(None),
+        },
         _ => Ok(None),
     }
 }

@@ -52,6 +52,12 @@ fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<
         let (source, target) = (name_of(&source), name_of(cast.field.data_type()));
         return Err(EngineError::new(SqlState::CannotCoerce, format!("cannot cast type {source} to {target}")).into());
     }
+    if let Ok(source) = type_of(&cast.expr, schema)
+        && is_opaque(&source, cast.field.data_type())
+    {
+        let (source, target) = (name_of(&source), name_of(cast.field.data_type()));
+        return Err(EngineError::unsupported(format!("a cast of type {source} to {target} is not supported")).into());
+    }
     let target = match (column_type_of(&cast.field), type_of(&cast.expr, schema)) {
         (Some(target), Ok(source)) if is_ours(&source, target) => target,
         (Some(target), Ok(_)) if is_string(&target.arrow()) && is_quotient(&cast.expr, schema) => target,
@@ -74,6 +80,11 @@ fn converted(expr: Expr, target: ColumnType, zone_name: &str, zone: &Tz) -> Resu
 /// A number as a float. The conversion knows no time zone.
 pub(super) fn as_float(expr: Expr, target: ColumnType) -> Result<Expr> {
     converted(expr, target, "UTC", &utc())
+}
+
+/// Arrays as texts are not read, and rows are not written, as PostgreSQL does.
+fn is_opaque(source: &DataType, target: &DataType) -> bool {
+    is_string(source) && target.is_list() || matches!(source, DataType::Struct(_)) && is_string(target)
 }
 
 fn is_quotient(expr: &Expr, schema: &DFSchema) -> bool {

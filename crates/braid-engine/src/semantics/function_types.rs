@@ -79,6 +79,10 @@ fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::WindowFunction(function) => {
             let name = function.fun.name().to_owned();
             check_order(&name, &function.params.args, schema)?;
+            if function.params.distinct {
+                return Err(EngineError::unsupported("DISTINCT is not implemented for window functions").into());
+            }
+            check_offset(&name, &function.params.args)?;
             if matches!(name.as_str(), "lead" | "lag") {
                 check_default(&name, &function.params.args, schema)?;
             }
@@ -148,6 +152,21 @@ fn check_order(name: &str, args: &[Expr], schema: &DFSchema) -> Result<()> {
         Ok(data_type) if matches!(family(&data_type), Some(Family::Boolean | Family::Uuid)) => {
             let message = format!("function {name}({}) does not exist", name_of(&data_type));
             Err(EngineError::new(SqlState::UndefinedFunction, message).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of rows that `lead` and `lag` look away, and the row of `nth_value`.
+fn check_offset(name: &str, args: &[Expr]) -> Result<()> {
+    let Some(Expr::Literal(offset, _)) = args.get(1) else { return Ok(()) };
+    match name {
+        "lead" | "lag" if offset.is_null() => {
+            Err(EngineError::unsupported(format!("{name} with a null offset is not supported")).into())
+        }
+        "nth_value" if matches!(offset, ScalarValue::Int32(Some(..=0)) | ScalarValue::Int64(Some(..=0))) => {
+            let message = "argument of nth_value must be greater than zero";
+            Err(EngineError::new(SqlState::InvalidNthValueArgument, message).into())
         }
         _ => Ok(()),
     }

@@ -18,6 +18,11 @@ pub(crate) fn declared_type(oid: u32) -> Option<DataType> {
     }
 }
 
+/// The same for the description of a statement, where no value tells the scale of a numeric: a numeric without a precision.
+pub(crate) fn described_type(oid: u32) -> Option<DataType> {
+    declared_type(oid).or_else(|| (oid == NUMERIC.oid).then_some(DataType::Decimal128(38, 10)))
+}
+
 /// The oid that describes a parameter: as declared, otherwise as inferred.
 pub(crate) fn described_oid(declared: u32, inferred: &DataType) -> u32 {
     let known =

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::harness::{TestServer, sqlstate, text_rows};
-use crate::raw_client::{bind, execute, kinds, parse, sync};
+use crate::raw_client::{bind, describe_portal, execute, kinds, parse, sync};
 
 #[tokio::test]
 async fn simple_queries_answer_each_statement_in_turn() {
@@ -188,4 +188,25 @@ async fn instants_are_shown_in_the_sessions_time_zone() {
     let rows = text_rows(&client, "select timestamptz '2024-07-01 12:00', timestamptz '2024-01-01 00:00:00+00'").await;
     let texts: Vec<_> = rows[0].iter().flatten().map(String::as_str).collect();
     assert_eq!(texts, ["2024-07-01 12:00:00-04", "2023-12-31 19:00:00-05"]);
+}
+
+/// A numeric that nothing else gives a type: it was NULL once.
+#[tokio::test]
+async fn a_numeric_parameter_is_its_own_value() {
+    let server = TestServer::start().await;
+    let mut raw = server.raw().await;
+    for value in ["1.5", "-0.00012", "9223372036854775808", "5"] {
+        let messages = [
+            parse("", "select $1, $1 + 1", &[1700]),
+            bind("", "", 0, &[Some(value.as_bytes())], 0),
+            describe_portal(""),
+            execute("", 0),
+            sync(),
+        ];
+        raw.stream.write_all(&messages.concat()).await.unwrap();
+        let answered = raw.until_ready().await;
+        assert_eq!(kinds(&answered), "12TDCZ");
+        let row = answered.iter().find(|message| message.kind == 'D').unwrap().values();
+        assert_eq!(row[0].as_deref(), Some(value.as_bytes()));
+    }
 }
