@@ -53,6 +53,13 @@ fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         let new = quotient_of(binary, schema);
         return Ok(replaced(expr, new));
     }
+    if let Expr::BinaryExpr(BinaryExpr { op: Operator::BitwiseShiftLeft, left, .. }) = &expr
+        && matches!(type_of(left, schema), Ok(DataType::Int16))
+    {
+        // The result has 16 bits in PostgreSQL.
+        let message = "smallint << integer is not supported";
+        return Err(EngineError::unsupported(message).with_hint("Cast the smallint to integer.").into());
+    }
     match &mut expr {
         Expr::ScalarFunction(function) => replace_function(function, schema).map(|new| replaced(expr, new)),
         Expr::AggregateFunction(function) if function.func.name() == "avg" => {

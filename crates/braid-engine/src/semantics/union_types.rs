@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use braid_df::type_of;
 use braid_storage::ColumnType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -28,6 +29,10 @@ impl AnalyzerRule for UnionTypes {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let unify = |plan: LogicalPlan| match plan {
             LogicalPlan::Union(union) => Ok(Transformed::yes(LogicalPlan::Union(unify(union)?))),
+            LogicalPlan::RecursiveQuery(recursive) => {
+                check_rounding(&recursive.recursive_term)?;
+                Ok(Transformed::no(LogicalPlan::RecursiveQuery(recursive)))
+            }
             plan => Ok(Transformed::no(plan)),
         };
         Ok(plan.transform_up_with_subqueries(unify)?.data)
@@ -65,6 +70,26 @@ fn unify(mut union: Union) -> Result<Union> {
         }
     }
     if changed { Union::try_new_with_loose_types(union.inputs) } else { Ok(union) }
+}
+
+/// Refuses a recursive term whose numbers were rounded to the integers of the term before it: DataFusion has cast them.
+fn check_rounding(recursive_term: &LogicalPlan) -> Result<()> {
+    let LogicalPlan::Projection(projection) = recursive_term else { return Ok(()) };
+    let rounds = |expr: &Expr| match expr.clone().unalias() {
+        Expr::Cast(cast) => {
+            let source = type_of(&cast.expr, projection.input.schema());
+            cast.field.data_type().is_integer() && source.is_ok_and(|of| of.is_decimal() || of.is_floating())
+        }
+        _ => false,
+    };
+    if !projection.expr.iter().any(rounds) {
+        return Ok(());
+    }
+    let message =
+        "a recursive query has a column of type integer in its non-recursive term, and of another type overall";
+    Err(EngineError::new(SqlState::DatatypeMismatch, message)
+        .with_hint("Cast the output of the non-recursive term to the correct type.")
+        .into())
 }
 
 /// Makes floats of the numbers in columns where one branch has floats.
