@@ -35,7 +35,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::deep_stack::on_deep_stack;
-use crate::statement_limits::{DEPTH_MAX, StatementSize, check_tokens};
+use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
 pub(crate) use command::Command;
 pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
@@ -67,11 +67,12 @@ impl Statement {
     /// The time is linear in the text. Trees are shallow when they leave here: long chains of operators have been made so,
     /// and what is still deep is refused ([`crate::statement_limits`]).
     pub fn parse(sql: &str) -> Result<Vec<Self>, EngineError> {
+        check_text(sql)?;
         let mut tokens = Vec::new();
         Tokenizer::new(&SqlDialect::for_text(sql), sql)
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
-        check_tokens(sql.len(), &tokens)?;
+        check_tokens(&tokens)?;
         check_numbers(sql, &tokens)?;
         on_deep_stack(tokens.len(), || Self::parse_tokens(sql, tokens))
     }

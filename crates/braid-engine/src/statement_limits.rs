@@ -1,17 +1,19 @@
 //! How large and how deep a statement may be.
 //!
 //! Syntax trees and plans are walked, copied and dropped by recursion, and some of what the planner does takes more than
-//! linear time. So size is bounded three times, each time before more is done:
+//! linear time. So size is bounded four times, each time before more is done:
 //!
-//! 1. the tokens, before they are parsed: what could make a tree too deep to be dropped ([`check_tokens`]);
-//! 2. the tree, when long chains have become shallow: how deep it is ([`StatementSize::check_depth`]);
-//! 3. a query, before it is planned: what the planner would take too long for ([`StatementSize::check_for_planning`]).
+//! 1. the text, before tokens are made of it ([`check_text`]);
+//! 2. the tokens, before they are parsed: what could make a tree too deep to be dropped ([`check_tokens`]);
+//! 3. the tree, when long chains have become shallow: how deep it is ([`StatementSize::check_depth`]);
+//! 4. a query, before it is planned: what the planner would take too long for ([`StatementSize::check_for_planning`]).
 //!
 //! Pure functions. PostgreSQL bounds the same things by its stack (`max_stack_depth`, 54001) and answers with 54000 where
 //! it has a number for it.
 //!
 //! `cargo test -p braid-server --test it large_statements -- --nocapture` prints how long statements near the limits take.
 
+mod text_tokens;
 mod token_nesting;
 mod tree_size;
 
@@ -20,6 +22,10 @@ pub(crate) use token_nesting::check_tokens;
 
 /// Most bytes of a text.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// Most tokens of a text, blanks included. A token takes about a hundred bytes, and the tree that is made of the tokens of a long
+/// INSERT a few hundred for each value: under a gigabyte together, which no budget counts.
+pub(crate) const TOKENS_MAX: usize = 2_000_000;
 
 /// Most tokens between two commas at one level of parentheses: 20 000 conditions `a = 1 OR`, or 50 000 terms of a sum. A
 /// chain of operators makes a tree that is half as deep as this.
@@ -137,6 +143,16 @@ impl StatementSize {
             || self.set_operands >= LARGE_SET_OPERANDS
             || self.subquery_depth > SUBQUERY_DEPTH_MAX / 2
     }
+}
+
+/// Fails for a text that is too long to be read into memory at once.
+pub(crate) fn check_text(text: &str) -> Result<(), EngineError> {
+    within("bytes of text", text.len(), TEXT_BYTES_MAX)?;
+    if text_tokens::count_tokens(text, TOKENS_MAX) <= TOKENS_MAX {
+        return Ok(());
+    }
+    Err(too_complex(format!("It has more than {TOKENS_MAX} words, signs and blanks."))
+        .with_hint("Use COPY for many rows, or send several statements."))
 }
 
 /// PostgreSQL's code for what is too deep or too long: 54001.

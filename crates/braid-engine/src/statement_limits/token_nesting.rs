@@ -3,12 +3,11 @@
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::{DEPTH_MAX, TEXT_BYTES_MAX, TOKENS_IN_A_ROW_MAX, within};
+use super::{DEPTH_MAX, TOKENS_IN_A_ROW_MAX, within};
 use crate::EngineError;
 
-/// Fails where the tree of a text of `bytes` bytes and these tokens could be too deep to be parsed and dropped again.
-pub(crate) fn check_tokens(bytes: usize, tokens: &[TokenWithSpan]) -> Result<(), EngineError> {
-    within("bytes of text", bytes, TEXT_BYTES_MAX)?;
+/// Fails where the tree of these tokens could be too deep to be parsed and dropped again.
+pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), EngineError> {
     let mut nesting = Nesting { levels: vec![Level::default()], depth: 0 };
     for TokenWithSpan { token, .. } in tokens {
         if !matches!(token, Token::Whitespace(_)) {
@@ -105,7 +104,7 @@ mod tests {
 
     fn check_text(sql: &str) -> Result<(), EngineError> {
         let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize_with_location().unwrap();
-        check_tokens(sql.len(), &tokens)
+        check_tokens(&tokens)
     }
 
     #[test]

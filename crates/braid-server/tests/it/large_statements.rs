@@ -206,6 +206,13 @@ fn lists() -> Vec<(String, String, Answer)> {
         let ctes = joined(count - 1, "", |n| format!(", c{} as (select * from c{n})", n + 1));
         add("WITH", format!("with c0 as (select 1 as x){ctes} select * from c{}", count - 1), answer);
     }
+    add(
+        "rows of an INSERT",
+        format!("insert into t (a) values {}", joined(700_000, ",", |_| "(1)".to_owned())),
+        Refused,
+    );
+    add("blanks", format!("select{}1", " ".repeat(3_000_000)), Refused);
+    add("blanks in a literal", format!("select length('{}')", " ".repeat(3_000_000)), value(3_000_000));
     add("a name", format!("select 1 as {}", "x".repeat(100_000)), value(1));
     add("a literal", format!("select length('{}')", "x".repeat(1 << 20)), value(1 << 20));
     cases
