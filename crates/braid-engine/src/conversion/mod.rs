@@ -13,6 +13,7 @@
 //! | [`zone_function`] | AT TIME ZONE |
 //! | [`encoding`] | `encode` |
 //! | [`characters`] | `chr` |
+//! | [`letter_case`] | `upper` and `lower` |
 //! | [`zoned_sum`] | instants plus intervals |
 //! | [`date_fields`] | `extract` and `date_part` |
 //! | [`cast_function`] | explicit casts in queries: which are ours, and the function that evaluates them |
@@ -21,6 +22,7 @@ pub(crate) mod cast_function;
 pub(crate) mod characters;
 pub(crate) mod date_fields;
 pub(crate) mod encoding;
+pub(crate) mod letter_case;
 pub(crate) mod numeric;
 pub(crate) mod temporal;
 pub(crate) mod text;

@@ -28,6 +28,7 @@ use crate::clock::clock_function;
 use crate::conversion::characters::chr_function;
 use crate::conversion::date_fields::date_functions;
 use crate::conversion::encoding::encode_function;
+use crate::conversion::letter_case::case_functions;
 use crate::conversion::zone_function::zone_function;
 use crate::names::DATABASE_NAME;
 use crate::semantics::analyzer_rules;
@@ -72,6 +73,9 @@ impl Template {
         context.register_udf(clock_function());
         context.register_udf(encode_function());
         context.register_udf(chr_function());
+        for function in case_functions() {
+            context.register_udf(function);
+        }
         for function in date_functions() {
             context.register_udf(function);
         }
