@@ -5,6 +5,7 @@
 //! | `ids` | newtypes for what could be swapped by mistake: tables, chunks, columns, segments, scans |
 //! | `limits` | the sizes the on-disk format and the vectors are built on |
 //! | `units` | byte sizes as people write them (`64MB`, `1GiB`) |
+//! | `nan` | the one NaN of SQL |
 //! | `clock` | the only source of time, so that everything can run in virtual time |
 //! | `manual_clock` | that virtual time: only in tests (the feature `testing`) |
 //! | [`random`] | the only source of randomness, so that everything can be replayed from a seed |
@@ -16,6 +17,7 @@ mod ids;
 mod limits;
 #[cfg(any(test, feature = "testing"))]
 mod manual_clock;
+mod nan;
 pub mod random;
 mod units;
 
@@ -24,5 +26,6 @@ pub use ids::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
 pub use limits::{BATCH_BYTES_MAX, CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VALUE_BYTES_MAX, VECTOR_ROWS};
 #[cfg(any(test, feature = "testing"))]
 pub use manual_clock::ManualClock;
+pub use nan::{one_nan, one_nan_real};
 pub use random::{Random, SeededRandom};
 pub use units::{ByteSize, ParseByteSizeError};

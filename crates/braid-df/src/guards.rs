@@ -1,7 +1,8 @@
 //! Conditions that keep others from failing: `abs(b) > 0 AND a / b > 1`.
 //!
 //! PostgreSQL evaluates such parts from left to right, and none for a row that an earlier one has decided. Braid's operators
-//! do the same; DataFusion's evaluate all parts for all rows of a batch. Plans with guards therefore run on Braid's operators.
+//! do the same; DataFusion's evaluate all parts for all rows of a batch, and may fail. Plans with guards therefore run on Braid's
+//! operators, if these cover them.
 //!
 //! DataFusion's optimiser moves calls of functions behind what it takes for cheap. Among calls the order stays, so whatever can
 //! fail should be a call.

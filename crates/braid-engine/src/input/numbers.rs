@@ -3,6 +3,7 @@
 use std::num::IntErrorKind;
 use std::str::FromStr;
 
+use braid_base::{one_nan, one_nan_real};
 use braid_storage::ColumnType;
 
 use super::invalid_input;
@@ -35,7 +36,7 @@ pub(crate) fn parse_double(text: &str) -> Result<f64, EngineError> {
     let trimmed = text.trim_ascii();
     let value: f64 = trimmed.parse().map_err(|_| invalid_input("double precision", text))?;
     in_float_range(value, trimmed, "double precision")?;
-    Ok(if value.is_nan() { f64::NAN } else { value })
+    Ok(one_nan(value))
 }
 
 /// As [`parse_double`], in 32 bits.
@@ -43,7 +44,7 @@ pub(crate) fn parse_real(text: &str) -> Result<f32, EngineError> {
     let trimmed = text.trim_ascii();
     let value: f32 = trimmed.parse().map_err(|_| invalid_input("real", text))?;
     in_float_range(f64::from(value), trimmed, "real")?;
-    Ok(if value.is_nan() { f32::NAN } else { value })
+    Ok(one_nan_real(value))
 }
 
 /// Fails where `text` was read as infinity although it does not say so.

@@ -46,6 +46,10 @@ impl VisitorMut for WrittenNames {
         let Some(OrderByKind::Expressions(keys)) = order_by.as_mut().map(|order_by| &mut order_by.kind) else {
             return ControlFlow::Continue(());
         };
+        if keys.iter().any(|key| is_text_or_null(&key.expr)) {
+            let error = EngineError::new(SqlState::SyntaxError, "non-integer constant in ORDER BY");
+            return ControlFlow::Break(Box::new(error));
+        }
         if let Some(select) = body.as_select()
             && matches!(select.distinct, Some(Distinct::Distinct))
         {
@@ -74,6 +78,12 @@ impl VisitorMut for WrittenNames {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Constants that are no place of a column; what they would order is nothing.
+fn is_text_or_null(key: &Expr) -> bool {
+    let Expr::Value(value) = key else { return false };
+    matches!(value.value, Value::Null | Value::SingleQuotedString(_) | Value::Boolean(_))
 }
 
 /// Whether a key of ORDER BY is selected: by its place, its name or as the same expression.

@@ -75,7 +75,15 @@ impl Visitor for Aggregates {
                 | "variance"
                 | "corr"
                 | "median"
-        ) || ["bool_", "bit_", "stddev", "var_", "covar_", "regr_", "percentile_", "approx_"]
+                | "bool_and"
+                | "bool_or"
+                | "bit_and"
+                | "bit_or"
+                | "bit_xor"
+                | "first_value"
+                | "last_value"
+                | "nth_value"
+        ) || ["stddev", "var_", "covar_", "regr_", "percentile_", "approx_"]
             .iter()
             .any(|start| name.starts_with(start));
         if is_aggregate && function.over.is_none() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type, Schema};
+use braid_base::{one_nan, one_nan_real};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature};
@@ -97,11 +98,11 @@ impl AggregateUDFImpl for FrameAggregate {
     }
 }
 
-/// The value, with one NaN for all: Arrow's order tells those with a sign from those without, PostgreSQL's does not.
-fn one_nan(value: ScalarValue) -> ScalarValue {
+/// A float that is no NaN or the one without a sign.
+fn with_one_nan(value: ScalarValue) -> ScalarValue {
     match value {
-        ScalarValue::Float64(Some(value)) if value.is_nan() => ScalarValue::Float64(Some(f64::NAN)),
-        ScalarValue::Float32(Some(value)) if value.is_nan() => ScalarValue::Float32(Some(f32::NAN)),
+        ScalarValue::Float64(value) => ScalarValue::Float64(value.map(one_nan)),
+        ScalarValue::Float32(value) => ScalarValue::Float32(value.map(one_nan_real)),
         value => value,
     }
 }
@@ -116,7 +117,7 @@ impl Accumulator for OneNan {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.0.evaluate().map(one_nan)
+        self.0.evaluate().map(with_one_nan)
     }
 
     fn size(&self) -> usize {
@@ -171,7 +172,7 @@ impl Accumulator for FrameSum {
         if self.is_average {
             sum /= count as f64;
         }
-        Ok(one_nan(match self.result {
+        Ok(with_one_nan(match self.result {
             DataType::Float32 => ScalarValue::Float32(Some(sum as f32)),
             _ => ScalarValue::Float64(Some(sum)),
         }))
@@ -240,7 +241,7 @@ impl Accumulator for FrameRows {
             accumulator.update_batch(&whole)?;
             self.pieces = VecDeque::from([whole]);
         }
-        accumulator.evaluate().map(one_nan)
+        accumulator.evaluate().map(with_one_nan)
     }
 
     fn size(&self) -> usize {

@@ -29,8 +29,8 @@ use super::operator_types::{Family, family};
 use super::plain_numeric::{PLAIN_NUMERIC, cast_of};
 use super::rewrite_expressions;
 use super::unknown_literals::{cast_to, unknown_text};
-use crate::conversion::name_of;
 use crate::conversion::zone_function::ZONE_FUNCTION;
+use crate::conversion::{is_string, name_of};
 use crate::{EngineError, SqlState};
 
 #[derive(Debug)]
@@ -290,6 +290,10 @@ fn replace_function(function: &mut ScalarFunction, schema: &DFSchema) -> Result<
         (name, Some(DataType::Binary | DataType::BinaryView | DataType::LargeBinary), _) if is_of_texts(name) => {
             let message = format!("function {name}(bytea) is not supported");
             return Err(EngineError::unsupported(message).with_hint("Use encode or convert the text.").into());
+        }
+        (name @ ("upper" | "lower"), Some(argument), 1) if !is_string(&argument) && argument != DataType::Null => {
+            let message = format!("function {name}({}) does not exist", name_of(&argument));
+            return Err(EngineError::new(SqlState::UndefinedFunction, message).into());
         }
         ("round", Some(DataType::Float32 | DataType::Float64), 1) => {
             Some(float_function(FloatKind::RoundToEven).call(vec![cast(function.args.remove(0), DataType::Float64)]))

@@ -29,9 +29,9 @@
 //! | [`operator_chains`] | the functions that long chains of operators become |
 //!
 //! Operators are resolved while the syntax is planned, because DataFusion would refuse some of them right there. The
-//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. All but the last three
-//! run before DataFusion's type coercion, which then sees the types PostgreSQL would (and casts see the types that sums
-//! really have); those run after it, when both sides of an operator have one type.
+//! others are analyzer rules: they see the plan as it was written, before anything is optimised away. Most run before
+//! DataFusion's type coercion, which then sees the types PostgreSQL would (and casts see the types that sums really have).
+//! [`grouping_columns`], [`not_in`] and [`checked_arithmetic`] run after it, when both sides of an operator have one type.
 
 mod arithmetic_function;
 mod checked_arithmetic;

@@ -16,6 +16,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt64Type,
 };
 use arrow::error::ArrowError;
+use braid_base::one_nan;
 
 use crate::Vector;
 use crate::values::byte_strings::ByteStrings;
@@ -226,11 +227,6 @@ fn wide(values: impl Iterator<Item = i128> + Clone) -> Values {
 
 fn mismatch(data_type: &DataType) -> ArrowError {
     ArrowError::InvalidArgumentError(format!("a vector of another kind than {data_type}"))
-}
-
-/// The value, with one NaN for all: Arrow's order tells those with a sign from those without, PostgreSQL's does not.
-fn one_nan(value: f64) -> f64 {
-    if value.is_nan() { f64::NAN } else { value }
 }
 
 #[cfg(test)]

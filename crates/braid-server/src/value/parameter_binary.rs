@@ -1,7 +1,7 @@
 //! Parameters in binary form: what PostgreSQL's `…recv` functions read. All integers are big-endian.
 
-use super::parameter_text::{one_nan_f32, one_nan_f64};
 use arrow::datatypes::DataType;
+use braid_base::{one_nan, one_nan_real};
 use datafusion::common::ScalarValue;
 
 use super::ValueError;
@@ -25,8 +25,8 @@ pub(crate) fn parse(pg_type: PgType, bytes: &[u8]) -> Result<ScalarValue, ValueE
         INT4 => ScalarValue::Int32(Some(int4(bytes).ok_or_else(malformed)?)),
         INT8 => ScalarValue::Int64(Some(int8(bytes).ok_or_else(malformed)?)),
         OID => ScalarValue::Int64(Some(i64::from(int4(bytes).ok_or_else(malformed)? as u32))),
-        FLOAT4 => ScalarValue::Float32(Some(one_nan_f32(f32::from_be_bytes(exactly(bytes).ok_or_else(malformed)?)))),
-        FLOAT8 => ScalarValue::Float64(Some(one_nan_f64(f64::from_be_bytes(exactly(bytes).ok_or_else(malformed)?)))),
+        FLOAT4 => ScalarValue::Float32(Some(one_nan_real(f32::from_be_bytes(exactly(bytes).ok_or_else(malformed)?)))),
+        FLOAT8 => ScalarValue::Float64(Some(one_nan(f64::from_be_bytes(exactly(bytes).ok_or_else(malformed)?)))),
         NUMERIC => numeric_scalar(numeric::parse_binary(bytes).map_err(|fault| match fault {
             NumericFault::Malformed => malformed(),
             NumericFault::NotFinite => ValueError::NotFinite { text: "NaN or infinity".to_owned() },

@@ -1,6 +1,7 @@
 //! Parameters in text form, read as PostgreSQL's input functions read them.
 
 use arrow::datatypes::IntervalMonthDayNano;
+use braid_base::{one_nan, one_nan_real};
 use datafusion::common::ScalarValue;
 
 use super::ValueError;
@@ -18,8 +19,8 @@ pub(crate) fn parse(pg_type: PgType, text: &str) -> Result<ScalarValue, ValueErr
         INT2 => ScalarValue::Int16(Some(parse_integer(pg_type, text)?)),
         INT4 => ScalarValue::Int32(Some(parse_integer(pg_type, text)?)),
         INT8 | OID => ScalarValue::Int64(Some(parse_integer(pg_type, text)?)),
-        FLOAT4 => ScalarValue::Float32(Some(one_nan_f32(parse_float(pg_type, text, f32::is_infinite)?))),
-        FLOAT8 => ScalarValue::Float64(Some(one_nan_f64(parse_float(pg_type, text, f64::is_infinite)?))),
+        FLOAT4 => ScalarValue::Float32(Some(one_nan_real(parse_float(pg_type, text, f32::is_infinite)?))),
+        FLOAT8 => ScalarValue::Float64(Some(one_nan(parse_float(pg_type, text, f64::is_infinite)?))),
         NUMERIC => numeric_scalar(numeric::parse_text(text).map_err(|fault| numeric_error(fault, text))?),
         CHAR | NAME | TEXT | BPCHAR | VARCHAR | UNKNOWN => ScalarValue::Utf8(Some(text.to_owned())),
         BYTEA => ScalarValue::Binary(Some(parse_bytea(text).ok_or_else(syntax)?)),
@@ -83,16 +84,6 @@ fn parse_integer<T: TryFrom<i64>>(pg_type: PgType, text: &str) -> Result<T, Valu
         Err(error) if matches!(error.kind(), PosOverflow | NegOverflow) => Err(out_of_range()),
         Err(_) => Err(ValueError::Syntax { pg_type: pg_type.name, text: shortened(text) }),
     }
-}
-
-/// The value, with the one NaN that there is in SQL: Arrow tells it from one with a sign.
-pub(super) fn one_nan_f64(value: f64) -> f64 {
-    if value.is_nan() { f64::NAN } else { value }
-}
-
-/// As [`one_nan_f64`], in 32 bits.
-pub(super) fn one_nan_f32(value: f32) -> f32 {
-    if value.is_nan() { f32::NAN } else { value }
 }
 
 fn parse_float<T: std::str::FromStr + Copy>(
