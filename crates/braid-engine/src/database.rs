@@ -23,8 +23,9 @@ use tokio_util::task::TaskTracker;
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
-use crate::planning::{PlanningThreads, Template};
+use crate::planning::{PlannerBase, PlanningThreads};
 use crate::settings::SettingValues;
+use crate::templates::{TemplateCache, TemplateFigures};
 use crate::{Config, EngineError, SqlState};
 
 /// The directory of temporary files within the data directory. It is deleted and created again when the database opens.
@@ -42,8 +43,9 @@ pub struct Database {
     memory: Arc<TotalMemory>,
     spill: Arc<SpillSpace>,
     runtime: Arc<RuntimeEnv>,
-    template: Template,
+    planner_base: PlannerBase,
     planning_threads: PlanningThreads,
+    templates: TemplateCache,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
     /// The statements under way.
@@ -96,7 +98,7 @@ impl Database {
             );
             let partitions = config.target_partitions.max(1);
             let settings = SessionSettings::new(partitions, runtime.clone()).with_spill_space(spill.clone());
-            let template = Template::new(&settings, &store, &buffer)?;
+            let planner_base = PlannerBase::new(&settings, &store, &buffer)?;
             Ok(Arc::new(Self {
                 config,
                 device,
@@ -105,8 +107,9 @@ impl Database {
                 memory,
                 spill,
                 runtime,
-                template,
+                planner_base,
                 planning_threads: PlanningThreads::new(partitions),
+                templates: TemplateCache::default(),
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
                 next_session_id: AtomicI32::new(1),
@@ -114,8 +117,18 @@ impl Database {
         })
     }
 
+    /// The templates of statements in numbers.
+    pub fn template_figures(&self) -> TemplateFigures {
+        self.templates.figures()
+    }
+
+    /// The templates of statements.
+    pub(crate) fn templates(&self) -> &TemplateCache {
+        &self.templates
+    }
+
     /// The space of temporary files.
-    pub fn spill_space(&self) -> &SpillSpace {
+    pub fn spill_space(&self) -> &Arc<SpillSpace> {
         &self.spill
     }
 
@@ -191,9 +204,9 @@ impl Database {
         snapshot: &Arc<Catalog>,
         settings: &SettingValues,
     ) -> (SessionState, Arc<RuntimeEnv>) {
-        let mut state = self.template.state.clone();
+        let mut state = self.planner_base.state.clone();
         let tables = Tables::Of(snapshot.clone());
-        let system = self.template.system.clone();
+        let system = self.planner_base.system.clone();
         state.register_catalog_list(CatalogList::new(DatabaseCatalog::new(tables, self.buffer.clone(), Some(system))));
         let options = state.config_mut().options_mut();
         options.execution.time_zone = Some(settings.get("TimeZone").unwrap_or("UTC").to_owned());
@@ -214,11 +227,21 @@ impl Database {
 
     /// The shared runtime with memory for one query.
     fn query_runtime(&self, settings: &SettingValues) -> Arc<RuntimeEnv> {
-        let budget = settings.get("braid.query_memory").and_then(|size| size.parse().ok());
-        let budget: ByteSize = budget.unwrap_or(self.config.query_memory);
         let mut runtime = (*self.runtime).clone();
-        runtime.memory_pool = QueryMemory::new(budget, self.memory.clone());
+        runtime.memory_pool = self.query_memory(settings);
         Arc::new(runtime)
+    }
+
+    /// Memory for one query.
+    pub(crate) fn query_memory(&self, settings: &SettingValues) -> Arc<QueryMemory> {
+        let budget = settings.get("braid.query_memory").and_then(|size| size.parse().ok());
+        QueryMemory::new(budget.unwrap_or(self.config.query_memory), self.memory.clone())
+    }
+
+    /// Number of cores that one query may use.
+    pub(crate) fn worker_count(&self, settings: &SettingValues) -> usize {
+        let own = settings.get("braid.target_partitions").and_then(|count| count.parse().ok());
+        own.unwrap_or(self.config.target_partitions).max(1)
     }
 }
 

@@ -12,10 +12,12 @@
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
 //! | `table`, `dml` | CREATE TABLE and DROP TABLE; INSERT |
+//! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | `planning` | the threads, functions, types and rules that queries are planned with |
+//! | `templates` | plans of statements that differ only in their constants |
 //! | `catalog` | the tables of one snapshot, and the system tables |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
 //! | [`outcome`] | the outcome of a statement, with the data of a COPY |
@@ -58,6 +60,7 @@ mod names;
 mod output;
 mod planning;
 mod query;
+mod recall;
 mod semantics;
 mod session_control;
 mod settings;
@@ -65,6 +68,7 @@ mod sql_types;
 mod statement_context;
 mod statement_limits;
 mod table;
+mod templates;
 
 pub use config::Config;
 pub use database::Database;
@@ -75,4 +79,5 @@ pub use output::{float_digits, shown_digits};
 pub use session::Session;
 pub use sql_state::SqlState;
 pub use statement::{Statement, StatementKind};
+pub use templates::TemplateFigures;
 pub use transaction::TransactionStatus;

@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use crate::interrupt::Interrupt;
 use crate::query::{self, QuerySource, explain};
 use crate::settings::{DEFINITIONS, Report, Scope};
-use crate::statement::Command;
+use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
-    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml,
+    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml, recall,
     session_control, table,
 };
 
@@ -38,11 +38,20 @@ impl Session {
     /// Several statements sent together are one transaction in PostgreSQL. Here that is so as long as at most the last
     /// of them writes; anything else is refused, since what was written could not be undone.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, EngineError> {
-        let statements = Statement::parse(sql).and_then(|statements| {
-            check_implicit_block(&statements)?;
-            Ok(statements)
-        });
-        statements.inspect_err(|_| self.fail_transaction())
+        self.parse_or_recall(sql).inspect_err(|_| self.fail_transaction())
+    }
+
+    /// A text whose template has a plan is not parsed.
+    fn parse_or_recall(&self, sql: &str) -> Result<Vec<Statement>, EngineError> {
+        let tokens = Tokens::of(sql)?;
+        if let Some(scanned) = tokens.scanned()
+            && recall::is_known(&self.context, &scanned)
+        {
+            return Ok(vec![Statement::recalled(sql, scanned)]);
+        }
+        let statements = tokens.parse()?;
+        check_implicit_block(&statements)?;
+        Ok(statements)
     }
 
     /// The parameters' types and the columns of a statement, without running it. `None` in `param_types` asks for
@@ -62,6 +71,7 @@ impl Session {
     async fn prepare_inner(&self, statement: &Statement, given: &[Option<DataType>]) -> Result<Prepared, EngineError> {
         let context = &self.context;
         context.check_may_run(statement.kind())?;
+        let statement = &statement.parsed()?;
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
                 query::prepare(context, statement, given).await
@@ -130,6 +140,10 @@ impl Session {
         if kind.writes() {
             context.check_may_write(write_name(kind))?;
         }
+        if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
+            return Ok(outcome);
+        }
+        let statement = &statement.parsed()?;
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::CreateTableWithoutData(create) => {

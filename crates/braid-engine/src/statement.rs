@@ -13,6 +13,7 @@
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`long_chains`] | chains of operators as shallow trees |
 //! | [`function_call`] | calls that rewriting makes |
+//! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
 mod command;
@@ -24,6 +25,7 @@ mod kind;
 mod long_chains;
 mod places;
 mod syntax_errors;
+mod text_template;
 
 use std::fmt;
 use std::ops::Range;
@@ -45,6 +47,7 @@ pub use kind::StatementKind;
 pub(crate) use long_chains::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 use places::{Places, character_of};
 use syntax_errors::{error_near, parser_error, syntax_error};
+pub(crate) use text_template::{Constant, Hole, HoleContent, ScannedText};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
 const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
@@ -58,7 +61,46 @@ pub struct Statement {
     /// This statement's bytes of it.
     range: Range<usize>,
     size: StatementSize,
-    command: Arc<Command>,
+    /// `None` for a statement that runs by a template, and has not been parsed.
+    command: Option<Arc<Command>>,
+    /// Its template and constants, if it was sent alone and can have them.
+    scanned: Option<Arc<ScannedText>>,
+}
+
+/// The tokens of a text, within the limits.
+pub(crate) struct Tokens<'a> {
+    sql: &'a str,
+    tokens: Vec<TokenWithSpan>,
+}
+
+impl<'a> Tokens<'a> {
+    /// Reads a text.
+    pub fn of(sql: &'a str) -> Result<Self, EngineError> {
+        check_text(sql)?;
+        let mut tokens = Vec::new();
+        Tokenizer::new(&SqlDialect::for_text(sql), sql)
+            .tokenize_with_location_into_buf(&mut tokens)
+            .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
+        check_tokens(&tokens)?;
+        check_numbers(sql, &tokens)?;
+        Ok(Self { sql, tokens })
+    }
+
+    /// The text as template and constants, if it can have a template.
+    pub fn scanned(&self) -> Option<ScannedText> {
+        ScannedText::of(&self.tokens)
+    }
+
+    /// The statements.
+    pub fn parse(self) -> Result<Vec<Statement>, EngineError> {
+        let scanned = self.scanned().map(Arc::new);
+        let Self { sql, tokens } = self;
+        let mut statements = on_deep_stack(tokens.len(), || Statement::parse_tokens(sql, tokens))?;
+        if let [only] = &mut statements[..] {
+            only.scanned = scanned;
+        }
+        Ok(statements)
+    }
 }
 
 impl Statement {
@@ -67,14 +109,33 @@ impl Statement {
     /// The time is linear in the text. Trees are shallow when they leave here: long chains of operators have been made so,
     /// and what is still deep is refused ([`crate::statement_limits`]).
     pub fn parse(sql: &str) -> Result<Vec<Self>, EngineError> {
-        check_text(sql)?;
-        let mut tokens = Vec::new();
-        Tokenizer::new(&SqlDialect::for_text(sql), sql)
-            .tokenize_with_location_into_buf(&mut tokens)
-            .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
-        check_tokens(&tokens)?;
-        check_numbers(sql, &tokens)?;
-        on_deep_stack(tokens.len(), || Self::parse_tokens(sql, tokens))
+        Tokens::of(sql)?.parse()
+    }
+
+    /// A query that runs by a template, not parsed.
+    pub(crate) fn recalled(sql: &str, scanned: ScannedText) -> Self {
+        let origin: Arc<str> = Arc::from(sql);
+        let start = sql.len() - sql.trim_start().len();
+        let range = start..start + sql[start..].trim_end_matches(|c: char| c == ';' || c.is_whitespace()).len();
+        let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
+        Self { kind: StatementKind::Query, origin, range, size, command: None, scanned }
+    }
+
+    /// The same statement, parsed.
+    pub(crate) fn parsed(&self) -> Result<Self, EngineError> {
+        if self.command.is_some() {
+            return Ok(self.clone());
+        }
+        let mut statements = Self::parse(&self.origin)?;
+        match (statements.pop(), statements.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => Err(EngineError::internal("a template of several statements")),
+        }
+    }
+
+    /// Its template and constants.
+    pub(crate) fn scanned(&self) -> Option<&ScannedText> {
+        self.scanned.as_deref()
     }
 
     fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
@@ -107,7 +168,8 @@ impl Statement {
                 origin: origin.clone(),
                 range: start..end,
                 size,
-                command: Arc::new(command),
+                command: Some(Arc::new(command)),
+                scanned: None,
             });
         }
     }
@@ -129,7 +191,7 @@ impl Statement {
 
     /// For DEALLOCATE: the name, or `None` for ALL. `None` for every other statement.
     pub fn deallocates(&self) -> Option<Option<&str>> {
-        match &*self.command {
+        match self.command.as_deref()? {
             Command::Sql(ast::Statement::Deallocate { name, .. }) => {
                 let all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
                 Some((!all).then_some(name.value.as_str()))
@@ -141,7 +203,7 @@ impl Statement {
     /// The query that it is or contains.
     pub(crate) fn query(&self) -> Option<&ast::Query> {
         use ast::Statement as S;
-        match &*self.command {
+        match self.command.as_deref()? {
             Command::Sql(S::Query(query)) => Some(query),
             Command::Sql(S::Explain { statement, .. }) => match &**statement {
                 S::Query(query) => Some(query),
@@ -154,8 +216,9 @@ impl Statement {
         }
     }
 
+    /// What it is. The statement must have been parsed.
     pub(crate) fn command(&self) -> &Command {
-        &self.command
+        self.command.as_deref().expect("statements are parsed before their commands are looked at")
     }
 
     /// A place that the parser noted, in characters from 1; `None` if it noted none.

@@ -26,9 +26,11 @@ pub struct SqlLogicSession {
 }
 
 impl SqlLogicSession {
-    /// A new session of `database`.
-    pub fn new(database: &Arc<Database>) -> Self {
-        Self { session: database.session("braid") }
+    /// A new session of `database`, with this value of `braid.templates`.
+    pub fn new(database: &Arc<Database>, templates: &str) -> Self {
+        let session = database.session("braid");
+        session.set_setting("braid.templates", templates).expect("the setting exists");
+        Self { session }
     }
 }
 

@@ -123,7 +123,8 @@ fn call_as_column(expr: Expr, computed: &mut Vec<Expr>) -> Result<Transformed<Ex
     Ok(Transformed::new(Expr::Column(Column::new_unqualified(name)), true, TreeNodeRecursion::Jump))
 }
 
-fn is_bounded_call(expr: &Expr) -> bool {
+/// Whether it is a call of a bounded function.
+pub(crate) fn is_bounded_call(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(function) if function.func.inner().is::<BoundedFunction>())
 }
 

@@ -115,20 +115,55 @@ impl ExecutionPlan for BraidOperatorsExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let schema = self.schema();
-        let mut builder = RecordBatchReceiverStream::builder(schema.clone(), CHANNEL_BATCHES * self.worker_count);
-        let budget = QueryBudget::new(&context);
-        let (plan, worker_count, sender) = (self.plan.clone(), self.worker_count, builder.tx());
-        let baseline = BaselineMetrics::new(&self.metrics, partition);
-        let batch_rows = context.session_config().batch_size();
+        let run = PlanRun {
+            worker_count: self.worker_count,
+            batch_rows: context.session_config().batch_size(),
+            budget: QueryBudget::new(context.memory_pool()),
+            spill: context.session_config().get_extension::<SpillSpace>(),
+        };
+        Ok(run.start(self.plan.clone(), self.schema(), &self.metrics, partition))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// What a plan runs with.
+#[derive(Debug)]
+pub struct PlanRun {
+    /// Number of workers.
+    pub worker_count: usize,
+    /// Number of rows of a result's batch.
+    pub batch_rows: usize,
+    /// The memory that operators may hold.
+    pub budget: Arc<QueryBudget>,
+    /// Where operators spill; without it, exceeding the budget is an error.
+    pub spill: Option<Arc<SpillSpace>>,
+}
+
+impl PlanRun {
+    /// Starts a plan. Its rows are batches of `schema`, which has the plan's columns.
+    pub fn start(
+        self,
+        plan: Arc<Plan>,
+        schema: SchemaRef,
+        metrics: &ExecutionPlanMetricsSet,
+        partition: usize,
+    ) -> SendableRecordBatchStream {
+        let Self { worker_count, batch_rows, budget, spill } = self;
+        let mut builder = RecordBatchReceiverStream::builder(schema.clone(), CHANNEL_BATCHES * worker_count);
+        let sender = builder.tx();
+        let baseline = BaselineMetrics::new(metrics, partition);
         let mut executor = Executor::new(worker_count, budget);
-        if let Some(space) = context.session_config().get_extension::<SpillSpace>() {
+        if let Some(space) = spill {
             executor = executor.with_spill_space(space);
         }
         let cancel = CancelOnDrop(executor.cancellation());
-        let changes = PlanChanges::new(&self.metrics);
+        let changes = PlanChanges::new(metrics);
+        let of_rows = schema.clone();
         builder.spawn(async move {
-            let make_sink = || OutputSink::new(schema.clone(), batch_rows, sender.clone(), baseline.clone());
+            let make_sink = || OutputSink::new(of_rows.clone(), batch_rows, sender.clone(), baseline.clone());
             let sinks = executor.run(&plan, make_sink).await.map_err(datafusion_error)?;
             changes.note(&executor);
             for mut sink in sinks {
@@ -142,11 +177,7 @@ impl ExecutionPlan for BraidOperatorsExec {
             let _held = &cancel;
             batch
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+        Box::pin(RecordBatchStreamAdapter::new(schema, rows))
     }
 }
 
@@ -219,15 +250,16 @@ fn integer_name(data_type: &DataType) -> Option<&'static str> {
 
 /// A query's memory pool as a budget of the operators.
 #[derive(Debug)]
-struct QueryBudget {
+pub struct QueryBudget {
     pool: Arc<dyn MemoryPool>,
     reservation: Mutex<MemoryReservation>,
 }
 
 impl QueryBudget {
-    fn new(context: &TaskContext) -> Arc<Self> {
-        let reservation = MemoryConsumer::new("Braid's operators").register(context.memory_pool());
-        Arc::new(Self { pool: context.memory_pool().clone(), reservation: Mutex::new(reservation) })
+    /// The budget of a query with this pool.
+    pub fn new(pool: &Arc<dyn MemoryPool>) -> Arc<Self> {
+        let reservation = MemoryConsumer::new("Braid's operators").register(pool);
+        Arc::new(Self { pool: pool.clone(), reservation: Mutex::new(reservation) })
     }
 }
 

@@ -17,7 +17,7 @@ use datafusion::common::config::ConfigExtension;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, Result};
 use datafusion::common::{config_field, extensions_options};
-use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::context::{QueryPlanner, SessionState};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Extension, InvariantLevel, LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
@@ -75,9 +75,7 @@ impl QueryPlanner for BraidQueryPlanner {
         logical_plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        StatementMemory::of(session.config_options()).end_folding();
-        let logical_plan = values_as_rows(logical_plan.clone())?.data;
-        let logical_plan = &window_arguments_as_columns(logical_plan)?.data;
+        let logical_plan = &prepared(logical_plan.clone(), session)?;
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(CoveredPlanner)]);
         let settings = session.config_options().extensions.get::<OperatorSettings>();
         if settings.is_none_or(|settings| settings.braid) {
@@ -86,6 +84,21 @@ impl QueryPlanner for BraidQueryPlanner {
         }
         planner.create_physical_plan(logical_plan, session).await
     }
+}
+
+/// An optimised plan, ready to be translated.
+fn prepared(logical_plan: LogicalPlan, session: &dyn Session) -> Result<LogicalPlan> {
+    StatementMemory::of(session.config_options()).end_folding();
+    let logical_plan = values_as_rows(logical_plan)?.data;
+    Ok(window_arguments_as_columns(logical_plan)?.data)
+}
+
+/// Optimises an analysed plan, which may have placeholders.
+///
+/// # Errors
+/// When a rule fails.
+pub fn optimize_analyzed(state: &SessionState, analyzed: LogicalPlan) -> Result<LogicalPlan> {
+    prepared(state.optimizer().optimize(analyzed, state, |_, _| {})?, state)
 }
 
 /// The plan with its largest covered parts in one node each.

@@ -23,6 +23,8 @@ use datafusion::logical_expr::{
 
 use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
 use super::expression_translation::{is_carried, is_same_kind};
+use super::template_plan::{TemplateParameter, TemplatePlan};
+use crate::bounded::is_bounded_call;
 use crate::braid_table::{BraidTable, split_filters};
 use crate::scan_exec::scan_text;
 
@@ -57,6 +59,8 @@ pub struct Coverage<'a> {
     scalars: Vec<(Subquery, Plan)>,
     /// Graphs of joins that have been ordered so far.
     pub(super) ordered_graphs: u64,
+    /// The parameters of a template's plan, each with the expression that computes it.
+    pub(super) parameters: Vec<(Expr, TemplateParameter)>,
 }
 
 /// Translates a plan.
@@ -64,13 +68,57 @@ pub struct Coverage<'a> {
 /// # Errors
 /// The reason why it is not covered.
 pub fn cover(session: &dyn Session, logical: &LogicalPlan) -> Result<Plan, Uncovered> {
-    let mut coverage = Coverage { session, scalars: Vec::new(), ordered_graphs: 0 };
+    let mut parameters = Vec::new();
+    let plan = cover_with(session, logical, &mut parameters)?;
+    match parameters.first() {
+        None => Ok(plan),
+        Some((expr, _)) => Err(uncovered(format!("the parameter {expr} without a value"))),
+    }
+}
+
+/// Translates a plan with placeholders (see [`TemplatePlan`]).
+///
+/// # Errors
+/// The reason why it is not covered.
+pub fn cover_template(session: &dyn Session, logical: &LogicalPlan) -> Result<TemplatePlan, Uncovered> {
+    check_calls(logical)?;
+    let mut parameters = Vec::new();
+    let plan = cover_with(session, logical, &mut parameters)?;
+    Ok(TemplatePlan { plan, parameters: parameters.into_iter().map(|(_, parameter)| parameter).collect() })
+}
+
+fn cover_with(
+    session: &dyn Session,
+    logical: &LogicalPlan,
+    parameters: &mut Vec<(Expr, TemplateParameter)>,
+) -> Result<Plan, Uncovered> {
+    let known = std::mem::take(parameters);
+    let mut coverage = Coverage { session, scalars: Vec::new(), ordered_graphs: 0, parameters: known };
     let covered = coverage.plan(logical)?;
+    *parameters = coverage.parameters;
     let subqueries: Vec<Plan> = coverage.scalars.into_iter().map(|(_, plan)| plan).collect();
     if subqueries.is_empty() {
         return Ok(covered.plan);
     }
     Ok(Plan::WithScalars { subqueries, input: Box::new(covered.plan) })
+}
+
+/// Refuses functions that count what they make in the memory of one statement, and functions whose value differs each time.
+fn check_calls(logical: &LogicalPlan) -> Result<(), Uncovered> {
+    let mut refusal = None;
+    logical.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if is_bounded_call(expr) {
+                    refusal.get_or_insert_with(|| format!("{expr}, whose result can be larger than its arguments"));
+                } else if expr.is_volatile_node() {
+                    refusal.get_or_insert_with(|| format!("{expr}, which is volatile"));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    refusal.map_or(Ok(()), |reason| Err(uncovered(reason)))
 }
 
 impl Coverage<'_> {
@@ -257,7 +305,7 @@ impl Coverage<'_> {
         if let Some(known) = self.scalars.iter().position(|(other, _)| other == subquery) {
             return Ok(Expression::SubqueryValue(known));
         }
-        let plan = cover(self.session, &subquery.subquery)?;
+        let plan = cover_with(self.session, &subquery.subquery, &mut self.parameters)?;
         self.scalars.push((subquery.clone(), plan));
         Ok(Expression::SubqueryValue(self.scalars.len() - 1))
     }

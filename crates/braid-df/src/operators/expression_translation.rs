@@ -1,13 +1,14 @@
 //! DataFusion's expressions as Braid's: natively where there is a kernel and the types are those it computes with, else
 //! as an expression that DataFusion evaluates on Arrow arrays.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use braid_base::BATCH_BYTES_MAX;
-use braid_exec::expression::{Arithmetic, DatePart, ForeignExpression, NumberRange};
+use braid_exec::expression::{Arithmetic, Comparison, DatePart, ForeignExpression, NumberRange};
 use braid_exec::values::arrow_arrays::is_supported;
 use braid_exec::{ExecError, Expression, Vector};
 use braid_storage::Scalar;
@@ -18,9 +19,16 @@ use datafusion::logical_expr::{BinaryExpr, Case, Expr, Like, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::coverage::{Coverage, Uncovered, uncovered};
+use super::template_plan::{ParameterForm, TemplateParameter, is_parameter};
 use crate::bounded::{divisible, is_batch_too_long, literal_bytes};
 use crate::expression_types::type_of;
 use crate::filter_translation::comparison;
+
+/// The columns that stand for parameters in an expression of DataFusion's. No statement names a column so.
+const PARAMETER_COLUMN: &str = "\u{0}parameter";
+
+/// The parameter and the type of each such column.
+type ParameterColumns = HashMap<Column, (Expression, DataType)>;
 
 /// What values are computed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +79,9 @@ pub(super) fn is_carried(data_type: &DataType) -> bool {
 impl Coverage<'_> {
     /// An expression over the columns of `schema`.
     pub(super) fn expression(&mut self, expr: &Expr, schema: &DFSchema) -> Result<Expression, Uncovered> {
+        if is_parameter(expr) {
+            return self.parameter(expr, schema);
+        }
         match self.native(expr, schema)? {
             Some(expression) => Ok(expression),
             None => self.foreign(expr, schema),
@@ -124,6 +135,9 @@ impl Coverage<'_> {
             return Ok(None);
         };
         if let Some(comparison) = comparison(*op) {
+            if let Some(of_days) = self.comparison_of_days(comparison, left, right, schema)? {
+                return Ok(Some(of_days));
+            }
             let (left, right) = match (left_kind, right_kind) {
                 (Kind::Numeric(a), Kind::Numeric(b)) => {
                     let (left, right) = (self.expression(left, schema)?, self.expression(right, schema)?);
@@ -161,6 +175,9 @@ impl Coverage<'_> {
     }
 
     fn in_list(&mut self, list: &InList, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        if list.list.iter().any(is_parameter) {
+            return self.alternatives(list, schema);
+        }
         let value_kind = self.kind_of(&list.expr, schema)?;
         let mut constants: Vec<Scalar> = Vec::with_capacity(list.list.len());
         for item in &list.list {
@@ -186,6 +203,9 @@ impl Coverage<'_> {
                 ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)),
                 _,
             ) => Expression::Constant(Some(Scalar::Bytes(text.clone().into()))),
+            pattern if is_parameter(pattern) && self.kind_of(pattern, schema)? == Some(Kind::Text) => {
+                self.parameter_in_form(pattern, ParameterForm::Pattern, schema)?
+            }
             _ => return Ok(None),
         };
         let pattern = Box::new(pattern);
@@ -298,6 +318,104 @@ impl Coverage<'_> {
         }
     }
 
+    /// An expression of placeholders, as a parameter of the plan.
+    fn parameter(&mut self, expr: &Expr, schema: &DFSchema) -> Result<Expression, Uncovered> {
+        self.parameter_in_form(expr, ParameterForm::AsItIs, schema)
+    }
+
+    fn parameter_in_form(
+        &mut self,
+        expr: &Expr,
+        form: ParameterForm,
+        schema: &DFSchema,
+    ) -> Result<Expression, Uncovered> {
+        if let Expr::Alias(alias) = expr {
+            return self.parameter_in_form(&alias.expr, form, schema);
+        }
+        let data_type = type_of(expr, schema)?;
+        if !is_carried(&data_type) || kind(&data_type).is_none() {
+            return Err(uncovered(format!("the parameter {expr} of type {data_type}")));
+        }
+        let parameter = TemplateParameter::new(self.session, expr, form)?;
+        let known = self.parameters.iter().position(|(known, of)| known == expr && of.is_in_form(form));
+        let number = known.unwrap_or(self.parameters.len());
+        if known.is_none() {
+            self.parameters.push((expr.clone(), parameter));
+        }
+        Ok(Expression::Parameter(number))
+    }
+
+    /// `value IN ($1, $2)` as alternatives.
+    fn alternatives(&mut self, list: &InList, schema: &DFSchema) -> Result<Option<Expression>, Uncovered> {
+        let value_kind = self.kind_of(&list.expr, schema)?;
+        let mut alternatives = Vec::with_capacity(list.list.len());
+        for item in &list.list {
+            let is_constant = is_parameter(item) || matches!(item, Expr::Literal(..));
+            if !is_constant || self.kind_of(item, schema)? != value_kind {
+                return Ok(None);
+            }
+            alternatives.push(self.expression(&(*list.expr.clone()).eq(item.clone()), schema)?);
+        }
+        let among = Expression::Or(alternatives);
+        Ok(Some(if list.negated { Expression::Not(Box::new(among)) } else { among }))
+    }
+
+    /// A date, cast to a timestamp and compared with a parameter, as a comparison of days.
+    fn comparison_of_days(
+        &mut self,
+        comparison: Comparison,
+        left: &Expr,
+        right: &Expr,
+        schema: &DFSchema,
+    ) -> Result<Option<Expression>, Uncovered> {
+        let (comparison, date, instant) = match (is_parameter(left), is_parameter(right)) {
+            (false, true) => (comparison, left, right),
+            (true, false) => (comparison.mirrored(), right, left),
+            _ => return Ok(None),
+        };
+        let form = match comparison {
+            Comparison::Less | Comparison::GreaterOrEqual => ParameterForm::DayFrom,
+            Comparison::LessOrEqual | Comparison::Greater => ParameterForm::DayUpTo,
+            Comparison::Equal | Comparison::NotEqual => return Ok(None),
+        };
+        let Expr::Cast(cast) = date else { return Ok(None) };
+        let is_of_date = type_of(&cast.expr, schema)? == DataType::Date32;
+        let microseconds = DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, None);
+        if !is_of_date || *cast.field.data_type() != microseconds || type_of(instant, schema)? != microseconds {
+            return Ok(None);
+        }
+        let left = Box::new(self.expression(&cast.expr, schema)?);
+        let right = Box::new(self.parameter_in_form(instant, form, schema)?);
+        Ok(Some(Expression::Compare { comparison, left, right }))
+    }
+
+    /// The expression with a column in the place of each parameter, and the parameter and type of each such column.
+    fn parameters_as_columns(&mut self, expr: &Expr, schema: &DFSchema) -> Result<(Expr, ParameterColumns), Uncovered> {
+        let mut parameters = HashMap::new();
+        let mut refusal = None;
+        let replaced = expr.clone().transform_down(|expr| {
+            if !is_parameter(&expr) {
+                return Ok(Transformed::no(expr));
+            }
+            match (self.parameter(&expr, schema), type_of(&expr, schema)) {
+                (Ok(parameter), Ok(data_type)) => {
+                    let column = Column::new_unqualified(format!("{PARAMETER_COLUMN}{}", parameters.len()));
+                    parameters.insert(column.clone(), (parameter, data_type));
+                    Ok(Transformed::new(Expr::Column(column), true, TreeNodeRecursion::Jump))
+                }
+                (Err(reason), _) => {
+                    refusal.get_or_insert(reason);
+                    Ok(Transformed::new(expr, false, TreeNodeRecursion::Stop))
+                }
+                (_, Err(error)) => Err(error),
+            }
+        })?;
+        match refusal {
+            None => Ok((replaced.data, parameters)),
+            Some(reason) => Err(reason),
+        }
+    }
+
     /// The expression as DataFusion evaluates it.
     fn foreign(&mut self, expr: &Expr, schema: &DFSchema) -> Result<Expression, Uncovered> {
         let error = |error: DataFusionError| uncovered(error.to_string());
@@ -316,6 +434,8 @@ impl Coverage<'_> {
         if !is_carried(&result_type) {
             return Err(uncovered(format!("{expr} of type {result_type}")));
         }
+        let (expr, parameters) = self.parameters_as_columns(expr, schema)?;
+        let expr = &expr;
         let mut columns: Vec<Column> = Vec::new();
         expr.apply(|expr| {
             if let Expr::Column(column) = expr
@@ -329,6 +449,11 @@ impl Coverage<'_> {
         let mut fields = Vec::with_capacity(columns.len());
         let mut arguments = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
+            if let Some((parameter, data_type)) = parameters.get(column) {
+                arguments.push((parameter.clone(), data_type.clone()));
+                fields.push(Arc::new(Field::new(argument_name(at), data_type.clone(), true)));
+                continue;
+            }
             let position = self.column(column, schema)?;
             let field = schema.field(position);
             if !is_carried(field.data_type()) {

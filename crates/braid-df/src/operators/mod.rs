@@ -8,6 +8,7 @@
 //! | `join_translation` | the other joins |
 //! | `aggregate_translation` | GROUP BY and its functions |
 //! | `expression_translation` | expressions, natively or by DataFusion on Arrow arrays |
+//! | [`template_plan`] | plans with parameters, and how these are computed |
 //! | `estimate` | row counts and distinct values, as far as the catalog knows |
 //! | [`braid_operators_exec`] | the physical operator that runs a plan |
 //!
@@ -21,6 +22,9 @@ mod estimate;
 mod expression_translation;
 mod join_graph;
 mod join_translation;
+pub mod template_plan;
 
-pub use braid_operators_exec::BraidOperatorsExec;
-pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings};
+pub use braid_operators_exec::{BraidOperatorsExec, PlanRun, QueryBudget};
+pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings, optimize_analyzed};
+pub use coverage::cover_template;
+pub use template_plan::{TemplateParameter, TemplatePlan};

@@ -13,12 +13,16 @@ use crate::input::datetime::utc;
 use crate::output::datetime::write_timestamptz;
 
 /// The literal that a function of this name stands for; `None` if it does not ask for the time.
-pub(super) fn time_of(name: &str, function: &Function, instants: Instants) -> Result<Option<Expr>, EngineError> {
+pub(super) fn time_of(
+    name: &str,
+    function: &Function,
+    instants: impl FnOnce() -> Instants,
+) -> Result<Option<Expr>, EngineError> {
     let us = match name {
         "now" | "transaction_timestamp" | "current_timestamp" | "localtimestamp" | "current_date" => {
-            instants.transaction_us
+            instants().transaction_us
         }
-        "statement_timestamp" => instants.statement_us,
+        "statement_timestamp" => instants().statement_us,
         "current_time" | "localtime" => {
             return Err(EngineError::unsupported(format!("{name} is not supported: Braid has no type time"))
                 .with_hint("Use current_timestamp or localtimestamp."));

@@ -51,3 +51,4 @@ mod statement_planner;
 mod subquery_shapes;
 
 pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};
+pub(crate) use shown_lengths::shown_lengths;

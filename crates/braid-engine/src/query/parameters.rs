@@ -10,6 +10,7 @@ use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Array as ArrayLiteral, CastKind, DataType as SqlType, Expr, Value};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Span;
 
 use crate::conversion::is_string;
 use crate::input::datetime::utc;
@@ -19,6 +20,11 @@ use crate::{EngineError, SqlState};
 
 /// A literal with the value.
 pub(crate) fn literal(value: &ScalarValue) -> Result<Expr, EngineError> {
+    literal_at(value, Span::empty())
+}
+
+/// [`literal`] in the place of a parameter.
+pub(crate) fn literal_at(value: &ScalarValue, place: Span) -> Result<Expr, EngineError> {
     let data_type = value.data_type();
     if let Some(elements) = elements_of(value) {
         let elem = elements?.iter().map(literal).collect::<Result<Vec<_>, _>>()?;
@@ -35,7 +41,7 @@ pub(crate) fn literal(value: &ScalarValue) -> Result<Expr, EngineError> {
         return Ok(if is_untyped(&data_type) { null } else { cast(null, &data_type)? });
     }
     let text = text_of(value)?;
-    let string = Expr::Value(Value::SingleQuotedString(text).with_empty_span());
+    let string = Expr::Value(Value::SingleQuotedString(text).with_span(place));
     if is_untyped(&data_type) { Ok(string) } else { cast(string, &data_type) }
 }
 
@@ -54,7 +60,8 @@ fn is_untyped(data_type: &DataType) -> bool {
     is_string(data_type) || *data_type == DataType::Null
 }
 
-fn text_of(value: &ScalarValue) -> Result<String, EngineError> {
+/// The text that a value is written with.
+pub(crate) fn text_of(value: &ScalarValue) -> Result<String, EngineError> {
     let array: ArrayRef = value.to_array()?;
     let mut text = String::new();
     ColumnOutput::new(&array, utc(), BooleanStyle::Word)?.write(0, &mut text)?;

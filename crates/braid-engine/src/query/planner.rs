@@ -1,7 +1,7 @@
 //! From syntax to a physical plan on one snapshot.
 //!
 //! A planner belongs to one statement: its catalog is one snapshot, its `now()` is one instant, its memory is one
-//! budget. It is made from the database's template of functions and rules, which costs some tens of microseconds.
+//! budget. It is made from the database's `PlannerBase` of functions and rules, which costs some tens of microseconds.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,11 +11,12 @@ use arrow::datatypes::{DataType, SchemaRef};
 use braid_df::StatementMemory;
 use braid_df::bounded::bounded;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, ScalarUDF};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, execute_stream};
 use datafusion::sql::parser::Statement as PlannerStatement;
@@ -83,6 +84,19 @@ impl Planner {
         parameters: Parameters<'_>,
         session: &dyn SessionFacts,
     ) -> Result<QueryPlan, EngineError> {
+        let (tree, names) = self.rewritten(statement, query, parameters, session).await?;
+        let logical = self.plan_tree(tree, &|location| statement.position(location)).await?;
+        Ok(QueryPlan { logical, names })
+    }
+
+    /// The query as DataFusion plans it, and the names of its columns.
+    pub async fn rewritten(
+        &self,
+        statement: &Statement,
+        query: Query,
+        parameters: Parameters<'_>,
+        session: &dyn SessionFacts,
+    ) -> Result<(SqlStatement, Vec<Option<String>>), EngineError> {
         StatementSize::of(&query).check_for_planning()?;
         let mut query = self.with_joins_spelled_out(query).await?;
         let names = output_names(&query);
@@ -102,8 +116,18 @@ impl Planner {
         }
         // Rows of values have been spelled out, parameters are there.
         StatementSize::of(&tree).check_for_planning()?;
-        let logical = self.plan_tree(tree, &|location| statement.position(location)).await?;
-        Ok(QueryPlan { logical, names })
+        Ok((tree, names))
+    }
+
+    /// The logical plan of a query whose names exist.
+    pub async fn logical(&self, tree: SqlStatement) -> Result<LogicalPlan, DataFusionError> {
+        self.state.statement_to_plan(PlannerStatement::Statement(Box::new(tree))).await
+    }
+
+    /// Adds a function that queries may call.
+    pub fn with_function(mut self, function: Arc<ScalarUDF>) -> Result<Self, EngineError> {
+        self.state.register_udf(function)?;
+        Ok(self)
     }
 
     /// The query with ON in place of USING, see [`join_columns`](super::join_columns).
@@ -226,6 +250,11 @@ impl Drop for StopOnDrop {
 }
 
 impl QueryPlan {
+    /// A plan with these names of its columns.
+    pub fn new(logical: LogicalPlan, names: Vec<Option<String>>) -> Self {
+        Self { logical, names }
+    }
+
     /// The schema under the names that the client sees.
     pub fn rename(&self, schema: &SchemaRef) -> SchemaRef {
         rename(schema, &self.names)
@@ -238,7 +267,7 @@ pub(crate) fn nulls_of(types: &[DataType]) -> Result<Vec<ScalarValue>, EngineErr
 }
 
 /// Where DataFusion says an error is.
-fn place_of(error: &datafusion::common::DataFusionError) -> Option<Location> {
+fn place_of(error: &DataFusionError) -> Option<Location> {
     let span = error.diagnostic()?.span?;
     Some(Location { line: span.start.line, column: span.start.column })
 }

@@ -16,13 +16,14 @@ use datafusion::sql::sqlparser::ast::{
     SetQuantifier, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::clock::time_of;
 use super::exponents::written_out;
 use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
 use super::named_windows::spell_out_windows;
-use super::parameters::{literal, placeholder_as};
+use super::parameters::{literal_at, placeholder_as};
 use super::precedence::rebind;
 use super::regular_expressions::{fit_function, fit_operator, similar_to};
 use super::row_values::{spell_out_membership, spelled_out};
@@ -173,7 +174,7 @@ impl VisitorMut for Rewrite<'_> {
         rebind(expr);
         let replacement = match expr {
             Expr::Value(value) => match &value.value {
-                Value::Placeholder(name) => self.parameter(name),
+                Value::Placeholder(name) => self.parameter(name, value.span),
                 Value::Number(number, is_long) => {
                     let plain = |number| Expr::Value(Value::Number(number, *is_long).with_empty_span());
                     Ok(written_out(number).map(plain))
@@ -330,11 +331,11 @@ impl Rewrite<'_> {
     }
 
     /// The value of `$n`.
-    fn parameter(&self, name: &str) -> Result<Option<Expr>, EngineError> {
+    fn parameter(&self, name: &str, place: Span) -> Result<Option<Expr>, EngineError> {
         let at = parameter_index(name)?;
         match self.parameters {
             Parameters::Values(values) => match values.get(at) {
-                Some(value) => literal(value).map(Some),
+                Some(value) => literal_at(value, place).map(Some),
                 None => {
                     let message = format!("there is no value for parameter {name}");
                     Err(EngineError::new(SqlState::UndefinedParameter, message))
@@ -357,7 +358,7 @@ impl Rewrite<'_> {
             Ok(parts) if parts.len() == 1 => parts[0].clone(),
             _ => return Ok(None),
         };
-        if let Some(time) = time_of(&name, function, self.session.instants())? {
+        if let Some(time) = time_of(&name, function, || self.session.instants())? {
             return Ok(Some(time));
         }
         fit_function(&name, function)?;

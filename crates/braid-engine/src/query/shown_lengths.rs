@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, JoinType, LogicalPlan};
 
 use crate::EngineError;
 use crate::conversion::is_string;
+use crate::semantics::marked_literals::mark_of;
 use crate::sql_types::column_type_of;
 
 /// What a column's values are, as far as padding is concerned.
@@ -27,7 +28,7 @@ enum Kind {
 }
 
 /// The length that each column is padded to; `None` for those that are not `char(n)`.
-pub(super) fn shown_lengths(plan: &LogicalPlan) -> Result<Vec<Option<u32>>, EngineError> {
+pub(crate) fn shown_lengths(plan: &LogicalPlan) -> Result<Vec<Option<u32>>, EngineError> {
     let kinds = of_plan(plan)?;
     Ok(kinds
         .into_iter()
@@ -108,6 +109,8 @@ fn of_expr(expr: &Expr, schema: &DFSchema, columns: &[Kind]) -> Result<Kind, Eng
         }
         Expr::Cast(cast) => Ok(of_type(column_type_of(&cast.field))),
         Expr::Literal(value, _) if value.is_null() => Ok(Kind::Null),
+        // Other statements of the template have literals of other lengths.
+        Expr::Literal(..) if mark_of(expr).is_some() => Ok(Kind::Literal(0)),
         Expr::Literal(value, _) if is_string(&value.data_type()) => {
             Ok(Kind::Literal(value.try_as_str().flatten().unwrap_or_default().chars().count()))
         }

@@ -16,6 +16,7 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
+use super::marked_literals::mark_of;
 use super::operator_types::{Family, family};
 use super::rewrite_expressions;
 use crate::conversion::cast_function::CastFunction;
@@ -66,9 +67,11 @@ fn replace(cast: Cast, schema: &DFSchema, zone_name: &str, zone: &Tz) -> Result<
     converted(*cast.expr, target, zone_name, zone)
 }
 
-/// The call that converts an expression; of a literal, its result.
+/// The call that converts an expression; of a literal without a mark, its result.
 fn converted(expr: Expr, target: ColumnType, zone_name: &str, zone: &Tz) -> Result<Expr> {
-    if let Expr::Literal(value, _) = &expr {
+    if let Expr::Literal(value, _) = &expr
+        && mark_of(&expr).is_none()
+    {
         let array = value.to_array()?;
         let converted = convert(&array, target, Strength::Explicit, zone)?;
         return Ok(Expr::Literal(ScalarValue::try_from_array(&converted, 0)?, None));

@@ -26,6 +26,7 @@
 //! | [`not_in`] | `[NOT] IN (subquery)` in a condition knows of nulls wherever it stands |
 //! | [`grouping_columns`] | grouping sets over two names of one column are refused |
 //! | [`arithmetic_function`] | the functions the arithmetic becomes |
+//! | [`marked_literals`] | the literals of a template's holes |
 //! | [`operator_chains`] | the functions that long chains of operators become |
 //!
 //! Operators are resolved while the syntax is planned, because DataFusion would refuse some of them right there. The
@@ -44,6 +45,7 @@ mod grouping_columns;
 mod integer_literals;
 mod interval_functions;
 mod interval_order;
+pub(crate) mod marked_literals;
 mod mixed_numbers;
 mod narrow_results;
 mod not_in;

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::interval_functions::{interval_length, interval_product};
+use super::marked_literals::unwrapped;
 use super::timestamp_difference::timestamp_difference;
 use super::unknown_literals::{cast_to, field_beside, type_beside, typed_as, unknown_text};
 use crate::conversion::encoding::byte_concatenation;
@@ -25,6 +26,7 @@ pub(crate) struct OperatorTypes;
 
 impl ExprPlanner for OperatorTypes {
     fn plan_binary_op(&self, raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let raw = RawBinaryExpr { left: unwrapped(raw.left), right: unwrapped(raw.right), ..raw };
         if raw.op == BinaryOperator::StringConcat {
             return concatenation(raw, schema);
         }

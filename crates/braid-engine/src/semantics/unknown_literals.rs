@@ -17,6 +17,7 @@ use datafusion::logical_expr::expr::{Case, Cast};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
+use super::marked_literals::check_value_free;
 use super::operator_types::{check_condition, length_of, resolve_operator};
 use super::rewrite_expressions;
 use crate::input::numbers::numeric_digits;
@@ -200,11 +201,15 @@ pub(super) fn typed_as(expr: &Expr, field: &Field) -> Result<Option<Expr>> {
     let target = match column_type {
         ColumnType::Text | ColumnType::Varchar(_) => return Ok(None),
         ColumnType::Char(_) => {
+            // The constants of other statements have no blanks at their end either.
             let trimmed = text.trim_end_matches(' ');
             let literal = || Expr::Literal(ScalarValue::Utf8(Some(trimmed.to_owned())), None);
             return Ok((trimmed.len() < text.len()).then(literal));
         }
-        ColumnType::Numeric { .. } => numeric_digits(text)?,
+        ColumnType::Numeric { .. } => {
+            check_value_free(expr)?;
+            numeric_digits(text)?
+        }
         column_type => column_type,
     };
     Ok(Some(cast_to(expr.clone(), target)))

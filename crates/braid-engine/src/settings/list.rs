@@ -71,6 +71,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Number of cores that one query of this session may use.",
     ),
+    setting(
+        "braid.templates",
+        "learned",
+        Domain::OneOf(&["learned", "eager", "off"]),
+        Silent,
+        "Plans of statements that differ only in their constants: learned from statements that come again, eager (made for the first statement, with all constants as parameters; for tests) or off.",
+    ),
     setting("bytea_output", "hex", Domain::OneOf(&["hex"]), Silent, "Output format of bytea."),
     setting(
         "client_encoding",

@@ -9,4 +9,5 @@ mod queries;
 mod sessions;
 mod system_tables;
 mod tables;
+mod templates;
 mod test_db;

@@ -45,12 +45,12 @@ where
     failures
 }
 
-async fn run_in_process(path: &Path) -> Vec<String> {
+async fn run_in_process(path: &Path, templates: &'static str) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(Config::new(directory.path().join("data"))).await.unwrap();
     let opened = Arc::clone(&database);
     let runner = Runner::new(move || {
-        let session = SqlLogicSession::new(&opened);
+        let session = SqlLogicSession::new(&opened, templates);
         async move { Ok(session) }
     });
     let failures = run_records(path, directory.path(), runner).await;
@@ -81,7 +81,17 @@ fn assert_none(failures: &[String]) {
 async fn sql_logic_files() {
     let mut failures = Vec::new();
     for path in files() {
-        failures.extend(run_in_process(&path).await);
+        failures.extend(run_in_process(&path, "off").await);
+    }
+    assert_none(&failures);
+}
+
+/// Every query that can have a template runs by it, with all constants as parameters that may be.
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_logic_files_by_template() {
+    let mut failures = Vec::new();
+    for path in files() {
+        failures.extend(run_in_process(&path, "eager").await);
     }
     assert_none(&failures);
 }

@@ -39,16 +39,16 @@ use crate::semantics::shown_cast::shown_cast;
 use crate::sql_types::{column_type, field_of};
 use crate::{EngineError, SqlState};
 
-/// A template, and the system tables it was made with.
-pub(crate) struct Template {
+/// The state, and the system tables it was made with.
+pub(crate) struct PlannerBase {
     /// The state to copy.
     pub state: SessionState,
     /// Schema `pg_catalog`.
     pub system: Arc<dyn SchemaProvider>,
 }
 
-impl Template {
-    /// The template of a database.
+impl PlannerBase {
+    /// The base of a database's planners.
     pub fn new(
         settings: &SessionSettings,
         store: &Arc<Store>,

@@ -1,0 +1,21 @@
+//! Statements by their templates ([`crate::templates`]): recalled or learned, bound, run.
+//!
+//! ```text
+//! text --tokens--> text template, constants --guards--> plan template --bind--> parameters of a plan
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`execution`] | one statement: recall, learning, binding, the start of its plan |
+//! | [`template_planner`] | the plan of a template, by today's planner |
+//! | [`marked_syntax`] | the places of a query's syntax where constants may vary |
+//! | [`constants`] | the constants of a statement |
+//!
+//! [`crate::statement`] lifts the constants out of a text.
+
+mod constants;
+mod execution;
+mod marked_syntax;
+mod template_planner;
+
+pub(crate) use execution::{execute, is_known};

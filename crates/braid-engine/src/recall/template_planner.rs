@@ -1,0 +1,209 @@
+//! Plans a template with today's planner, DataFusion's. Everything that depends on that planner is behind
+//! [`plan_template`]: a parsed query and the roles of its holes in, a [`PlanTemplate`] or the reason for none out.
+//!
+//! 1. The query is rewritten with the constants of the example, as it is for itself.
+//! 2. The constants of varying holes are marked ([`super::marked_syntax`]), and DataFusion makes a logical plan.
+//! 3. The analysis sees marked literals: their types, not their values ([`crate::semantics::marked_literals`]).
+//! 4. Placeholders replace them, so that the optimiser sees no value.
+//! 5. The optimised plan becomes one of Braid's operators, with parameters.
+//!
+//! A hole whose value was looked at in 3, and one whose literal has disappeared by 4, is pinned, and the query planned again.
+//!
+//! A plan that asks anything about its session but settings and time zone (who is connected, what time it is) is not a
+//! template's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::datatypes::Field;
+use braid_df::operators::{cover_template, optimize_analyzed};
+use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+
+use super::marked_syntax::{Mark, MarkedSyntax};
+use crate::clock::Instants;
+use crate::query::planner::{Planner, QueryPlan};
+use crate::query::result_stream::in_zone;
+use crate::query::rewrite::{Parameters, SessionFacts};
+use crate::query::{QuerySource, shown_lengths};
+use crate::semantics::marked_literals::{ValueMatters, mark_function, replace_marked, unwrap_marks};
+use crate::statement::{Constant, ScannedText};
+use crate::statement_context::StatementContext;
+use crate::templates::generalization::{Generalization, HoleRole};
+use crate::templates::hole_value::{HoleType, literal_of};
+use crate::templates::plan_template::{Guard, PlanTemplate, PlanValue};
+use crate::{EngineError, Statement};
+
+/// How often a query is planned anew with one more hole pinned.
+const ATTEMPTS_MAX: usize = 12;
+
+/// Why a statement has no template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoTemplate(pub String);
+
+/// A failed attempt.
+enum Attempt {
+    /// The value of this hole matters.
+    Pin(usize),
+    Refused(NoTemplate),
+}
+
+impl From<EngineError> for Attempt {
+    fn from(error: EngineError) -> Self {
+        Self::Refused(NoTemplate(error.message().to_owned()))
+    }
+}
+
+impl From<DataFusionError> for Attempt {
+    fn from(error: DataFusionError) -> Self {
+        EngineError::from_datafusion(&error).into()
+    }
+}
+
+/// Plans the template of a statement, whose example's constants are those of the statement.
+///
+/// # Errors
+/// Why it has none. `general` has the holes pinned that the planner looked at.
+pub(crate) async fn plan_template(
+    context: &StatementContext,
+    statement: &Statement,
+    params: &[ScalarValue],
+    scanned: &ScannedText,
+    general: &mut Generalization,
+) -> Result<PlanTemplate, NoTemplate> {
+    for (hole, constant) in general.example().to_vec().iter().enumerate() {
+        if general.roles()[hole] != HoleRole::Pinned && HoleType::of(constant).is_none() {
+            general.pin(hole);
+        }
+    }
+    for _ in 0..ATTEMPTS_MAX {
+        match attempt(context, statement, params, scanned, general).await {
+            Ok(template) => return Ok(template),
+            Err(Attempt::Refused(reason)) => return Err(reason),
+            Err(Attempt::Pin(hole)) => general.pin(hole),
+        }
+    }
+    Err(NoTemplate(format!("planning looked at the values of more than {ATTEMPTS_MAX} constants")))
+}
+
+async fn attempt(
+    context: &StatementContext,
+    statement: &Statement,
+    params: &[ScalarValue],
+    scanned: &ScannedText,
+    general: &mut Generalization,
+) -> Result<PlanTemplate, Attempt> {
+    let snapshot = context.snapshot();
+    let planner = Planner::of(context).with_function(mark_function())?;
+    let facts = NotedFacts { context, are_asked: AtomicBool::new(false) };
+    let query = QuerySource::Statement.of(statement)?;
+    let (mut tree, names) = planner.rewritten(statement, query, Parameters::Values(params), &facts).await?;
+    if facts.are_asked.load(Ordering::Relaxed) {
+        return Err(Attempt::Refused(NoTemplate("it asks about its session or the time".to_owned())));
+    }
+    let MarkedSyntax { marks, is_marked } = MarkedSyntax::mark(&mut tree, &scanned.holes, general.roles());
+    (0..is_marked.len()).filter(|hole| !is_marked[*hole]).for_each(|hole| general.pin(hole));
+    let logical = pinning(&marks, marked_plan(&planner, tree).await)?;
+    let plan = QueryPlan::new(logical, names);
+    let lengths = shown_lengths(&plan.logical)?;
+    let options = planner.state().config_options();
+    let analyzed =
+        pinning(&marks, planner.state().analyzer().execute_and_check(plan.logical.clone(), options, |_, _| {}))?;
+    let (with_placeholders, values) = placeholders(analyzed, &marks, general)?;
+    if let Some(unseen) = (0..marks.len()).find(|mark| !values.iter().any(|value| value.hole == marks[*mark].hole)) {
+        return Err(Attempt::Pin(marks[unseen].hole));
+    }
+    let optimized = optimize_analyzed(planner.state(), with_placeholders)?;
+    let covered =
+        cover_template(planner.state(), &optimized).map_err(|reason| Attempt::Refused(NoTemplate(reason.0)))?;
+    let physical_schema = optimized.schema().inner().clone();
+    let schema = in_zone(&plan.rename(&physical_schema), &planner.zone_name());
+    let guards = guards(general);
+    Ok(PlanTemplate { guards, values, plan: covered, snapshot, physical_schema, schema, lengths })
+}
+
+/// The logical plan of marked syntax, with marked literals.
+async fn marked_plan(planner: &Planner, tree: SqlStatement) -> Result<LogicalPlan, DataFusionError> {
+    unwrap_marks(planner.logical(tree).await?)
+}
+
+/// A planning step's result; a step that looked at a value pins its hole.
+fn pinning<T>(marks: &[Mark], result: Result<T, DataFusionError>) -> Result<T, Attempt> {
+    result.map_err(|error| match ValueMatters::of(&error) {
+        Some(mark) => Attempt::Pin(marks[mark].hole),
+        None => error.into(),
+    })
+}
+
+/// The plan with placeholders in place of its marked literals, and what they stand for.
+fn placeholders(
+    plan: LogicalPlan,
+    marks: &[Mark],
+    general: &Generalization,
+) -> Result<(LogicalPlan, Vec<PlanValue>), Attempt> {
+    let mut values: Vec<PlanValue> = Vec::new();
+    let mut misread = None;
+    let plan = replace_marked(plan, |mark, literal| {
+        let Mark { hole, sign } = marks[mark];
+        let data_type = literal.data_type();
+        if literal_of(&general.example()[hole], sign, &data_type).as_ref() != Some(&literal) {
+            misread = Some(hole);
+        }
+        let value = PlanValue { hole, sign, data_type: data_type.clone() };
+        let number = values.iter().position(|known| *known == value).unwrap_or_else(|| {
+            values.push(value);
+            values.len() - 1
+        });
+        let field = Arc::new(Field::new("", data_type, false));
+        Ok(Expr::Placeholder(Placeholder::new_with_field(format!("${}", number + 1), Some(field))))
+    })?;
+    match misread {
+        Some(hole) => Err(Attempt::Pin(hole)),
+        None => Ok((plan, values)),
+    }
+}
+
+/// The guards of a plan for all that the generalization includes.
+fn guards(general: &Generalization) -> Vec<Guard> {
+    let guard = |(hole, (role, constant)): (usize, (&HoleRole, &Constant))| match role {
+        HoleRole::Pinned => Guard::Is(constant.clone()),
+        HoleRole::Varying(class) => match HoleType::of(constant) {
+            Some(hole_type) => Guard::Varies { hole_type, equals: (*class != hole).then_some(*class) },
+            None => Guard::Is(constant.clone()),
+        },
+    };
+    general.roles().iter().zip(general.example()).enumerate().map(guard).collect()
+}
+
+/// What a statement may ask about its session, and whether it has asked.
+struct NotedFacts<'a> {
+    context: &'a StatementContext,
+    are_asked: AtomicBool,
+}
+
+impl NotedFacts<'_> {
+    fn note(&self) -> &StatementContext {
+        self.are_asked.store(true, Ordering::Relaxed);
+        self.context
+    }
+}
+
+impl SessionFacts for NotedFacts<'_> {
+    fn user(&self) -> &str {
+        self.note().user()
+    }
+
+    fn session_id(&self) -> i32 {
+        self.note().session_id()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.note().setting(name)
+    }
+
+    fn instants(&self) -> Instants {
+        self.note().instants()
+    }
+}

@@ -1,0 +1,177 @@
+//! The template of a statement's text: its tokens with the constants lifted out.
+//!
+//! Texts that differ only in their constants, in blanks, in comments and in the case of names have one template. A constant is
+//! a number, a string in single quotes, or the value of a parameter (`$1`). All other tokens are part of the template. Each place
+//! of a constant is a *hole*.
+//!
+//! Only texts of a single query have a template.
+
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+
+/// Most holes of a template. A text with more constants is planned each time.
+const HOLES_MAX: usize = 256;
+
+/// Most bytes of a template's tokens.
+const TEMPLATE_BYTES_MAX: usize = 16 << 10;
+
+/// A text as template and constants.
+#[derive(Clone, Debug)]
+pub(crate) struct ScannedText {
+    /// The tokens, with a mark in each hole.
+    pub template: String,
+    /// What stands in the holes, in the order of the text.
+    pub holes: Vec<Hole>,
+}
+
+/// A constant in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hole {
+    /// Its place in the text.
+    pub location: Location,
+    /// What stands there.
+    pub content: HoleContent,
+}
+
+/// What stands in a hole of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HoleContent {
+    /// A constant.
+    Constant(Constant),
+    /// The value of the parameter at this position.
+    Parameter(usize),
+}
+
+/// A constant as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Constant {
+    /// Digits, perhaps with a point.
+    Number(String),
+    /// The text of a string.
+    Text(String),
+    /// No value.
+    Null,
+}
+
+impl ScannedText {
+    /// Reads the tokens of a text; `None` if it is not a single query, or too long for a template.
+    pub fn of(tokens: &[TokenWithSpan]) -> Option<Self> {
+        let mut scanned = Self { template: String::with_capacity(128), holes: Vec::new() };
+        let mut is_first = true;
+        let mut is_over = false;
+        for TokenWithSpan { token, span } in tokens {
+            match token {
+                Token::Whitespace(_) | Token::EOF => continue,
+                Token::SemiColon => {
+                    is_over = true;
+                    continue;
+                }
+                _ if is_over => return None,
+                Token::Word(word) if is_first && !matches!(word.keyword, Keyword::SELECT | Keyword::WITH) => {
+                    return None;
+                }
+                Token::Word(_) => {}
+                _ if is_first => return None,
+                _ => {}
+            }
+            is_first = false;
+            scanned.add(token, span.start)?;
+        }
+        (!is_first && scanned.template.len() <= TEMPLATE_BYTES_MAX).then_some(scanned)
+    }
+
+    fn add(&mut self, token: &Token, location: Location) -> Option<()> {
+        let constant = match token {
+            Token::Number(digits, false) => Some(('#', HoleContent::Constant(Constant::Number(digits.clone())))),
+            Token::SingleQuotedString(text) => Some(('\'', HoleContent::Constant(Constant::Text(text.clone())))),
+            Token::Placeholder(name) => {
+                let number: usize = name.strip_prefix('$')?.parse().ok()?;
+                // Two places of one parameter have the same value, whatever it is.
+                self.template.push_str(name);
+                Some(('$', HoleContent::Parameter(number.checked_sub(1)?)))
+            }
+            _ => None,
+        };
+        match constant {
+            Some((mark, content)) => {
+                self.holes.push(Hole { location, content });
+                self.template.push(mark);
+            }
+            None => push_token(&mut self.template, token),
+        }
+        self.template.push(' ');
+        (self.holes.len() <= HOLES_MAX).then_some(())
+    }
+}
+
+/// A token as part of a template. Unquoted names are the same in any case.
+fn push_token(template: &mut String, token: &Token) {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            template.extend(word.value.chars().map(|letter| letter.to_ascii_lowercase()));
+        }
+        other => template.push_str(&other.to_string()),
+    }
+}
+
+impl Constant {
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Number(text) | Self::Text(text) => text.len(),
+            Self::Null => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    use super::*;
+
+    fn scanned(sql: &str) -> Option<ScannedText> {
+        let dialect = PostgreSqlDialect {};
+        ScannedText::of(&Tokenizer::new(&dialect, sql).tokenize_with_location().unwrap())
+    }
+
+    #[test]
+    fn texts_that_differ_in_constants_have_one_template() {
+        let one = scanned("SELECT a FROM t WHERE b = 5 AND c LIKE 'x%' -- why\n;").unwrap();
+        let other = scanned("select A\n from t where b=77 and c like '%'").unwrap();
+        assert_eq!(one.template, other.template);
+        let number = |digits: &str| HoleContent::Constant(Constant::Number(digits.to_owned()));
+        let text = |text: &str| HoleContent::Constant(Constant::Text(text.to_owned()));
+        let contents =
+            |scanned: &ScannedText| scanned.holes.iter().map(|hole| hole.content.clone()).collect::<Vec<_>>();
+        assert_eq!(contents(&one), [number("5"), text("x%")]);
+        assert_eq!(contents(&other), [number("77"), text("%")]);
+    }
+
+    #[test]
+    fn other_tokens_tell_templates_apart() {
+        let base = scanned("select a from t where b = 5").unwrap().template;
+        for other in [
+            "select a from t where b = '5'",
+            "select a from t where b < 5",
+            "select \"A\" from t where b = 5",
+            "select a from t where b = -5",
+            "select a from t where b = $1",
+            "select a from t where b = e'5'",
+            "select a from t where b = 5 and true",
+        ] {
+            assert_ne!(scanned(other).unwrap().template, base, "{other}");
+        }
+    }
+
+    #[test]
+    fn only_single_queries_have_templates() {
+        for sql in ["", ";", "insert into t values (1)", "select 1; select 2", "values (1)", "(select 1)", "select $0"]
+        {
+            assert!(scanned(sql).is_none(), "{sql}");
+        }
+        assert!(scanned(&format!("select {}", vec!["1"; HOLES_MAX + 1].join(", "))).is_none());
+        assert!(scanned("with a as (select 1) select * from a;;").is_some());
+    }
+}

@@ -1,0 +1,17 @@
+//! Templates: the plans of statements that differ only in their constants (SharedDB, VLDB 2012, section 3.1: queries are
+//! prepared, and arrive as parameters of a known plan).
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`template_cache`] | the templates of a database |
+//! | [`generalization`] | what the statements of a text template have in common |
+//! | [`plan_template`] | a plan with its guards and parameters |
+//! | [`hole_value`] | the type and value of a constant |
+
+pub(crate) mod generalization;
+pub(crate) mod hole_value;
+pub(crate) mod plan_template;
+pub(crate) mod template_cache;
+
+pub(crate) use template_cache::TemplateCache;
+pub use template_cache::TemplateFigures;

@@ -1,0 +1,75 @@
+//! A plan for many statements: the plan with its parameters, and the guards under which it is right for a statement.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use braid_df::operators::{TemplateParameter, TemplatePlan};
+use braid_storage::{Catalog, Scalar};
+use datafusion::common::ScalarValue;
+
+use super::hole_value::{HoleType, NumberSign, literal_of};
+use crate::statement::Constant;
+
+/// The parameters of a statement, by their numbers in the plan.
+pub(crate) type ParameterRow = Vec<Option<Scalar>>;
+
+/// What must be true of a hole's constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// It is this one, which is part of the plan.
+    Is(Constant),
+    /// It is of this type, and equals the constant of an earlier hole if one is named.
+    Varies { hole_type: HoleType, equals: Option<usize> },
+}
+
+/// A value that the plan's parameters are computed from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlanValue {
+    /// The hole whose constant it is.
+    pub hole: usize,
+    /// The sign before it.
+    pub sign: NumberSign,
+    /// Its type in the plan.
+    pub data_type: DataType,
+}
+
+/// A plan with parameters, and its guards.
+#[derive(Debug)]
+pub(crate) struct PlanTemplate {
+    /// What must be true of each hole.
+    pub guards: Vec<Guard>,
+    /// What the parameters are computed from.
+    pub values: Vec<PlanValue>,
+    /// The plan. Its sources are those of `snapshot`.
+    pub plan: TemplatePlan,
+    /// The tables that it was planned with.
+    pub snapshot: Arc<Catalog>,
+    /// Its columns as the operators make them.
+    pub physical_schema: SchemaRef,
+    /// Its columns as the client sees them.
+    pub schema: SchemaRef,
+    /// The length that each column is padded to for the client.
+    pub lengths: Vec<Option<u32>>,
+}
+
+impl PlanTemplate {
+    /// Whether the plan is right for a statement with these constants.
+    pub fn includes(&self, constants: &[Constant]) -> bool {
+        self.guards.iter().zip(constants).all(|(guard, constant)| match guard {
+            Guard::Is(expected) => expected == constant,
+            Guard::Varies { hole_type, equals } => {
+                let is_of_type = HoleType::of(constant).is_some_and(|own| hole_type.includes(own));
+                is_of_type && equals.is_none_or(|earlier| constants[earlier] == *constant)
+            }
+        })
+    }
+
+    /// The parameters of a statement that the plan includes; `None` if one cannot be computed. The statement is then planned with
+    /// its constants, which decides whether it fails.
+    pub fn bind(&self, constants: &[Constant]) -> Option<ParameterRow> {
+        let value = |of: &PlanValue| literal_of(&constants[of.hole], of.sign, &of.data_type);
+        let values: Vec<ScalarValue> = self.values.iter().map(value).collect::<Option<_>>()?;
+        let parameter = |parameter: &TemplateParameter| parameter.value(&values).ok();
+        self.plan.parameters.iter().map(parameter).collect()
+    }
+}

@@ -1,0 +1,278 @@
+//! The templates of a database: for each text template what its statements have in common, and the plans made for them.
+//!
+//! The first statement of a text template only leaves its constants: most statements of an ad-hoc session never come again. The
+//! second one makes a plan ([`Learning`]). A statement that no plan includes widens the generalization, and makes another.
+//!
+//! Bounds: [`TEMPLATES_MAX`] text templates and [`TEMPLATE_BYTES_MAX`] bytes, of which the least recently used go first; for each
+//! text [`PLANS_MAX`] plans at a time, and [`PLANS_MADE_MAX`] altogether, after which statements without a plan are planned
+//! with their constants. A text that was refused is tried again after twice as many statements each time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::generalization::Generalization;
+use super::plan_template::PlanTemplate;
+use crate::statement::Constant;
+
+/// Most text templates.
+const TEMPLATES_MAX: usize = 10_000;
+
+/// Most bytes that text templates, constants and plans are estimated to take: 64 MiB.
+const TEMPLATE_BYTES_MAX: usize = 64 << 20;
+
+/// Most plans of a text template at a time.
+const PLANS_MAX: usize = 8;
+
+/// Most plans that are made for a text template.
+const PLANS_MADE_MAX: u32 = 64;
+
+/// Bytes of a plan's operator or expression, on average: some hundred nodes take 30 kB.
+const PLAN_BYTES: usize = 30 << 10;
+
+/// All templates.
+#[derive(Debug, Default)]
+pub(crate) struct TemplateCache {
+    entries: Mutex<Entries>,
+    clock: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_key: HashMap<Arc<str>, Arc<TextEntry>>,
+    bytes: usize,
+}
+
+/// The templates of a database in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TemplateFigures {
+    /// Text templates.
+    pub texts: usize,
+    /// Plans of them.
+    pub plans: usize,
+    /// Text templates without a plan, because the planner cannot make one.
+    pub refused: usize,
+    /// Statements that ran by a plan that was there already.
+    pub hits: u64,
+    /// Estimated bytes of all.
+    pub bytes: usize,
+}
+
+/// What is known of a text template.
+#[derive(Debug)]
+pub(crate) struct TextEntry {
+    /// The template, with the settings that plans depend on.
+    pub key: Arc<str>,
+    /// Statements that ran by one of its plans.
+    pub hits: AtomicU64,
+    /// When it was used last, in calls of the cache.
+    used_at: AtomicU64,
+    /// Bytes that it is counted with.
+    bytes: AtomicU64,
+    state: Mutex<TextState>,
+}
+
+#[derive(Debug, Default)]
+struct TextState {
+    general: Option<Generalization>,
+    /// The newest first.
+    plans: Vec<Arc<PlanTemplate>>,
+    plans_made: u32,
+    refusal: Option<Refusal>,
+}
+
+/// Why no plan was made, and when to try again.
+#[derive(Clone, Debug)]
+struct Refusal {
+    reason: String,
+    /// Statements until the next attempt.
+    statements_left: u32,
+    /// Statements between the last two attempts.
+    pause: u32,
+}
+
+/// When plans are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Learning {
+    /// For the second statement of a text, with what the statements have in common.
+    FromStatements,
+    /// For the first, with as many parameters as possible.
+    Eager,
+}
+
+/// What is to be done with a statement.
+#[derive(Debug)]
+pub(crate) enum Recall {
+    /// Run it by this plan.
+    Plan(Arc<PlanTemplate>),
+    /// Make a plan for this generalization, which includes the statement.
+    Make(Generalization),
+    /// Plan it with its constants.
+    Nothing,
+}
+
+impl TemplateCache {
+    /// The entry of a key, if there is one.
+    pub fn known(&self, key: &str) -> Option<Arc<TextEntry>> {
+        let entry = self.entries.lock().by_key.get(key).cloned()?;
+        entry.used_at.store(self.tick(), Ordering::Relaxed);
+        Some(entry)
+    }
+
+    /// The entry of a key, which is made if there is none.
+    pub fn entry(&self, key: &str) -> Arc<TextEntry> {
+        if let Some(entry) = self.known(key) {
+            return entry;
+        }
+        let key: Arc<str> = key.into();
+        let entry = Arc::new(TextEntry {
+            key: key.clone(),
+            hits: AtomicU64::new(0),
+            used_at: AtomicU64::new(self.tick()),
+            bytes: AtomicU64::new(0),
+            state: Mutex::default(),
+        });
+        let mut entries = self.entries.lock();
+        let entry = entries.by_key.entry(key).or_insert(entry).clone();
+        entries.recount(&entry);
+        entries.evict_to_fit();
+        entry
+    }
+
+    /// Counts what an entry holds now.
+    pub fn recount(&self, entry: &Arc<TextEntry>) {
+        let mut entries = self.entries.lock();
+        if entries.by_key.get(&entry.key).is_some_and(|known| Arc::ptr_eq(known, entry)) {
+            entries.recount(entry);
+            entries.evict_to_fit();
+        }
+    }
+
+    /// All entries, in no order.
+    pub fn all(&self) -> Vec<Arc<TextEntry>> {
+        self.entries.lock().by_key.values().cloned().collect()
+    }
+
+    /// How many there are, and how often they served.
+    pub fn figures(&self) -> TemplateFigures {
+        let entries = self.all();
+        TemplateFigures {
+            texts: entries.len(),
+            plans: entries.iter().map(|entry| entry.plan_count()).sum(),
+            refused: entries.iter().filter(|entry| entry.refusal().is_some()).count(),
+            hits: entries.iter().map(|entry| entry.hits.load(Ordering::Relaxed)).sum(),
+            bytes: self.entries.lock().bytes,
+        }
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Entries {
+    fn recount(&mut self, entry: &TextEntry) {
+        let now = entry.state.lock().bytes() + entry.key.len() + size_of::<TextEntry>();
+        let before = entry.bytes.swap(now as u64, Ordering::Relaxed) as usize;
+        self.bytes = self.bytes + now - before;
+    }
+
+    /// Removes the least recently used eighth while there is too much.
+    fn evict_to_fit(&mut self) {
+        while self.by_key.len() > TEMPLATES_MAX || self.bytes > TEMPLATE_BYTES_MAX {
+            let mut by_use: Vec<(u64, Arc<str>)> =
+                self.by_key.values().map(|entry| (entry.used_at.load(Ordering::Relaxed), entry.key.clone())).collect();
+            by_use.sort_unstable();
+            let count = (by_use.len() / 8).max(1);
+            for (_, key) in by_use.into_iter().take(count) {
+                if let Some(entry) = self.by_key.remove(&key) {
+                    self.bytes -= entry.bytes.load(Ordering::Relaxed) as usize;
+                }
+            }
+        }
+    }
+}
+
+impl TextEntry {
+    /// What is to be done with a statement with these constants, on the snapshot with this number.
+    pub fn recall(&self, constants: &[Constant], snapshot_sequence: u64, learning: Learning) -> Recall {
+        let mut state = self.state.lock();
+        let includes =
+            |plan: &&Arc<PlanTemplate>| plan.snapshot.sequence() == snapshot_sequence && plan.includes(constants);
+        if let Some(plan) = state.plans.iter().find(includes) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+            return Recall::Plan(plan.clone());
+        }
+        match (&mut state.general, learning) {
+            (None, Learning::FromStatements) => {
+                state.general = Some(Generalization::of(constants.to_vec()));
+                return Recall::Nothing;
+            }
+            (None, Learning::Eager) => state.general = Some(Generalization::widest(constants.to_vec())),
+            (Some(general), _) => {
+                general.widen(constants.to_vec());
+            }
+        }
+        let Some(general) = state.general.clone() else { return Recall::Nothing };
+        if state.plans_made >= PLANS_MADE_MAX || !state.may_try() {
+            return Recall::Nothing;
+        }
+        state.plans_made += 1;
+        Recall::Make(general)
+    }
+
+    /// Keeps a plan that was made for `general`, in which the planner has pinned holes.
+    pub fn keep(&self, plan: Arc<PlanTemplate>, general: &Generalization) {
+        let mut state = self.state.lock();
+        state.refusal = None;
+        state.adopt_pins(general);
+        state.plans.retain(|other| other.snapshot.sequence() == plan.snapshot.sequence());
+        state.plans.insert(0, plan);
+        state.plans.truncate(PLANS_MAX);
+    }
+
+    /// Notes why no plan was made.
+    pub fn refuse(&self, reason: String, general: &Generalization) {
+        let mut state = self.state.lock();
+        state.adopt_pins(general);
+        state.plans_made = state.plans_made.saturating_sub(1);
+        let pause = state.refusal.as_ref().map_or(1, |refusal| refusal.pause.saturating_mul(2));
+        state.refusal = Some(Refusal { reason, statements_left: pause, pause });
+    }
+
+    /// Why the last attempt to make a plan failed.
+    pub fn refusal(&self) -> Option<String> {
+        self.state.lock().refusal.as_ref().map(|refusal| refusal.reason.clone())
+    }
+
+    /// Number of its plans.
+    pub fn plan_count(&self) -> usize {
+        self.state.lock().plans.len()
+    }
+}
+
+impl TextState {
+    /// Whether an attempt to make a plan is due.
+    fn may_try(&mut self) -> bool {
+        match &mut self.refusal {
+            None => true,
+            Some(Refusal { statements_left: 0, .. }) => true,
+            Some(refusal) => {
+                refusal.statements_left -= 1;
+                false
+            }
+        }
+    }
+
+    fn adopt_pins(&mut self, general: &Generalization) {
+        if let Some(own) = &mut self.general {
+            general.fixed().for_each(|hole| own.pin(hole));
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.general.as_ref().map_or(0, Generalization::bytes) + self.plans.len() * PLAN_BYTES
+    }
+}

@@ -1,0 +1,222 @@
+//! Statements by their templates: what is learned, what a plan is guarded by, and that answers stay those of the text.
+
+use braid_base::Random;
+use braid_engine::Session;
+use braid_testing::cases;
+
+use crate::test_db::TestDb;
+
+async fn two_tables() -> TestDb {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text, c numeric(10,2), d date, e char(4), f float8)").await;
+    let row = |n: i32| {
+        let text = ["'x'", "'xy'", "null", "'z%'", "'it''s'"][n as usize % 5];
+        let day = format!("'2024-0{}-{:02}'", 1 + n % 2, 1 + n % 28);
+        format!("({n}, {text}, {}.25, {day}, '{}', {}.125)", n % 7, ["ab", "abc", "abcd"][n as usize % 3], n % 9)
+    };
+    let rows: Vec<String> = (0..200).map(row).collect();
+    db.run(&format!("insert into t values {}", rows.join(", "))).await;
+    db.run("create table u (k int, v int)").await;
+    db.run("insert into u select a % 20, a from t").await;
+    db
+}
+
+#[tokio::test]
+async fn the_second_statement_of_a_text_makes_a_plan_and_the_third_uses_it() {
+    let db = two_tables().await;
+    let hits = || db.database.template_figures().hits;
+    for (n, expected) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
+        assert_eq!(db.run(&format!("select count(*) from t where a < {}", 10 * n)).await, (10 * n).to_string());
+        assert_eq!(hits(), expected, "{n}");
+    }
+    assert_eq!(db.run("SELECT count(*) -- the same\n FROM T where A<50;").await, "50");
+    assert_eq!(hits(), 3);
+}
+
+#[tokio::test]
+async fn answers_are_those_of_the_text() {
+    let db = two_tables().await;
+    let by_text = db.database.session("alice");
+    by_text.set_setting("braid.templates", "off").unwrap();
+    let eager = db.database.session("alice");
+    eager.set_setting("braid.templates", "eager").unwrap();
+    for template in [
+        "select a, b from t where a between # and # order by a",
+        "select count(*), sum(c) from t where c > #.5",
+        "select count(*) from t where c > 0.# and a <> -#",
+        "select count(*) from t where d >= date '2024-01-0#' and d < date '2024-01-1#' + interval '5' day",
+        "select count(*) from t where d < '2024-02-0#'",
+        "select b, count(*) from t where b like '#%' group by b order by b",
+        "select b, count(*) from t where b in ('x', 'z%', '#') or a in (#, 7) group by b order by b",
+        "select count(*) from t where a not in (#, #, 50)",
+        "select e, count(*) from t where e = 'ab' or e = 'ab#' group by e order by e",
+        "select a + #, a * # from t where a % 5 = # order by a limit 3",
+        "select a + # as x, count(*) from t group by a + # having count(*) >= # order by x limit #",
+        "select case when a < # then 'low' else 'high' end as x, count(*) from t group by x order by x",
+        "select t.a, u.v from t join u on t.a = u.k where t.a < # and u.v > # order by 1, 2 limit 20",
+        "select count(*) from t where f > #.125 and f <= 2#",
+        "select 100 / (a - #) from t where a < 5 order by a",
+        "select count(*) from t where a > (select avg(v) from u where v < 1#)",
+        "select # as one, '#' as two, -# as three, #.50 as four from t where a = 1",
+        "select count(*) from t where a < # * 3000000000",
+        "select sum(a) over (order by a) from t where a < # order by a",
+        "select count(*) from t where exists (select 1 from u where u.k = t.a and u.v > 1#)",
+        "select a from t order by a limit # offset #",
+        "select a from t where a < 5 union all select # order by 1",
+        "select '#' || b from t where a = #",
+        "select count(*) from t where b like '%#\\'",
+        "select count(*) from t where d = '2024-13-0#'",
+    ] {
+        for digit in ["0", "1", "2", "2", "9", "5"] {
+            let sql = template.replace('#', digit);
+            let expected = answer(&by_text, &sql).await;
+            assert_eq!(answer(&db.session, &sql).await, expected, "learned: {sql}");
+            assert_eq!(answer(&eager, &sql).await, expected, "eager: {sql}");
+        }
+    }
+    let figures = db.database.template_figures();
+    assert!(figures.hits > 100, "{figures:?}");
+}
+
+/// Rows as text, or SQLSTATE and message.
+async fn answer(session: &Session, sql: &str) -> Result<String, String> {
+    crate::test_db::run(session, sql).await.map_err(|error| format!("{} {}", error.sqlstate(), error.message()))
+}
+
+#[tokio::test]
+async fn random_constants_have_the_answers_of_their_texts() {
+    let db = two_tables().await;
+    let by_text = db.database.session("alice");
+    by_text.set_setting("braid.templates", "off").unwrap();
+    let constants = [
+        "0",
+        "1",
+        "7",
+        "-3",
+        "2147483647",
+        "-2147483648",
+        "2147483648",
+        "9223372036854775807",
+        "0.5",
+        "1.25",
+        "-0.05",
+        "123456789.123",
+        "'x'",
+        "'xy'",
+        "'z%'",
+        "'5'",
+        "' '",
+        "''",
+        "'1.5'",
+        "'2024-01-05'",
+        "null",
+        "1e3",
+        "true",
+        "date '2024-01-05'",
+        "5 + 5",
+        "'a' || 'b'",
+        "interval '1' day",
+        "5::bigint",
+        "'7'::int",
+    ];
+    let shapes = [
+        "select count(*) from t where a < #",
+        "select count(*) from t where a = # or a > #",
+        "select count(*) from t where c between # and #",
+        "select count(*) from t where b = #",
+        "select count(*) from t where b like #",
+        "select count(*) from t where d >= #",
+        "select count(*) from t where e = #",
+        "select count(*) from t where f > # and a <> #",
+        "select count(*) from t where a in (#, #, #)",
+        "select a + #, c * # from t where a = 3",
+        "select case when a > # then # else # end from t where a < 4 order by a",
+        "select #, # from t where a = 1",
+        "select sum(a) from t where c > # group by a % # order by 1",
+    ];
+    for case in cases!(0..12) {
+        let mut random = case.random();
+        for _ in 0..40 {
+            let shape = shapes[random.below(shapes.len() as u64) as usize];
+            let mut sql = shape.to_owned();
+            while sql.contains('#') {
+                sql = sql.replacen('#', constants[random.below(constants.len() as u64) as usize], 1);
+            }
+            let expected = answer(&by_text, &sql).await;
+            assert_eq!(answer(&db.session, &sql).await, expected, "{sql}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plan_is_made_anew_for_new_rows_and_new_tables() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    let count = "select count(*), max(a) from t where a > 0";
+    for _ in 0..3 {
+        assert_eq!(db.run(count).await, "0|NULL");
+    }
+    db.run("insert into t values (1), (2)").await;
+    assert_eq!(db.run(count).await, "2|2");
+    db.run("drop table t").await;
+    assert_eq!(db.state(count).await, "42P01");
+    db.run("create table t (a text)").await;
+    assert_eq!(db.state(count).await, "42883");
+    db.run("drop table t").await;
+    db.run("create table t (b text, a bigint)").await;
+    db.run("insert into t values ('x', 5)").await;
+    assert_eq!(db.run(count).await, "1|5");
+}
+
+#[tokio::test]
+async fn a_block_reads_its_own_snapshot() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    db.run("insert into t values (1)").await;
+    let other = db.database.session("bob");
+    for _ in 0..3 {
+        db.run("select count(*) from t where a < 9").await;
+    }
+    db.run("begin").await;
+    assert_eq!(db.run("select count(*) from t where a < 9").await, "1");
+    crate::test_db::run(&other, "insert into t values (2)").await.unwrap();
+    assert_eq!(db.run("select count(*) from t where a < 9").await, "1");
+    assert_eq!(crate::test_db::run(&other, "select count(*) from t where a < 9").await.unwrap(), "2");
+    db.run("commit").await;
+    assert_eq!(db.run("select count(*) from t where a < 9").await, "2");
+}
+
+#[tokio::test]
+async fn what_differs_each_time_has_no_template() {
+    let db = two_tables().await;
+    for sql in ["select now() from t where a = 1", "select random() from t where a = 1", "select current_user from t"] {
+        for _ in 0..3 {
+            db.run(sql).await;
+        }
+        assert_eq!(db.database.template_figures().plans, 0, "{sql}");
+        assert!(db.database.template_figures().refused > 0, "{sql}");
+    }
+    let zone = "select d::timestamptz::text from t where a = 1";
+    for _ in 0..3 {
+        assert_eq!(db.run(zone).await, "2024-02-02 00:00:00+00");
+    }
+    db.run("set timezone = 'Asia/Tokyo'").await;
+    for _ in 0..3 {
+        assert_eq!(db.run(zone).await, "2024-02-02 00:00:00+09");
+    }
+}
+
+#[tokio::test]
+async fn a_million_texts_leave_little_behind() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int)").await;
+    // As many as show that the bound holds.
+    for n in 0..11_000 {
+        db.session.parse(&format!("select a as a{n} from t where a = 1")).unwrap();
+    }
+    for n in 0..200 {
+        db.run(&format!("select a as b{n} from t where a = {n}")).await;
+    }
+    let figures = db.database.template_figures();
+    assert!(figures.texts <= 10_000 && figures.bytes <= 64 << 20, "{figures:?}");
+}
