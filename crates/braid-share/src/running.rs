@@ -1,0 +1,91 @@
+//! The passes that run, and the queries that each of them still answers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::ids::{PassNumber, QueryTicket, TemplateNumber};
+use crate::lanes::Lane;
+use crate::options::Form;
+use crate::response_limit::remaining_us;
+
+/// A pass that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct RunningPass {
+    pub(crate) template: TemplateNumber,
+    /// The lane; `None` after the pass gave it up.
+    pub(crate) lane: Option<Lane>,
+    pub(crate) form: Form,
+    /// The queries that it still answers.
+    pub(crate) queries: BTreeSet<QueryTicket>,
+    /// Distinct queries at its start. Those that leave do not shorten it.
+    pub(crate) distinct: usize,
+    pub(crate) started_us: u64,
+    pub(crate) predicted_us: f64,
+    /// Whether its time says nothing about its template.
+    pub(crate) is_disturbed: bool,
+}
+
+impl RunningPass {
+    /// Microseconds since its start.
+    pub(crate) fn elapsed_us(&self, now_us: u64) -> f64 {
+        now_us.saturating_sub(self.started_us) as f64
+    }
+}
+
+/// All passes that run.
+#[derive(Debug, Default)]
+pub(crate) struct RunningPasses {
+    passes: BTreeMap<PassNumber, RunningPass>,
+    pass_of: HashMap<QueryTicket, PassNumber>,
+}
+
+impl RunningPasses {
+    /// The passes by number, so in the order of their starts.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (PassNumber, &RunningPass)> {
+        self.passes.iter().map(|(number, pass)| (*number, pass))
+    }
+
+    /// Whether a pass answers the query.
+    pub(crate) fn contains(&self, ticket: QueryTicket) -> bool {
+        self.pass_of.contains_key(&ticket)
+    }
+
+    /// A pass starts. Queries beside the lanes measure nothing but themselves: an unqueued query that does not have the
+    /// machine to itself is disturbed. Lanes disturb each other always, so their times are those to expect.
+    pub(crate) fn start(&mut self, number: PassNumber, mut pass: RunningPass) {
+        let is_unqueued = pass.lane == Some(Lane::Unqueued);
+        pass.is_disturbed = is_unqueued && !self.passes.is_empty();
+        for other in self.passes.values_mut() {
+            other.is_disturbed |= other.lane == Some(Lane::Unqueued);
+        }
+        self.pass_of.extend(pass.queries.iter().map(|&ticket| (ticket, number)));
+        self.passes.insert(number, pass);
+    }
+
+    /// A running pass.
+    pub(crate) fn get_mut(&mut self, number: PassNumber) -> Option<&mut RunningPass> {
+        self.passes.get_mut(&number)
+    }
+
+    /// A pass ends.
+    pub(crate) fn end(&mut self, number: PassNumber) -> Option<RunningPass> {
+        let pass = self.passes.remove(&number)?;
+        for ticket in &pass.queries {
+            self.pass_of.remove(ticket);
+        }
+        Some(pass)
+    }
+
+    /// A query leaves its pass. Returns the pass and how many queries it still answers.
+    pub(crate) fn leave(&mut self, ticket: QueryTicket) -> Option<(PassNumber, usize)> {
+        let number = self.pass_of.remove(&ticket)?;
+        let pass = self.passes.get_mut(&number).expect("the pass of a running query runs");
+        pass.queries.remove(&ticket);
+        Some((number, pass.queries.len()))
+    }
+
+    /// The predicted rest of the passes in lanes that `is_counted`, in microseconds.
+    pub(crate) fn remaining_us(&self, now_us: u64, is_counted: impl Fn(Lane) -> bool) -> f64 {
+        let counted = self.passes.values().filter(|pass| pass.lane.is_some_and(&is_counted));
+        counted.map(|pass| remaining_us(pass.predicted_us, pass.elapsed_us(now_us))).sum()
+    }
+}

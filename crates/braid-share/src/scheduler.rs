@@ -1,0 +1,353 @@
+//! The scheduler: decides for all queries of templates when they run, with which others, and in which lane.
+//!
+//! A synchronous state machine. The engine reports events with their time, then calls [`Scheduler::next_start`] until it
+//! returns `None`, and carries out each start:
+//!
+//! ```text
+//! arrive --> queue of its template --> next_start --> [pass runs] --> finished
+//!    |              |                                     |
+//!    v              v                                     v
+//! refusal         leave                                 leave
+//! ```
+//!
+//! # Rules
+//!
+//! 1. *No timer.* A query that finds a lane free starts at once. Otherwise it waits with its like, and the batch grows with
+//!    the load. So no call is due because of time alone.
+//! 2. *Work conserving.* No lane that a waiting query may take stays free after `next_start` has returned `None`.
+//! 3. *Exactly once.* A query that was accepted is in exactly one start, unless it leaves before. A failed pass is not
+//!    repeated here: the engine lets its queries arrive again, with the mode `Off` to isolate the one that fails.
+//! 4. *What is learned.* Only answered passes teach times: a failed, cancelled or disturbed one (`running.rs`) does not.
+//! 5. *Bounded.* Queues, models and waits are (`options.rs`, `template_models.rs`, `choice.rs`).
+//! 6. *Time never goes back.* An event with an earlier time than the last one happens at the time of the last one.
+//!
+//! Costs for n waiting queries in q queues: an event O(log n), a start O(q) and O(log n) for each of its queries.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::choice::{Candidate, choose, wait_bound_us};
+use crate::events::{Arrival, Departure, Ending, Outcome, Start};
+use crate::ids::{PassNumber, QueryTicket, TemplateNumber};
+use crate::lanes::{Lane, Lanes, Weight};
+use crate::options::{Form, SchedulerOptions};
+use crate::pass_size::PassLimits;
+use crate::queues::{PlannedPass, Queue, Queues, WaitingQuery};
+use crate::refusal::Refusal;
+use crate::response_limit::WorkAhead;
+use crate::router::route;
+use crate::running::{RunningPass, RunningPasses};
+use crate::sharing_mode::SharingMode;
+use crate::template_models::{Execution, TemplateModels};
+use crate::views::{RunningView, WaitingView};
+
+/// The state machine.
+#[derive(Debug)]
+pub struct Scheduler {
+    options: SchedulerOptions,
+    models: TemplateModels,
+    queues: Queues,
+    /// Queries with sharing off that have arrived and not yet started.
+    unqueued: VecDeque<(QueryTicket, TemplateNumber)>,
+    lanes: Lanes,
+    running: RunningPasses,
+    passes_started: u64,
+    now_us: u64,
+}
+
+impl Scheduler {
+    /// A scheduler without queries. Panics if an option is out of its range.
+    pub fn new(options: SchedulerOptions) -> Self {
+        options.assert_valid();
+        Self {
+            models: TemplateModels::new(options.models_max, micros(options.prior)),
+            queues: Queues::default(),
+            unqueued: VecDeque::new(),
+            lanes: Lanes::new(options.heavy_lanes, options.light_lanes, micros(options.light_below)),
+            running: RunningPasses::default(),
+            passes_started: 0,
+            now_us: 0,
+            options,
+        }
+    }
+
+    /// A query arrives. Panics if its ticket is in use.
+    ///
+    /// # Errors
+    /// [`Refusal`] if too many queries wait, or if the query is predicted to be answered later than its limit. A query
+    /// with sharing off is never refused.
+    pub fn arrive(&mut self, now_us: u64, arrival: Arrival) -> Result<(), Refusal> {
+        self.advance(now_us);
+        let ticket = arrival.query;
+        assert!(!self.queues.contains(ticket) && !self.running.contains(ticket), "{ticket} has arrived before");
+        if arrival.mode == SharingMode::Off {
+            self.unqueued.push_back((ticket, arrival.template));
+            return Ok(());
+        }
+        let (waiting, waiting_max) = (self.queues.len(), self.options.waiting_max);
+        if waiting >= waiting_max {
+            return Err(Refusal::TooManyWaiting { waiting, waiting_max });
+        }
+        let is_global = arrival.mode == SharingMode::Global;
+        let query = WaitingQuery { ticket, identity: arrival.identity, arrived_us: self.now_us, is_global };
+        self.queues.add(arrival.template, query);
+        self.plan(arrival.template);
+        let Some(limit) = arrival.response_limit else { return Ok(()) };
+        let checked = self.work_ahead(arrival.template).map_or(Ok(()), |ahead| ahead.check(limit));
+        if checked.is_err() {
+            self.queues.remove(ticket);
+            self.plan(arrival.template);
+        }
+        checked
+    }
+
+    /// A query leaves: it was cancelled, ran into its timeout, or its client is gone.
+    pub fn leave(&mut self, now_us: u64, ticket: QueryTicket) -> Departure {
+        self.advance(now_us);
+        if let Some(template) = self.queues.remove(ticket) {
+            self.plan(template);
+            return Departure::Waited;
+        }
+        if let Some((pass, remaining)) = self.running.leave(ticket) {
+            return Departure::Ran { pass, remaining };
+        }
+        let place = self.unqueued.iter().position(|(unqueued, _)| *unqueued == ticket);
+        match place.and_then(|place| self.unqueued.remove(place)) {
+            Some(_) => Departure::Waited,
+            None => Departure::Unknown,
+        }
+    }
+
+    /// The next pass to start now; `None` if no lane is free for what waits. To be called until then after each event.
+    pub fn next_start(&mut self, now_us: u64) -> Option<Start> {
+        self.advance(now_us);
+        if let Some((ticket, template)) = self.unqueued.pop_front() {
+            return Some(self.start(template, Lane::Unqueued, Form::Alone, vec![ticket], 1));
+        }
+        let template = self.choose_queue()?;
+        let planned = *self.queues.get(template)?.planned();
+        let lane = self.lanes.free(planned.weight).expect("only queues with a free lane are chosen");
+        let queries = match planned.next.form {
+            Form::Alone => self.queues.take_equal(template, self.options.pass_queries_max),
+            Form::Shared => self.queues.take_pass(template, self.pass_limits(template)),
+        };
+        let mut identities: Vec<u64> = queries.iter().map(|query| query.identity).collect();
+        identities.sort_unstable();
+        identities.dedup();
+        let tickets = queries.iter().map(|query| query.ticket).collect();
+        let start = self.start(template, lane, planned.next.form, tickets, identities.len());
+        self.plan(template);
+        Some(start)
+    }
+
+    /// The pass takes no lane any longer, but still runs: it only waits for its readers. Panics if it does not run.
+    pub fn give_up_lane(&mut self, now_us: u64, pass: PassNumber) {
+        self.advance(now_us);
+        let running = self.running.get_mut(pass).expect("a pass that gives its lane up runs");
+        if let Some(lane) = running.lane.take() {
+            self.lanes.release(lane, pass);
+        }
+    }
+
+    /// A pass has ended. Its queries are gone from the scheduler. Panics if it does not run.
+    pub fn finished(&mut self, now_us: u64, pass: PassNumber, outcome: Outcome) {
+        self.advance(now_us);
+        let ended = self.running.end(pass).expect("a pass that finishes runs");
+        if let Some(lane) = ended.lane {
+            self.lanes.release(lane, pass);
+        }
+        self.learn(&ended, outcome);
+        self.plan(ended.template);
+    }
+
+    /// Forgets what is known of a template: its plan has changed, or it is gone. Queries that wait stay.
+    pub fn forget_template(&mut self, template: TemplateNumber) {
+        self.models.forget(template);
+        self.plan(template);
+    }
+
+    /// Sets the memory granted to one pass from the next start on, in bytes; `None` for no limit.
+    pub fn set_pass_memory(&mut self, bytes_max: Option<u64>) {
+        self.options.pass_memory_bytes_max = bytes_max;
+        let templates: Vec<TemplateNumber> = self.queues.iter().map(|(template, _)| template).collect();
+        templates.into_iter().for_each(|template| self.plan(template));
+    }
+
+    /// The queues, by template.
+    pub fn waiting(&self) -> Vec<WaitingView> {
+        let view = |(template, queue): (TemplateNumber, &Queue)| WaitingView {
+            template,
+            queries: queue.load().queries,
+            distinct: queue.load().distinct,
+            longest_wait: Duration::from_micros(self.now_us.saturating_sub(queue.oldest_us())),
+            form: queue.planned().next.form,
+            predicted: duration(queue.planned().next.cost_us),
+        };
+        self.queues.iter().map(view).collect()
+    }
+
+    /// The passes that run, in the order of their starts.
+    pub fn running(&self) -> Vec<RunningView> {
+        let view = |(pass, running): (PassNumber, &RunningPass)| RunningView {
+            pass,
+            template: running.template,
+            lane: running.lane,
+            form: running.form,
+            queries: running.queries.iter().copied().collect(),
+            predicted: duration(running.predicted_us),
+            started_us: running.started_us,
+        };
+        self.running.iter().map(view).collect()
+    }
+
+    /// How many queries wait.
+    pub fn waiting_count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// How many templates have a model.
+    pub fn known_templates(&self) -> usize {
+        self.models.len()
+    }
+
+    /// The longest that a query waits before its queue goes first, by what waits now (`choice.rs`).
+    pub fn wait_bound(&self) -> Duration {
+        Duration::from_micros(wait_bound_us(self.queues.sums().round_us))
+    }
+
+    // ---- Decisions ----
+
+    /// The queue that is served next, among those with a free lane.
+    fn choose_queue(&self) -> Option<TemplateNumber> {
+        let is_free = |weight| self.lanes.free(weight).is_some();
+        let (light_free, heavy_free) = (is_free(Weight::Light), is_free(Weight::Heavy));
+        if !light_free && !heavy_free {
+            return None;
+        }
+        let candidates = self.queues.iter().filter_map(|(template, queue)| {
+            let PlannedPass { next, weight } = queue.planned();
+            let has_lane = if *weight == Weight::Light { light_free } else { heavy_free };
+            has_lane.then(|| Candidate {
+                template,
+                oldest_us: queue.oldest_us(),
+                waits_us: queue.waits_us(next.queries, self.now_us),
+                cost_us: next.cost_us,
+            })
+        });
+        choose(candidates, self.now_us, wait_bound_us(self.queues.sums().round_us))
+    }
+
+    /// What lies before the answer of the last query of a queue; `None` if a pass of the queue starts at once.
+    fn work_ahead(&self, template: TemplateNumber) -> Option<WorkAhead> {
+        let weight = self.queues.get(template)?.planned().weight;
+        if self.lanes.free(weight).is_some() {
+            return None;
+        }
+        let sums = self.queues.sums();
+        let (backlog_us, running_us) = match weight {
+            Weight::Light => {
+                let running_us = self.running.remaining_us(self.now_us, |lane| matches!(lane, Lane::Light(_)));
+                (sums.light_backlog_us, running_us)
+            }
+            Weight::Heavy => {
+                let running_us = self.running.remaining_us(self.now_us, |lane| matches!(lane, Lane::Heavy(_)));
+                (sums.heavy_backlog_us, running_us)
+            }
+        };
+        Some(WorkAhead { running_us, backlog_us, lanes: self.lanes.count(weight) })
+    }
+
+    /// Decides what runs next of a queue, after the queue or what is known of its template has changed.
+    fn plan(&mut self, template: TemplateNumber) {
+        let Some(queue) = self.queues.get(template) else { return };
+        let next = route(queue.load(), &self.models.predictions(template), self.pass_limits(template));
+        let weight = self.lanes.weight(next.cost_us);
+        self.queues.plan(template, PlannedPass { next, weight });
+    }
+
+    fn pass_limits(&self, template: TemplateNumber) -> PassLimits {
+        let queries_max = self.options.pass_queries_max;
+        let bytes_max = self.options.pass_memory_bytes_max.unwrap_or(u64::MAX);
+        let distinct_max = self.models.predictions(template).distinct_max(queries_max, bytes_max);
+        PassLimits { queries_max, distinct_max }
+    }
+
+    // ---- Events ----
+
+    fn advance(&mut self, now_us: u64) {
+        self.now_us = self.now_us.max(now_us);
+    }
+
+    fn start(
+        &mut self,
+        template: TemplateNumber,
+        lane: Lane,
+        form: Form,
+        queries: Vec<QueryTicket>,
+        distinct: usize,
+    ) -> Start {
+        self.passes_started += 1;
+        let pass = PassNumber(self.passes_started);
+        let predictions = self.models.predictions(template);
+        let (predicted_us, memory_bytes) = match form {
+            Form::Alone => (predictions.alone_us(), None),
+            Form::Shared => (predictions.shared_us(distinct), predictions.memory_bytes(distinct)),
+        };
+        self.models.started(template, form, distinct, predicted_us);
+        self.lanes.occupy(lane, pass);
+        let running = RunningPass {
+            template,
+            lane: Some(lane),
+            form,
+            queries: queries.iter().copied().collect(),
+            distinct,
+            started_us: self.now_us,
+            predicted_us,
+            is_disturbed: false,
+        };
+        self.running.start(pass, running);
+        Start { pass, lane, template, form, queries, distinct, predicted: duration(predicted_us), memory_bytes }
+    }
+
+    /// Learns from an outcome (rule 4).
+    fn learn(&mut self, ended: &RunningPass, outcome: Outcome) {
+        let (template, form, distinct) = (ended.template, ended.form, ended.distinct);
+        let elapsed_us = ended.elapsed_us(self.now_us);
+        let executed_us = outcome.executed.map_or(elapsed_us, micros).min(elapsed_us);
+        let execution = Execution { form, distinct, predicted_us: ended.predicted_us, executed_us };
+        let forgotten = match outcome.ending {
+            Ending::Cancelled => None,
+            Ending::Answered if ended.is_disturbed => None,
+            Ending::Answered => self.models.answered(template, execution),
+            Ending::Failed | Ending::OutOfMemory => self.models.failed(template, form, executed_us),
+        };
+        self.replan_forgotten(forgotten);
+        if form == Form::Shared && outcome.ending != Ending::Cancelled {
+            let least = if outcome.ending == Ending::OutOfMemory { self.bytes_after_shortage() } else { None };
+            if let Some(bytes) = outcome.memory_bytes.max(least) {
+                let forgotten = self.models.took_memory(template, distinct, bytes);
+                self.replan_forgotten(forgotten);
+            }
+        }
+    }
+
+    /// What a pass is taken to need that ran out of memory: twice what it was granted, so that the next one has half as
+    /// many queries.
+    fn bytes_after_shortage(&self) -> Option<u64> {
+        self.options.pass_memory_bytes_max.map(|bytes| bytes.saturating_mul(2))
+    }
+
+    fn replan_forgotten(&mut self, forgotten: Option<TemplateNumber>) {
+        if let Some(template) = forgotten {
+            self.plan(template);
+        }
+    }
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+fn duration(us: f64) -> Duration {
+    Duration::from_micros(us as u64)
+}
