@@ -60,6 +60,11 @@ impl CostModel {
         }
     }
 
+    /// Whether a query alone has been observed.
+    pub(crate) fn has_run_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
     /// Predicted microseconds of a pass of `distinct` queries; never less for more queries.
     pub(crate) fn shared_us(&self, distinct: usize, prior_us: f64) -> f64 {
         let at = (distinct.max(1) as f64).log2();

@@ -18,6 +18,8 @@ pub(crate) struct WaitingQuery {
     /// Queries of one template with equal identities are equal.
     pub(crate) identity: u64,
     pub(crate) arrived_us: u64,
+    /// Until when it is to be answered; `u64::MAX` without a response limit.
+    pub(crate) due_us: u64,
     /// Whether the query asks for a pass whatever it costs.
     pub(crate) is_global: bool,
 }
@@ -58,9 +60,9 @@ impl Queue {
         self.planned.as_ref().expect("a queue is planned after each change")
     }
 
-    /// When the oldest query arrived.
-    pub(crate) fn oldest_us(&self) -> u64 {
-        self.queries.first_key_value().map_or(u64::MAX, |(_, query)| query.arrived_us)
+    /// The oldest query.
+    pub(crate) fn oldest(&self) -> &WaitingQuery {
+        self.queries.first_key_value().expect("a queue is not empty").1
     }
 
     /// Sum of the waiting times of the `queries` oldest, in microseconds.
@@ -196,9 +198,9 @@ impl Queues {
     /// Takes the oldest query and its equals, at most `queries_max`, oldest first. The queue has to be planned next.
     pub(crate) fn take_equal(&mut self, template: TemplateNumber, queries_max: usize) -> Vec<WaitingQuery> {
         let queue = &self.by_template[&template];
-        let oldest = queue.queries().next().expect("a queue is not empty");
-        let equal = queue.identities[&oldest.identity].min(queries_max);
-        let same = queue.queries().filter(|query| query.identity == oldest.identity);
+        let identity = queue.oldest().identity;
+        let equal = queue.identities[&identity].min(queries_max);
+        let same = queue.queries().filter(|query| query.identity == identity);
         let taken: Vec<WaitingQuery> = same.take(equal).copied().collect();
         self.remove_all(&taken);
         taken
@@ -228,7 +230,7 @@ mod tests {
         let mut queues = Queues::default();
         for (at, &identity) in identities.iter().enumerate() {
             let (ticket, arrived_us) = (QueryTicket(at as u64), 10 * at as u64);
-            queues.add(TEMPLATE, WaitingQuery { ticket, identity, arrived_us, is_global: false });
+            queues.add(TEMPLATE, WaitingQuery { ticket, identity, arrived_us, due_us: u64::MAX, is_global: false });
         }
         queues
     }
@@ -254,7 +256,7 @@ mod tests {
         let queues = queues(&[1, 2, 1]);
         let queue = queues.get(TEMPLATE).unwrap();
         assert_eq!([1, 2, 3, 4].map(|queries| queue.waits_us(queries, 100)), [100.0, 190.0, 270.0, 270.0]);
-        assert_eq!((queue.oldest_us(), queue.load().distinct), (0, 2));
+        assert_eq!((queue.oldest().arrived_us, queue.load().distinct), (0, 2));
     }
 
     #[test]

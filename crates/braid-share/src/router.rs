@@ -4,7 +4,8 @@
 //! 2. *Auto.* A pass of n distinct queries runs if it is predicted to take less time than its queries alone, one after
 //!    another (SharedDB, section 3.5: `f(o) < sum of f(n_i)`). Otherwise the oldest query runs alone, then the next one.
 //! 3. *Trials.* The form that is predicted to be dearer runs now and then, rarely and bounded (`trials.rs`). A query alone
-//!    is tried only if the decision could change: if it would, were one query alone [`ALONE_CHANGE_MAX`] times cheaper.
+//!    is tried only if the decision could change: if it would, were one query alone [`ALONE_CHANGE_MAX`] times cheaper; and
+//!    before all else if none has been observed, because passes say little of queries alone.
 //! 4. *Global.* If a query of the queue asks for it, a pass runs, whatever it costs and also for one query.
 //!
 //! Why sharing is never much worse than off: predictions come from outcomes, so a template whose passes lose has lost
@@ -61,7 +62,7 @@ pub(crate) fn route(load: QueueLoad, predictions: &Predictions<'_>, limits: Pass
     let shared = pass(load, predictions, limits);
     let one_by_one_us = alone_us * size.distinct as f64;
     let is_cheaper = shared.cost_us < one_by_one_us;
-    let could_change = shared.cost_us > one_by_one_us / ALONE_CHANGE_MAX;
+    let could_change = !predictions.has_run_alone() || shared.cost_us > one_by_one_us / ALONE_CHANGE_MAX;
     let is_tried = if is_cheaper { could_change && trials.alone_is_due() } else { trials.shared_is_due() };
     if is_cheaper == is_tried { all_alone } else { shared }
 }

@@ -20,6 +20,8 @@ pub(crate) struct RunningPass {
     pub(crate) distinct: usize,
     pub(crate) started_us: u64,
     pub(crate) predicted_us: f64,
+    /// Until when its oldest query is to be answered, if that has a response limit and waited.
+    pub(crate) due_us: Option<u64>,
     /// Whether its time says nothing about its template.
     pub(crate) is_disturbed: bool,
 }

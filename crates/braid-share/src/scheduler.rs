@@ -34,7 +34,7 @@ use crate::options::{Form, SchedulerOptions};
 use crate::pass_size::PassLimits;
 use crate::queues::{PlannedPass, Queue, Queues, WaitingQuery};
 use crate::refusal::Refusal;
-use crate::response_limit::WorkAhead;
+use crate::response_limit::{Correction, WorkAhead, check};
 use crate::router::route;
 use crate::running::{RunningPass, RunningPasses};
 use crate::sharing_mode::SharingMode;
@@ -51,6 +51,7 @@ pub struct Scheduler {
     unqueued: VecDeque<(QueryTicket, TemplateNumber)>,
     lanes: Lanes,
     running: RunningPasses,
+    correction: Correction,
     passes_started: u64,
     now_us: u64,
 }
@@ -65,6 +66,7 @@ impl Scheduler {
             unqueued: VecDeque::new(),
             lanes: Lanes::new(options.heavy_lanes, options.light_lanes, micros(options.light_below)),
             running: RunningPasses::default(),
+            correction: Correction::new(),
             passes_started: 0,
             now_us: 0,
             options,
@@ -88,12 +90,11 @@ impl Scheduler {
         if waiting >= waiting_max {
             return Err(Refusal::TooManyWaiting { waiting, waiting_max });
         }
-        let is_global = arrival.mode == SharingMode::Global;
-        let query = WaitingQuery { ticket, identity: arrival.identity, arrived_us: self.now_us, is_global };
-        self.queues.add(arrival.template, query);
-        self.plan(arrival.template);
-        let Some(limit) = arrival.response_limit else { return Ok(()) };
-        let checked = self.work_ahead(arrival.template).map_or(Ok(()), |ahead| ahead.check(limit));
+        self.queue(arrival);
+        let (Some(limit), Some(ahead)) = (arrival.response_limit, self.work_ahead(arrival.template)) else {
+            return Ok(());
+        };
+        let checked = check(ahead.response_us(self.correction), limit);
         if checked.is_err() {
             self.queues.remove(ticket);
             self.plan(arrival.template);
@@ -134,8 +135,11 @@ impl Scheduler {
         let mut identities: Vec<u64> = queries.iter().map(|query| query.identity).collect();
         identities.sort_unstable();
         identities.dedup();
+        let oldest = queries[0];
+        let is_limited = oldest.due_us < u64::MAX && oldest.arrived_us < self.now_us;
         let tickets = queries.iter().map(|query| query.ticket).collect();
         let start = self.start(template, lane, planned.next.form, tickets, identities.len());
+        self.running.get_mut(start.pass).expect("it has just started").due_us = is_limited.then_some(oldest.due_us);
         self.plan(template);
         Some(start)
     }
@@ -179,7 +183,7 @@ impl Scheduler {
             template,
             queries: queue.load().queries,
             distinct: queue.load().distinct,
-            longest_wait: Duration::from_micros(self.now_us.saturating_sub(queue.oldest_us())),
+            longest_wait: Duration::from_micros(self.now_us.saturating_sub(queue.oldest().arrived_us)),
             form: queue.planned().next.form,
             predicted: duration(queue.planned().next.cost_us),
         };
@@ -229,12 +233,13 @@ impl Scheduler {
             let has_lane = if *weight == Weight::Light { light_free } else { heavy_free };
             has_lane.then(|| Candidate {
                 template,
-                oldest_us: queue.oldest_us(),
+                oldest_us: queue.oldest().arrived_us,
+                due_us: queue.oldest().due_us,
                 waits_us: queue.waits_us(next.queries, self.now_us),
                 cost_us: next.cost_us,
             })
         });
-        choose(candidates, self.now_us, wait_bound_us(self.queues.sums().round_us))
+        choose(candidates, self.now_us, self.queues.sums().round_us)
     }
 
     /// What lies before the answer of the last query of a queue; `None` if a pass of the queue starts at once.
@@ -278,6 +283,20 @@ impl Scheduler {
         self.now_us = self.now_us.max(now_us);
     }
 
+    /// Adds a query to the queue of its template.
+    fn queue(&mut self, arrival: Arrival) {
+        let due_us = arrival.response_limit.map_or(u64::MAX, |limit| self.now_us.saturating_add(micros(limit) as u64));
+        let query = WaitingQuery {
+            ticket: arrival.query,
+            identity: arrival.identity,
+            arrived_us: self.now_us,
+            due_us,
+            is_global: arrival.mode == SharingMode::Global,
+        };
+        self.queues.add(arrival.template, query);
+        self.plan(arrival.template);
+    }
+
     fn start(
         &mut self,
         template: TemplateNumber,
@@ -303,6 +322,7 @@ impl Scheduler {
             distinct,
             started_us: self.now_us,
             predicted_us,
+            due_us: None,
             is_disturbed: false,
         };
         self.running.start(pass, running);
@@ -322,6 +342,9 @@ impl Scheduler {
             Ending::Failed | Ending::OutOfMemory => self.models.failed(template, form, executed_us),
         };
         self.replan_forgotten(forgotten);
+        if let (Ending::Answered, Some(due_us)) = (outcome.ending, ended.due_us) {
+            self.correction.observe(self.now_us <= due_us);
+        }
         if form == Form::Shared && outcome.ending != Ending::Cancelled {
             let least = if outcome.ending == Ending::OutOfMemory { self.bytes_after_shortage() } else { None };
             if let Some(bytes) = outcome.memory_bytes.max(least) {
@@ -349,5 +372,5 @@ fn micros(duration: Duration) -> f64 {
 }
 
 fn duration(us: f64) -> Duration {
-    Duration::from_micros(us as u64)
+    Duration::from_micros(us.round() as u64)
 }

@@ -38,6 +38,11 @@ impl Predictions<'_> {
         self.model.costs.alone_us(self.prior_us)
     }
 
+    /// Whether a query alone has been observed.
+    pub(crate) fn has_run_alone(&self) -> bool {
+        self.model.costs.has_run_alone()
+    }
+
     /// Microseconds of a pass of `distinct` queries.
     pub(crate) fn shared_us(&self, distinct: usize) -> f64 {
         self.model.costs.shared_us(distinct, self.prior_us)

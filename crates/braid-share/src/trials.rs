@@ -7,10 +7,11 @@
 //!    [`TRIAL_INTERVAL`] times C.
 //! 2. *Won trials.* A pass that was predicted to be dearer and was cheaper is tried again at once, until the prediction
 //!    has followed.
-//! 3. *Back-off.* Each pass that loses against its queries alone doubles the interval, up to [`BACK_OFF_MAX`] times.
+//! 3. *Back-off.* Each pass that loses against its queries alone doubles the interval, up to
+//!    `2^`[`LOSS_DOUBLINGS_MAX`] `= 8` times. So a change is noticed after 800 times C at the latest.
 //! 4. *Failed passes.* The queries of a pass that fails may have to be repeated alone. After k failures in a row, k > 1,
 //!    passes of the template are suspended until it has run for `2^(k - 1)` times as long as the last one took, up to
-//!    [`BACK_OFF_MAX`] times. One success ends this.
+//!    `2^`[`FAILURE_DOUBLINGS_MAX`] `= 64` times. One success ends this.
 //!
 //! Therefore a template of which passes always lose runs at most 1 % longer than with sharing off, after its first pass;
 //! and one of which every pass fails at most 1 / 64 longer in the long run.
@@ -18,13 +19,11 @@
 /// Interval between trials, in costs of a trial: 1 / 1 %.
 const TRIAL_INTERVAL: f64 = 100.0;
 
-/// Most often that an interval is doubled.
-const DOUBLINGS_MAX: u32 = 6;
+/// Most often that the interval is doubled because passes lose.
+const LOSS_DOUBLINGS_MAX: u32 = 3;
 
-/// How much longer an interval becomes at most.
-const BACK_OFF_MAX: f64 = 64.0;
-
-const _: () = assert!(BACK_OFF_MAX == (1_u32 << DOUBLINGS_MAX) as f64);
+/// Most often that the suspension is doubled because passes fail.
+const FAILURE_DOUBLINGS_MAX: u32 = 6;
 
 /// The trials of one template. All times are execution times of the template, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,7 +77,7 @@ impl Trials {
         self.failures = 0;
         self.suspended_until_us = 0.0;
         if cost_us >= one_by_one_us {
-            self.shared_from_us = self.spent_us + TRIAL_INTERVAL * cost_us * back_off(self.losses);
+            self.shared_from_us = self.spent_us + TRIAL_INTERVAL * cost_us * doubled(self.losses, LOSS_DOUBLINGS_MAX);
             self.losses = self.losses.saturating_add(1);
             return;
         }
@@ -98,14 +97,14 @@ impl Trials {
     pub(crate) fn shared_failed(&mut self, elapsed_us: f64) {
         self.spent_us += elapsed_us;
         if self.failures > 0 {
-            self.suspended_until_us = self.spent_us + elapsed_us * back_off(self.failures);
+            self.suspended_until_us = self.spent_us + elapsed_us * doubled(self.failures, FAILURE_DOUBLINGS_MAX);
         }
         self.failures = self.failures.saturating_add(1);
     }
 }
 
-fn back_off(doublings: u32) -> f64 {
-    f64::from(1_u32 << doublings.min(DOUBLINGS_MAX))
+fn doubled(times: u32, times_max: u32) -> f64 {
+    f64::from(1_u32 << times.min(times_max))
 }
 
 #[cfg(test)]
@@ -115,7 +114,7 @@ mod tests {
     #[test]
     fn losing_passes_back_off_and_a_won_one_ends_it() {
         let mut trials = Trials::default();
-        for interval_us in [1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 32_000.0, 64_000.0, 64_000.0] {
+        for interval_us in [1000.0, 2000.0, 4000.0, 8000.0, 8000.0] {
             assert!(trials.shared_is_due());
             trials.shared_finished(10.0, 10.0, 9.0);
             trials.alone_finished(interval_us - 1.0);
