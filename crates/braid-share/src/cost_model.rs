@@ -60,6 +60,11 @@ impl CostModel {
         }
     }
 
+    /// Whether nothing has been observed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.alone.is_none() && self.points.is_empty()
+    }
+
     /// Whether a query alone has been observed.
     pub(crate) fn has_run_alone(&self) -> bool {
         self.alone.is_some()

@@ -22,6 +22,8 @@ pub(crate) struct RunningPass {
     pub(crate) predicted_us: f64,
     /// Until when its oldest query is to be answered, if that has a response limit and waited.
     pub(crate) due_us: Option<u64>,
+    /// How long it executed, once it has given its lane up.
+    pub(crate) executed_us: Option<f64>,
     /// Whether its time says nothing about its template.
     pub(crate) is_disturbed: bool,
 }
@@ -51,8 +53,9 @@ impl RunningPasses {
         self.pass_of.contains_key(&ticket)
     }
 
-    /// A pass starts. Queries beside the lanes measure nothing but themselves: an unqueued query that does not have the
-    /// machine to itself is disturbed. Lanes disturb each other always, so their times are those to expect.
+    /// A pass starts. The time of an unqueued query is disturbed if it does not have the machine to itself: any number of
+    /// others may run beside it. Passes in lanes run beside the other lanes most of the time, so their times are those to
+    /// expect.
     pub(crate) fn start(&mut self, number: PassNumber, mut pass: RunningPass) {
         let is_unqueued = pass.lane == Some(Lane::Unqueued);
         pass.is_disturbed = is_unqueued && !self.passes.is_empty();

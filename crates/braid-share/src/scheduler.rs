@@ -144,11 +144,13 @@ impl Scheduler {
         Some(start)
     }
 
-    /// The pass takes no lane any longer, but still runs: it only waits for its readers. Panics if it does not run.
+    /// The pass takes no lane any longer, but still runs: it only waits for its readers. Its execution time ends here.
+    /// Panics if it does not run.
     pub fn give_up_lane(&mut self, now_us: u64, pass: PassNumber) {
         self.advance(now_us);
         let running = self.running.get_mut(pass).expect("a pass that gives its lane up runs");
         if let Some(lane) = running.lane.take() {
+            running.executed_us = Some(running.elapsed_us(self.now_us));
             self.lanes.release(lane, pass);
         }
     }
@@ -323,6 +325,7 @@ impl Scheduler {
             started_us: self.now_us,
             predicted_us,
             due_us: None,
+            executed_us: None,
             is_disturbed: false,
         };
         self.running.start(pass, running);
@@ -332,7 +335,7 @@ impl Scheduler {
     /// Learns from an outcome (rule 4).
     fn learn(&mut self, ended: &RunningPass, outcome: Outcome) {
         let (template, form, distinct) = (ended.template, ended.form, ended.distinct);
-        let elapsed_us = ended.elapsed_us(self.now_us);
+        let elapsed_us = ended.executed_us.unwrap_or_else(|| ended.elapsed_us(self.now_us));
         let executed_us = outcome.executed.map_or(elapsed_us, micros).min(elapsed_us);
         let execution = Execution { form, distinct, predicted_us: ended.predicted_us, executed_us };
         let forgotten = match outcome.ending {
@@ -345,19 +348,23 @@ impl Scheduler {
         if let (Ending::Answered, Some(due_us)) = (outcome.ending, ended.due_us) {
             self.correction.observe(self.now_us <= due_us);
         }
-        if form == Form::Shared && outcome.ending != Ending::Cancelled {
-            let least = if outcome.ending == Ending::OutOfMemory { self.bytes_after_shortage() } else { None };
-            if let Some(bytes) = outcome.memory_bytes.max(least) {
-                let forgotten = self.models.took_memory(template, distinct, bytes);
-                self.replan_forgotten(forgotten);
-            }
+        if let Some(bytes) = self.observed_memory(form, outcome) {
+            let forgotten = self.models.took_memory(template, distinct, bytes);
+            self.replan_forgotten(forgotten);
         }
     }
 
-    /// What a pass is taken to need that ran out of memory: twice what it was granted, so that the next one has half as
-    /// many queries.
-    fn bytes_after_shortage(&self) -> Option<u64> {
-        self.options.pass_memory_bytes_max.map(|bytes| bytes.saturating_mul(2))
+    /// The memory that a pass is taken to need, in bytes. One that ran out of memory is taken to need twice what a pass is
+    /// granted, so that the next one has half as many queries. What other failed passes held says nothing.
+    fn observed_memory(&self, form: Form, outcome: Outcome) -> Option<u64> {
+        match (form, outcome.ending) {
+            (Form::Shared, Ending::Answered) => outcome.memory_bytes,
+            (Form::Shared, Ending::OutOfMemory) => {
+                let granted_twice = self.options.pass_memory_bytes_max.map(|bytes| bytes.saturating_mul(2));
+                outcome.memory_bytes.max(granted_twice)
+            }
+            _ => None,
+        }
     }
 
     fn replan_forgotten(&mut self, forgotten: Option<TemplateNumber>) {

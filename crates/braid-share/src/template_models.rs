@@ -123,11 +123,9 @@ impl TemplateModels {
     /// Queries of a template were answered. Returns the template that is forgotten for it.
     pub(crate) fn answered(&mut self, template: TemplateNumber, execution: Execution) -> Option<TemplateNumber> {
         let Execution { form, distinct, predicted_us, executed_us } = execution;
-        if !self.known.contains_key(&template) {
-            self.prior.observe(if form == Form::Alone { executed_us } else { executed_us / distinct as f64 });
-        }
         let one_by_one_us = self.predictions(template).alone_us() * distinct as f64;
         let (model, forgotten) = self.used(template);
+        let is_first = model.costs.is_empty();
         match form {
             Form::Alone => {
                 model.costs.observe_alone(executed_us);
@@ -137,6 +135,10 @@ impl TemplateModels {
                 model.costs.observe_shared(distinct, executed_us);
                 model.trials.shared_finished(executed_us, predicted_us, one_by_one_us);
             }
+        }
+        if is_first {
+            let alone_us = model.costs.alone_us(executed_us);
+            self.prior.observe(alone_us);
         }
         forgotten
     }

@@ -237,12 +237,16 @@ fn a_pass_that_gives_its_lane_up_lets_the_next_one_start_and_runs_on() {
     let first = steps.next().unwrap();
     steps.arrive(B, &[2]);
     assert_eq!(steps.next(), None);
+    steps.now_us += 20_000;
     steps.scheduler.give_up_lane(steps.now_us, first.pass);
     steps.scheduler.give_up_lane(steps.now_us, first.pass);
     assert_eq!(steps.next().unwrap().lane, Lane::Heavy(0));
     assert_eq!(steps.scheduler.running()[0].lane, None);
-    steps.finish(first.pass, 1000, Ending::Answered, None);
+    // Its reader takes an hour; it executed for 20 ms.
+    steps.finish(first.pass, 3_600_000_000, Ending::Answered, None);
     assert_eq!(steps.scheduler.running().len(), 1);
+    steps.arrive(A, &[3]);
+    assert_eq!(steps.predicted_ms(A), 20);
 }
 
 #[test]
