@@ -21,6 +21,17 @@ pub enum Lane {
     Unqueued,
 }
 
+impl Lane {
+    /// The weight whose lanes this is one of; `None` beside the lanes.
+    pub(crate) fn weight(self) -> Option<Weight> {
+        match self {
+            Self::Heavy(_) => Some(Weight::Heavy),
+            Self::Light(_) => Some(Weight::Light),
+            Self::Unqueued => None,
+        }
+    }
+}
+
 impl fmt::Display for Lane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

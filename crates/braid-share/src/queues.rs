@@ -99,14 +99,22 @@ impl Queue {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct QueueSums {
     /// Of all passes of queues whose next pass is light.
-    pub(crate) light_backlog_us: f64,
+    light_backlog_us: f64,
     /// Of all passes of the other queues.
-    pub(crate) heavy_backlog_us: f64,
+    heavy_backlog_us: f64,
     /// Of one pass of each queue.
     pub(crate) round_us: f64,
 }
 
 impl QueueSums {
+    /// Of all passes of queues whose next pass has this weight.
+    pub(crate) fn backlog_us(&self, weight: Weight) -> f64 {
+        match weight {
+            Weight::Light => self.light_backlog_us,
+            Weight::Heavy => self.heavy_backlog_us,
+        }
+    }
+
     fn add(&mut self, planned: &PlannedPass, sign: f64) {
         let backlog_us = match planned.weight {
             Weight::Light => &mut self.light_backlog_us,

@@ -64,7 +64,12 @@ pub(crate) fn route(load: QueueLoad, predictions: &Predictions<'_>, limits: Pass
     let is_cheaper = shared.cost_us < one_by_one_us;
     let could_change = !predictions.has_run_alone() || shared.cost_us > one_by_one_us / ALONE_CHANGE_MAX;
     let is_tried = if is_cheaper { could_change && trials.alone_is_due() } else { trials.shared_is_due() };
-    if is_cheaper == is_tried { all_alone } else { shared }
+    match (is_cheaper, is_tried) {
+        // After the trial, the rest is passes again.
+        (true, true) => NextPass { backlog_us: alone_us + shared.backlog_us, ..all_alone },
+        (false, false) => all_alone,
+        (true, false) | (false, true) => shared,
+    }
 }
 
 /// A pass of the first queries of the queue.
@@ -141,7 +146,7 @@ mod tests {
         check(500.0, (4, 4, 0), 50_000.0, (Form::Shared, 4, 500.0, 500.0));
         // A query alone is tried after 100 times 100, unless even an eighth of its time would change nothing.
         check(150.0, (4, 4, 0), 9_849.0, (Form::Shared, 4, 150.0, 150.0));
-        check(150.0, (4, 4, 0), 9_950.0, (Form::Alone, 1, 100.0, 400.0));
+        check(150.0, (4, 4, 0), 9_950.0, (Form::Alone, 1, 100.0, 250.0));
         check(49.0, (4, 4, 0), 9_950.0, (Form::Shared, 4, 49.0, 49.0));
     }
 }

@@ -32,9 +32,9 @@ use crate::ids::{PassNumber, QueryTicket, TemplateNumber};
 use crate::lanes::{Lane, Lanes, Weight};
 use crate::options::{Form, SchedulerOptions};
 use crate::pass_size::PassLimits;
-use crate::queues::{PlannedPass, Queue, Queues, WaitingQuery};
+use crate::queues::{PlannedPass, Queue, QueueSums, Queues, WaitingQuery};
 use crate::refusal::Refusal;
-use crate::response_limit::{Correction, WorkAhead, check};
+use crate::response_limit::{Admission, WorkAhead};
 use crate::router::route;
 use crate::running::{RunningPass, RunningPasses};
 use crate::sharing_mode::SharingMode;
@@ -51,7 +51,7 @@ pub struct Scheduler {
     unqueued: VecDeque<(QueryTicket, TemplateNumber)>,
     lanes: Lanes,
     running: RunningPasses,
-    correction: Correction,
+    admission: Admission,
     passes_started: u64,
     now_us: u64,
 }
@@ -66,7 +66,7 @@ impl Scheduler {
             unqueued: VecDeque::new(),
             lanes: Lanes::new(options.heavy_lanes, options.light_lanes, micros(options.light_below)),
             running: RunningPasses::default(),
-            correction: Correction::new(),
+            admission: Admission::new(),
             passes_started: 0,
             now_us: 0,
             options,
@@ -90,11 +90,12 @@ impl Scheduler {
         if waiting >= waiting_max {
             return Err(Refusal::TooManyWaiting { waiting, waiting_max });
         }
+        let before = self.queues.sums();
         self.queue(arrival);
-        let (Some(limit), Some(ahead)) = (arrival.response_limit, self.work_ahead(arrival.template)) else {
+        let (Some(limit), Some(ahead)) = (arrival.response_limit, self.work_ahead(arrival.template, before)) else {
             return Ok(());
         };
-        let checked = check(ahead.response_us(self.correction), limit);
+        let checked = self.admission.check(ahead, limit);
         if checked.is_err() {
             self.queues.remove(ticket);
             self.plan(arrival.template);
@@ -244,24 +245,20 @@ impl Scheduler {
         choose(candidates, self.now_us, self.queues.sums().round_us)
     }
 
-    /// What lies before the answer of the last query of a queue; `None` if a pass of the queue starts at once.
-    fn work_ahead(&self, template: TemplateNumber) -> Option<WorkAhead> {
+    /// What lies before the answer of a query that was added to its queue after the sums were `before`; `None` if a pass
+    /// of the queue starts at once.
+    fn work_ahead(&self, template: TemplateNumber, before: QueueSums) -> Option<WorkAhead> {
         let weight = self.queues.get(template)?.planned().weight;
         if self.lanes.free(weight).is_some() {
             return None;
         }
-        let sums = self.queues.sums();
-        let (backlog_us, running_us) = match weight {
-            Weight::Light => {
-                let running_us = self.running.remaining_us(self.now_us, |lane| matches!(lane, Lane::Light(_)));
-                (sums.light_backlog_us, running_us)
-            }
-            Weight::Heavy => {
-                let running_us = self.running.remaining_us(self.now_us, |lane| matches!(lane, Lane::Heavy(_)));
-                (sums.heavy_backlog_us, running_us)
-            }
-        };
-        Some(WorkAhead { running_us, backlog_us, lanes: self.lanes.count(weight) })
+        let backlog_us = before.backlog_us(weight);
+        Some(WorkAhead {
+            running_us: self.running.remaining_us(self.now_us, |lane| lane.weight() == Some(weight)),
+            backlog_us,
+            own_us: (self.queues.sums().backlog_us(weight) - backlog_us).max(0.0),
+            lanes: self.lanes.count(weight),
+        })
     }
 
     /// Decides what runs next of a queue, after the queue or what is known of its template has changed.
@@ -346,7 +343,7 @@ impl Scheduler {
         };
         self.replan_forgotten(forgotten);
         if let (Ending::Answered, Some(due_us)) = (outcome.ending, ended.due_us) {
-            self.correction.observe(self.now_us <= due_us);
+            self.admission.observe(self.now_us <= due_us);
         }
         if let Some(bytes) = self.observed_memory(form, outcome) {
             let forgotten = self.models.took_memory(template, distinct, bytes);
