@@ -3,7 +3,7 @@
 //! 1. *Waits over cost.* The queue with the largest sum of waiting times divided by the predicted time of its next pass
 //!    goes first: it ends the most waiting for a second of work. (The rule of shortest job first, weighted by the waiting
 //!    that the job ends; a queue gains with every query and with every moment.) The mix of docs/one-pass.md with 64 clients
-//!    gets 289 queries/s, against 260 with round robin and 166 with all types that wait (`cargo test -p braid-share
+//!    gets 288 queries/s, against 259 with round robin and 166 with all types that wait (`cargo test -p braid-share
 //!    closed_loop -- --nocapture`).
 //! 2. *Bound.* A queue is overdue when its oldest query has waited for the wait bound, or when one more round would make it
 //!    miss its response limit. A limit is therefore also a priority, for queries that are accepted with it. If queues are overdue, the one that has been for the longest time goes first.
