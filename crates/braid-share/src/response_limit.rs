@@ -9,18 +9,17 @@
 //! 2. *Lanes.* Light queues wait for light lanes, the others for heavy lanes.
 //! 3. *No refusal without a queue.* A query that starts at once is never refused: a refusal would relieve no one, and a
 //!    template that is always refused would never be observed again.
-//!
 //! 4. *Correction.* The sum does not know the queries that arrive later: they enlarge the passes that run before this
 //!    query, and other queues may be served twice before it. So predictions are multiplied by a factor that is learned from
 //!    outcomes: it grows by [`RISE`] when the oldest query of a pass misses its limit although it was accepted, and shrinks
 //!    by [`FALL`] when it does not. Under overload it settles where `FALL / (RISE + FALL) = 5 %` of them miss it; without
 //!    overload it is 1.
-//!
 //! 5. *Equal chances.* Under overload the backlog stays at the limit. There, a query that joins a pass would fit and one
 //!    that begins an expensive pass would never: its template would always be refused. So each query has to leave room for
-//!    the most that a recent query added to the backlog, but for [`RESERVED_SHARE_MAX`] of its limit at most.
+//!    the most that a recent query added to the backlog, up to [`RESERVED_SHARE_MAX`] of its limit.
 //!
-//! The prediction is not a guarantee: queries that are accepted close to their limit may be answered after it.
+//! The prediction is not a guarantee: queries that are accepted close to their limit may be answered after it; and so may
+//! the first queries of templates that nothing is known of.
 
 use std::time::Duration;
 
@@ -29,15 +28,10 @@ use crate::refusal::Refusal;
 /// Share of its elapsed time that an overrunning pass is expected to go on for.
 const OVERRUN_SHARE: f64 = 0.25;
 
-/// The rest of a pass that was predicted to take `predicted_us` and has run for `elapsed_us`.
-pub(crate) fn remaining_us(predicted_us: f64, elapsed_us: f64) -> f64 {
-    (predicted_us - elapsed_us).max(elapsed_us * OVERRUN_SHARE)
-}
-
 /// Growth of the correction when an accepted query misses its limit.
 const RISE: f64 = 0.019;
 
-/// Shrinking of the correction when it is not.
+/// Shrinking of the correction when an accepted query is in time.
 const FALL: f64 = 0.001;
 
 /// Greatest correction. Beyond it, the limit would refuse queries because of a few that were held up.
@@ -48,6 +42,11 @@ const RESERVED_SHARE_MAX: f64 = 0.25;
 
 /// What remains of the reserve with each query: 1 / e after 1000 queries.
 const RESERVE_DECAY: f64 = 0.999;
+
+/// The rest of a pass that was predicted to take `predicted_us` and has run for `elapsed_us`.
+pub(crate) fn remaining_us(predicted_us: f64, elapsed_us: f64) -> f64 {
+    (predicted_us - elapsed_us).max(elapsed_us * OVERRUN_SHARE)
+}
 
 /// What lies before the answer of a query, in microseconds.
 #[derive(Clone, Copy, Debug)]

@@ -34,8 +34,8 @@ pub(crate) struct QueueLoad {
 pub(crate) struct NextPass {
     /// The form.
     pub(crate) form: Form,
-    /// Expected number of queries that it answers, the oldest of the queue; for `Alone`, the oldest and its equals, of
-    /// which one is counted here.
+    /// Expected number of queries that it answers, the oldest of the queue. `Alone` counts one where the queue has several
+    /// distinct queries, although the equals of the oldest are answered with it.
     pub(crate) queries: usize,
     /// Predicted time.
     pub(crate) cost_us: f64,
