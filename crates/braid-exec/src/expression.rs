@@ -17,12 +17,14 @@
 //! | `arithmetic`, `comparison`, `boolean_logic`, `date_part`, `substring`, `membership`, `case` | the operations |
 //! | `string_predicate` | a condition on strings, once for each string of a dictionary |
 //! | `like_pattern` | the patterns of LIKE, by their shape |
+//! | `column_condition` | conditions on one column as predicates of scans |
 //! | `display` | expressions as EXPLAIN shows them |
 //! | `foreign` | foreign expressions |
 
 mod arithmetic;
 mod boolean_logic;
 mod case;
+mod column_condition;
 mod comparison;
 mod compilation;
 mod date_part;

@@ -5,6 +5,7 @@
 //! | `operator_tree` | the plan: a tree of operators |
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
 //! | [`shared_operator`] | the shared forms of operators, which use query sets |
+//! | `scan_filters` | filters that move into scans |
 //! | [`join_order`] | the order of joins |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
@@ -12,6 +13,7 @@ mod aggregation_spec;
 pub mod join_order;
 mod join_spec;
 mod operator_tree;
+mod scan_filters;
 pub mod shared_operator;
 mod side_shape;
 mod sort_spec;

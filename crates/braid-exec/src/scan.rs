@@ -3,10 +3,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`table_source`] | a table's chunks as a source, filtered by key filters |
+//! | `placed_predicate` | predicates with constants of the column's type |
 //! | `chunk_origin` | a chunk's columns, decoded when they are first read |
 //! | `set_scan`, [`segment_classes`] | the query set of each row, computed on encoded data |
 
 pub(crate) mod chunk_origin;
+pub(crate) mod placed_predicate;
 pub mod segment_classes;
 pub(crate) mod set_scan;
 pub mod table_source;

@@ -5,6 +5,7 @@
 
 mod cancellation;
 mod definition;
+mod filters_in_scans;
 mod memory_tables;
 mod random_plans;
 mod reordering;
@@ -12,6 +13,7 @@ mod shared_aggregates;
 mod shared_joins;
 mod shared_plans;
 mod spilling;
+mod stored_tables;
 mod tables_with_sets;
 
 use std::cell::Cell;
@@ -158,9 +160,11 @@ async fn check(mut case: Case, tally: &Tally) -> bool {
     if let Err(NoAnswer::Undefined) = expected {
         return false;
     }
-    for (worker_count, tuning) in [(1, Tuning::small()), (3, Tuning::small()), (2, Tuning::default())] {
+    let in_scans = case.plan.clone().with_filters_in_scans();
+    let runs = [(&case.plan, 1, Tuning::small()), (&case.plan, 3, Tuning::small()), (&in_scans, 2, Tuning::default())];
+    for (plan, worker_count, tuning) in runs {
         let budget = FixedBudget::new(PLENTY);
-        match (run_tuned(&case.plan, worker_count, &budget, tuning, tally).await, &expected) {
+        match (run_tuned(plan, worker_count, &budget, tuning, tally).await, &expected) {
             (Ok(found), Ok(expected)) => assert_answers(found, expected),
             (Err(ExecError::SeveralRows), Err(NoAnswer::SeveralRows)) => {}
             (found, expected) => panic!("found {found:?}, wanted {expected:?}"),

@@ -95,8 +95,8 @@ fn folded(mut node: Node) -> Node {
     node
 }
 
-/// The constant, if the expression is one.
-fn constant(expression: &Expression) -> Option<Option<Scalar>> {
+/// The constant, if the expression is one. Panics on parameters.
+pub(super) fn constant(expression: &Expression) -> Option<Option<Scalar>> {
     if let Expression::Constant(value) = expression {
         return Some(value.clone());
     }

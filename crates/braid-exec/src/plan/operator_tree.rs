@@ -111,7 +111,7 @@ impl Plan {
         self.inputs_mut().into_iter().for_each(|input| input.number_joins(count));
     }
 
-    fn inputs_mut(&mut self) -> Vec<&mut Self> {
+    pub(super) fn inputs_mut(&mut self) -> Vec<&mut Self> {
         match self {
             Self::Source { .. } => Vec::new(),
             Self::Filter { input, .. }

@@ -16,6 +16,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_storage::ColumnPredicate;
 use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 
@@ -48,6 +49,12 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// Whether the source visibly drops rows that [`Self::row_count_max`] counts.
     fn is_narrowed(&self) -> bool {
         false
+    }
+
+    /// The source of the rows that satisfy a predicate on a column; `None` if the source cannot evaluate it exactly.
+    fn with_predicate(&self, column: usize, predicate: ColumnPredicate) -> Option<Arc<dyn Source>> {
+        drop((column, predicate));
+        None
     }
 
     /// The source of the rows with a non-empty query set, which is added as the last column; `None` if the source cannot compute

@@ -9,16 +9,17 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use braid_base::VECTOR_ROWS;
+use braid_base::{ColumnId, VECTOR_ROWS};
 use braid_buffer::BufferManager;
 use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanMetrics, ScanSpec, prune};
-use braid_storage::{ColumnPredicate, PhysicalType, Scalar, TableVersion};
+use braid_storage::{ColumnDef, ColumnPredicate, PhysicalType, Scalar, TableVersion};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::query_sets::set_calculator::set_column;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, Source, StartedSource};
 use crate::scan::chunk_origin::{ChunkColumn, ChunkOrigin};
+use crate::scan::placed_predicate::{placed, predicate_text};
 use crate::scan::set_scan::{ChunkSets, SetScan};
 use crate::values::row_numbers::{RowNumbers, VectorSelection};
 use crate::{Batch, ExecError, SetNumber, Vector};
@@ -29,6 +30,8 @@ pub struct TableSource {
     buffer: Arc<BufferManager>,
     spec: ScanSpec,
     description: String,
+    /// The number of predicates that the description includes.
+    described_count: usize,
     /// The metrics of each worker of each run.
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
     /// The conditions of the queries that share the scan.
@@ -45,6 +48,7 @@ impl TableSource {
         Self {
             version,
             buffer,
+            described_count: spec.predicates.len(),
             spec,
             description,
             metrics: Arc::default(),
@@ -62,12 +66,8 @@ impl TableSource {
     fn within_hulls(&self, filters: &[SetFilter]) -> ScanSpec {
         let mut spec = self.spec.clone();
         for SetFilter { column, predicates } in filters {
-            let column = spec.projection[*column];
-            let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
-            // Constants have the smallest width that fits, but a wide column needs wide constants.
-            if let (Some(hull), true) = (predicates.hull(), physical != PhysicalType::Int128) {
-                spec.predicates.push((column, hull));
-            }
+            let hull = predicates.hull().and_then(|hull| placed(hull, self.physical(*column)));
+            spec.predicates.extend(hull.map(|hull| (spec.projection[*column], hull)));
         }
         spec
     }
@@ -77,15 +77,47 @@ impl TableSource {
         let mut spec = self.spec.clone();
         for filter in filters {
             for (key, column) in filter.columns.iter().enumerate() {
-                let column = spec.projection[*column];
-                let physical = self.version.def.columns[usize::from(column.0)].column_type.physical();
-                if let (Some((low, high)), PhysicalType::Int) = (filter.keys.bounds(key), physical) {
+                if let (Some((low, high)), PhysicalType::Int) = (filter.keys.bounds(key), self.physical(*column)) {
                     let (low, high) = (Bound::Included(Scalar::Int(low)), Bound::Included(Scalar::Int(high)));
-                    spec.predicates.push((column, ColumnPredicate::Range { low, high }));
+                    spec.predicates.push((spec.projection[*column], ColumnPredicate::Range { low, high }));
                 }
             }
         }
         spec
+    }
+
+    /// The same source with another specification.
+    fn with_spec(&self, spec: ScanSpec) -> Self {
+        Self {
+            spec,
+            version: self.version.clone(),
+            buffer: self.buffer.clone(),
+            description: self.description.clone(),
+            described_count: self.described_count,
+            metrics: self.metrics.clone(),
+            set_filters: self.set_filters.clone(),
+            row_count_max: OnceLock::new(),
+        }
+    }
+
+    fn physical(&self, column: usize) -> PhysicalType {
+        self.column(self.spec.projection[column]).column_type.physical()
+    }
+
+    fn column(&self, column: ColumnId) -> &ColumnDef {
+        &self.version.def.columns[usize::from(column.0)]
+    }
+
+    /// The description without measurements.
+    fn plan_text(&self) -> String {
+        let mut text = self.description.clone();
+        let text_of =
+            |(column, predicate): &(ColumnId, ColumnPredicate)| predicate_text(&self.column(*column).name, predicate);
+        let added: Vec<String> = self.spec.predicates[self.described_count..].iter().map(text_of).collect();
+        if !added.is_empty() {
+            text.push_str(&format!(", filters=[{}]", added.join(", ")));
+        }
+        text
     }
 }
 
@@ -106,31 +138,28 @@ impl Source for TableSource {
         Arc::new(StartedScan { scan, filters: filters.into(), set_filters, metrics })
     }
 
+    fn with_predicate(&self, column: usize, predicate: ColumnPredicate) -> Option<Arc<dyn Source>> {
+        let predicate = placed(predicate, self.physical(column))?;
+        let mut spec = self.spec.clone();
+        spec.predicates.push((spec.projection[column], predicate));
+        Some(Arc::new(self.with_spec(spec)))
+    }
+
     fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
+        let columns: Vec<usize> = filters.iter().map(|filter| filter.column).collect();
         let spec = self.within_hulls(&filters);
-        let description =
-            format!("{}, sets_by={:?}", self.description, filters.iter().map(|f| f.column).collect::<Vec<_>>());
         Some(Arc::new(Self {
-            spec,
-            description,
+            described_count: spec.predicates.len(),
+            description: format!("{}, sets_by={columns:?}", self.plan_text()),
             set_filters: filters.into(),
-            version: self.version.clone(),
-            buffer: self.buffer.clone(),
-            metrics: self.metrics.clone(),
-            row_count_max: OnceLock::new(),
+            ..self.with_spec(spec)
         }))
     }
 
     fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
-        Some(Arc::new(Self {
-            spec: self.within_hulls(filters),
-            description: self.description.clone(),
-            set_filters: self.set_filters.clone(),
-            version: self.version.clone(),
-            buffer: self.buffer.clone(),
-            metrics: self.metrics.clone(),
-            row_count_max: OnceLock::new(),
-        }))
+        let spec = self.within_hulls(filters);
+        let (described_count, description) = (spec.predicates.len(), self.plan_text());
+        Some(Arc::new(Self { described_count, description, ..self.with_spec(spec) }))
     }
 
     fn row_count_max(&self) -> Option<u64> {
@@ -146,12 +175,12 @@ impl Source for TableSource {
     fn describe(&self) -> String {
         let metrics = self.metrics();
         if metrics.is_empty() {
-            return self.description.clone();
+            return self.plan_text();
         }
         let sum = |count: fn(&ScanMetrics) -> u64| metrics.iter().map(count).sum::<u64>();
         format!(
             "{}, chunks_read={}, rows_scanned={}, rows_selected={}, bytes_scanned={}",
-            self.description,
+            self.plan_text(),
             sum(|m| m.chunks_read),
             sum(|m| m.rows_in),
             sum(|m| m.rows_out),

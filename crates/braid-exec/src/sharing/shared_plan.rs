@@ -164,7 +164,7 @@ impl Sharing<'_> {
 
     fn filter(&self, input: &Plan, condition: &Expression) -> Result<Shared, ExecError> {
         let (own, common): (Vec<Expression>, Vec<Expression>) =
-            conjuncts(condition).into_iter().partition(has_parameters);
+            condition.conjuncts().into_iter().partition(has_parameters);
         let mut input = self.plan(input)?;
         if own.is_empty() {
             return Ok(filtered(input, common));
@@ -233,7 +233,7 @@ impl Sharing<'_> {
     fn join(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> Result<Shared, ExecError> {
         let side = |plan: &Plan| Ok(Side { count: plan.column_count(), shared: self.plan(plan)? });
         let (build, probe): (Side, Side) = (side(build)?, side(probe)?);
-        let residual = condition.residual.iter().flat_map(conjuncts);
+        let residual = condition.residual.iter().flat_map(Expression::conjuncts);
         let (own, common): (Vec<Expression>, Vec<Expression>) = residual.partition(has_parameters);
         let kind = condition.kind;
         let condition = JoinCondition {
@@ -320,20 +320,9 @@ fn set_filter(condition: &QueryConditions) -> Option<SetFilter> {
     }
 }
 
-/// The parts of a conjunction.
-fn conjuncts(condition: &Expression) -> Vec<Expression> {
-    match condition {
-        Expression::And(parts) => parts.iter().flat_map(conjuncts).collect(),
-        other => vec![other.clone()],
-    }
-}
-
 /// A filter by conditions that are the same for all queries.
-fn filtered(input: Shared, mut common: Vec<Expression>) -> Shared {
-    if common.is_empty() {
-        return input;
-    }
-    let condition = if common.len() == 1 { common.remove(0) } else { Expression::And(common) };
+fn filtered(input: Shared, common: Vec<Expression>) -> Shared {
+    let Some(condition) = Expression::all(common) else { return input };
     Shared { plan: Plan::Filter { input: input.plan.into(), condition }, set: input.set }
 }
 

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use braid_base::{Random, SeededRandom};
 use braid_storage::scalar::compare_floats;
+use braid_storage::{ColumnPredicate, PhysicalType};
 
 use super::tables_with_sets::TableWithSets;
 use super::*;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource};
 use crate::runtime::result_rows::ResultRows;
+use crate::scan::placed_predicate::placed;
 use crate::values::vector::{CodedStrings, Values};
 use crate::{Batch, ByteStrings, Vector};
 
@@ -30,6 +32,17 @@ pub const KINDS: [Kind; 5] = [Kind::Int, Kind::Wide, Kind::Text, Kind::Bool, Kin
 impl Kind {
     pub fn is_integer(self) -> bool {
         matches!(self, Self::Int | Self::Wide)
+    }
+
+    /// The type of a column on disk.
+    fn physical(self) -> PhysicalType {
+        match self {
+            Self::Int => PhysicalType::Int,
+            Self::Wide => PhysicalType::Int128,
+            Self::Text => PhysicalType::Bytes,
+            Self::Bool => PhysicalType::Bool,
+            Self::Float => PhysicalType::Float64,
+        }
     }
 
     /// Whether values of both kinds can be compared, and can be in one column.
@@ -259,6 +272,27 @@ impl Source for Table {
 
     fn describe(&self) -> String {
         self.number.to_string()
+    }
+
+    /// Most tables evaluate predicates themselves.
+    fn with_predicate(&self, column: usize, predicate: ColumnPredicate) -> Option<Arc<dyn Source>> {
+        let kind = self.kinds[column];
+        let predicate = placed(predicate, kind.physical()).filter(|_| self.number % 4 != 1)?;
+        let satisfies = |value: Value| match (kind, value) {
+            (Kind::Wide, Some(value)) => predicate.matches(Some(&Scalar::Int128(integer(&value)))),
+            (_, value) => predicate.matches(value.as_ref()),
+        };
+        let part = |part: &Arc<ResultRows>| {
+            let kept: Vec<u32> = (0..part.row_count())
+                .filter(|row| satisfies(part.columns()[column].value(*row)))
+                .map(|row| row as u32)
+                .collect();
+            let columns = part.columns().iter().map(|column| column.take(&kept)).collect();
+            Arc::new(ResultRows::new(kept.len(), columns))
+        };
+        let parts: Vec<Arc<ResultRows>> = self.parts.iter().map(part).collect();
+        let rows = self.rows.iter().filter(|row| satisfies(row[column].clone())).cloned().collect();
+        Some(Arc::new(Self { rows, parts, ..self.clone() }))
     }
 
     /// Every second table evaluates sets itself.

@@ -49,11 +49,7 @@ pub(super) fn comparisons(
     if !have_an_order(&constants) {
         return Ok(None);
     }
-    let predicate = |(query, constant): (usize, Option<Scalar>)| {
-        // Nothing compares with null.
-        let predicate = constant.map_or(ColumnPredicate::In(Vec::new()), |constant| predicate(comparison, constant));
-        (QueryNumber::at(query), predicate)
-    };
+    let predicate = |(query, constant)| (QueryNumber::at(query), comparison.with(constant));
     let predicates = constants.into_iter().enumerate().map(predicate).collect();
     Ok(Some(Comparisons { value: value.clone(), predicates }))
 }
@@ -64,18 +60,6 @@ fn have_an_order(constants: &[Option<Scalar>]) -> bool {
     // Numbers beyond 64 bits are rare, and are compared one by one.
     let has_order = |constant: &Scalar| !matches!(constant, Scalar::Interval(..) | Scalar::Int128(_));
     has_order(first) && constants.all(|constant| has_order(constant) && first.compare(constant).is_some())
-}
-
-fn predicate(comparison: Comparison, constant: Scalar) -> ColumnPredicate {
-    let (low, high) = match comparison {
-        Comparison::Equal => return ColumnPredicate::In(vec![constant]),
-        Comparison::NotEqual => return ColumnPredicate::NotEqual(constant),
-        Comparison::Less => (Bound::Unbounded, Bound::Excluded(constant)),
-        Comparison::LessOrEqual => (Bound::Unbounded, Bound::Included(constant)),
-        Comparison::Greater => (Bound::Excluded(constant), Bound::Unbounded),
-        Comparison::GreaterOrEqual => (Bound::Included(constant), Bound::Unbounded),
-    };
-    ColumnPredicate::Range { low, high }
 }
 
 impl Comparisons {
