@@ -6,6 +6,7 @@
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
 //! | [`shared_operator`] | the shared forms of operators, which use query sets |
 //! | `scan_filters` | filters that move into scans |
+//! | `sources` | the sources of a plan, and the versions that they read |
 //! | [`join_order`] | the order of joins |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
@@ -17,6 +18,7 @@ mod scan_filters;
 pub mod shared_operator;
 mod side_shape;
 mod sort_spec;
+mod sources;
 
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;

@@ -14,6 +14,7 @@ mod shared_joins;
 mod shared_plans;
 mod spilling;
 mod stored_tables;
+mod table_versions;
 mod tables_with_sets;
 
 use std::cell::Cell;
@@ -30,7 +31,7 @@ use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::stop::Stop;
 use crate::spill::SpillSettings;
 use crate::tuning::Tuning;
-use crate::{Batch, FixedBudget};
+use crate::{Batch, FixedBudget, Vector};
 use definition::{Answer, Definition, NoAnswer, Order};
 use memory_tables::{Table, canonical, compare_rows};
 use random_plans::Generator;

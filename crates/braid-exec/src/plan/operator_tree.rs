@@ -111,6 +111,7 @@ impl Plan {
         self.inputs_mut().into_iter().for_each(|input| input.number_joins(count));
     }
 
+    /// The same, to be changed.
     pub(super) fn inputs_mut(&mut self) -> Vec<&mut Self> {
         match self {
             Self::Source { .. } => Vec::new(),
@@ -123,6 +124,22 @@ impl Plan {
             Self::Union(plans) => plans.iter_mut().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&mut **input).chain(subqueries).collect(),
             Self::Shared(operator) => operator.inputs_mut(),
+        }
+    }
+
+    /// Its inputs, in the order in which the plan is shown.
+    pub(super) fn inputs(&self) -> Vec<&Self> {
+        match self {
+            Self::Source { .. } => Vec::new(),
+            Self::Filter { input, .. }
+            | Self::Project { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. } => vec![input],
+            Self::Join { build, probe, .. } => vec![probe, build],
+            Self::Union(plans) => plans.iter().collect(),
+            Self::WithScalars { subqueries, input } => std::iter::once(&**input).chain(subqueries).collect(),
+            Self::Shared(operator) => operator.inputs(),
         }
     }
 
@@ -187,68 +204,45 @@ impl Plan {
     /// Writes the tree with one operator per line, each input indented by two blanks.
     pub fn describe(&self, depth: usize, out: &mut dyn fmt::Write) -> fmt::Result {
         write!(out, "{:1$}", "", 2 * depth)?;
-        let inputs: Vec<&Self> = match self {
-            Self::Source { source, .. } => {
-                writeln!(out, "Scan: {}", source.describe())?;
-                Vec::new()
-            }
-            Self::Filter { input, condition } => {
-                writeln!(out, "Filter: {condition}")?;
-                vec![input]
-            }
-            Self::Project { input, expressions } => {
+        match self {
+            Self::Source { source, .. } => write!(out, "Scan: {}", source.describe())?,
+            Self::Filter { condition, .. } => write!(out, "Filter: {condition}")?,
+            Self::Project { expressions, .. } => {
                 let text: Vec<String> = expressions.iter().map(ToString::to_string).collect();
-                writeln!(out, "Project: {}", text.join(", "))?;
-                vec![input]
+                write!(out, "Project: {}", text.join(", "))?;
             }
-            Self::Join { build, probe, condition, .. } => {
-                write!(out, "HashJoin: {:?}", condition.kind)?;
-                for (probe, build) in condition.probe_keys.iter().zip(&condition.build_keys) {
-                    write!(out, ", probe #{probe} = build #{build}")?;
-                }
-                if let Some(residual) = &condition.residual {
-                    write!(out, ", {residual}")?;
-                }
-                writeln!(out)?;
-                vec![probe, build]
-            }
-            Self::Aggregate { input, spec } => {
-                writeln!(out, "Aggregate: {spec}")?;
-                vec![input]
-            }
-            Self::Sort { input, spec } => {
-                let key = |key: &SortKey| {
-                    let (order, nulls) = (["", " DESC"], [" NULLS LAST", " NULLS FIRST"]);
-                    format!(
-                        "#{}{}{}",
-                        key.column,
-                        order[usize::from(key.descending)],
-                        nulls[usize::from(key.nulls_first)]
-                    )
-                };
-                let keys: Vec<String> = spec.keys.iter().map(key).collect();
-                let limit = spec.limit.map(|limit| format!(", first {limit}")).unwrap_or_default();
-                writeln!(out, "Sort: {}{limit}", keys.join(", "))?;
-                vec![input]
-            }
-            Self::Limit { input, offset, limit } => {
+            Self::Join { condition, .. } => describe_join(condition, out)?,
+            Self::Aggregate { spec, .. } => write!(out, "Aggregate: {spec}")?,
+            Self::Sort { spec, .. } => describe_sort(spec, out)?,
+            Self::Limit { offset, limit, .. } => {
                 let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
-                writeln!(out, "Limit: {limit} from {offset}")?;
-                vec![input]
+                write!(out, "Limit: {limit} from {offset}")?;
             }
-            Self::Union(plans) => {
-                writeln!(out, "Union")?;
-                plans.iter().collect()
+            Self::Union(_) => out.write_str("Union")?,
+            Self::WithScalars { subqueries, .. } => {
+                write!(out, "Scalars: {} before the first input", subqueries.len())?;
             }
-            Self::WithScalars { subqueries, input } => {
-                writeln!(out, "Scalars: {} before the first input", subqueries.len())?;
-                std::iter::once(&**input).chain(subqueries).collect()
-            }
-            Self::Shared(operator) => {
-                writeln!(out, "{operator}")?;
-                operator.inputs()
-            }
-        };
-        inputs.into_iter().try_for_each(|input| input.describe(depth + 1, out))
+            Self::Shared(operator) => write!(out, "{operator}")?,
+        }
+        writeln!(out)?;
+        self.inputs().into_iter().try_for_each(|input| input.describe(depth + 1, out))
     }
+}
+
+fn describe_join(condition: &JoinCondition, out: &mut dyn fmt::Write) -> fmt::Result {
+    write!(out, "HashJoin: {:?}", condition.kind)?;
+    for (probe, build) in condition.probe_keys.iter().zip(&condition.build_keys) {
+        write!(out, ", probe #{probe} = build #{build}")?;
+    }
+    condition.residual.iter().try_for_each(|residual| write!(out, ", {residual}"))
+}
+
+fn describe_sort(spec: &SortSpec, out: &mut dyn fmt::Write) -> fmt::Result {
+    let key = |key: &SortKey| {
+        let (order, nulls) = (["", " DESC"], [" NULLS LAST", " NULLS FIRST"]);
+        format!("#{}{}{}", key.column, order[usize::from(key.descending)], nulls[usize::from(key.nulls_first)])
+    };
+    let keys: Vec<String> = spec.keys.iter().map(key).collect();
+    let limit = spec.limit.map(|limit| format!(", first {limit}")).unwrap_or_default();
+    write!(out, "Sort: {}{limit}", keys.join(", "))
 }

@@ -16,7 +16,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use braid_storage::ColumnPredicate;
+use braid_base::TableId;
+use braid_storage::{ColumnPredicate, TableVersion};
 use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 
@@ -49,6 +50,18 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// Whether the source visibly drops rows that [`Self::row_count_max`] counts.
     fn is_narrowed(&self) -> bool {
         false
+    }
+
+    /// The table whose rows they are, if it is one.
+    fn table(&self) -> Option<TableId> {
+        None
+    }
+
+    /// The same source of another version of its table; `None` if the version is of another table, or of one with other
+    /// columns.
+    fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {
+        let _ = version;
+        None
     }
 
     /// The source of the rows that satisfy a predicate on a column; `None` if the source cannot evaluate it exactly.

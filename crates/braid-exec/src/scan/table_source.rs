@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use braid_base::{ColumnId, VECTOR_ROWS};
+use braid_base::{ColumnId, TableId, VECTOR_ROWS};
 use braid_buffer::BufferManager;
 use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanMetrics, ScanSpec, prune};
 use braid_storage::{ColumnDef, ColumnPredicate, PhysicalType, Scalar, TableVersion};
@@ -136,6 +136,19 @@ impl Source for TableSource {
         let scan = CooperativeScan::start(&self.buffer, self.version.clone(), self.narrowed(filters));
         let (metrics, set_filters) = (self.metrics.clone(), self.set_filters.clone());
         Arc::new(StartedScan { scan, filters: filters.into(), set_filters, metrics })
+    }
+
+    fn table(&self) -> Option<TableId> {
+        Some(self.version.def.id)
+    }
+
+    fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {
+        let (known, new) = (&self.version.def, &version.def);
+        let is_same = Arc::ptr_eq(known, new) || known.id == new.id && known.columns == new.columns;
+        is_same.then(|| {
+            let same = self.with_spec(self.spec.clone());
+            Arc::new(Self { version: version.clone(), metrics: Arc::default(), ..same }) as Arc<dyn Source>
+        })
     }
 
     fn with_predicate(&self, column: usize, predicate: ColumnPredicate) -> Option<Arc<dyn Source>> {
