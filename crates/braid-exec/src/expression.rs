@@ -208,10 +208,17 @@ impl Expression {
 
     /// Puts constants in place of the query's parameters. Panics when there are not enough.
     pub fn bind_parameters(&mut self, values: &[Option<Scalar>]) {
-        if let Self::Parameter(parameter) = self {
-            *self = Self::Constant(values[*parameter].clone());
+        self.bind_known(&|parameter| Some(values[parameter].clone()));
+    }
+
+    /// Puts constants in place of the parameters that have a known value.
+    pub(crate) fn bind_known(&mut self, value_of: &impl Fn(usize) -> Option<Option<Scalar>>) {
+        if let Self::Parameter(parameter) = self
+            && let Some(value) = value_of(*parameter)
+        {
+            *self = Self::Constant(value);
         }
-        self.children_mut().into_iter().for_each(|child| child.bind_parameters(values));
+        self.children_mut().into_iter().for_each(|child| child.bind_known(value_of));
     }
 
     /// Puts constants in place of the values of subqueries. Panics when there are not enough.

@@ -173,6 +173,13 @@ impl Plan {
         bound
     }
 
+    /// The same plan with constants in place of the parameters that have a known value. Panics on a shared plan.
+    pub(crate) fn bind_known(&self, value_of: impl Fn(usize) -> Option<Option<Scalar>>) -> Self {
+        let mut bound = self.clone();
+        bound.each_expression(WithinScalars::Yes, &mut |expression| expression.bind_known(&value_of));
+        bound
+    }
+
     /// The same plan with `values` in place of those of its scalar subqueries. Nested [`Plan::WithScalars`] have subqueries
     /// of their own.
     pub(crate) fn bind_subquery_values(&self, values: &[Option<Scalar>]) -> Self {

@@ -5,13 +5,17 @@
 //! the number of rows depends on the query (groups, top-N, outer and semi joins). Conditions on a table's columns move into
 //! its scan, which computes the sets on encoded data.
 //!
-//! A plan with scalar subqueries is run once for all queries; one that reads parameters of the queries cannot be shared.
+//! Parameters with one value for all queries are bound before that, and conditions without parameters move into scans, so that
+//! these parts of the plan are those of one query. If all queries are equal, the whole plan is.
+//!
+//! A plan with scalar subqueries is run once for all queries; one that reads parameters that differ between the queries cannot be shared.
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use braid_storage::Scalar;
 use braid_storage::scalar::ScalarKey;
 
 use crate::plan::SideWidths;
@@ -62,7 +66,7 @@ impl SharedPlan {
     ///
     /// # Errors
     /// When there is not enough memory for the queries' sets, a constant of a query cannot be computed, or a scalar subquery
-    /// has parameters.
+    /// has parameters whose values differ.
     pub fn new(plan: &Plan, parameters: &[ParameterRow], budget: Arc<dyn MemoryBudget>) -> Result<Self, ExecError> {
         assert!(parameters.len() <= PASS_QUERIES_MAX, "{} queries in one pass", parameters.len());
         let (firsts, distinct) =
@@ -70,7 +74,8 @@ impl SharedPlan {
         let rows: Vec<ParameterRow> = firsts.into_iter().map(|first| parameters[first].clone()).collect();
         let distinct = distinct.into_iter().map(QueryNumber::at).collect();
         let store = SetStore::new(rows.len(), budget)?;
-        let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(plan)?;
+        let plan = plan.bind_known(|parameter| common_value(&rows, parameter)).with_filters_in_scans();
+        let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(&plan)?;
         Ok(Self { plan, set, store, distinct })
     }
 
@@ -290,6 +295,13 @@ impl Sharing<'_> {
         };
         Ok(SetCondition { columns, evaluator: Arc::new(evaluator) })
     }
+}
+
+/// The value of a parameter that is the same for all queries.
+fn common_value(rows: &[ParameterRow], parameter: usize) -> Option<Option<Scalar>> {
+    let (first, others) = rows.split_first()?;
+    let value = &first[parameter];
+    others.iter().all(|row| ScalarKey::of(&row[parameter]) == ScalarKey::of(value)).then(|| value.clone())
 }
 
 /// A scan without the rows that no query wants. The conditions are evaluated later.

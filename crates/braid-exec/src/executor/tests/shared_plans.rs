@@ -16,7 +16,14 @@ impl SharedCase {
         let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;
         let (plan, _) = generator.plan(depth);
         let query_count = [1, 2, 3, 5, 9, 70][generator.random.below(6) as usize];
-        let parameters = (0..query_count).map(|_| generator.parameter_row(&kinds)).collect();
+        let mut parameters: Vec<ParameterRow> = (0..query_count).map(|_| generator.parameter_row(&kinds)).collect();
+        for parameter in 0..kinds.len() {
+            // Many queries rarely agree on a value by chance.
+            if generator.random.chance(1, 4) {
+                let common = parameters[0][parameter].clone();
+                parameters.iter_mut().for_each(|row| row[parameter] = common.clone());
+            }
+        }
         Self { case: Case { plan, tables: generator.tables, random: generator.random }, parameters }
     }
 

@@ -19,9 +19,13 @@ fn source() -> Plan {
     Plan::Source { source: Arc::new(ResultSource::new(Vec::new())), column_count: 2 }
 }
 
+fn equal(column: usize, right: Expression) -> Expression {
+    let left = Expression::Column(column).into();
+    Expression::Compare { comparison: Comparison::Equal, left, right: right.into() }
+}
+
 fn filter(input: Plan, parameter: usize) -> Plan {
-    let (left, right) = (Expression::Column(0).into(), Expression::Parameter(parameter).into());
-    Plan::Filter { input: input.into(), condition: Expression::Compare { comparison: Comparison::Equal, left, right } }
+    Plan::Filter { input: input.into(), condition: equal(0, Expression::Parameter(parameter)) }
 }
 
 fn join(kind: JoinKind, build: Plan, probe: Plan) -> Plan {
@@ -86,6 +90,32 @@ fn columns_that_depend_on_the_query_have_a_variant_for_each_constant() {
     let expressions = vec![Expression::Column(1), Expression::Parameter(0)];
     let plan = Plan::Project { input: source().into(), expressions };
     assert!(shared(&plan, &[1, 2, 1]).describe().starts_with("SharedProject: #1, 1 in 2 variants"));
+}
+
+#[test]
+fn parameters_with_one_value_are_constants() {
+    // The second parameter is 1 for every query.
+    check(count(filter(source(), 1)), &["Aggregate", "Filter", "Scan"]);
+    check(filter(filter(source(), 1), 0), &["SharedFilter", "Filter", "Scan"]);
+    let both = Plan::Filter {
+        input: source().into(),
+        condition: Expression::Or(vec![equal(0, Expression::Parameter(0)), equal(1, Expression::Parameter(1))]),
+    };
+    let text = shared(&both, &[5, 6]).describe();
+    assert!(text.starts_with("SharedFilter: ((#0 = parameter 0 OR #1 = 1))"), "{text}");
+}
+
+#[test]
+fn equal_queries_share_the_plan_of_one() {
+    let plan = first(count(filter(source(), 0)), Some(2));
+    let shared = shared(&plan, &[7, 7, 7]);
+    assert_eq!((shared.query_count(), shared.distinct_count(), shared.set), (3, 1, None));
+    let mut bound = String::new();
+    plan.bind(&[Some(Scalar::Int(7))]).describe(0, &mut bound).unwrap();
+    assert_eq!(shared.describe(), bound);
+    // Also where different queries could not share it.
+    let rows = [vec![Some(Scalar::Int(5))], vec![Some(Scalar::Int(5))]];
+    assert!(SharedPlan::new(&with_both_kinds(&source()), &rows, FixedBudget::new(ByteSize(1 << 24))).is_ok());
 }
 
 #[test]
