@@ -4,6 +4,8 @@ use std::fmt;
 
 use braid_base::ByteSize;
 use braid_io::IoError;
+use braid_scan::ScanError;
+use tokio::task::JoinError;
 
 /// The error of one query.
 #[derive(Debug)]
@@ -57,6 +59,59 @@ pub struct MemoryExceeded {
 pub struct BrokenBlock {
     /// The fault.
     pub reason: &'static str,
+}
+
+/// Why a pass failed as a whole.
+#[derive(Debug)]
+pub enum PassError {
+    /// An expression failed for a row that may belong to any of the queries. Each query is to be run alone.
+    Evaluation(ExecError),
+    /// Another error: of memory, of the disk, a cancellation.
+    Other(ExecError),
+}
+
+impl PassError {
+    /// The error of a pass that ended with `error`.
+    pub(crate) fn of(error: ExecError) -> Self {
+        if error.is_of_evaluation() { Self::Evaluation(error) } else { Self::Other(error) }
+    }
+
+    /// The error of its operator.
+    pub fn into_error(self) -> ExecError {
+        match self {
+            Self::Evaluation(error) | Self::Other(error) => error,
+        }
+    }
+}
+
+impl fmt::Display for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Evaluation(error) | Self::Other(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PassError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Evaluation(error) | Self::Other(error) => Some(error),
+        }
+    }
+}
+
+impl ExecError {
+    /// Whether a value could not be computed: the fault of the rows that are evaluated, so that a run with fewer rows may
+    /// succeed.
+    pub fn is_of_evaluation(&self) -> bool {
+        match self {
+            Self::OutOfRange { .. } | Self::DivisionByZero | Self::SeveralRows | Self::BatchTooLong => true,
+            Self::Foreign(error) => !error.is::<ScanError>() && !error.is::<JoinError>(),
+            Self::Memory(_) | Self::Spill(_) | Self::BrokenBlock(_) | Self::SpillSpace { .. } | Self::Cancelled => {
+                false
+            }
+        }
+    }
 }
 
 impl fmt::Display for BrokenBlock {

@@ -190,6 +190,13 @@ impl Expression {
         self.children().into_iter().for_each(|child| child.parameters(parameters));
     }
 
+    /// Whether its evaluation can fail for some values.
+    pub(crate) fn may_fail(&self) -> bool {
+        let may_fail =
+            |part: &Self| matches!(part, Self::Arithmetic { .. } | Self::ScaleUp { .. } | Self::Foreign { .. });
+        self.any(&may_fail)
+    }
+
     /// Replaces each column that it reads.
     pub fn map_columns(&mut self, map: &mut impl FnMut(usize) -> usize) {
         if let Self::Column(column) = self {

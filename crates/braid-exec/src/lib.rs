@@ -39,7 +39,7 @@ pub mod spill;
 pub mod tuning;
 pub mod values;
 
-pub use exec_error::ExecError;
+pub use exec_error::{ExecError, PassError};
 pub use expression::{Evaluator, Expression};
 pub use memory::{FixedBudget, MemoryBudget, Reservation};
 pub use query_sets::index::class_sets::{ClassSets, RowClass};
@@ -48,6 +48,7 @@ pub use query_sets::index::predicate_index::PredicateIndex;
 pub use query_sets::query_bitmap::QueryBitmap;
 pub use query_sets::query_number::{PASS_QUERIES_MAX, QueryNumber};
 pub use query_sets::set_store::{SetNumber, SetStore};
+pub use sharing::pass_members::{PassMembers, QueryEnd};
 pub use sharing::query_conditions::ParameterRow;
 pub use sharing::routing::Routing;
 pub use sharing::shared_plan::SharedPlan;

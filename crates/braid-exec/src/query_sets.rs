@@ -9,8 +9,10 @@
 //! | [`query_bitmap`] | a set as one bit for each query |
 //! | [`set_store`], `set_calculator` | the distinct sets of a pass; their intersections, unions and differences |
 //! | `set_memo` | a worker's cache of results about sets |
+//! | `gone_queries` | the queries of a running pass that need no more rows |
 //! | [`index`] | predicate indexes: from a value to its query set |
 
+pub(crate) mod gone_queries;
 pub mod index;
 pub mod query_bitmap;
 pub mod query_number;

@@ -14,32 +14,65 @@ use crate::runtime::stop::{Stop, StopFlag};
 use crate::sharing::routing::EqualQueries;
 use crate::sharing::shared_limit::{SharedLimit, SharedLimitWindow};
 use crate::sharing::shared_sort::SharedSortWorker;
-use crate::{ExecError, QueryNumber, Routing, SetStore, SharedPlan};
+use crate::{ExecError, PassError, QueryEnd, QueryNumber, Routing, SetStore, SharedPlan};
 
 impl Executor {
-    /// Runs a shared plan: see [`Self::run_for_queries`]. Queries with equal parameters run once, and each gets the rows.
+    /// Runs a shared plan, and fails as a whole when any of its queries does: see [`Self::run_pass`].
     ///
     /// # Errors
-    /// The first error of any operator or sink, for all queries.
+    /// The first error of any operator or sink; [`ExecError::Cancelled`] if a query has left.
     pub async fn run_shared<S: Sink>(
         &self,
         plan: &SharedPlan,
         make_sink: impl Fn(QueryNumber) -> S + Send,
     ) -> Result<Vec<Vec<S>>, ExecError> {
+        let ends = self.run_pass(plan, make_sink).await.map_err(PassError::into_error)?;
+        let rows = |end| match end {
+            QueryEnd::Rows(sinks) => Ok(sinks),
+            QueryEnd::SinkFailed(error) => Err(error),
+            QueryEnd::RunAlone => Err(plan.store.gone().take_first_failure().expect("an expression failed")),
+            QueryEnd::Left => Err(ExecError::Cancelled),
+        };
+        ends.into_iter().map(rows).collect()
+    }
+
+    /// Runs a shared plan, and returns what it has for each query, with its rows in the sinks that `make_sink` makes for each
+    /// worker. Queries with equal parameters run once, and each gets the rows.
+    ///
+    /// A query may leave the pass ([`SharedPlan::members`]), and a failing sink ends its own query only. The rows of the other
+    /// queries are not affected. The pass ends when no query is left.
+    ///
+    /// Rows are final only at the end: a query that must be run alone may have been given rows. Sinks must therefore keep
+    /// their rows until the pass has ended, or the caller must be able to take them back.
+    ///
+    /// # Errors
+    /// An error that ends the pass for all queries that are left. After [`PassError::Evaluation`] each of them is to be run
+    /// alone.
+    pub async fn run_pass<S: Sink>(
+        &self,
+        plan: &SharedPlan,
+        make_sink: impl Fn(QueryNumber) -> S + Send,
+    ) -> Result<Vec<QueryEnd<S>>, PassError> {
+        let (members, gone, cancelled) = (plan.members(), plan.store.gone(), self.cancelled.clone());
+        gone.stop_with(move || cancelled.raise());
         let queries = (0..plan.query_count()).map(QueryNumber::at);
         let mut by_number: Vec<Vec<QueryNumber>> = vec![Vec::new(); plan.distinct_count()];
-        queries.for_each(|query| by_number[plan.distinct[query.index()].index()].push(query));
+        queries.clone().for_each(|query| by_number[plan.distinct[query.index()].index()].push(query));
         let equal = by_number.clone();
-        let make =
-            move |number: QueryNumber| EqualQueries::new(equal[number.index()].iter().map(|query| make_sink(*query)));
-        let found = self.run_for_queries(&plan.plan, plan.set, &plan.store, make).await?;
-        let mut by_query: Vec<Vec<S>> = (0..plan.query_count()).map(|_| Vec::new()).collect();
+        let make = move |number: QueryNumber| {
+            EqualQueries::new(equal[number.index()].iter().map(|query| (*query, make_sink(*query))), members)
+        };
+        let found = match self.run_for_queries(&plan.plan, plan.set, &plan.store, make).await {
+            Err(ExecError::Cancelled) if gone.are_all_gone() => Vec::new(),
+            found => found.map_err(PassError::of)?,
+        };
+        let mut by_query: Vec<Vec<S>> = queries.clone().map(|_| Vec::new()).collect();
         for (queries, workers) in by_number.iter().zip(found) {
             for worker in workers {
                 queries.iter().zip(worker.into_sinks()).for_each(|(query, sink)| by_query[query.index()].push(sink));
             }
         }
-        Ok(by_query)
+        Ok(queries.zip(by_query).map(|(query, sinks)| members.end_of(query, sinks)).collect())
     }
 
     /// Runs a plan whose rows have their sets in column `set`; without it, rows belong to all queries. Each query's rows go to

@@ -5,8 +5,10 @@
 
 mod cancellation;
 mod definition;
+mod failing_rows;
 mod filters_in_scans;
 mod memory_tables;
+mod pass_members;
 mod random_plans;
 mod reordering;
 mod shared_aggregates;
@@ -60,10 +62,10 @@ impl Sink for Collected {
 }
 
 /// Prints its seed when a test fails.
-struct Case {
-    plan: Plan,
-    tables: Vec<Arc<Table>>,
-    random: SeededRandom,
+pub struct Case {
+    pub plan: Plan,
+    pub tables: Vec<Arc<Table>>,
+    pub random: SeededRandom,
 }
 
 impl Case {

@@ -40,7 +40,8 @@ impl Expression {
         (!self.any(&depends)).then(|| constant(self)).flatten()
     }
 
-    fn any(&self, is_wanted: &impl Fn(&Self) -> bool) -> bool {
+    /// Whether a part of it, or all of it, is one of these.
+    pub(crate) fn any(&self, is_wanted: &impl Fn(&Self) -> bool) -> bool {
         is_wanted(self) || self.children().into_iter().any(|child| child.any(is_wanted))
     }
 

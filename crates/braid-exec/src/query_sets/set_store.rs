@@ -17,6 +17,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use crate::keys::multiplicative_hasher::NumbersMap;
+use crate::query_sets::gone_queries::GoneQueries;
 use crate::query_sets::query_bitmap::{queries_of, words_for};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::{ExecError, MemoryBudget, QueryBitmap, QueryNumber, Reservation};
@@ -66,6 +67,7 @@ pub struct SetStore {
     query_count: usize,
     budget: Arc<dyn MemoryBudget>,
     sets: RwLock<Sets>,
+    gone: Arc<GoneQueries>,
 }
 
 struct Sets {
@@ -90,7 +92,7 @@ impl SetStore {
         assert!((1..=PASS_QUERIES_MAX).contains(&query_count), "{query_count} queries in one pass");
         let reservation = Reservation::new(budget.clone(), "query sets");
         let sets = RwLock::new(Sets { by_number: Vec::new(), numbers: NumbersMap::default(), reservation });
-        let store = Self { query_count, budget, sets };
+        let store = Self { query_count, budget, sets, gone: Arc::new(GoneQueries::none(query_count)) };
         let empty = store.intern(QueryBitmap::none(query_count).words())?;
         let all = store.intern(QueryBitmap::from_fn(query_count, |_| true).words())?;
         assert_eq!((empty, all), (SetNumber::EMPTY, SetNumber::ALL));
@@ -100,6 +102,11 @@ impl SetStore {
     /// Number of queries of the pass.
     pub fn query_count(&self) -> usize {
         self.query_count
+    }
+
+    /// The queries that need no more rows.
+    pub(crate) fn gone(&self) -> &Arc<GoneQueries> {
+        &self.gone
     }
 
     /// The pass's memory budget.

@@ -61,7 +61,16 @@ impl Projection {
         Self { columns, is_foreign, piece_rows: PieceRows::default() }
     }
 
-    fn project(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
+    /// Whether a column may have long values, so that a divisible batch may have too many rows.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Replaces the columns of all rows.
+    ///
+    /// # Errors
+    /// When the evaluation fails. [`ExecError::BatchTooLong`] if the batch is divisible and has too many rows.
+    pub(crate) fn project(&mut self, batch: &mut Batch) -> Result<(), ExecError> {
         let mut computed = batch.column_count();
         let mut order = Vec::with_capacity(self.columns.len());
         let mut vectors = Vec::new();

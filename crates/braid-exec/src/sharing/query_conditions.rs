@@ -9,8 +9,8 @@
 //! If indexes cover the condition, the time for a row does not depend on the number of queries (ClockScan's query-data join:
 //! SharedDB, VLDB 2012, section 4.4), also for disjunctions.
 //!
-//! An evaluation that fails makes the pass fail, even if the query alone would not have evaluated it. The caller then runs
-//! the queries alone.
+//! An evaluation may fail although the query alone would not have made it. The queries of the failing row then run alone
+//! ([`RemainingQueries`](crate::sharing::remaining_queries::RemainingQueries)).
 
 mod comparisons;
 mod condition_evaluator;
@@ -120,6 +120,15 @@ impl QueryConditions {
             Self::Or(_) | Self::And(_) => 2,
             Self::Like { .. } => 3,
             Self::Distinct(_) => 4,
+        }
+    }
+
+    /// Whether the evaluation can fail for some rows.
+    pub(crate) fn may_fail(&self) -> bool {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::may_fail),
+            Self::Common(value) | Self::Indexed { value, .. } | Self::Like { text: value, .. } => value.may_fail(),
+            Self::Distinct(conditions) => conditions.may_fail(),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::query_sets::set_calculator::sets_of;
 use crate::query_sets::set_memo::{SetMemo, SetWords};
 use crate::runtime::pipeline::Sink;
 use crate::runtime::stop::Stop;
+use crate::sharing::pass_members::PassMembers;
 use crate::{Batch, ExecError, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 /// Distributes rows to the queries.
@@ -141,23 +142,31 @@ impl<S: Sink> Sink for Routing<S> {
     }
 }
 
-/// The sinks of queries with equal rows.
+/// The sinks of queries with equal rows. A query that is gone gets no more rows, and its sink is not waited for.
 #[derive(Debug)]
 pub(crate) struct EqualQueries<S> {
-    sinks: Vec<S>,
-    /// Whether each query needs more rows.
-    wanting: Vec<bool>,
+    sinks: Vec<MemberSink<S>>,
+}
+
+/// The sink of a query of a pass.
+#[derive(Debug)]
+struct MemberSink<S> {
+    query: QueryNumber,
+    sink: S,
+    /// Whether the sink needs more rows.
+    is_wanting: bool,
+    members: PassMembers,
 }
 
 impl<S: Sink> EqualQueries<S> {
-    pub(crate) fn new(sinks: impl Iterator<Item = S>) -> Self {
-        let sinks: Vec<S> = sinks.collect();
-        Self { wanting: vec![true; sinks.len()], sinks }
+    pub(crate) fn new(sinks: impl Iterator<Item = (QueryNumber, S)>, members: &PassMembers) -> Self {
+        let sink = |(query, sink)| MemberSink { query, sink, is_wanting: true, members: members.clone() };
+        Self { sinks: sinks.map(sink).collect() }
     }
 
     /// The sinks, in their order.
     pub(crate) fn into_sinks(self) -> Vec<S> {
-        self.sinks
+        self.sinks.into_iter().map(|member| member.sink).collect()
     }
 }
 
@@ -166,21 +175,57 @@ impl<S: Sink> Sink for EqualQueries<S> {
         if self.sinks.len() > 1 {
             read_columns(&mut batch);
         }
-        for (sink, wants) in self.sinks.iter_mut().zip(&mut self.wanting).filter(|(_, wants)| **wants) {
-            match sink.consume(batch.clone()) {
-                Err(Stop::Enough) => *wants = false,
-                outcome => outcome?,
-            }
+        let mut is_any_wanting = false;
+        for sink in &mut self.sinks {
+            sink.is_wanting = sink.is_wanting && sink.takes_rows() && sink.consume(&batch)?;
+            is_any_wanting |= sink.is_wanting;
         }
-        if self.wanting.contains(&true) { Ok(()) } else { Err(Stop::Enough) }
+        if is_any_wanting { Ok(()) } else { Err(Stop::Enough) }
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
-        all_ready(&mut self.sinks)
+        Box::pin(async {
+            for sink in &mut self.sinks {
+                sink.ready().await;
+            }
+            Ok(())
+        })
     }
 
     fn is_ready(&self) -> bool {
-        self.sinks.iter().all(Sink::is_ready)
+        self.sinks.iter().all(|sink| sink.sink.is_ready() || !sink.takes_rows())
+    }
+}
+
+impl<S: Sink> MemberSink<S> {
+    fn takes_rows(&self) -> bool {
+        self.members.takes_rows(self.query)
+    }
+
+    /// Whether it needs more rows after these. Its error is its query's own.
+    fn consume(&mut self, batch: &Batch) -> Result<bool, Stop> {
+        match self.sink.consume(batch.clone()) {
+            Ok(()) => Ok(true),
+            Err(Stop::Enough) => Ok(false),
+            Err(Stop::Failed(error)) => {
+                self.members.fail_sink(self.query, error);
+                Ok(false)
+            }
+            Err(restart @ Stop::Restart(_)) => Err(restart),
+        }
+    }
+
+    /// Waits until the sink is ready, or its query leaves.
+    async fn ready(&mut self) {
+        if self.sink.is_ready() || !self.takes_rows() {
+            return;
+        }
+        tokio::select! {
+            ready = self.sink.ready() => if let Err(error) = ready {
+                self.members.fail_sink(self.query, error);
+            },
+            () = self.members.until_left(self.query) => {}
+        }
     }
 }
 

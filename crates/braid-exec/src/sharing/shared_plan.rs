@@ -20,15 +20,17 @@ use braid_storage::scalar::ScalarKey;
 
 use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
-use crate::plan::{JoinCondition, Plan};
+use crate::plan::{JoinCondition, JoinKind, Plan};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{SetFilter, Source};
+use crate::sharing::pass_members::PassMembers;
+use crate::sharing::projection_step::ProjectionStep;
 use crate::sharing::query_conditions::{
     ConditionEvaluator, ParameterRow, PassParameters, QueryConditions, distinct_values, has_parameters,
     queries_by_parameters,
 };
-use crate::sharing::shared_steps::{AllQueriesStep, ConditionStep, IntersectStep, ProjectionStep};
+use crate::sharing::shared_steps::{AllQueriesStep, ConditionStep, IntersectStep};
 use crate::{ExecError, Expression, MemoryBudget, QueryNumber, SetNumber, SetStore};
 
 /// Number of queries from which on conditions that all queries share are evaluated before the others. The sets of few queries
@@ -45,6 +47,7 @@ pub struct SharedPlan {
     pub(crate) store: Arc<SetStore>,
     /// The distinct query of each query. Queries with equal parameters are one distinct query.
     pub(crate) distinct: Vec<QueryNumber>,
+    members: PassMembers,
 }
 
 /// A plan with the column of its rows' sets, which is the last one. Without it, every row belongs to all queries.
@@ -60,6 +63,12 @@ struct Side {
     count: usize,
 }
 
+impl Side {
+    fn has_set(&self) -> bool {
+        self.shared.set.is_some()
+    }
+}
+
 impl SharedPlan {
     /// The shared plan of one query per parameter row. Panics without rows, above
     /// [`PASS_QUERIES_MAX`](crate::PASS_QUERIES_MAX), and if a row has fewer values than the plan has parameters.
@@ -72,11 +81,17 @@ impl SharedPlan {
         let (firsts, distinct) =
             distinct_values(parameters.iter().map(|row| row.iter().map(ScalarKey::of).collect::<Vec<_>>()));
         let rows: Vec<ParameterRow> = firsts.into_iter().map(|first| parameters[first].clone()).collect();
-        let distinct = distinct.into_iter().map(QueryNumber::at).collect();
+        let distinct: Vec<QueryNumber> = distinct.into_iter().map(QueryNumber::at).collect();
         let store = SetStore::new(rows.len(), budget)?;
         let plan = plan.bind_known(|parameter| common_value(&rows, parameter)).with_filters_in_scans();
         let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(&plan)?;
-        Ok(Self { plan, set, store, distinct })
+        let members = PassMembers::new(&store, distinct.clone());
+        Ok(Self { plan, set, store, distinct, members })
+    }
+
+    /// The queries while the pass runs. A query that has gone in one run of the plan is gone in the next.
+    pub fn members(&self) -> &PassMembers {
+        &self.members
     }
 
     /// Number of queries.
@@ -172,8 +187,10 @@ impl Sharing<'_> {
             condition.conjuncts().into_iter().partition(has_parameters);
         let mut input = self.plan(input)?;
         if own.is_empty() {
-            return Ok(filtered(input, common));
+            return self.common_filter(input, common);
         }
+        // What may fail is evaluated last, only for rows that some query still needs.
+        let (fallible, common): (Vec<Expression>, Vec<Expression>) = common.into_iter().partition(Expression::may_fail);
         let own = Expression::And(own);
         let mut conditions = QueryConditions::new(&own, self.parameters)?.into_conjuncts();
         if let (Plan::Source { source, column_count }, None) = (&input.plan, input.set) {
@@ -184,8 +201,22 @@ impl Sharing<'_> {
                 false => scan_with_sets(source, *column_count, &mut conditions),
             };
         }
-        input = filtered(input, common);
-        Ok(if conditions.is_empty() { input } else { self.condition_step(input, conditions, &own) })
+        input = self.common_filter(input, common)?;
+        if !conditions.is_empty() {
+            input = self.condition_step(input, conditions, &own);
+        }
+        self.common_filter(input, fallible)
+    }
+
+    /// A filter by conditions that are the same for all queries. Where rows have sets, a condition that fails for a row
+    /// concerns the row's queries only.
+    fn common_filter(&self, input: Shared, conditions: Vec<Expression>) -> Result<Shared, ExecError> {
+        let Some(condition) = Expression::all(conditions) else { return Ok(input) };
+        if input.set.is_some() && condition.may_fail() {
+            let conditions = QueryConditions::new(&condition, self.parameters)?;
+            return Ok(self.condition_step(input, vec![conditions], &condition));
+        }
+        Ok(Shared { plan: Plan::Filter { input: input.plan.into(), condition }, set: input.set })
     }
 
     /// A filter by conditions that depend on the query. `shown` is the condition that EXPLAIN shows.
@@ -199,7 +230,8 @@ impl Sharing<'_> {
 
     fn project(&self, input: Shared, expressions: &[Expression]) -> Result<Shared, ExecError> {
         let own: Vec<&Expression> = expressions.iter().filter(|expression| has_parameters(expression)).collect();
-        if own.is_empty() {
+        let may_fail = input.set.is_some() && expressions.iter().any(Expression::may_fail);
+        if own.is_empty() && !may_fail {
             let mut expressions = expressions.to_vec();
             let set = input.set.map(|set| {
                 expressions.push(Expression::Column(set));
@@ -239,13 +271,17 @@ impl Sharing<'_> {
         let side = |plan: &Plan| Ok(Side { count: plan.column_count(), shared: self.plan(plan)? });
         let (build, probe): (Side, Side) = (side(build)?, side(probe)?);
         let residual = condition.residual.iter().flat_map(Expression::conjuncts);
-        let (own, common): (Vec<Expression>, Vec<Expression>) = residual.partition(has_parameters);
         let kind = condition.kind;
+        // Above an inner join with sets, a condition that fails concerns the queries of the pair only.
+        let goes_above =
+            |part: &Expression| kind == JoinKind::Inner && part.may_fail() && (probe.has_set() || build.has_set());
+        let (own, common): (Vec<Expression>, Vec<Expression>) =
+            residual.partition(|part| has_parameters(part) || goes_above(part));
         let condition = JoinCondition {
             residual: (!common.is_empty()).then(|| placed(Expression::And(common), &probe)),
             ..condition.clone()
         };
-        if kind == crate::plan::JoinKind::Inner {
+        if kind == JoinKind::Inner {
             let joined = self.inner_join(build, probe, condition);
             if own.is_empty() {
                 return Ok(joined);
@@ -330,12 +366,6 @@ fn set_filter(condition: &QueryConditions) -> Option<SetFilter> {
         }
         _ => None,
     }
-}
-
-/// A filter by conditions that are the same for all queries.
-fn filtered(input: Shared, common: Vec<Expression>) -> Shared {
-    let Some(condition) = Expression::all(common) else { return input };
-    Shared { plan: Plan::Filter { input: input.plan.into(), condition }, set: input.set }
 }
 
 /// A condition on pairs, moved to positions that account for the probe side's set between both sides' columns.

@@ -1,18 +1,18 @@
-//! The steps of shared plans on one batch at a time: conditions and columns that depend on the query, and intersections of sets.
+//! The steps of shared plans on one batch at a time: conditions that depend on the query, and intersections of sets.
 //!
 //! Each step returns the set as the last column, and drops rows with an empty set.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::expression::Evaluator;
 use crate::plan::SideWidths;
 use crate::plan::shared_operator::SharedStep;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation, drop_unwanted, set_column, sets_of};
 use crate::runtime::pipeline::{Next, Operator};
 use crate::runtime::stop::Stop;
 use crate::sharing::query_conditions::{ConditionEvaluator, QueryConditions};
-use crate::{Batch, Expression, SetNumber, SetStore};
+use crate::sharing::remaining_queries::RemainingQueries;
+use crate::{Batch, ExecError, SetNumber, SetStore};
 
 /// A filter: narrows the set of each row to the queries for which all conditions are true. Adds a set column if the input has
 /// none.
@@ -28,6 +28,8 @@ pub(crate) struct ConditionStep {
 
 struct ConditionOperator {
     conditions: Vec<ConditionEvaluator>,
+    may_fail: bool,
+    remaining: RemainingQueries,
     calculator: SetCalculator,
     set: Option<usize>,
     places: Vec<Option<usize>>,
@@ -56,8 +58,14 @@ impl SharedStep for ConditionStep {
         // The narrowed set follows all columns of the input.
         let narrowed = self.column_count + usize::from(self.has_set);
         let places = (0..self.column_count).map(place).chain([Some(narrowed)]).collect();
-        let conditions = self.conditions.iter().map(ConditionEvaluator::new).collect();
-        Box::new(ConditionOperator { conditions, calculator: SetCalculator::new(self.store.clone()), set, places })
+        Box::new(ConditionOperator {
+            conditions: self.conditions.iter().map(ConditionEvaluator::new).collect(),
+            may_fail: self.conditions.iter().any(QueryConditions::may_fail),
+            remaining: RemainingQueries::new(self.store.clone()),
+            calculator: SetCalculator::new(self.store.clone()),
+            set,
+            places,
+        })
     }
 }
 
@@ -67,16 +75,36 @@ impl Operator for ConditionOperator {
             Some(column) => sets_of(&batch.column(column)),
             None => vec![SetNumber::ALL; batch.row_count()],
         };
-        for condition in &mut self.conditions {
-            let wanted = condition.sets(&mut batch, &sets, &mut self.calculator)?;
-            self.calculator.apply(SetOperation::Intersect, &mut sets, &wanted)?;
-            drop_unwanted(&mut batch, &mut sets);
-            if sets.is_empty() {
-                return Ok(());
-            }
+        let Self { conditions, may_fail, remaining, calculator, places, .. } = self;
+        if *may_fail {
+            let mut step = |batch: &mut Batch, sets: &mut Vec<SetNumber>, calculator: &mut SetCalculator| {
+                narrow(conditions, batch, sets, calculator)
+            };
+            let mut pass_on = |batch, sets: Vec<SetNumber>| pass_on(batch, &sets, places, &mut *next);
+            return remaining.apply(&batch, &sets, calculator, &mut step, &mut pass_on);
         }
-        pass_on(batch, &sets, &self.places, next)
+        remaining.narrow(&mut batch, &mut sets, calculator)?;
+        narrow(conditions, &mut batch, &mut sets, calculator)?;
+        if sets.is_empty() { Ok(()) } else { pass_on(batch, &sets, places, next) }
     }
+}
+
+/// Narrows the sets to the queries for which all conditions are true, and drops the rows of no query.
+fn narrow(
+    conditions: &mut [ConditionEvaluator],
+    batch: &mut Batch,
+    sets: &mut Vec<SetNumber>,
+    calculator: &mut SetCalculator,
+) -> Result<(), ExecError> {
+    for condition in conditions {
+        if sets.is_empty() {
+            break;
+        }
+        let wanted = condition.sets(batch, sets, calculator)?;
+        calculator.apply(SetOperation::Intersect, sets, &wanted)?;
+        drop_unwanted(batch, sets);
+    }
+    Ok(())
 }
 
 /// Passes on rows with these columns of the input, followed by the sets.
@@ -94,6 +122,7 @@ pub(crate) struct IntersectStep {
 }
 
 struct IntersectOperator {
+    remaining: RemainingQueries,
     calculator: SetCalculator,
     sets: [usize; 2],
     places: Vec<Option<usize>>,
@@ -123,7 +152,9 @@ impl SharedStep for IntersectStep {
         let column_count = self.widths.probe + self.widths.build;
         let place = |column: usize| self.origin(column).filter(|_| wanted[column]);
         let places = (0..column_count).map(place).chain([Some(column_count + 2)]).collect();
-        Box::new(IntersectOperator { calculator: SetCalculator::new(self.store.clone()), sets: self.sets(), places })
+        let (remaining, calculator) =
+            (RemainingQueries::new(self.store.clone()), SetCalculator::new(self.store.clone()));
+        Box::new(IntersectOperator { remaining, calculator, sets: self.sets(), places })
     }
 }
 
@@ -138,88 +169,8 @@ impl Operator for IntersectOperator {
         let [mut sets, others] = self.sets.map(|column| sets_of(&batch.column(column)));
         self.calculator.apply(SetOperation::Intersect, &mut sets, &others)?;
         drop_unwanted(&mut batch, &mut sets);
+        self.remaining.narrow(&mut batch, &mut sets, &mut self.calculator)?;
         if sets.is_empty() { Ok(()) } else { pass_on(batch, &sets, &self.places, next) }
-    }
-}
-
-/// A projection with columns that depend on the query. It returns a row once for each distinct combination of the parameters
-/// that the columns read, with the queries that have this combination.
-pub(crate) struct ProjectionStep {
-    pub(crate) store: Arc<SetStore>,
-    /// The variants of the columns, with the set of queries of each. Each query is in one of the sets.
-    pub(crate) variants: Arc<[(Vec<Expression>, SetNumber)]>,
-    /// Position of the input's set.
-    pub(crate) set: Option<usize>,
-}
-
-struct ProjectionOperator {
-    /// Only the columns that are read.
-    variants: Vec<(Vec<Option<Evaluator>>, SetNumber)>,
-    calculator: SetCalculator,
-    set: Option<usize>,
-}
-
-impl SharedStep for ProjectionStep {
-    fn column_count(&self, _: usize) -> usize {
-        self.variants[0].0.len() + 1
-    }
-
-    fn mark_read(&self, wanted: &[bool], read: &mut [bool]) {
-        let mut columns = Vec::new();
-        for (expressions, _) in self.variants.iter() {
-            let expressions = expressions.iter().zip(wanted).filter(|(_, wanted)| **wanted);
-            expressions.for_each(|(expression, _)| expression.columns(&mut columns));
-        }
-        columns.extend(self.set);
-        columns.into_iter().for_each(|column| read[column] = true);
-    }
-
-    fn origin(&self, column: usize) -> Option<usize> {
-        let mut variants = self.variants.iter().map(|(expressions, _)| expressions.get(column)?.as_column());
-        let first = variants.next().flatten()?;
-        variants.all(|column| column == Some(first)).then_some(first)
-    }
-
-    fn operator(&self, wanted: &[bool]) -> Box<dyn Operator> {
-        let evaluator = |(expression, wanted): (&Expression, &bool)| wanted.then(|| Evaluator::new(expression.clone()));
-        let variant = |(expressions, queries): &(Vec<Expression>, SetNumber)| {
-            (expressions.iter().zip(wanted).map(evaluator).collect(), *queries)
-        };
-        let variants = self.variants.iter().map(variant).collect();
-        Box::new(ProjectionOperator { variants, calculator: SetCalculator::new(self.store.clone()), set: self.set })
-    }
-}
-
-impl Operator for ProjectionOperator {
-    fn push(&mut self, mut batch: Batch, next: &mut Next<'_>) -> Result<(), Stop> {
-        let sets = match self.set {
-            Some(column) => sets_of(&batch.column(column)),
-            None => vec![SetNumber::ALL; batch.row_count()],
-        };
-        for (columns, queries) in &mut self.variants {
-            let others = vec![*queries; sets.len()];
-            let (mut rows, mut sets) = (batch.clone(), sets.clone());
-            self.calculator.apply(SetOperation::Intersect, &mut sets, &others)?;
-            drop_unwanted(&mut rows, &mut sets);
-            if sets.is_empty() {
-                continue;
-            }
-            let mut projected = Batch::new(sets.len());
-            let mut places = Vec::with_capacity(columns.len() + 1);
-            for column in columns.iter_mut() {
-                let Some(column) = column else {
-                    places.push(None);
-                    continue;
-                };
-                places.push(Some(projected.column_count()));
-                projected.push(column.evaluate(&mut rows)?);
-            }
-            places.push(Some(projected.column_count()));
-            projected.push(Arc::new(set_column(&sets)));
-            projected.project(&places);
-            next(projected)?;
-        }
-        Ok(())
     }
 }
 
@@ -268,13 +219,6 @@ impl fmt::Display for IntersectStep {
     }
 }
 
-impl fmt::Display for ProjectionStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text: Vec<String> = self.variants[0].0.iter().map(ToString::to_string).collect();
-        write!(f, "SharedProject: {} in {} variants", text.join(", "), self.variants.len())
-    }
-}
-
 impl fmt::Display for AllQueriesStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ForEverybody")
@@ -291,4 +235,4 @@ macro_rules! debug_as_display {
     )*};
 }
 
-debug_as_display!(ConditionStep, IntersectStep, ProjectionStep);
+debug_as_display!(ConditionStep, IntersectStep);

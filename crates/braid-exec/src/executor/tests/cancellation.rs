@@ -51,7 +51,7 @@ fn never() -> Expression {
 }
 
 /// Joins of rows with one key, one above the other. They make too many pairs to run to their end.
-fn endless_join(depth: u32) -> Plan {
+pub fn endless_join(depth: u32) -> Plan {
     let one_key = || rows(1_024, 1_024);
     (0..depth).fold(one_key(), |probe, _| join(JoinKind::Inner, one_key(), probe, None))
 }

@@ -4,13 +4,13 @@ use super::*;
 use crate::{ParameterRow, SharedPlan};
 
 /// A plan with parameters, and the parameter row of each query.
-struct SharedCase {
-    case: Case,
-    parameters: Vec<ParameterRow>,
+pub struct SharedCase {
+    pub case: Case,
+    pub parameters: Vec<ParameterRow>,
 }
 
 impl SharedCase {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut generator = Generator::new(seed);
         let kinds = generator.take_parameters();
         let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;
@@ -28,7 +28,7 @@ impl SharedCase {
     }
 
     /// The answer of each query alone; `None` if it has no defined answer.
-    fn expected(&self) -> Option<Vec<Result<Answer, NoAnswer>>> {
+    pub fn expected(&self) -> Option<Vec<Result<Answer, NoAnswer>>> {
         let mut known: Vec<(String, Result<Answer, NoAnswer>)> = Vec::new();
         let mut answers = Vec::new();
         for row in &self.parameters {

@@ -80,6 +80,11 @@ impl DistinctConditions {
         Ok(Self { conditions: by_parameters.into_iter().map(bound).collect::<Result<_, ExecError>>()? })
     }
 
+    /// Whether the evaluation of a condition can fail.
+    pub(crate) fn may_fail(&self) -> bool {
+        self.conditions.iter().any(|(condition, _)| condition.may_fail())
+    }
+
     /// Appends the columns that they read.
     pub(crate) fn columns(&self, columns: &mut Vec<usize>) {
         self.conditions.iter().for_each(|(condition, _)| condition.columns(columns));
