@@ -12,6 +12,7 @@
 
 mod groups;
 mod join;
+mod one_row;
 mod reordering;
 mod rows;
 mod running_join;
@@ -40,6 +41,7 @@ use crate::sorting::SortWorker;
 use crate::spill::{QuerySpill, SpillSpace};
 use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
+use one_row::is_of_one_row;
 use reordering::Reorderings;
 use rows::{Rows, Stage, StageSource};
 use side_swap::Swaps;
@@ -112,6 +114,9 @@ impl Executor {
     /// # Errors
     /// The first error of any operator.
     pub async fn run<S: Sink>(&self, plan: &Plan, make_sink: impl Fn() -> S + Send) -> Result<Vec<S>, ExecError> {
+        if is_of_one_row(plan) {
+            return self.run_one_row(plan, make_sink()).await.map_err(Stop::into_error);
+        }
         let plan = plan.numbered();
         let run = async {
             let rows = self.rows(&plan, Wanted::columns(vec![true; plan.column_count()])).await?;

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`table_source`] | a table's chunks as a source, filtered by key filters |
+//! | [`single_row`] | one row without columns |
 //! | `placed_predicate` | predicates with constants of the column's type |
 //! | `chunk_origin` | a chunk's columns, decoded when they are first read |
 //! | `set_scan`, [`segment_classes`] | the query set of each row, computed on encoded data |
@@ -11,4 +12,5 @@ pub(crate) mod chunk_origin;
 pub(crate) mod placed_predicate;
 pub mod segment_classes;
 pub(crate) mod set_scan;
+pub mod single_row;
 pub mod table_source;

@@ -8,6 +8,7 @@ mod definition;
 mod failing_rows;
 mod filters_in_scans;
 mod memory_tables;
+mod one_row;
 mod pass_members;
 mod random_plans;
 mod reordering;

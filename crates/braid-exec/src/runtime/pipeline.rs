@@ -239,6 +239,15 @@ impl Pipeline {
         Ok(idle)
     }
 
+    /// Runs the pipeline with one worker in the caller's task, which can await nothing else during a long call: for few rows
+    /// and operators that return few rows.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) async fn run_in_place<S: Sink>(&self, sink: S) -> Result<S, Stop> {
+        self.worker(&*self.source.start(&self.filters), sink).run().await
+    }
+
     fn worker<S: Sink>(&self, started: &dyn StartedSource, sink: S) -> Worker<S> {
         let operators = self.branch.operators.iter().map(|factory| factory()).collect();
         let (branch, writes) = (self.branch.clone(), self.writes.clone());
