@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use comparisons::{Comparisons, Junction, comparisons};
+use comparisons::{Comparisons, Junction, common_comparisons, comparisons};
 pub(crate) use condition_evaluator::ConditionEvaluator;
 use distinct_conditions::DistinctConditions;
 pub(crate) use distinct_conditions::{distinct_values, queries_by_parameters};
@@ -193,11 +193,19 @@ fn junction(
     sign: Sign,
     parameters: PassParameters<'_>,
 ) -> Result<Draft, ExecError> {
+    // Constants join a list that has parameters.
+    let is_in_list = |part: &&Expression| junction == Junction::Or && !has_parameters(part);
     let mut drafts: Vec<Draft> = Vec::with_capacity(parts.len());
-    for part in parts {
+    for part in parts.iter().filter(|part| !is_in_list(part)) {
         match draft(part, sign, parameters)? {
             Draft::Comparisons(added) => add_comparisons(&mut drafts, added, junction),
             finished => drafts.push(finished),
+        }
+    }
+    for part in parts.iter().filter(is_in_list) {
+        let listed = common_comparisons(&with_sign(part.clone(), sign), parameters);
+        if listed.and_then(|listed| united(&mut drafts, listed, junction)).is_none() {
+            drafts.push(draft(part, sign, parameters)?);
         }
     }
     if drafts.len() == 1 {
@@ -211,14 +219,23 @@ fn junction(
 }
 
 fn add_comparisons(drafts: &mut Vec<Draft>, added: Comparisons, junction: Junction) {
-    let same = drafts.iter_mut().find_map(|draft| match draft {
-        Draft::Comparisons(other) if other.can_take(&added, junction) => Some(other),
-        _ => None,
-    });
-    match same {
+    match same_index(drafts, &added, junction) {
         Some(other) => other.take(added, junction),
         None => drafts.push(Draft::Comparisons(added)),
     }
+}
+
+/// Adds the comparisons to those of the same index; `None` if there are none.
+fn united(drafts: &mut [Draft], added: Comparisons, junction: Junction) -> Option<()> {
+    same_index(drafts, &added, junction).map(|other| other.take(added, junction))
+}
+
+/// The comparisons whose index can also evaluate the others.
+fn same_index<'a>(drafts: &'a mut [Draft], added: &Comparisons, junction: Junction) -> Option<&'a mut Comparisons> {
+    drafts.iter_mut().find_map(|draft| match draft {
+        Draft::Comparisons(other) if other.can_take(added, junction) => Some(other),
+        _ => None,
+    })
 }
 
 fn distinct(condition: &Expression, sign: Sign, parameters: PassParameters<'_>) -> Result<Draft, ExecError> {

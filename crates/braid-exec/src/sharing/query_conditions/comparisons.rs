@@ -54,6 +54,14 @@ pub(super) fn comparisons(
     Ok(Some(Comparisons { value: value.clone(), predicates }))
 }
 
+/// The comparisons of a condition on one column that is the same for all queries.
+pub(super) fn common_comparisons(condition: &Expression, parameters: PassParameters<'_>) -> Option<Comparisons> {
+    let (column, predicate) = condition.as_column_predicate()?;
+    let predicates = (0..parameters.rows.len()).map(|query| (QueryNumber::at(query), predicate.clone()));
+    let comparisons = Comparisons { value: Expression::Column(column), predicates: predicates.collect() };
+    comparisons.same_kind(&comparisons).then_some(comparisons)
+}
+
 fn have_an_order(constants: &[Option<Scalar>]) -> bool {
     let mut constants = constants.iter().flatten();
     let Some(first) = constants.next() else { return true };
