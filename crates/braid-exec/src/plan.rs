@@ -6,11 +6,13 @@
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
 //! | [`shared_operator`] | the shared forms of operators, which use query sets |
 //! | `scan_filters` | filters that move into scans |
+//! | `fallibility` | whether rows can make a plan fail |
 //! | `sources` | the sources of a plan, and the versions that they read |
 //! | [`join_order`] | the order of joins |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
 mod aggregation_spec;
+mod fallibility;
 pub mod join_order;
 mod join_spec;
 mod operator_tree;

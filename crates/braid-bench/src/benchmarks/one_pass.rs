@@ -211,7 +211,7 @@ impl Alone {
         }
         let braid_s = start.elapsed().as_secs_f64() / ALONE_MAX as f64;
         let one = SharedQueries::random(number, 1, u64::from(number));
-        let bound = one.plan(tables).bind(&one.parameters()[0]);
+        let bound = one.plan(tables).bind(&one.parameters()[0]).with_filters_in_scans();
         let mut forms = [const { Vec::new() }; 3];
         for _ in 0..TURNS {
             for (form, seconds) in forms.iter_mut().enumerate() {

@@ -42,8 +42,8 @@ impl Executor {
     /// A query may leave the pass ([`SharedPlan::members`]), and a failing sink ends its own query only. The rows of the other
     /// queries are not affected. The pass ends when no query is left.
     ///
-    /// Rows are final only at the end: a query that must be run alone may have been given rows. Sinks must therefore keep
-    /// their rows until the pass has ended, or the caller must be able to take them back.
+    /// If the plan may fail ([`SharedPlan::may_fail`]), rows are final only at the end: a query that must be run alone may
+    /// have been given rows. Sinks must then keep their rows until the pass has ended, or be able to take them back.
     ///
     /// # Errors
     /// An error that ends the pass for all queries that are left. After [`PassError::Evaluation`] each of them is to be run

@@ -58,6 +58,15 @@ impl QueryWindows {
         self.open.words().iter().zip(queries).any(|(open, queries)| open & queries != 0)
     }
 
+    /// Closes the windows of queries that need no more rows.
+    pub(crate) fn give_up(&mut self, queries: &[u64]) {
+        for query in queries_of(queries) {
+            self.open.remove(query);
+            self.counted.remove(query);
+        }
+        self.open_set = None;
+    }
+
     /// Counts a row of these queries, and calls `closed` with each query whose window it closes. Returns whether a window opened
     /// or closed.
     pub(crate) fn count(&mut self, queries: &[u64], mut closed: impl FnMut(QueryNumber)) -> bool {
@@ -144,6 +153,18 @@ mod tests {
         }
         assert_eq!(found, expected, "{limit:?} from {offset}");
         assert_eq!(windows.are_over(), is_over, "{limit:?} from {offset}");
+    }
+
+    #[test]
+    fn windows_of_queries_that_need_no_more_rows_are_closed() {
+        let mut windows = QueryWindows::new(70, 0, Some(2));
+        let one = QueryBitmap::from_fn(70, |query| query.index() == 65);
+        let others = QueryBitmap::from_fn(70, |query| query.index() != 65);
+        windows.count(one.words(), |_| ());
+        windows.give_up(others.words());
+        assert!(windows.are_open_to(one.words()) && !windows.are_open_to(others.words()) && !windows.are_over());
+        windows.count(one.words(), |_| ());
+        assert!(windows.are_over());
     }
 
     #[test]

@@ -27,11 +27,17 @@ pub(crate) struct SharedLimit {
 /// The state that all workers of a limit share. The lock guards the counts of rows.
 pub(crate) struct SharedLimitWindow {
     sets: SetColumn,
-    windows: Mutex<QueryWindows>,
+    windows: Mutex<Windows>,
     /// Reached when all queries have their rows.
     enough: StopFlag,
     /// The memory of the counts.
     _reservation: Reservation,
+}
+
+struct Windows {
+    windows: QueryWindows,
+    /// The number of changes of the gone queries that the windows know of.
+    change_count: u64,
 }
 
 impl SharedLimitWindow {
@@ -53,7 +59,12 @@ impl SharedLimitWindow {
         if windows.are_over() {
             enough.raise();
         }
-        Ok(Arc::new(Self { sets, windows: Mutex::new(windows), enough, _reservation: reservation }))
+        Ok(Arc::new(Self {
+            sets,
+            windows: Mutex::new(Windows { windows, change_count: 0 }),
+            enough,
+            _reservation: reservation,
+        }))
     }
 }
 
@@ -65,7 +76,12 @@ impl SharedLimit {
     }
 
     fn narrow(&mut self, sets: &[SetNumber]) -> Result<Vec<SetNumber>, ExecError> {
-        let mut windows = self.window.windows.lock();
+        let Windows { windows, change_count } = &mut *self.window.windows.lock();
+        let gone = self.window.sets.store.gone();
+        if gone.change_count() != *change_count {
+            *change_count = gone.change_count();
+            windows.give_up(&gone.words());
+        }
         let narrowed = windows.narrow(sets, &mut self.calculator, &mut self.words)?;
         if windows.are_over() {
             self.window.enough.raise();

@@ -48,6 +48,7 @@ pub struct SharedPlan {
     /// The distinct query of each query. Queries with equal parameters are one distinct query.
     pub(crate) distinct: Vec<QueryNumber>,
     members: PassMembers,
+    may_fail: bool,
 }
 
 /// A plan with the column of its rows' sets, which is the last one. Without it, every row belongs to all queries.
@@ -84,9 +85,15 @@ impl SharedPlan {
         let distinct: Vec<QueryNumber> = distinct.into_iter().map(QueryNumber::at).collect();
         let store = SetStore::new(rows.len(), budget)?;
         let plan = plan.bind_known(|parameter| common_value(&rows, parameter)).with_filters_in_scans();
+        let may_fail = plan.may_fail();
         let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(&plan)?;
         let members = PassMembers::new(&store, distinct.clone());
-        Ok(Self { plan, set, store, distinct, members })
+        Ok(Self { plan, set, store, distinct, members, may_fail })
+    }
+
+    /// Whether some rows can make queries fail. Otherwise no query has to be run alone after it was given rows.
+    pub fn may_fail(&self) -> bool {
+        self.may_fail
     }
 
     /// The queries while the pass runs. A query that has gone in one run of the plan is gone in the next.

@@ -234,5 +234,5 @@ async fn only_queries_with_failing_rows_are_run_alone() {
     }
     println!("{tally:?} of {count} passes");
     let is_fine = tally.answered > count && tally.failed > count / 2 && tally.failed_passes * 3 < count;
-    assert!(is_replay || is_fine && tally.careful * 4 < tally.failed, "{tally:?}");
+    assert!(is_replay || is_fine && tally.careful * 50 < tally.failed, "{tally:?}");
 }

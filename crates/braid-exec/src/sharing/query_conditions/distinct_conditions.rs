@@ -101,7 +101,8 @@ impl DistinctConditions {
 }
 
 impl DistinctEvaluators {
-    /// For each row, the queries of its set in `wanted` whose condition is true. Intermediate sets are not interned, because
+    /// For each row, the queries of its set in `wanted` whose condition is true. If there is one row, a condition that fails
+    /// ends its queries, and is not true. Intermediate sets are not interned, because
     /// the pass would keep them.
     pub(crate) fn sets(
         &mut self,
@@ -118,13 +119,21 @@ impl DistinctEvaluators {
                 continue;
             }
             let is_true = if rows.len() == wanted.len() {
-                condition.evaluator.select(batch)?
+                condition.evaluator.select(batch)
             } else {
                 let mut some = batch.clone();
                 some.take(&rows);
-                condition.evaluator.select(&mut some)?
+                condition.evaluator.select(&mut some)
             };
             let queries = store.words(condition.queries);
+            let is_true = match is_true {
+                // Only the queries with this condition fail.
+                Err(error) if wanted.len() == 1 && error.is_of_evaluation() => {
+                    store.gone().fail(&common(&queries, &store.words(wanted[0])), error);
+                    continue;
+                }
+                is_true => is_true?,
+            };
             for (row, _) in rows.iter().zip(is_true).filter(|(_, is_true)| *is_true) {
                 let of_row = self.words[*row as usize * width..][..width].iter_mut();
                 of_row.zip(queries.iter()).for_each(|(word, queries)| *word |= queries);
@@ -132,6 +141,11 @@ impl DistinctEvaluators {
         }
         self.words.chunks_exact(width).map(|words| store.intern(words)).collect()
     }
+}
+
+/// The queries that are in both sets.
+fn common(a: &[u64], b: &[u64]) -> Vec<u64> {
+    a.iter().zip(b).map(|(a, b)| a & b).collect()
 }
 
 impl ConditionOfQueries {

@@ -106,6 +106,24 @@ fn parameters_with_one_value_are_constants() {
 }
 
 #[test]
+fn plans_that_compute_nothing_do_not_fail() {
+    let sum = |column| {
+        let call =
+            AggregateCall { function: AggregateFunction::Sum, argument: Some(column), distinct: false, filter: None };
+        let spec = AggregationSpec { keys: Vec::new(), aggregates: vec![call] };
+        Plan::Aggregate { input: source().into(), spec: spec.into() }
+    };
+    let scaled = Expression::ScaleUp { value: Expression::Parameter(0).into(), digits: 2 };
+    let scaled = Plan::Filter { input: source().into(), condition: equal(0, scaled) };
+    let safe = first(count(filter(source(), 0)), Some(1));
+    let may_fail = |plan| shared(&plan, &[1, 2]).may_fail();
+    assert_eq!(
+        [safe, sum(0), count(scaled), with_both_kinds(&source()).bind(&[None])].map(may_fail),
+        [false, true, true, true]
+    );
+}
+
+#[test]
 fn equal_queries_share_the_plan_of_one() {
     let plan = first(count(filter(source(), 0)), Some(2));
     let shared = shared(&plan, &[7, 7, 7]);
