@@ -21,7 +21,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "braid-engine",
-        &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec", "braid-df"],
+        &[
+            "braid-base",
+            "braid-share",
+            "braid-io",
+            "braid-storage",
+            "braid-buffer",
+            "braid-scan",
+            "braid-exec",
+            "braid-df",
+        ],
     ),
     (
         "braid-bench",

@@ -25,6 +25,7 @@ use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlannerBase, PlanningThreads};
 use crate::settings::SettingValues;
+use crate::sharing::{Dispatcher, PassResources, SharingFigures};
 use crate::templates::{TemplateCache, TemplateFigures};
 use crate::{Config, EngineError, SqlState};
 
@@ -46,6 +47,7 @@ pub struct Database {
     planner_base: PlannerBase,
     planning_threads: PlanningThreads,
     templates: TemplateCache,
+    dispatcher: Arc<Dispatcher>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
     /// The statements under way.
@@ -99,6 +101,13 @@ impl Database {
             let partitions = config.target_partitions.max(1);
             let settings = SessionSettings::new(partitions, runtime.clone()).with_spill_space(spill.clone());
             let planner_base = PlannerBase::new(&settings, &store, &buffer)?;
+            let dispatcher = Dispatcher::new(PassResources {
+                store: store.clone(),
+                memory: memory.clone(),
+                spill: spill.clone(),
+                query_memory: config.query_memory,
+                worker_count: partitions,
+            });
             Ok(Arc::new(Self {
                 config,
                 device,
@@ -110,6 +119,7 @@ impl Database {
                 planner_base,
                 planning_threads: PlanningThreads::new(partitions),
                 templates: TemplateCache::default(),
+                dispatcher,
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
                 next_session_id: AtomicI32::new(1),
@@ -120,6 +130,16 @@ impl Database {
     /// The templates of statements in numbers.
     pub fn template_figures(&self) -> TemplateFigures {
         self.templates.figures()
+    }
+
+    /// What queries do, alone and in passes.
+    pub fn sharing_figures(&self) -> SharingFigures {
+        self.dispatcher.figures()
+    }
+
+    /// What decides which queries run together.
+    pub(crate) fn dispatcher(&self) -> &Arc<Dispatcher> {
+        &self.dispatcher
     }
 
     /// The templates of statements.

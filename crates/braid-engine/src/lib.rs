@@ -17,6 +17,7 @@
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | `planning` | the threads, functions, types and rules that queries are planned with |
+//! | `sharing` | queries of one plan that wait together run together |
 //! | `templates` | plans of statements that differ only in their constants |
 //! | `catalog` | the tables of one snapshot, and the system tables |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
@@ -64,6 +65,7 @@ mod recall;
 mod semantics;
 mod session_control;
 mod settings;
+mod sharing;
 mod sql_types;
 mod statement_context;
 mod statement_limits;
@@ -77,6 +79,7 @@ pub use error::EngineError;
 pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared};
 pub use output::{float_digits, shown_digits};
 pub use session::Session;
+pub use sharing::SharingFigures;
 pub use sql_state::SqlState;
 pub use statement::{Statement, StatementKind};
 pub use templates::TemplateFigures;

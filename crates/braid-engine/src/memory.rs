@@ -78,13 +78,23 @@ impl TotalMemory {
 pub(crate) struct QueryMemory {
     budget: FairSpillPool,
     total: Arc<TotalMemory>,
+    peak: AtomicU64,
 }
 
 impl QueryMemory {
     /// A pool of at most `budget`, charged to `total`.
     pub fn new(budget: ByteSize, total: Arc<TotalMemory>) -> Arc<Self> {
         let bytes = usize::try_from(budget.0).unwrap_or(usize::MAX);
-        Arc::new(Self { budget: FairSpillPool::new(bytes), total })
+        Arc::new(Self { budget: FairSpillPool::new(bytes), total, peak: AtomicU64::new(0) })
+    }
+
+    /// The largest number of bytes held at one time.
+    pub fn peak(&self) -> ByteSize {
+        ByteSize(self.peak.load(Ordering::Relaxed))
+    }
+
+    fn note_peak(&self) {
+        self.peak.fetch_max(self.budget.reserved() as u64, Ordering::Relaxed);
     }
 }
 
@@ -104,6 +114,7 @@ impl MemoryPool for QueryMemory {
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
         self.budget.grow(reservation, additional);
         self.total.charge(additional as u64);
+        self.note_peak();
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
@@ -123,7 +134,10 @@ impl MemoryPool for QueryMemory {
         })?;
         let granted = self.budget.try_grow(reservation, additional);
         match granted {
-            Ok(()) => self.total.note_peak(),
+            Ok(()) => {
+                self.total.note_peak();
+                self.note_peak();
+            }
             Err(_) => self.total.release(additional as u64),
         }
         granted

@@ -131,6 +131,8 @@ sql_states! {
     InvalidCursorName = "34000",
     /// No such prepared statement.
     InvalidStatementName = "26000",
+    /// A limit on resources that a session asked for, or the server has.
+    InsufficientResources = "53000",
     /// No space left on the disk.
     DiskFull = "53100",
     /// The query went over its memory budget.

@@ -5,19 +5,15 @@
 //! pipelines. Memory is reserved from the query's pool.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use arrow::error::ArrowError;
-use braid_base::BATCH_BYTES_MAX;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::runtime::pipeline::Sink;
 use braid_exec::runtime::stop::{Stop, StopFlag};
-use braid_exec::{Batch, ExecError, MemoryBudget, SpillSpace, Vector};
+use braid_exec::{Batch, ExecError, MemoryBudget, SpillSpace};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -36,7 +32,7 @@ use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::mpsc::Sender;
 
-use crate::bounded::value_bytes;
+use super::row_converter::RowConverter;
 
 /// Batches per worker in the channel to the reader.
 const CHANNEL_BATCHES: usize = 2;
@@ -209,7 +205,7 @@ impl Drop for CancelOnDrop {
 }
 
 /// An error of the operators as a DataFusion error.
-fn datafusion_error(error: ExecError) -> DataFusionError {
+pub fn datafusion_error(error: ExecError) -> DataFusionError {
     match error {
         ExecError::Foreign(error) => match error.downcast::<DataFusionError>() {
             Ok(error) => *error,
@@ -220,32 +216,9 @@ fn datafusion_error(error: ExecError) -> DataFusionError {
     }
 }
 
-/// The type in which strings share their bytes with vectors, for a type in which they would be copied.
-fn shared_type(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 => &DataType::Utf8View,
-        DataType::Binary | DataType::LargeBinary => &DataType::BinaryView,
-        other => other,
-    }
-}
-
 /// Whether the reader has another thread. On a single-threaded runtime, it runs only after the operator.
 fn may_block() -> bool {
     Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread
-}
-
-fn foreign(error: ArrowError) -> ExecError {
-    ExecError::Foreign(Box::new(DataFusionError::from(error)))
-}
-
-/// PostgreSQL's name of an integer type.
-fn integer_name(data_type: &DataType) -> Option<&'static str> {
-    match data_type {
-        DataType::Int16 => Some("smallint"),
-        DataType::Int32 => Some("integer"),
-        DataType::Int64 => Some("bigint"),
-        _ => None,
-    }
 }
 
 /// A query's memory pool as a budget of the operators.
@@ -282,13 +255,9 @@ impl MemoryBudget for QueryBudget {
 
 /// One worker's sink, which sends rows to the stream.
 struct OutputSink {
-    schema: SchemaRef,
-    batch_rows: usize,
+    rows: RowConverter,
     sender: Sender<Result<RecordBatch>>,
     baseline: BaselineMetrics,
-    row_count: usize,
-    columns: Vec<Vector>,
-    held_back: Vec<RecordBatch>,
 }
 
 impl OutputSink {
@@ -298,47 +267,18 @@ impl OutputSink {
         sender: Sender<Result<RecordBatch>>,
         baseline: BaselineMetrics,
     ) -> Self {
-        Self { schema, batch_rows, sender, baseline, row_count: 0, columns: Vec::new(), held_back: Vec::new() }
+        Self { rows: RowConverter::new(schema, batch_rows), sender, baseline }
     }
 
-    /// Makes a batch of the rows there are.
+    /// Makes batches of the rows there are.
     fn flush(&mut self) -> Result<(), ExecError> {
-        if self.row_count == 0 {
-            return Ok(());
-        }
-        let types = self.schema.fields().iter().map(|field| field.data_type());
-        let array = |(column, data_type): (&Vector, &DataType)| {
-            column.to_array(shared_type(data_type)).map_err(|error| match (error, integer_name(data_type)) {
-                (ArrowError::ComputeError(_), Some(type_name)) => ExecError::OutOfRange { type_name },
-                (error, _) => foreign(error),
-            })
-        };
-        let arrays: Result<Vec<ArrayRef>, ExecError> = self.columns.iter().zip(types).map(array).collect();
-        let (arrays, row_count) = (arrays?, self.row_count);
-        self.row_count = 0;
-        self.columns.clear();
-        let bytes: usize = arrays.iter().map(|array| value_bytes(array)).sum();
-        let piece_rows = (row_count * BATCH_BYTES_MAX / bytes.max(1)).clamp(1, row_count);
-        for first in (0..row_count).step_by(piece_rows) {
-            self.hold_back(&arrays, first..(first + piece_rows).min(row_count))?;
-        }
-        Ok(())
+        self.rows.flush()?;
+        self.send_if_many()
     }
 
-    /// Makes a batch of some rows. Strings that shared their bytes until now may take their own.
-    fn hold_back(&mut self, arrays: &[ArrayRef], rows: Range<usize>) -> Result<(), ExecError> {
-        let typed = |(array, field): (&ArrayRef, &FieldRef)| {
-            let piece = array.slice(rows.start, rows.len());
-            if piece.data_type() == field.data_type() { Ok(piece) } else { cast(&piece, field.data_type()) }
-        };
-        let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.iter().zip(self.schema.fields()).map(typed).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
-        let batch = batch.map_err(foreign)?;
-        self.baseline.record_output(batch.num_rows());
-        self.held_back.push(batch);
-        if self.held_back.len() > HELD_BACK_MAX && may_block() {
-            let batches = std::mem::take(&mut self.held_back);
+    fn send_if_many(&mut self) -> Result<(), ExecError> {
+        if self.rows.batches.len() > HELD_BACK_MAX && may_block() {
+            let batches = self.take_batches();
             let sender = &self.sender;
             // Synchronous code of an operator can only block.
             let sent = tokio::task::block_in_place(|| {
@@ -348,32 +288,27 @@ impl OutputSink {
         }
         Ok(())
     }
+
+    fn take_batches(&mut self) -> Vec<RecordBatch> {
+        let batches = std::mem::take(&mut self.rows.batches);
+        batches.iter().for_each(|batch| self.baseline.record_output(batch.num_rows()));
+        batches
+    }
 }
 
 impl Sink for OutputSink {
-    fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
-        let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
-        if self.columns.is_empty() {
-            self.columns = columns.into_iter().map(|column| column.as_ref().clone()).collect();
-        } else {
-            self.columns.iter_mut().zip(&columns).for_each(|(to, from)| to.append(from));
-        }
-        self.row_count += batch.row_count();
-        let is_full = self.row_count >= self.batch_rows
-            || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX;
-        if is_full {
-            self.flush()?;
-        }
-        Ok(())
+    fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
+        self.rows.add(batch)?;
+        Ok(self.send_if_many()?)
     }
 
     fn is_ready(&self) -> bool {
-        self.held_back.is_empty()
+        self.rows.batches.is_empty()
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         Box::pin(async move {
-            for batch in std::mem::take(&mut self.held_back) {
+            for batch in self.take_batches() {
                 // The stream was dropped, and the run is about to stop.
                 let _ = self.sender.send(Ok(batch)).await;
             }

@@ -11,6 +11,7 @@ use braid_exec::Expression;
 use braid_exec::plan::AggregationSpec;
 use braid_exec::plan::Plan;
 use braid_exec::plan::{SortKey, SortSpec};
+use braid_exec::scan::single_row::SingleRow;
 use braid_exec::scan::table_source::TableSource;
 use braid_scan::ScanSpec;
 use datafusion::catalog::Session;
@@ -147,6 +148,10 @@ impl Coverage<'_> {
             LogicalPlan::Limit(limit) => self.limit(limit),
             LogicalPlan::Distinct(Distinct::All(input)) => self.distinct(input),
             LogicalPlan::Union(union) => self.union(union),
+            LogicalPlan::EmptyRelation(empty) if empty.produce_one_row && empty.schema.fields().is_empty() => {
+                let plan = Plan::Source { source: Arc::new(SingleRow), column_count: 0 };
+                Ok(Covered { plan, estimate: Estimate { rows: 1.0, distinct: Vec::new() } })
+            }
             other => Err(uncovered(format!("the operator {}", other.display()))),
         }
     }

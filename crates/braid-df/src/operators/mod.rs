@@ -10,6 +10,8 @@
 //! | `expression_translation` | expressions, natively or by DataFusion on Arrow arrays |
 //! | [`template_plan`] | plans with parameters, and how these are computed |
 //! | `estimate` | row counts and distinct values, as far as the catalog knows |
+//! | [`result_collector`] | the rows of a query until its pass has ended |
+//! | `row_converter` | rows as Arrow's batches |
 //! | [`braid_operators_exec`] | the physical operator that runs a plan |
 //!
 //! Invariant: a covered plan has the columns of the logical plan, of the same types, and the same rows.
@@ -22,9 +24,12 @@ mod estimate;
 mod expression_translation;
 mod join_graph;
 mod join_translation;
+pub mod result_collector;
+mod row_converter;
 pub mod template_plan;
 
-pub use braid_operators_exec::{BraidOperatorsExec, PlanRun, QueryBudget};
+pub use braid_operators_exec::{BraidOperatorsExec, PlanRun, QueryBudget, datafusion_error};
 pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings, optimize_analyzed};
 pub use coverage::cover_template;
+pub use result_collector::ResultCollector;
 pub use template_plan::{TemplateParameter, TemplatePlan};

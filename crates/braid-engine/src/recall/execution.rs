@@ -1,26 +1,26 @@
 //! A statement by its template: recalled, or learned; bound; run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use braid_df::operators::{PlanRun, QueryBudget};
+use braid_share::{Refusal, SharingMode};
 use datafusion::common::ScalarValue;
-use datafusion::execution::memory_pool::MemoryPool;
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream;
 
 use super::constants::constants_of;
 use super::template_planner::{NoTemplate, plan_template};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
+use crate::sharing::{AloneRun, BoundQuery, QueryAnswer, start_alone};
 use crate::statement::ScannedText;
 use crate::statement_context::StatementContext;
 use crate::templates::generalization::Generalization;
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
-use crate::{EngineError, Outcome, Statement};
-
-/// Number of rows of a result's batch, as DataFusion's plans have them.
-const BATCH_ROWS: usize = 8192;
+use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
 
 /// Whether a text has a plan already, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
@@ -43,7 +43,7 @@ pub(crate) async fn execute(
     let snapshot = context.snapshot();
     let is_eager = settings.get("braid.templates") == Some("eager");
     let learning = if is_eager { Learning::Eager } else { Learning::FromStatements };
-    let template = match entry.recall(&constants, snapshot.sequence(), learning) {
+    let template = match entry.recall(&constants, &snapshot, learning) {
         Recall::Plan(template) => template,
         Recall::Nothing => return Ok(None),
         Recall::Make(general) => match learn(context, statement, params, &entry, general).await? {
@@ -52,7 +52,11 @@ pub(crate) async fn execute(
         },
     };
     let Some(row) = template.bind(&constants) else { return Ok(None) };
-    Ok(Some(run(context, &template, &row, &settings, interrupt)))
+    let Some(rows) = rows(context, &template, row, &settings).await? else { return Ok(None) };
+    let (schema, lengths) = (template.schema.clone(), template.lengths.clone());
+    let running = context.database().statements().token();
+    let stream = ResultStream::guard(rows, schema.clone(), lengths, interrupt, context.on_failure(), running);
+    Ok(Some(Outcome::Rows { schema, stream, tag: "SELECT" }))
 }
 
 /// The key of a text's entry: its template, and the settings that plans depend on. `None` if the session's statements have
@@ -97,26 +101,64 @@ async fn learn(
     context.plan_apart(size, work).await
 }
 
-/// Starts the plan of one statement.
-fn run(
+/// The rows of a query; `None` if its plan does not fit the tables any more.
+async fn rows(
+    context: &StatementContext,
+    template: &Arc<PlanTemplate>,
+    row: ParameterRow,
+    settings: &SettingValues,
+) -> Result<Option<SendableRecordBatchStream>, EngineError> {
+    let mode = sharing_mode(settings);
+    if mode == SharingMode::Off {
+        return Ok(rows_alone(context, template, &row, settings));
+    }
+    let in_block = context.transaction_status() != TransactionStatus::Idle;
+    let query = BoundQuery {
+        template: template.clone(),
+        row: row.clone(),
+        snapshot: in_block.then(|| context.snapshot().sequence()),
+        mode,
+        response_limit: settings.response_limit_ms().map(Duration::from_millis),
+    };
+    let handle = context.database().dispatcher().arrive(query).map_err(refused)?;
+    match handle.answer().await {
+        Some(QueryAnswer::Rows(batches, _)) => {
+            let batches = stream::iter(batches.into_iter().map(Ok));
+            Ok(Some(Box::pin(RecordBatchStreamAdapter::new(template.physical_schema.clone(), batches))))
+        }
+        Some(QueryAnswer::Stream(rows)) => Ok(Some(rows)),
+        Some(QueryAnswer::RunAlone) => Ok(rows_alone(context, template, &row, settings)),
+        Some(QueryAnswer::PlanAnew) => Ok(None),
+        None => Err(EngineError::internal("the query's pass has failed")),
+    }
+}
+
+/// Whether a session's queries share. Those with workers or memory of their own do not.
+fn sharing_mode(settings: &SettingValues) -> SharingMode {
+    if ["braid.target_partitions", "braid.query_memory"].iter().any(|name| settings.get(name).is_some()) {
+        return SharingMode::Off;
+    }
+    settings.get("braid.sharing").and_then(|mode| mode.parse().ok()).unwrap_or(SharingMode::Auto)
+}
+
+fn refused(refusal: Refusal) -> EngineError {
+    let error = EngineError::new(SqlState::InsufficientResources, refusal.to_string());
+    match refusal {
+        Refusal::TooSlow { .. } => error.with_hint("Try again later, or raise braid.response_limit."),
+        Refusal::TooManyWaiting { .. } => error.with_hint("Try again later."),
+    }
+}
+
+/// The rows of a query outside of the lanes.
+fn rows_alone(
     context: &StatementContext,
     template: &PlanTemplate,
     row: &ParameterRow,
     settings: &SettingValues,
-    interrupt: &Interrupt,
-) -> Outcome {
+) -> Option<SendableRecordBatchStream> {
     let database = context.database();
-    let pool: Arc<dyn MemoryPool> = database.query_memory(settings);
-    let run = PlanRun {
-        worker_count: database.worker_count(settings),
-        batch_rows: BATCH_ROWS,
-        budget: QueryBudget::new(&pool),
-        spill: Some(database.spill_space().clone()),
-    };
-    let plan = Arc::new(template.plan.plan.bind(row));
-    let rows = run.start(plan, template.physical_schema.clone(), &ExecutionPlanMetricsSet::new(), 0);
-    let (schema, lengths) = (template.schema.clone(), template.lengths.clone());
-    let running = database.statements().token();
-    let stream = ResultStream::guard(rows, schema.clone(), lengths, interrupt, context.on_failure(), running);
-    Outcome::Rows { schema, stream, tag: "SELECT" }
+    let plan = template.on(&context.snapshot())?;
+    let (workers, memory) = (database.worker_count(settings), database.query_memory(settings));
+    let spill = database.spill_space().clone();
+    Some(start_alone(&plan, row, template.physical_schema.clone(), AloneRun { workers, memory, spill }))
 }

@@ -13,7 +13,7 @@
 //! template's.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow::datatypes::Field;
 use braid_df::operators::{cover_template, optimize_analyzed};
@@ -38,6 +38,9 @@ use crate::{EngineError, Statement};
 
 /// How often a query is planned anew with one more hole pinned.
 const ATTEMPTS_MAX: usize = 12;
+
+/// The number of the next plan.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// Why a statement has no template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +124,10 @@ async fn attempt(
     let physical_schema = optimized.schema().inner().clone();
     let schema = in_zone(&plan.rename(&physical_schema), &planner.zone_name());
     let guards = guards(general);
-    Ok(PlanTemplate { guards, values, plan: covered, snapshot, physical_schema, schema, lengths })
+    let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
+    let tables = covered.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
+    let (number, planned_on) = (NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), snapshot.sequence());
+    Ok(PlanTemplate { number, guards, values, plan: covered, tables, planned_on, physical_schema, schema, lengths })
 }
 
 /// The logical plan of marked syntax, with marked literals.

@@ -58,11 +58,25 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Query budget: the memory that the operators of one query of this session may hold.",
     ),
     setting(
+        "braid.response_limit",
+        "0",
+        Domain::Milliseconds,
+        Silent,
+        "Response time in milliseconds beyond which a query that would have to wait is refused at once; 0 means no limit.",
+    ),
+    setting(
         "braid.scan_policy",
         "",
         Domain::ScanPolicy,
         Silent,
         "How the whole server schedules its scans: normal, attach, elevator or relevance.",
+    ),
+    setting(
+        "braid.sharing",
+        "auto",
+        Domain::OneOf(&["auto", "off", "global"]),
+        Silent,
+        "Whether queries run in passes with others: auto (when it pays), off or global (always, also alone).",
     ),
     setting(
         "braid.target_partitions",

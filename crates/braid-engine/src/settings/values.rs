@@ -101,6 +101,11 @@ impl SettingValues {
         self.get("idle_in_transaction_session_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
     }
 
+    /// Limit of a query's predicted response time, in milliseconds.
+    pub fn response_limit_ms(&self) -> Option<u64> {
+        self.get("braid.response_limit").and_then(milliseconds).filter(|ms| *ms > 0)
+    }
+
     /// Time limit of a statement, in milliseconds.
     pub fn statement_timeout_ms(&self) -> Option<u64> {
         self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)

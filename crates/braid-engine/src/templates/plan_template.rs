@@ -1,14 +1,20 @@
 //! A plan for many statements: the plan with its parameters, and the guards under which it is right for a statement.
 
-use std::sync::Arc;
-
 use arrow::datatypes::{DataType, SchemaRef};
+use braid_base::TableId;
 use braid_df::operators::{TemplateParameter, TemplatePlan};
+use braid_exec::plan::Plan;
 use braid_storage::{Catalog, Scalar};
 use datafusion::common::ScalarValue;
 
 use super::hole_value::{HoleType, NumberSign, literal_of};
 use crate::statement::Constant;
+
+/// A table that has grown or shrunk by this factor gets a plan of its new size.
+const ROWS_FACTOR_MAX: u64 = 4;
+
+/// Differences of so many rows do not matter: one chunk's vector.
+const ROWS_EQUAL: u64 = 1024;
 
 /// The parameters of a statement, by their numbers in the plan.
 pub(crate) type ParameterRow = Vec<Option<Scalar>>;
@@ -36,14 +42,18 @@ pub(crate) struct PlanValue {
 /// A plan with parameters, and its guards.
 #[derive(Debug)]
 pub(crate) struct PlanTemplate {
+    /// A number that no other plan of the process has had.
+    pub number: u64,
     /// What must be true of each hole.
     pub guards: Vec<Guard>,
     /// What the parameters are computed from.
     pub values: Vec<PlanValue>,
-    /// The plan. Its sources are those of `snapshot`.
+    /// The plan. Its sources read the versions of `planned_on`.
     pub plan: TemplatePlan,
-    /// The tables that it was planned with.
-    pub snapshot: Arc<Catalog>,
+    /// The tables that it reads, with their numbers of rows when it was planned.
+    pub tables: Vec<(TableId, u64)>,
+    /// The snapshot that it was planned on.
+    pub planned_on: u64,
     /// Its columns as the operators make them.
     pub physical_schema: SchemaRef,
     /// Its columns as the client sees them.
@@ -53,6 +63,24 @@ pub(crate) struct PlanTemplate {
 }
 
 impl PlanTemplate {
+    /// Whether it is a plan for `snapshot`: its tables are there, with about as many rows as when it was planned.
+    pub fn suits(&self, snapshot: &Catalog) -> bool {
+        self.planned_on == snapshot.sequence()
+            || self.tables.iter().all(|(table, planned_rows)| match snapshot.by_id(*table) {
+                None => false,
+                Some(version) => {
+                    let (fewer, more) =
+                        (version.row_count().min(*planned_rows), version.row_count().max(*planned_rows));
+                    more / ROWS_FACTOR_MAX <= fewer + ROWS_EQUAL
+                }
+            })
+    }
+
+    /// The plan on the versions of `snapshot`; `None` if a table is gone or has other columns.
+    pub fn on(&self, snapshot: &Catalog) -> Option<Plan> {
+        self.plan.plan.at_versions(|table| snapshot.by_id(table).cloned())
+    }
+
     /// Whether the plan is right for a statement with these constants.
     pub fn includes(&self, constants: &[Constant]) -> bool {
         self.guards.iter().zip(constants).all(|(guard, constant)| match guard {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use braid_storage::Catalog;
 use parking_lot::Mutex;
 
 use super::generalization::Generalization;
@@ -196,11 +197,10 @@ impl Entries {
 }
 
 impl TextEntry {
-    /// What is to be done with a statement with these constants, on the snapshot with this number.
-    pub fn recall(&self, constants: &[Constant], snapshot_sequence: u64, learning: Learning) -> Recall {
+    /// What is to be done with a statement with these constants, on a snapshot.
+    pub fn recall(&self, constants: &[Constant], snapshot: &Catalog, learning: Learning) -> Recall {
         let mut state = self.state.lock();
-        let includes =
-            |plan: &&Arc<PlanTemplate>| plan.snapshot.sequence() == snapshot_sequence && plan.includes(constants);
+        let includes = |plan: &&Arc<PlanTemplate>| plan.includes(constants) && plan.suits(snapshot);
         if let Some(plan) = state.plans.iter().find(includes) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Recall::Plan(plan.clone());
@@ -228,7 +228,10 @@ impl TextEntry {
         let mut state = self.state.lock();
         state.refusal = None;
         state.adopt_pins(general);
-        state.plans.retain(|other| other.snapshot.sequence() == plan.snapshot.sequence());
+        // What was planned on tables of another size, or on other tables, is not used again.
+        let before = state.plans.len();
+        state.plans.retain(|other| other.guards != plan.guards);
+        state.plans_made -= u32::from(state.plans.len() < before).min(state.plans_made);
         state.plans.insert(0, plan);
         state.plans.truncate(PLANS_MAX);
     }

@@ -7,6 +7,7 @@ mod doubtful_commits;
 mod errors;
 mod queries;
 mod sessions;
+mod sharing;
 mod system_tables;
 mod tables;
 mod templates;

@@ -1,0 +1,106 @@
+//! Rows of the operators as Arrow's batches, of a number of rows and of bytes that a reader can take at once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use arrow::error::ArrowError;
+use braid_base::BATCH_BYTES_MAX;
+use braid_exec::{Batch, ExecError, Vector};
+use datafusion::common::DataFusionError;
+
+use crate::bounded::value_bytes;
+
+/// Collects rows, and makes batches of them.
+#[derive(Debug)]
+pub(super) struct RowConverter {
+    schema: SchemaRef,
+    batch_rows: usize,
+    row_count: usize,
+    columns: Vec<Vector>,
+    /// Full batches. Callers take them out.
+    pub batches: Vec<RecordBatch>,
+}
+
+impl RowConverter {
+    /// Batches of about `batch_rows` rows with the columns of `schema`.
+    pub fn new(schema: SchemaRef, batch_rows: usize) -> Self {
+        Self { schema, batch_rows, row_count: 0, columns: Vec::new(), batches: Vec::new() }
+    }
+
+    /// Adds rows.
+    pub fn add(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+        let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+        if self.columns.is_empty() {
+            self.columns = columns.into_iter().map(|column| column.as_ref().clone()).collect();
+        } else {
+            self.columns.iter_mut().zip(&columns).for_each(|(to, from)| to.append(from));
+        }
+        self.row_count += batch.row_count();
+        let is_full = self.row_count >= self.batch_rows
+            || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX;
+        if is_full { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes batches of the rows there are.
+    pub fn flush(&mut self) -> Result<(), ExecError> {
+        if self.row_count == 0 {
+            return Ok(());
+        }
+        let types = self.schema.fields().iter().map(|field| field.data_type());
+        let array = |(column, data_type): (&Vector, &DataType)| {
+            column.to_array(shared_type(data_type)).map_err(|error| match (error, integer_name(data_type)) {
+                (ArrowError::ComputeError(_), Some(type_name)) => ExecError::OutOfRange { type_name },
+                (error, _) => foreign(error),
+            })
+        };
+        let arrays: Result<Vec<ArrayRef>, ExecError> = self.columns.iter().zip(types).map(array).collect();
+        let (arrays, row_count) = (arrays?, self.row_count);
+        self.row_count = 0;
+        self.columns.clear();
+        let bytes: usize = arrays.iter().map(|array| value_bytes(array)).sum();
+        let piece_rows = (row_count * BATCH_BYTES_MAX / bytes.max(1)).clamp(1, row_count);
+        for first in (0..row_count).step_by(piece_rows) {
+            self.make_batch(&arrays, first..(first + piece_rows).min(row_count))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a batch of some rows. Strings that shared their bytes until now may take their own.
+    fn make_batch(&mut self, arrays: &[ArrayRef], rows: Range<usize>) -> Result<(), ExecError> {
+        let typed = |(array, field): (&ArrayRef, &FieldRef)| {
+            let piece = array.slice(rows.start, rows.len());
+            if piece.data_type() == field.data_type() { Ok(piece) } else { cast(&piece, field.data_type()) }
+        };
+        let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.iter().zip(self.schema.fields()).map(typed).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
+        self.batches.push(batch.map_err(foreign)?);
+        Ok(())
+    }
+}
+
+/// The type in which strings share their bytes with vectors, for a type in which they would be copied.
+fn shared_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => &DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => &DataType::BinaryView,
+        other => other,
+    }
+}
+
+fn foreign(error: ArrowError) -> ExecError {
+    ExecError::Foreign(Box::new(DataFusionError::from(error)))
+}
+
+/// PostgreSQL's name of an integer type.
+fn integer_name(data_type: &DataType) -> Option<&'static str> {
+    match data_type {
+        DataType::Int16 => Some("smallint"),
+        DataType::Int32 => Some("integer"),
+        DataType::Int64 => Some("bigint"),
+        _ => None,
+    }
+}

@@ -1,0 +1,81 @@
+//! A query as its statement sees it: what it asks, what is answered, and its departure when the statement ends early.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use braid_share::{QueryTicket, SharingMode};
+use datafusion::execution::SendableRecordBatchStream;
+use tokio::sync::oneshot;
+
+use super::dispatcher::Dispatcher;
+use crate::templates::plan_template::{ParameterRow, PlanTemplate};
+
+/// A query that is ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundQuery {
+    /// Its plan.
+    pub template: Arc<PlanTemplate>,
+    /// Its parameters.
+    pub row: ParameterRow,
+    /// The number of the only snapshot that it may read, in a transaction block; otherwise it reads the newest one.
+    pub snapshot: Option<u64>,
+    /// Whether it may wait for others.
+    pub mode: SharingMode,
+    /// Most time until its answer.
+    pub response_limit: Option<Duration>,
+}
+
+/// What became of a query.
+pub(crate) enum QueryAnswer {
+    /// All its rows, and how its pass went.
+    Rows(Vec<RecordBatch>, Arc<PassReport>),
+    /// Its rows as they are made.
+    Stream(SendableRecordBatchStream),
+    /// It is to be run alone, outside of the lanes.
+    RunAlone,
+    /// Its plan does not fit the tables any more.
+    PlanAnew,
+}
+
+/// How a pass went.
+#[derive(Clone, Debug)]
+pub(crate) struct PassReport {
+    /// Number of queries.
+    pub query_count: usize,
+    /// Number of distinct queries.
+    pub distinct_count: usize,
+    /// Number of distinct query sets that rows had; 0 without sets.
+    pub set_count: usize,
+    /// The time that was predicted.
+    pub predicted: Duration,
+    /// The time that it took.
+    pub took: Duration,
+}
+
+/// A query that waits or runs. Dropping it leaves.
+pub(crate) struct QueryHandle {
+    pub(super) ticket: QueryTicket,
+    pub(super) dispatcher: Weak<Dispatcher>,
+    pub(super) answer: oneshot::Receiver<QueryAnswer>,
+    pub(super) is_answered: bool,
+}
+
+impl QueryHandle {
+    /// Waits for the answer; `None` if the pass failed by a bug.
+    pub async fn answer(mut self) -> Option<QueryAnswer> {
+        let answer = (&mut self.answer).await.ok();
+        self.is_answered = true;
+        answer
+    }
+}
+
+impl Drop for QueryHandle {
+    fn drop(&mut self) {
+        if !self.is_answered
+            && let Some(dispatcher) = self.dispatcher.upgrade()
+        {
+            dispatcher.leave(self.ticket);
+        }
+    }
+}
