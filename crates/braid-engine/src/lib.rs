@@ -78,6 +78,7 @@ pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared};
 pub use output::{float_digits, shown_digits};
+pub use recall::SharedForm;
 pub use session::Session;
 pub use sharing::SharingFigures;
 pub use sql_state::SqlState;

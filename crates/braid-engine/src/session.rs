@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::interrupt::Interrupt;
 use crate::query::{self, QuerySource, explain};
+use crate::recall::SharedForm;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
@@ -192,6 +193,14 @@ impl Session {
             S::Rollback { savepoint: None, .. } => Ok(session_control::roll_back(context)),
             other => Err(unsupported_statement(other)),
         }
+    }
+
+    /// The plan that queries of one template share, and the parameters of each: what a pass of them executes.
+    ///
+    /// # Errors
+    /// When the texts are not queries of one template, or the template has no plan.
+    pub async fn shared_form(&self, texts: &[String]) -> Result<SharedForm, EngineError> {
+        recall::shared_form(&self.context, texts).await
     }
 
     /// Where the session stands, for ReadyForQuery.

@@ -11,5 +11,5 @@
 
 pub mod hash;
 pub(crate) mod operator;
-pub(crate) mod side_choice;
+pub mod side_choice;
 pub(crate) mod spilled;

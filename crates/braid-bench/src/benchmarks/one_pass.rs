@@ -24,7 +24,7 @@ use braid_exec::plan::Plan;
 use braid_exec::plan::SortSpec;
 use braid_exec::runtime::result_rows::ResultRows;
 use braid_exec::sorting::SortWorker;
-use braid_exec::{ExecError, FixedBudget, SharedPlan};
+use braid_exec::{ExecError, FixedBudget, ParameterRow, SharedPlan};
 use braid_io::ResidentMemory;
 
 use crate::benchmarks::benchmark::BenchResult;
@@ -59,6 +59,12 @@ const PASS_MEMORY: ByteSize = ByteSize(2 << 30);
 /// Goals for DuckDB's time divided by the time of a pass of the mix, by number of queries.
 const MIX_GOALS: [(usize, f64); 3] = [(64, 12.0), (256, 35.0), (1024, 80.0)];
 
+/// Numbers of queries for which passes made from SQL are compared with those written by hand.
+const SQL_COUNTS: [usize; 3] = [8, 64, 256];
+
+/// Goal for the time of a pass whose plan is made from SQL, divided by that of the plan written by hand.
+const FROM_SQL_GOAL: f64 = 1.15;
+
 /// Goal for the time of a pass of one query divided by its time alone.
 const ONE_QUERY_GOAL: f64 = 1.25;
 
@@ -84,6 +90,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         alone.push(of_type);
     }
     figures.extend(one_query(&alone));
+    figures.extend(from_sql(options, &database, &tables).await?);
     let mix = compare(options, &tables, &MIX_NUMBERS, "mix", Alone::mean(&alone)).await?;
     figures.extend(mix.figures);
     growth.push(Curve { name: "mix of all".to_owned(), points: mix.passes_s, stroke: Stroke::Thick });
@@ -181,6 +188,61 @@ fn one_query(alone: &[Alone]) -> Vec<Figure> {
     let mean = geometric_mean(&ratios);
     let figure = Figure::new("a pass of one query / the faster form of the query alone, geometric mean", mean, "");
     vec![figure.with_goal(Goal::AtMost(ONE_QUERY_GOAL))]
+}
+
+/// Compares passes whose plans are made from the queries' texts with passes on the plans written by hand.
+async fn from_sql(options: &BenchOptions, database: &Arc<Database>, tables: &TpchSources) -> BenchResult {
+    let session = database.session("bench");
+    let mut table = plain_table(&["type", "queries", "by hand s", "from SQL s", "ratio"]);
+    let mut ratios: Vec<(usize, Vec<f64>)> = SQL_COUNTS.iter().map(|count| (*count, Vec::new())).collect();
+    for query_type in MIX_NUMBERS {
+        for (count, of_count) in &mut ratios {
+            let queries = SharedQueries::random(query_type, *count, u64::from(query_type));
+            let form = session.shared_form(&queries.sql()).await.map_err(|e| BenchError::other("a template", e))?;
+            let by_hand = (queries.plan(tables), queries.parameters());
+            let made = (form.plan, form.parameters);
+            let seconds = alternately(options, &by_hand, &made).await?;
+            let ratio = seconds[1] / seconds[0];
+            of_count.push(ratio);
+            table.add_row([
+                right(format!("Q{query_type}")),
+                right(count.to_string()),
+                right(number(seconds[0])),
+                right(number(seconds[1])),
+                right(number(ratio)),
+            ]);
+        }
+    }
+    println!("passes on plans written by hand and made from SQL, measured alternately\n{table}");
+    let figure = |(count, ratios): &(usize, Vec<f64>)| {
+        let name = format!("passes of {count} from SQL / by hand, worst type");
+        Figure::new(name, ratios.iter().copied().fold(0.0, f64::max), "").with_goal(Goal::AtMost(FROM_SQL_GOAL))
+    };
+    Ok(ratios.iter().map(figure).collect())
+}
+
+/// Median seconds of passes in two forms, which take turns.
+async fn alternately(
+    options: &BenchOptions,
+    one: &(Plan, Vec<ParameterRow>),
+    other: &(Plan, Vec<ParameterRow>),
+) -> Result<[f64; 2], BenchError> {
+    let mut seconds = [Vec::new(), Vec::new()];
+    for turn in 0..=RUNS_MAX {
+        for (form, (plan, parameters)) in [one, other].into_iter().enumerate() {
+            let start = Instant::now();
+            let (executor, budget) = executor();
+            let shared = SharedPlan::new(plan, parameters, budget.clone()).map_err(failed)?;
+            executor.run_shared(&shared, |_| collector(&budget)).await.map_err(failed)?;
+            if turn > 0 {
+                seconds[form].push(start.elapsed().as_secs_f64());
+            }
+        }
+        if seconds.iter().flatten().sum::<f64>() > options.seconds {
+            break;
+        }
+    }
+    Ok(seconds.map(median))
 }
 
 /// The seconds of queries of a type, one at a time.

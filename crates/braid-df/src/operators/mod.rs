@@ -5,6 +5,7 @@
 //! | [`braid_planner`] | the query planner, which replaces the covered parts |
 //! | [`coverage`] | the translation of logical plans to plans of [`braid_exec`], or the reason of a refusal |
 //! | `join_graph` | chains of inner joins, flattened and put into the cheapest order |
+//! | [`join_ordering`] | the order of a template's joins, for the constants of the queries that run |
 //! | `join_translation` | the other joins |
 //! | `aggregate_translation` | GROUP BY and its functions |
 //! | `expression_translation` | expressions, natively or by DataFusion on Arrow arrays |
@@ -23,6 +24,7 @@ pub mod coverage;
 mod estimate;
 mod expression_translation;
 mod join_graph;
+pub mod join_ordering;
 mod join_translation;
 pub mod result_collector;
 mod row_converter;
@@ -31,5 +33,6 @@ pub mod template_plan;
 pub use braid_operators_exec::{BraidOperatorsExec, PlanRun, QueryBudget, datafusion_error};
 pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings, optimize_analyzed};
 pub use coverage::cover_template;
+pub use join_ordering::order_joins;
 pub use result_collector::ResultCollector;
 pub use template_plan::{TemplateParameter, TemplatePlan};

@@ -4,23 +4,25 @@
 //! smaller; where that could be, the literal is refused.
 
 use datafusion::sql::sqlparser::ast::{CastKind, DataType, DateTimeField, Expr, Interval, Value};
+use datafusion::sql::sqlparser::tokenizer::Span;
 
 use crate::EngineError;
 
 /// The cast, if the interval is of a literal.
 pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineError> {
-    let Some(text) = literal_text(&interval.value) else { return Ok(None) };
+    let Some((text, place)) = literal_text(&interval.value) else { return Ok(None) };
     if interval.leading_precision.is_some() || interval.fractional_seconds_precision.is_some() {
         return Err(EngineError::unsupported(
             "intervals have microsecond precision; other precisions are not supported",
         ));
     }
     let is_bare = text.trim_ascii().parse::<f64>().is_ok();
-    let text = match (&interval.leading_field, &interval.last_field) {
+    let (text, place) = match (&interval.leading_field, &interval.last_field) {
         (None, _)
         | (Some(DateTimeField::Year), Some(DateTimeField::Month))
-        | (Some(DateTimeField::Day | DateTimeField::Hour), Some(DateTimeField::Second)) => text,
-        (Some(field), None) if is_bare => format!("{text} {field}"),
+        | (Some(DateTimeField::Day | DateTimeField::Hour), Some(DateTimeField::Second)) => (text, place),
+        // It is not the text that was written any more.
+        (Some(field), None) if is_bare => (format!("{text} {field}"), Span::empty()),
         _ => {
             return Err(EngineError::unsupported(format!("{interval} is not supported"))
                 .with_hint("Write the units in the text: INTERVAL '1 day 2 hours'."));
@@ -28,7 +30,7 @@ pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineE
     };
     Ok(Some(Expr::Cast {
         kind: CastKind::Cast,
-        expr: Box::new(Expr::Value(Value::SingleQuotedString(text).with_empty_span())),
+        expr: Box::new(Expr::Value(Value::SingleQuotedString(text).with_span(place))),
         data_type: DataType::Interval { fields: None, precision: None },
         array: false,
         format: None,
@@ -36,10 +38,10 @@ pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineE
 }
 
 /// A string, or a number that DataFusion would take for one.
-fn literal_text(value: &Expr) -> Option<String> {
+fn literal_text(value: &Expr) -> Option<(String, Span)> {
     let Expr::Value(value) = value else { return None };
     match &value.value {
-        Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => Some(text.clone()),
+        Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => Some((text.clone(), value.span)),
         _ => None,
     }
 }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::datatypes::SchemaRef;
+use braid_df::operators::order_joins;
+use braid_exec::plan::Plan;
 use braid_share::{Refusal, SharingMode};
 use datafusion::common::ScalarValue;
 use datafusion::execution::SendableRecordBatchStream;
@@ -15,8 +18,9 @@ use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
 use crate::sharing::{AloneRun, BoundQuery, QueryAnswer, start_alone};
-use crate::statement::ScannedText;
+use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
+use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
@@ -59,15 +63,61 @@ pub(crate) async fn execute(
     Ok(Some(Outcome::Rows { schema, stream, tag: "SELECT" }))
 }
 
+/// The plan that statements share, and the parameters of each.
+#[derive(Clone, Debug)]
+pub struct SharedForm {
+    /// The plan, with its joins ordered for these statements.
+    pub plan: Plan,
+    /// The parameters of each statement.
+    pub parameters: Vec<ParameterRow>,
+    /// The types of the plan's columns.
+    pub schema: SchemaRef,
+}
+
+/// The form that statements of one template share, learned from all of them at once.
+///
+/// # Errors
+/// When they have no template in common.
+pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) -> Result<SharedForm, EngineError> {
+    let none = |reason: &str| EngineError::unsupported(format!("the statements have no template in common: {reason}"));
+    let mut constants = Vec::with_capacity(texts.len());
+    for text in texts {
+        let scanned = Tokens::of(text)?.scanned().ok_or_else(|| none("one of them is no query"))?;
+        constants.push(constants_of(&scanned, &[])?.ok_or_else(|| none("one of them has parameters"))?);
+    }
+    let (Some(first), Some(last)) = (constants.first(), texts.last()) else { return Err(none("there are none")) };
+    let mut general = Generalization::of(first.clone());
+    for constants in &constants {
+        if constants.len() != first.len() {
+            return Err(none("their constants differ in number"));
+        }
+        general.widen(constants.clone());
+    }
+    let statement = Statement::parse(last)?.pop().ok_or_else(|| none("one of them is empty"))?;
+    let work = async move |context: StatementContext| {
+        let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;
+        let planned = plan_template(&context, &statement, &[], scanned, &mut general).await;
+        planned.map_err(|NoTemplate(reason)| EngineError::unsupported(reason))
+    };
+    let template = context.plan_apart(StatementSize::default(), work).await?;
+    let bind = |constants: &Vec<_>| template.includes(constants).then(|| template.bind(constants)).flatten();
+    let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
+    let parameters = parameters.ok_or_else(|| none("a constant of one of them is another statement's plan"))?;
+    let plan = order_joins(&template.plan.plan, &parameters);
+    Ok(SharedForm { plan, parameters, schema: template.physical_schema })
+}
+
 /// The key of a text's entry: its template, and the settings that plans depend on. `None` if the session's statements have
 /// none.
 fn key(scanned: &ScannedText, settings: &SettingValues) -> Option<String> {
-    if settings.get("braid.operators") == Some("datafusion") || settings.get("braid.templates") == Some("off") {
+    let is = |name: &str, value: &str| settings.get(name) == Some(value);
+    // Other join orders serve to be measured, and templates put joins in the cheapest order.
+    let has_own_order = settings.get("braid.join_order").is_some_and(|rule| rule != "cheapest");
+    if is("braid.operators", "datafusion") || is("braid.templates", "off") || has_own_order {
         return None;
     }
-    let of = |name: &str| settings.get(name).unwrap_or_default();
-    let (zone, rule, seed) = (of("TimeZone"), of("braid.join_order"), of("braid.join_order_seed"));
-    Some(format!("{}\0{zone}\0{rule}\0{seed}", scanned.template))
+    let zone = settings.get("TimeZone").unwrap_or_default();
+    Some(format!("{}\0{zone}", scanned.template))
 }
 
 /// Makes a plan on a planning thread, and keeps it.

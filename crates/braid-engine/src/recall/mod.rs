@@ -18,4 +18,5 @@ mod execution;
 mod marked_syntax;
 mod template_planner;
 
-pub(crate) use execution::{execute, is_known};
+pub use execution::SharedForm;
+pub(crate) use execution::{execute, is_known, shared_form};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use braid_base::ByteSize;
-use braid_df::operators::{PlanRun, QueryBudget, ResultCollector};
+use braid_df::operators::{PlanRun, QueryBudget, ResultCollector, order_joins};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, SharedPlan, SpillSpace};
@@ -156,8 +156,8 @@ pub(crate) fn start_alone(
         budget: QueryBudget::new(&memory),
         spill: Some(run.spill),
     };
-    let plan = Arc::new(plan.bind(row).with_filters_in_scans());
-    run.start(plan, schema, &ExecutionPlanMetricsSet::new(), 0)
+    let plan = order_joins(plan, std::slice::from_ref(row)).bind(row).with_filters_in_scans();
+    run.start(Arc::new(plan), schema, &ExecutionPlanMetricsSet::new(), 0)
 }
 
 /// The rows of a query alone, which holds a lane until it gives rows.
@@ -272,7 +272,8 @@ impl SharedRun {
         let memory = lane.dispatcher.resources().pass_memory(distinct.rows.len());
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let budget: Arc<dyn MemoryBudget> = QueryBudget::new(&pool);
-        let shared = match SharedPlan::new(&self.plan, &distinct.rows, budget.clone()) {
+        let plan = order_joins(&self.plan, &distinct.rows);
+        let shared = match SharedPlan::new(&plan, &distinct.rows, budget.clone()) {
             Ok(shared) => shared,
             Err(error) => {
                 tracing::debug!(%error, "a pass could not start");

@@ -79,15 +79,16 @@ impl JoinKind {
 
 /// A join with swapped sides.
 #[derive(Clone, Debug)]
-pub(crate) struct SwappedJoin {
-    pub(crate) condition: JoinCondition,
+pub struct SwappedJoin {
+    /// Its condition.
+    pub condition: JoinCondition,
     /// The position of each column of the join among the columns of the swapped one.
-    pub(crate) columns: Vec<usize>,
+    pub columns: Vec<usize>,
 }
 
 impl SwappedJoin {
     /// Swaps the sides of a join with these widths; `None` if the join cannot be swapped.
-    pub(crate) fn of(condition: &JoinCondition, widths: SideWidths) -> Option<Self> {
+    pub fn of(condition: &JoinCondition, widths: SideWidths) -> Option<Self> {
         let SideWidths { probe: probe_count, build: build_count } = widths;
         let kind = condition.kind.swapped().filter(|_| !condition.null_keys.are_unknown())?;
         let place = |column: usize| if column < probe_count { build_count + column } else { column - probe_count };

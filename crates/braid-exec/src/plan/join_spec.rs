@@ -43,9 +43,11 @@ pub enum JoinKind {
 
 /// Number of columns of each side of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SideWidths {
-    pub(crate) probe: usize,
-    pub(crate) build: usize,
+pub struct SideWidths {
+    /// Of the probe side.
+    pub probe: usize,
+    /// Of the build side.
+    pub build: usize,
 }
 
 /// The columns of a join's rows, in this order.

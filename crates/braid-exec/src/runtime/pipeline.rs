@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_base::TableId;
+use braid_scan::ScanSpec;
 use braid_storage::{ColumnPredicate, TableVersion};
 use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
@@ -54,6 +55,11 @@ pub trait Source: Send + Sync + fmt::Debug {
 
     /// The table whose rows they are, if it is one.
     fn table(&self) -> Option<TableId> {
+        None
+    }
+
+    /// The table version and the scan that it is, if it is one, for estimates.
+    fn scan(&self) -> Option<(&Arc<TableVersion>, &ScanSpec)> {
         None
     }
 

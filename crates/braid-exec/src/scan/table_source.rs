@@ -142,6 +142,10 @@ impl Source for TableSource {
         Some(self.version.def.id)
     }
 
+    fn scan(&self) -> Option<(&Arc<TableVersion>, &ScanSpec)> {
+        Some((&self.version, &self.spec))
+    }
+
     fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {
         let (known, new) = (&self.version.def, &version.def);
         let is_same = Arc::ptr_eq(known, new) || known.id == new.id && known.columns == new.columns;

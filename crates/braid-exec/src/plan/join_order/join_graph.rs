@@ -5,6 +5,7 @@
 //! than it has input rows. It assumes that every other join has a unique key on one side, so that it makes at most as many
 //! rows as its larger table has. This holds in most databases. If it does not hold, the next run of the query is no worse.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{JoinEdge, JoinTree, join_order};
@@ -104,14 +105,42 @@ impl<'a> JoinGraph<'a> {
     }
 
     /// The graph of an inner join and of the inner joins directly below it, and the numbers of its columns.
-    pub(crate) fn of(build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> (Self, Vec<usize>) {
+    pub fn of(build: &'a Plan, probe: &'a Plan, condition: &JoinCondition) -> (Self, Vec<usize>) {
         let mut graph = Self::default();
         let columns = graph.add_join(build, probe, condition);
         (graph, columns)
     }
 
+    /// The relations.
+    pub fn relations(&self) -> &[&'a Plan] {
+        &self.relations
+    }
+
+    /// The same graph of other plans for its relations, which have the same columns.
+    pub fn with_relations<'b>(&self, relations: impl Iterator<Item = &'b Plan>) -> JoinGraph<'b> {
+        let mut graph = JoinGraph::of_relations(relations);
+        assert_eq!(graph.first_columns, self.first_columns, "relations keep their columns");
+        graph.equalities.clone_from(&self.equalities);
+        graph.conditions.clone_from(&self.conditions);
+        graph
+    }
+
+    /// The pairs of relations with equal columns, each pair once, with these columns.
+    pub fn equal_columns(&self) -> Vec<((usize, usize), Vec<(usize, usize)>)> {
+        let mut pairs: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
+        for (a, b) in &self.equalities {
+            let of = |column: usize| {
+                let relation = self.relation_of(column);
+                RelationColumn { relation, column: column - self.first_columns[relation] }
+            };
+            let (first, second) = (of(*a).min(of(*b)), of(*a).max(of(*b)));
+            pairs.entry((first.relation, second.relation)).or_default().push((first.column, second.column));
+        }
+        pairs.into_iter().collect()
+    }
+
     /// Whether a join may be reordered with the joins above and below it.
-    pub(crate) fn takes(condition: &JoinCondition) -> bool {
+    pub fn takes(condition: &JoinCondition) -> bool {
         condition.kind == JoinKind::Inner && condition.null_keys == NullKeys::EqualNothing
     }
 

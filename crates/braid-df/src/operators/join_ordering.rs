@@ -1,0 +1,277 @@
+//! The order of a plan's joins and their build sides, for the constants of the queries that are about to run.
+//!
+//! A template is planned without constants, so that nothing is known of how many rows its conditions keep. When one query is
+//! bound, or when a pass of several starts, the rows of each relation are estimated with these constants at hand, and the joins
+//! are put in order again. The rows that a pass needs are those that any of its queries needs. Queries are taken as
+//! independent: of `n` queries that each keep a share `s` of a relation's rows, `1 - (1 - s)^n` is kept.
+
+use std::collections::BTreeSet;
+
+use braid_exec::joins::side_choice::SwappedJoin;
+use braid_exec::plan::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations};
+use braid_exec::plan::join_order::{JoinEdge, join_order};
+use braid_exec::plan::{JoinCondition, JoinKind, Plan, SideWidths};
+use braid_exec::runtime::pipeline::Source;
+use braid_exec::{Expression, ParameterRow};
+
+use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
+
+/// Queries of a pass that are looked at.
+const SAMPLES_MAX: usize = 16;
+
+/// Most relations of a graph that is ordered again: the search takes time that grows with their number.
+const RELATIONS_MAX: usize = 12;
+
+/// Assumed rows of a source that is no table.
+const ROWS_UNKNOWN: f64 = 1000.0;
+
+/// A side is worth building if it has at most this share of the other side's rows; near that, the plan stays as it is.
+const SWAP_SHARE: f64 = 0.8;
+
+/// The same plan with its joins in the best order for queries with these parameters, which must be at least one.
+pub fn order_joins(plan: &Plan, queries: &[ParameterRow]) -> Plan {
+    let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
+    let ordering = Ordering { samples: queries.iter().step_by(step).collect(), query_count: queries.len() };
+    ordering.plan(plan).0
+}
+
+struct Ordering<'a> {
+    samples: Vec<&'a ParameterRow>,
+    query_count: usize,
+}
+
+impl Ordering<'_> {
+    /// The ordered plan, and what is thought of its rows.
+    fn plan(&self, plan: &Plan) -> (Plan, Estimate) {
+        match plan {
+            Plan::Source { source, column_count } => (plan.clone(), of_source(&**source, *column_count)),
+            Plan::Filter { input, condition } => {
+                if let Plan::Source { column_count, .. } = &**input {
+                    return (plan.clone(), self.of_filtered_scan(plan, *column_count));
+                }
+                let (input, estimate) = self.plan(input);
+                let share = if is_groups(&input) { SELECTIVITY_OF_GROUPS } else { SELECTIVITY_UNKNOWN };
+                (Plan::Filter { input: input.into(), condition: condition.clone() }, estimate.scaled(share))
+            }
+            Plan::Project { input, expressions } => {
+                let (input, estimate) = self.plan(input);
+                let estimate = projected(&estimate, expressions);
+                (Plan::Project { input: input.into(), expressions: expressions.clone() }, estimate)
+            }
+            Plan::Join { build, probe, condition, .. } if JoinGraph::takes(condition) => {
+                self.inner_joins(build, probe, condition)
+            }
+            Plan::Join { build, probe, condition, .. } => self.other_join(build, probe, condition),
+            Plan::Aggregate { input, spec } => {
+                let (input, of_input) = self.plan(input);
+                let rows = of_input.distinct_of(&spec.keys);
+                let keys = spec.keys.iter().map(|key| of_input.distinct[*key]);
+                let distinct = keys.chain(spec.aggregates.iter().map(|_| rows)).collect();
+                let estimate = Estimate { rows, distinct }.limited(rows.max(1.0));
+                (Plan::Aggregate { input: input.into(), spec: spec.clone() }, estimate)
+            }
+            Plan::Sort { input, spec } => {
+                let (input, estimate) = self.plan(input);
+                let estimate = spec.limit.map_or(estimate.clone(), |limit| estimate.limited(limit as f64));
+                (Plan::Sort { input: input.into(), spec: spec.clone() }, estimate)
+            }
+            Plan::Limit { input, offset, limit } => {
+                let (input, estimate) = self.plan(input);
+                let estimate = limit.map_or(estimate.clone(), |limit| estimate.limited(limit as f64));
+                (Plan::Limit { input: input.into(), offset: *offset, limit: *limit }, estimate)
+            }
+            Plan::Union(plans) => self.union(plans),
+            Plan::WithScalars { subqueries, input } => {
+                let subqueries = subqueries.iter().map(|subquery| self.plan(subquery).0).collect();
+                let (input, estimate) = self.plan(input);
+                (Plan::WithScalars { subqueries, input: input.into() }, estimate)
+            }
+            Plan::Shared(_) => (plan.clone(), unknown(plan.column_count())),
+        }
+    }
+
+    /// The rows of a table that any query keeps.
+    fn of_filtered_scan(&self, filtered: &Plan, column_count: usize) -> Estimate {
+        let Plan::Filter { input, .. } = filtered else { return unknown(column_count) };
+        let all = match &**input {
+            Plan::Source { source, .. } => of_source(&**source, column_count),
+            _ => return unknown(column_count),
+        };
+        let mut reads = Vec::new();
+        if let Plan::Filter { condition, .. } = filtered {
+            condition.parameters(&mut reads);
+        }
+        let samples = if reads.is_empty() { &self.samples[..1] } else { &self.samples[..] };
+        let of_samples: Vec<Estimate> = samples.iter().map(|row| of_bound_scan(filtered.bind(row), &all)).collect();
+        let Some(first) = of_samples.first() else { return all };
+        if samples.len() == 1 && (reads.is_empty() || self.query_count == 1) {
+            return first.clone();
+        }
+        let dropped_share = |estimate: &Estimate| 1.0 - (estimate.rows / all.rows.max(1.0)).clamp(0.0, 1.0);
+        let mean_log = of_samples.iter().map(|estimate| dropped_share(estimate).max(1e-9).ln()).sum::<f64>()
+            / of_samples.len() as f64;
+        let kept_share = 1.0 - (mean_log * self.query_count as f64).exp();
+        all.scaled(kept_share)
+    }
+
+    fn union(&self, plans: &[Plan]) -> (Plan, Estimate) {
+        let (plans, estimates): (Vec<Plan>, Vec<Estimate>) = plans.iter().map(|plan| self.plan(plan)).unzip();
+        let rows = estimates.iter().map(|estimate| estimate.rows).sum();
+        let mut estimate = estimates.into_iter().next().unwrap_or_else(|| unknown(0));
+        estimate.rows = rows;
+        (Plan::Union(plans), estimate)
+    }
+
+    fn inner_joins(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> (Plan, Estimate) {
+        let (graph, columns) = JoinGraph::of(build, probe, condition);
+        let (relations, estimates): (Vec<Plan>, Vec<Estimate>) =
+            graph.relations().iter().map(|relation| self.plan(relation)).unzip();
+        let edges: Vec<JoinEdge> = graph
+            .equal_columns()
+            .into_iter()
+            .map(|(pair, keys)| {
+                let (left_keys, right_keys): (Vec<usize>, Vec<usize>) = keys.into_iter().unzip();
+                let (left, right) = (&estimates[pair.0], &estimates[pair.1]);
+                JoinEdge { relations: pair, selectivity: left.equal_share(&left_keys, right, &right_keys) }
+            })
+            .collect();
+        if relations.len() > RELATIONS_MAX || !is_connected(relations.len(), &edges) {
+            // The order of the plan stays, also that of products.
+            let ((build, of_build), (probe, of_probe)) = (self.plan(build), self.plan(probe));
+            let estimate = Known(&[]).of_join(of_probe, of_build, condition);
+            return (Plan::join(build, probe, condition.clone()), estimate);
+        }
+        let rows: Vec<f64> = estimates.iter().map(|estimate| estimate.rows.max(1.0)).collect();
+        let tree = join_order(&rows, &edges);
+        let mut ordered = graph.with_relations(relations.iter());
+        let JoinedRelations { plan, columns: of_plan, known } = ordered.join(&tree, &Known(&estimates));
+        let place = |column: &usize| of_plan.iter().position(|other| other == column).expect("a tree has all columns");
+        let expressions: Vec<Expression> = columns.iter().map(|column| Expression::Column(place(column))).collect();
+        let estimate = projected(&known, &expressions);
+        (Plan::Project { input: plan.into(), expressions }, estimate)
+    }
+
+    fn other_join(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> (Plan, Estimate) {
+        let ((build, of_build), (probe, of_probe)) = (self.plan(build), self.plan(probe));
+        let widths = SideWidths { probe: probe.column_count(), build: build.column_count() };
+        let estimate = of_other_join(&of_probe, &of_build, condition);
+        let is_better = of_probe.rows < SWAP_SHARE * of_build.rows;
+        match SwappedJoin::of(condition, widths).filter(|_| is_better) {
+            None => (Plan::join(build, probe, condition.clone()), estimate),
+            Some(SwappedJoin { condition, columns }) => {
+                let swapped = Plan::join(probe, build, condition);
+                let expressions = columns.into_iter().map(Expression::Column).collect();
+                (Plan::Project { input: swapped.into(), expressions }, estimate)
+            }
+        }
+    }
+}
+
+/// What is known of a graph's relations.
+struct Known<'a>(&'a [Estimate]);
+
+impl JoinKnowledge for Known<'_> {
+    type Known = Estimate;
+
+    fn of_relation(&self, relation: usize) -> Estimate {
+        self.0[relation].clone()
+    }
+
+    fn of_join(&self, probe: Estimate, build: Estimate, condition: &JoinCondition) -> Estimate {
+        let JoinCondition { build_keys, probe_keys, residual, .. } = condition;
+        let share = if build_keys.is_empty() { 1.0 } else { probe.equal_share(probe_keys, &build, build_keys) };
+        let conditions = match residual {
+            None => 0,
+            Some(Expression::And(parts)) => parts.len(),
+            Some(_) => 1,
+        };
+        let rows = build.rows * probe.rows * share * SELECTIVITY_UNKNOWN.powi(conditions as i32);
+        probe.with_columns_of(&build, rows)
+    }
+}
+
+/// Whether every relation can be reached by equal columns.
+fn is_connected(relation_count: usize, edges: &[JoinEdge]) -> bool {
+    let mut reached = BTreeSet::from([0]);
+    loop {
+        let before = reached.len();
+        for JoinEdge { relations: (a, b), .. } in edges {
+            if reached.contains(a) || reached.contains(b) {
+                reached.extend([*a, *b]);
+            }
+        }
+        if reached.len() == before {
+            return reached.len() == relation_count;
+        }
+    }
+}
+
+fn of_source(source: &dyn Source, column_count: usize) -> Estimate {
+    let Some((version, spec)) = source.scan() else {
+        let rows = source.row_count_max().map_or(ROWS_UNKNOWN, |rows| rows as f64);
+        return unknown(column_count).limited(rows);
+    };
+    let mut estimate = Estimate::of_scan(version, spec);
+    estimate.distinct.resize(column_count, 1.0);
+    estimate
+}
+
+/// The rows that a bound filter keeps of a table.
+fn of_bound_scan(filtered: Plan, all: &Estimate) -> Estimate {
+    match filtered.with_filters_in_scans() {
+        Plan::Source { source, column_count } => of_source(&*source, column_count),
+        Plan::Filter { input, .. } => match *input {
+            Plan::Source { source, column_count } => of_source(&*source, column_count).scaled(SELECTIVITY_UNKNOWN),
+            _ => all.clone().scaled(SELECTIVITY_UNKNOWN),
+        },
+        _ => all.clone().scaled(SELECTIVITY_UNKNOWN),
+    }
+}
+
+/// The rows of a join that is not inner, in the columns of its kind.
+fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) -> Estimate {
+    let JoinCondition { kind, build_keys, probe_keys, .. } = condition;
+    let pairs = probe.rows * build.rows * probe.equal_share(probe_keys, build, build_keys);
+    let met_share = |side: &Estimate, keys: &[usize], other: &Estimate, other_keys: &[usize]| {
+        let values = side.distinct_of(keys);
+        other.distinct_of(other_keys).min(values) / values.max(1.0)
+    };
+    let probe_met = met_share(probe, probe_keys, build, build_keys);
+    let build_met = met_share(build, build_keys, probe, probe_keys);
+    let both = |rows: f64| probe.clone().with_columns_of(build, rows);
+    match kind {
+        JoinKind::Inner => both(pairs),
+        JoinKind::ProbeOuter => both(pairs.max(probe.rows)),
+        JoinKind::BuildOuter => both(pairs.max(build.rows)),
+        JoinKind::FullOuter => both(pairs.max(probe.rows).max(build.rows)),
+        JoinKind::ProbeSemi => probe.clone().scaled(probe_met),
+        JoinKind::ProbeAnti => probe.clone().scaled((1.0 - probe_met).max(0.1)),
+        JoinKind::ProbeMark => {
+            let mut estimate = probe.clone();
+            estimate.distinct.push(2.0);
+            estimate
+        }
+        JoinKind::BuildSemi => build.clone().scaled(build_met),
+        JoinKind::BuildAnti => build.clone().scaled((1.0 - build_met).max(0.1)),
+    }
+}
+
+fn projected(input: &Estimate, expressions: &[Expression]) -> Estimate {
+    let distinct = |expression: &Expression| match expression.as_column() {
+        Some(column) => input.distinct[column],
+        None => input.rows.max(1.0),
+    };
+    Estimate { rows: input.rows, distinct: expressions.iter().map(distinct).collect() }
+}
+
+fn is_groups(plan: &Plan) -> bool {
+    match plan {
+        Plan::Aggregate { .. } => true,
+        Plan::Project { input, .. } => is_groups(input),
+        _ => false,
+    }
+}
+
+fn unknown(column_count: usize) -> Estimate {
+    Estimate { rows: ROWS_UNKNOWN, distinct: vec![ROWS_UNKNOWN; column_count] }
+}
