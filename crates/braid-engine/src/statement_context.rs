@@ -245,10 +245,20 @@ impl StatementContext {
         Arc::new(move || context.fail_transaction())
     }
 
-    /// The snapshot that the next statement reads.
+    /// The snapshot that the next statement reads: the newest, or that of its block.
     pub fn snapshot(&self) -> Arc<Catalog> {
         let store = self.database().store();
-        self.shared.state.lock().transaction.snapshot(|| store.snapshot())
+        let mut state = self.shared.state.lock();
+        if keeps_snapshot(&state.settings) { state.transaction.snapshot(|| store.snapshot()) } else { store.snapshot() }
+    }
+
+    /// The number of the only snapshot that the next statement may read; `None` if it reads the newest.
+    pub fn fixed_snapshot(&self) -> Option<u64> {
+        let is_fixed = {
+            let state = self.shared.state.lock();
+            keeps_snapshot(&state.settings) && state.transaction.status() != TransactionStatus::Idle
+        };
+        is_fixed.then(|| self.snapshot().sequence())
     }
 
     /// Whether the database has changed since a block took `snapshot`.
@@ -280,6 +290,12 @@ impl fmt::Debug for StatementContext {
         let Shared { user, session_id, .. } = &*self.shared;
         f.debug_struct("StatementContext").field("session_id", session_id).field("user", user).finish_non_exhaustive()
     }
+}
+
+/// Whether all statements of a block read one snapshot.
+fn keeps_snapshot(settings: &SettingValues) -> bool {
+    let level = settings.get("transaction_isolation").or_else(|| settings.get("default_transaction_isolation"));
+    matches!(level, Some("repeatable read" | "serializable"))
 }
 
 fn access_mode_of(settings: &SettingValues) -> AccessMode {

@@ -1,8 +1,8 @@
 //! Transaction blocks: BEGIN, COMMIT and ROLLBACK, while a transaction is one statement.
 //!
-//! Each statement is atomic and durable on its own. All statements of a block read **one snapshot**, that of its first
-//! query. This satisfies READ COMMITTED, and for readers also REPEATABLE READ and SERIALIZABLE. A statement that writes is
-//! refused in a block (0A000), because a later ROLLBACK could not undo it.
+//! Each statement is atomic and durable on its own. With READ COMMITTED each statement of a block reads the newest snapshot. With
+//! REPEATABLE READ and SERIALIZABLE all of them read **one snapshot**, that of the first query. A statement that writes is refused
+//! in a block (0A000), because a later ROLLBACK could not undo it.
 //!
 //! After an error, the block has failed: every statement is refused until the block ends (25P02), and COMMIT rolls back.
 

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::order_joins;
+use braid_df::operators::{datafusion_error, order_joins};
+use braid_exec::ExecError;
 use braid_exec::plan::Plan;
 use braid_share::{Refusal, SharingMode};
 use datafusion::common::ScalarValue;
@@ -17,14 +19,14 @@ use super::template_planner::{NoTemplate, plan_template};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
-use crate::sharing::{AloneRun, BoundQuery, QueryAnswer, start_alone};
+use crate::sharing::{AloneRun, BoundQuery, QueryAnswer, run_in_place, start_alone};
 use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
-use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
+use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether a text has a plan already, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
@@ -158,24 +160,25 @@ async fn rows(
     row: ParameterRow,
     settings: &SettingValues,
 ) -> Result<Option<SendableRecordBatchStream>, EngineError> {
+    if template.is_tiny()
+        && let Some(rows) = rows_in_place(context, template, &row, settings).await?
+    {
+        return Ok(Some(rows));
+    }
     let mode = sharing_mode(settings);
     if mode == SharingMode::Off {
         return Ok(rows_alone(context, template, &row, settings));
     }
-    let in_block = context.transaction_status() != TransactionStatus::Idle;
     let query = BoundQuery {
         template: template.clone(),
         row: row.clone(),
-        snapshot: in_block.then(|| context.snapshot().sequence()),
+        snapshot: context.fixed_snapshot(),
         mode,
         response_limit: settings.response_limit_ms().map(Duration::from_millis),
     };
     let handle = context.database().dispatcher().arrive(query).map_err(refused)?;
     match handle.answer().await {
-        Some(QueryAnswer::Rows(batches, _)) => {
-            let batches = stream::iter(batches.into_iter().map(Ok));
-            Ok(Some(Box::pin(RecordBatchStreamAdapter::new(template.physical_schema.clone(), batches))))
-        }
+        Some(QueryAnswer::Rows(batches, _)) => Ok(Some(collected(template, batches))),
         Some(QueryAnswer::Stream(rows)) => Ok(Some(rows)),
         Some(QueryAnswer::RunAlone) => Ok(rows_alone(context, template, &row, settings)),
         Some(QueryAnswer::PlanAnew) => Ok(None),
@@ -197,6 +200,30 @@ fn refused(refusal: Refusal) -> EngineError {
         Refusal::TooSlow { .. } => error.with_hint("Try again later, or raise braid.response_limit."),
         Refusal::TooManyWaiting { .. } => error.with_hint("Try again later."),
     }
+}
+
+/// The rows of a query that is done at once; `None` if its result is too large to be kept, or its plan does not fit the
+/// tables any more.
+async fn rows_in_place(
+    context: &StatementContext,
+    template: &PlanTemplate,
+    row: &ParameterRow,
+    settings: &SettingValues,
+) -> Result<Option<SendableRecordBatchStream>, EngineError> {
+    let database = context.database();
+    let Some(plan) = template.on(&context.snapshot()) else { return Ok(None) };
+    let (memory, spill) = (database.query_memory(settings), database.spill_space().clone());
+    let schema = template.physical_schema.clone();
+    match run_in_place(&plan, row, schema, AloneRun { workers: 1, memory, spill }).await {
+        Ok(batches) => Ok(Some(collected(template, batches))),
+        Err(ExecError::Cancelled) => Ok(None),
+        Err(error) => Err(datafusion_error(error).into()),
+    }
+}
+
+fn collected(template: &PlanTemplate, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
+    let batches = stream::iter(batches.into_iter().map(Ok));
+    Box::pin(RecordBatchStreamAdapter::new(template.physical_schema.clone(), batches))
 }
 
 /// The rows of a query outside of the lanes.

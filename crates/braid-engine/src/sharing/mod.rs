@@ -30,6 +30,6 @@ mod query_handle;
 
 pub(crate) use dispatcher::Dispatcher;
 pub use dispatcher::SharingFigures;
-pub(crate) use pass::{AloneRun, start_alone};
+pub(crate) use pass::{AloneRun, run_in_place, start_alone};
 pub(crate) use pass_resources::PassResources;
 pub(crate) use query_handle::{BoundQuery, QueryAnswer};

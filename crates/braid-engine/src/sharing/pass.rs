@@ -160,6 +160,27 @@ pub(crate) fn start_alone(
     run.start(Arc::new(plan), schema, &ExecutionPlanMetricsSet::new(), 0)
 }
 
+/// All rows of a plan that reads few rows, computed without tasks of its own.
+///
+/// # Errors
+/// When an operator fails; [`ExecError::Cancelled`] when the result is too large to be kept.
+pub(crate) async fn run_in_place(
+    plan: &Plan,
+    row: &ParameterRow,
+    schema: SchemaRef,
+    run: AloneRun,
+) -> Result<Vec<RecordBatch>, ExecError> {
+    let memory: Arc<dyn MemoryPool> = run.memory;
+    let budget = QueryBudget::new(&memory);
+    let executor = Executor::new(run.workers, budget.clone()).with_spill_space(run.spill);
+    let plan = order_joins(plan, std::slice::from_ref(row)).bind(row).with_filters_in_scans();
+    let make_sink = || ResultCollector::new(schema.clone(), budget.clone(), RESULT_BYTES_MAX);
+    let sinks = executor.run(&plan, make_sink).await?;
+    let batches: Vec<Vec<RecordBatch>> =
+        sinks.into_iter().map(ResultCollector::into_batches).collect::<Result<_, _>>()?;
+    Ok(batches.into_iter().flatten().collect())
+}
+
 /// The rows of a query alone, which holds a lane until it gives rows.
 struct LaneStream {
     rows: SendableRecordBatchStream,

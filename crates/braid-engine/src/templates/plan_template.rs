@@ -13,6 +13,9 @@ use crate::statement::Constant;
 /// A table that has grown or shrunk by this factor gets a plan of its new size.
 const ROWS_FACTOR_MAX: u64 = 4;
 
+/// Rows of all tables of a plan that is run at once: some tens of microseconds.
+const TINY_ROWS_MAX: u64 = 4096;
+
 /// Differences of so many rows do not matter: one chunk's vector.
 const ROWS_EQUAL: u64 = 1024;
 
@@ -74,6 +77,11 @@ impl PlanTemplate {
                     more / ROWS_FACTOR_MAX <= fewer + ROWS_EQUAL
                 }
             })
+    }
+
+    /// Whether it reads so few rows that it is done before a pass could start.
+    pub fn is_tiny(&self) -> bool {
+        self.tables.iter().map(|(_, rows)| rows).sum::<u64>() <= TINY_ROWS_MAX
     }
 
     /// The plan on the versions of `snapshot`; `None` if a table is gone or has other columns.

@@ -53,9 +53,14 @@ async fn a_block_reads_one_snapshot_and_refuses_writes() {
     let db = TestDb::new().await;
     let bob = db.database.session("bob");
     db.run("create table t (a int)").await;
-    db.check(&[("begin", "BEGIN"), ("select count(*) from t", "0")]).await;
+    let repeatable = "begin isolation level repeatable read";
+    db.check(&[(repeatable, "BEGIN"), ("select count(*) from t", "0")]).await;
     run(&bob, "insert into t values (1)").await.unwrap();
     db.check(&[("select count(*) from t", "0"), ("commit", "COMMIT"), ("select count(*) from t", "1")]).await;
+    db.check(&[("begin", "BEGIN"), ("select count(*) from t", "1")]).await;
+    run(&bob, "insert into t values (1)").await.unwrap();
+    // READ COMMITTED reads what was committed meanwhile.
+    db.check(&[("select count(*) from t", "2"), ("commit", "COMMIT")]).await;
     db.check(&[("start transaction read only", "START TRANSACTION")]).await;
     assert_eq!(db.state("insert into t values (2)").await, "25006");
     assert_eq!(db.session.transaction_status(), TransactionStatus::Failed);
@@ -65,7 +70,7 @@ async fn a_block_reads_one_snapshot_and_refuses_writes() {
     assert!(error.hint().unwrap().contains("autocommit"), "{error:?}");
     assert_eq!(db.state("select 1").await, "25P02");
     assert_eq!(db.state("show timezone").await, "25P02");
-    db.check(&[("commit", "ROLLBACK"), ("select count(*) from t", "1")]).await;
+    db.check(&[("commit", "ROLLBACK"), ("select count(*) from t", "2")]).await;
     assert_eq!(db.session.transaction_status(), TransactionStatus::Idle);
 }
 
@@ -75,7 +80,7 @@ async fn a_block_does_not_see_newer_system_tables() {
     let bob = db.database.session("bob");
     let count = "select count(*) from pg_class c where c.relname = 'u'";
     db.run("create table t (a int)").await;
-    db.check(&[("begin", "BEGIN"), (count, "0")]).await;
+    db.check(&[("begin isolation level serializable", "BEGIN"), (count, "0")]).await;
     run(&bob, "create table u (a int)").await.unwrap();
     assert_eq!(db.state(count).await, "0A000");
     db.check(&[("rollback", "ROLLBACK"), (count, "1")]).await;

@@ -33,7 +33,7 @@ async fn database() -> TestDb {
     db.run("create table facts (k int, v int)").await;
     let names: Vec<String> = (0..20).map(|k| format!("({k}, 'n{k}')")).collect();
     db.run(&format!("insert into names values {}", names.join(", "))).await;
-    let facts: Vec<String> = (0..3000).map(|n| format!("({}, {})", n * 7 % 23, n * 13 % 101)).collect();
+    let facts: Vec<String> = (0..6000).map(|n| format!("({}, {})", n * 7 % 23, n * 13 % 101)).collect();
     db.run(&format!("insert into facts values {}", facts.join(", "))).await;
     db
 }

@@ -185,7 +185,7 @@ async fn a_block_reads_its_own_snapshot() {
     for _ in 0..3 {
         db.run("select count(*) from t where a < 9").await;
     }
-    db.run("begin").await;
+    db.run("begin isolation level repeatable read").await;
     assert_eq!(db.run("select count(*) from t where a < 9").await, "1");
     crate::test_db::run(&other, "insert into t values (2)").await.unwrap();
     assert_eq!(db.run("select count(*) from t where a < 9").await, "1");
