@@ -380,8 +380,8 @@ impl Coverage<'_> {
         };
         let Expr::Cast(cast) = date else { return Ok(None) };
         let is_of_date = type_of(&cast.expr, schema)? == DataType::Date32;
-        let microseconds = DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, None);
-        if !is_of_date || *cast.field.data_type() != microseconds || type_of(instant, schema)? != microseconds {
+        let local = type_of(instant, schema)?;
+        if !is_of_date || !matches!(local, DataType::Timestamp(_, None)) || *cast.field.data_type() != local {
             return Ok(None);
         }
         let left = Box::new(self.expression(&cast.expr, schema)?);

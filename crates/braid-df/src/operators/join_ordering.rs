@@ -46,8 +46,8 @@ impl Ordering<'_> {
         match plan {
             Plan::Source { source, column_count } => (plan.clone(), of_source(&**source, *column_count)),
             Plan::Filter { input, condition } => {
-                if let Plan::Source { column_count, .. } = &**input {
-                    return (plan.clone(), self.of_filtered_scan(plan, *column_count));
+                if matches!(**input, Plan::Source { .. }) {
+                    return (plan.clone(), self.of_filtered_scan(input, condition));
                 }
                 let (input, estimate) = self.plan(input);
                 let share = if is_groups(&input) { SELECTIVITY_OF_GROUPS } else { SELECTIVITY_UNKNOWN };
@@ -90,28 +90,31 @@ impl Ordering<'_> {
         }
     }
 
-    /// The rows of a table that any query keeps.
-    fn of_filtered_scan(&self, filtered: &Plan, column_count: usize) -> Estimate {
-        let Plan::Filter { input, .. } = filtered else { return unknown(column_count) };
-        let all = match &**input {
-            Plan::Source { source, .. } => of_source(&**source, column_count),
-            _ => return unknown(column_count),
+    /// The rows of a table that any query keeps: those that the common conditions keep, and of them the share that the
+    /// queries' own conditions keep together.
+    fn of_filtered_scan(&self, scan: &Plan, condition: &Expression) -> Estimate {
+        let Plan::Source { source, column_count } = scan else { return unknown(scan.column_count()) };
+        let all = of_source(&**source, *column_count);
+        let (own, common): (Vec<Expression>, Vec<Expression>) =
+            conjuncts(condition).into_iter().partition(has_parameters);
+        let kept = of_bound_scan(scan, common, &all);
+        if own.is_empty() {
+            return kept;
+        }
+        let share = |row: &&ParameterRow| {
+            let bound = own.iter().map(|condition| {
+                let mut condition = condition.clone();
+                condition.bind_parameters(row);
+                condition
+            });
+            (of_bound_scan(scan, bound.collect(), &all).rows / all.rows.max(1.0)).clamp(0.0, 1.0)
         };
-        let mut reads = Vec::new();
-        if let Plan::Filter { condition, .. } = filtered {
-            condition.parameters(&mut reads);
+        let shares: Vec<f64> = self.samples.iter().map(share).collect();
+        if let ([share], 1) = (&shares[..], self.query_count) {
+            return kept.scaled(*share);
         }
-        let samples = if reads.is_empty() { &self.samples[..1] } else { &self.samples[..] };
-        let of_samples: Vec<Estimate> = samples.iter().map(|row| of_bound_scan(filtered.bind(row), &all)).collect();
-        let Some(first) = of_samples.first() else { return all };
-        if samples.len() == 1 && (reads.is_empty() || self.query_count == 1) {
-            return first.clone();
-        }
-        let dropped_share = |estimate: &Estimate| 1.0 - (estimate.rows / all.rows.max(1.0)).clamp(0.0, 1.0);
-        let mean_log = of_samples.iter().map(|estimate| dropped_share(estimate).max(1e-9).ln()).sum::<f64>()
-            / of_samples.len() as f64;
-        let kept_share = 1.0 - (mean_log * self.query_count as f64).exp();
-        all.scaled(kept_share)
+        let mean_log = shares.iter().map(|share| (1.0 - share).max(1e-9).ln()).sum::<f64>() / shares.len() as f64;
+        kept.scaled(1.0 - (mean_log * self.query_count as f64).exp())
     }
 
     fn union(&self, plans: &[Plan]) -> (Plan, Estimate) {
@@ -216,15 +219,34 @@ fn of_source(source: &dyn Source, column_count: usize) -> Estimate {
     estimate
 }
 
-/// The rows that a bound filter keeps of a table.
-fn of_bound_scan(filtered: Plan, all: &Estimate) -> Estimate {
-    match filtered.with_filters_in_scans() {
-        Plan::Source { source, column_count } => of_source(&*source, column_count),
-        Plan::Filter { input, .. } => match *input {
-            Plan::Source { source, column_count } => of_source(&*source, column_count).scaled(SELECTIVITY_UNKNOWN),
-            _ => all.clone().scaled(SELECTIVITY_UNKNOWN),
-        },
+/// The rows that conditions on constants keep of a table.
+fn of_bound_scan(scan: &Plan, conditions: Vec<Expression>, all: &Estimate) -> Estimate {
+    if conditions.is_empty() {
+        return all.clone();
+    }
+    let filtered = Plan::Filter { input: scan.clone().into(), condition: Expression::And(conditions) };
+    let (scan, unknown_count) = match filtered.with_filters_in_scans() {
+        Plan::Filter { input, condition } => (*input, conjuncts(&condition).len()),
+        scan => (scan, 0),
+    };
+    match scan {
+        Plan::Source { source, column_count } => {
+            of_source(&*source, column_count).scaled(SELECTIVITY_UNKNOWN.powi(unknown_count as i32))
+        }
         _ => all.clone().scaled(SELECTIVITY_UNKNOWN),
+    }
+}
+
+fn has_parameters(expression: &Expression) -> bool {
+    let mut parameters = Vec::new();
+    expression.parameters(&mut parameters);
+    !parameters.is_empty()
+}
+
+fn conjuncts(condition: &Expression) -> Vec<Expression> {
+    match condition {
+        Expression::And(parts) => parts.iter().flat_map(conjuncts).collect(),
+        other => vec![other.clone()],
     }
 }
 

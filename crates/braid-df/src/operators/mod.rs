@@ -35,4 +35,4 @@ pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings, opti
 pub use coverage::cover_template;
 pub use join_ordering::order_joins;
 pub use result_collector::ResultCollector;
-pub use template_plan::{TemplateParameter, TemplatePlan};
+pub use template_plan::{Formula, TemplateParameter, TemplatePlan, is_parameter};

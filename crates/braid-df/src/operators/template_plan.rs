@@ -9,21 +9,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use braid_exec::plan::Plan;
 use braid_storage::Scalar;
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, Result, ScalarValue};
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::{ColumnarValue, Expr};
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::expression_translation::literal;
 
-/// Microseconds of a day.
-const DAY_US: i64 = 86_400_000_000;
+/// Seconds of a day.
+const DAY_S: i64 = 86_400;
 
 /// A plan with parameters.
 #[derive(Debug)]
@@ -41,8 +41,12 @@ pub struct TemplateParameter {
     form: ParameterForm,
 }
 
+/// A value that is computed from the values of a statement.
 #[derive(Clone)]
-enum Formula {
+pub struct Formula(Form);
+
+#[derive(Clone)]
+enum Form {
     /// The value at a position.
     Value(usize),
     /// Computed from the values at some positions, which are the columns of the schema.
@@ -51,9 +55,63 @@ enum Formula {
 
 impl fmt::Debug for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value(position) => write!(f, "${}", position + 1),
-            Self::Computed { expr, .. } => write!(f, "{expr}"),
+        match &self.0 {
+            Form::Value(position) => write!(f, "${}", position + 1),
+            Form::Computed { expr, .. } => write!(f, "{expr}"),
+        }
+    }
+}
+
+impl Formula {
+    /// The formula of `expr`, an expression of placeholders.
+    ///
+    /// # Errors
+    /// When a placeholder has no type, or DataFusion has no such expression.
+    pub fn new(session: &dyn Session, expr: &Expr) -> Result<Self> {
+        let mut placeholders: Vec<(usize, DataType)> = Vec::new();
+        expr.apply(|expr| {
+            if let Expr::Placeholder(placeholder) = expr {
+                let found = position_and_type(placeholder)?;
+                if !placeholders.contains(&found) {
+                    placeholders.push(found);
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if let (Expr::Placeholder(_), [(position, _)]) = (expr, &placeholders[..]) {
+            return Ok(Self(Form::Value(*position)));
+        }
+        let fields: Vec<Field> =
+            placeholders.iter().map(|(at, data_type)| Field::new(column_name(*at), data_type.clone(), true)).collect();
+        let schema: SchemaRef = Arc::new(Schema::new(fields));
+        let over_columns = expr.clone().transform(|expr| match expr {
+            Expr::Placeholder(placeholder) => {
+                let (position, _) = position_and_type(&placeholder)?;
+                Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column_name(position)))))
+            }
+            other => Ok(Transformed::no(other)),
+        })?;
+        let of_columns = DFSchema::try_from(schema.as_ref().clone())?;
+        let expr = session.create_physical_expr(over_columns.data, &of_columns)?;
+        let positions = placeholders.iter().map(|(position, _)| *position).collect();
+        Ok(Self(Form::Computed { expr, schema, positions }))
+    }
+
+    /// The value for a statement with these values.
+    ///
+    /// # Errors
+    /// When the expression fails.
+    pub fn value(&self, values: &[ScalarValue]) -> Result<ScalarValue> {
+        match &self.0 {
+            Form::Value(position) => Ok(values[*position].clone()),
+            Form::Computed { expr, schema, positions } => {
+                let columns = positions.iter().map(|position| values[*position].to_array());
+                let row = RecordBatch::try_new(schema.clone(), columns.collect::<Result<_>>()?)?;
+                match expr.evaluate(&row)? {
+                    ColumnarValue::Scalar(value) => Ok(value),
+                    ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0),
+                }
+            }
         }
     }
 }
@@ -74,33 +132,7 @@ pub(super) enum ParameterForm {
 impl TemplateParameter {
     /// A parameter that is `expr`, an expression of placeholders.
     pub(super) fn new(session: &dyn Session, expr: &Expr, form: ParameterForm) -> Result<Self> {
-        let mut placeholders: Vec<(usize, DataType)> = Vec::new();
-        expr.apply(|expr| {
-            if let Expr::Placeholder(placeholder) = expr {
-                let found = position_and_type(placeholder)?;
-                if !placeholders.contains(&found) {
-                    placeholders.push(found);
-                }
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        if let (Expr::Placeholder(_), [(position, _)]) = (expr, &placeholders[..]) {
-            return Ok(Self { formula: Formula::Value(*position), form });
-        }
-        let fields: Vec<Field> =
-            placeholders.iter().map(|(at, data_type)| Field::new(column_name(*at), data_type.clone(), true)).collect();
-        let schema: SchemaRef = Arc::new(Schema::new(fields));
-        let over_columns = expr.clone().transform(|expr| match expr {
-            Expr::Placeholder(placeholder) => {
-                let (position, _) = position_and_type(&placeholder)?;
-                Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column_name(position)))))
-            }
-            other => Ok(Transformed::no(other)),
-        })?;
-        let of_columns = DFSchema::try_from(schema.as_ref().clone())?;
-        let expr = session.create_physical_expr(over_columns.data, &of_columns)?;
-        let positions = placeholders.iter().map(|(position, _)| *position).collect();
-        Ok(Self { formula: Formula::Computed { expr, schema, positions }, form })
+        Ok(Self { formula: Formula::new(session, expr)?, form })
     }
 
     pub(super) fn is_in_form(&self, form: ParameterForm) -> bool {
@@ -113,17 +145,7 @@ impl TemplateParameter {
     /// When the expression fails, or its value does not have the form that the plan needs. The statement is then planned with
     /// its constants, which decides whether it fails.
     pub fn value(&self, values: &[ScalarValue]) -> Result<Option<Scalar>> {
-        let value = match &self.formula {
-            Formula::Value(position) => values[*position].clone(),
-            Formula::Computed { expr, schema, positions } => {
-                let columns = positions.iter().map(|position| values[*position].to_array());
-                let row = RecordBatch::try_new(schema.clone(), columns.collect::<Result<_>>()?)?;
-                match expr.evaluate(&row)? {
-                    datafusion::logical_expr::ColumnarValue::Scalar(value) => value,
-                    datafusion::logical_expr::ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0)?,
-                }
-            }
-        };
+        let value = self.formula.value(values)?;
         let scalar = literal(&value).ok_or_else(|| misfit(format!("a parameter of type {}", value.data_type())))?;
         match (self.form, scalar) {
             (ParameterForm::AsItIs, scalar) => Ok(scalar),
@@ -132,11 +154,10 @@ impl TemplateParameter {
                 Err(misfit("a pattern that ends in its escape character".to_owned()))
             }
             (ParameterForm::Pattern, scalar) => Ok(scalar),
-            (ParameterForm::DayFrom, Some(Scalar::Int(time_us))) if is_finite(time_us) => {
-                Ok(Some(Scalar::Int(-(-time_us).div_euclid(DAY_US))))
-            }
-            (ParameterForm::DayUpTo, Some(Scalar::Int(time_us))) if is_finite(time_us) => {
-                Ok(Some(Scalar::Int(time_us.div_euclid(DAY_US))))
+            (form, Some(Scalar::Int(time))) if is_finite(time) => {
+                let day = units_of_day(&value.data_type())?;
+                let days = if form == ParameterForm::DayFrom { -(-time).div_euclid(day) } else { time.div_euclid(day) };
+                Ok(Some(Scalar::Int(days)))
             }
             (_, Some(other)) => Err(misfit(format!("{other:?} as a day"))),
         }
@@ -144,7 +165,7 @@ impl TemplateParameter {
 }
 
 /// Whether it is an expression of placeholders alone, which has the same value for all rows.
-pub(super) fn is_parameter(expr: &Expr) -> bool {
+pub fn is_parameter(expr: &Expr) -> bool {
     let mut has_placeholder = false;
     let visited = expr.apply(|expr| {
         match expr {
@@ -181,8 +202,20 @@ fn ends_in_escape(pattern: &[u8]) -> bool {
     pattern.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-fn is_finite(time_us: i64) -> bool {
-    time_us != i64::MAX && time_us != i64::MIN
+/// Whether it is neither of the infinite timestamps, nor near them.
+fn is_finite(time: i64) -> bool {
+    time.unsigned_abs() < i64::MAX as u64
+}
+
+/// A day in the units of a type of timestamps.
+fn units_of_day(data_type: &DataType) -> Result<i64> {
+    match data_type {
+        DataType::Timestamp(TimeUnit::Second, None) => Ok(DAY_S),
+        DataType::Timestamp(TimeUnit::Millisecond, None) => Ok(DAY_S * 1_000),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => Ok(DAY_S * 1_000_000),
+        DataType::Timestamp(TimeUnit::Nanosecond, None) => Ok(DAY_S * 1_000_000_000),
+        other => Err(misfit(format!("{other} as an instant"))),
+    }
 }
 
 fn misfit(what: String) -> DataFusionError {
@@ -193,8 +226,10 @@ fn misfit(what: String) -> DataFusionError {
 mod tests {
     use super::*;
 
+    const DAY_US: i64 = DAY_S * 1_000_000;
+
     fn day(form: ParameterForm, time_us: i64) -> Option<Scalar> {
-        let parameter = TemplateParameter { formula: Formula::Value(0), form };
+        let parameter = TemplateParameter { formula: Formula(Form::Value(0)), form };
         parameter.value(&[ScalarValue::TimestampMicrosecond(Some(time_us), None)]).unwrap()
     }
 
@@ -216,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let parameter = |form| TemplateParameter { formula: Formula::Value(0), form };
+        let parameter = |form| TemplateParameter { formula: Formula(Form::Value(0)), form };
         let infinity = ScalarValue::TimestampMicrosecond(Some(i64::MAX), None);
         assert!(parameter(ParameterForm::DayFrom).value(&[infinity]).is_err());
         for (pattern, fits) in [("a%", true), ("a\\", false), ("a\\\\", true), ("", true)] {

@@ -4,7 +4,7 @@
 //! 1. The query is rewritten with the constants of the example, as it is for itself.
 //! 2. The constants of varying holes are marked ([`super::marked_syntax`]), and DataFusion makes a logical plan.
 //! 3. The analysis sees marked literals: their types, not their values ([`crate::semantics::marked_literals`]).
-//! 4. Placeholders replace them, so that the optimiser sees no value.
+//! 4. Placeholders replace them, and whole expressions of them, so that the optimiser sees no value.
 //! 5. The optimised plan becomes one of Braid's operators, with parameters.
 //!
 //! A hole whose value was looked at in 3, and one whose literal has disappeared by 4, is pinned, and the query planned again.
@@ -15,9 +15,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arrow::datatypes::Field;
-use braid_df::operators::{cover_template, optimize_analyzed};
-use datafusion::common::{DataFusionError, ScalarValue};
+use arrow::datatypes::{DataType, Field};
+use braid_df::operators::{Formula, cover_template, is_parameter, optimize_analyzed};
+use braid_df::type_of;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
+use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
@@ -29,6 +32,7 @@ use crate::query::result_stream::in_zone;
 use crate::query::rewrite::{Parameters, SessionFacts};
 use crate::query::{QuerySource, shown_lengths};
 use crate::semantics::marked_literals::{ValueMatters, mark_function, replace_marked, unwrap_marks};
+use crate::semantics::rewrite_expressions;
 use crate::statement::{Constant, ScannedText};
 use crate::statement_context::StatementContext;
 use crate::templates::generalization::{Generalization, HoleRole};
@@ -118,6 +122,7 @@ async fn attempt(
     if let Some(unseen) = (0..marks.len()).find(|mark| !values.iter().any(|value| value.hole == marks[*mark].hole)) {
         return Err(Attempt::Pin(marks[unseen].hole));
     }
+    let (with_placeholders, derived) = with_derived_values(planner.state(), with_placeholders, values.len())?;
     let optimized = optimize_analyzed(planner.state(), with_placeholders)?;
     let covered =
         cover_template(planner.state(), &optimized).map_err(|reason| Attempt::Refused(NoTemplate(reason.0)))?;
@@ -127,7 +132,18 @@ async fn attempt(
     let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
     let tables = covered.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
     let (number, planned_on) = (NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), snapshot.sequence());
-    Ok(PlanTemplate { number, guards, values, plan: covered, tables, planned_on, physical_schema, schema, lengths })
+    Ok(PlanTemplate {
+        number,
+        guards,
+        values,
+        derived,
+        plan: covered,
+        tables,
+        planned_on,
+        physical_schema,
+        schema,
+        lengths,
+    })
 }
 
 /// The logical plan of marked syntax, with marked literals.
@@ -162,13 +178,47 @@ fn placeholders(
             values.push(value);
             values.len() - 1
         });
-        let field = Arc::new(Field::new("", data_type, false));
-        Ok(Expr::Placeholder(Placeholder::new_with_field(format!("${}", number + 1), Some(field))))
+        Ok(placeholder(number, data_type))
     })?;
     match misread {
         Some(hole) => Err(Attempt::Pin(hole)),
         None => Ok((plan, values)),
     }
+}
+
+/// The placeholder of the value at a position.
+fn placeholder(position: usize, data_type: DataType) -> Expr {
+    let field = Arc::new(Field::new("", data_type, true));
+    Expr::Placeholder(Placeholder::new_with_field(format!("${}", position + 1), Some(field)))
+}
+
+/// The plan with one placeholder for each expression of placeholders, and how these values are computed. The optimiser would
+/// make columns of such expressions where they occur twice. `count` values are there already.
+fn with_derived_values(
+    state: &SessionState,
+    plan: LogicalPlan,
+    count: usize,
+) -> Result<(LogicalPlan, Vec<Formula>), Attempt> {
+    let mut known: Vec<Expr> = Vec::new();
+    let mut formulas = Vec::new();
+    let plan = rewrite_expressions(plan, |expr, _| {
+        expr.transform_down(|expr| {
+            if matches!(expr, Expr::Placeholder(_) | Expr::Alias(_)) || !is_parameter(&expr) {
+                return Ok(Transformed::no(expr));
+            }
+            let data_type = type_of(&expr, &DFSchema::empty())?;
+            let number = match known.iter().position(|known| *known == expr) {
+                Some(number) => number,
+                None => {
+                    formulas.push(Formula::new(state, &expr)?);
+                    known.push(expr);
+                    known.len() - 1
+                }
+            };
+            Ok(Transformed::new(placeholder(count + number, data_type), true, TreeNodeRecursion::Jump))
+        })
+    })?;
+    Ok((plan, formulas))
 }
 
 /// The guards of a plan for all that the generalization includes.

@@ -99,7 +99,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// Rewrites the expressions of a plan and of its subqueries, from the leaves up. `rewrite` gets an expression with the
 /// columns it may refer to, and does its own walk through it. Columns keep their names. Limits are not expressions of
 /// SQL's types and stay.
-fn rewrite_expressions(
+pub(crate) fn rewrite_expressions(
     plan: LogicalPlan,
     rewrite: impl FnMut(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {

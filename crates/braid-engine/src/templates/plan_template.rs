@@ -2,7 +2,7 @@
 
 use arrow::datatypes::{DataType, SchemaRef};
 use braid_base::TableId;
-use braid_df::operators::{TemplateParameter, TemplatePlan};
+use braid_df::operators::{Formula, TemplateParameter, TemplatePlan};
 use braid_exec::plan::Plan;
 use braid_storage::{Catalog, Scalar};
 use datafusion::common::ScalarValue;
@@ -51,6 +51,8 @@ pub(crate) struct PlanTemplate {
     pub guards: Vec<Guard>,
     /// What the parameters are computed from.
     pub values: Vec<PlanValue>,
+    /// Values that are computed from these, in the order of their positions after them.
+    pub derived: Vec<Formula>,
     /// The plan. Its sources read the versions of `planned_on`.
     pub plan: TemplatePlan,
     /// The tables that it reads, with their numbers of rows when it was planned.
@@ -104,7 +106,10 @@ impl PlanTemplate {
     /// its constants, which decides whether it fails.
     pub fn bind(&self, constants: &[Constant]) -> Option<ParameterRow> {
         let value = |of: &PlanValue| literal_of(&constants[of.hole], of.sign, &of.data_type);
-        let values: Vec<ScalarValue> = self.values.iter().map(value).collect::<Option<_>>()?;
+        let mut values: Vec<ScalarValue> = self.values.iter().map(value).collect::<Option<_>>()?;
+        let derived: Vec<ScalarValue> =
+            self.derived.iter().map(|formula| formula.value(&values).ok()).collect::<Option<_>>()?;
+        values.extend(derived);
         let parameter = |parameter: &TemplateParameter| parameter.value(&values).ok();
         self.plan.parameters.iter().map(parameter).collect()
     }
