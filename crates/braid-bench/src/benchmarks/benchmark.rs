@@ -18,11 +18,14 @@ pub struct BenchOptions {
     #[arg(long, default_value_t = 1.0)]
     pub scale: f64,
     /// Client counts; each is one measurement.
-    #[arg(long, value_delimiter = ',', default_value = "1,12,64")]
+    #[arg(long, value_delimiter = ',', default_value = "1,12,64,256,1024")]
     pub clients: Vec<usize>,
     /// Seconds per measurement.
     #[arg(long, default_value_t = 15.0)]
     pub seconds: f64,
+    /// Rounds of the benchmarks with many clients; the medians count.
+    #[arg(long, default_value_t = 3)]
+    pub rounds: usize,
     /// Buffer capacity, such as 512MB [default: chosen by the benchmark].
     #[arg(long)]
     pub buffer: Option<ByteSize>,

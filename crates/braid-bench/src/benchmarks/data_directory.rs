@@ -12,8 +12,10 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
+use crate::drivers::client::{Client, SessionClient};
 use crate::drivers::duckdb::{DUCKDB_LOAD, DuckDbLoad, run_duckdb};
 use crate::workloads::tpch::{self, Progress, TpchTable, generator};
+use crate::workloads::workload::AddedTable;
 use crate::{BenchError, BenchOptions};
 
 /// `ROOT/tpch-SCALE`.
@@ -32,6 +34,17 @@ pub async fn open_tpch(options: &BenchOptions, buffer: Option<ByteSize>) -> Resu
     let database = Database::open(config).await?;
     tpch::ensure(&database, options.scale, Progress::Bar).await?;
     Ok(database)
+}
+
+/// Makes the missing ones of a workload's added tables. Each table is one commit.
+pub async fn ensure_added_tables(database: &Arc<Database>, tables: &[AddedTable]) -> Result<(), BenchError> {
+    let mut client = SessionClient::new(database);
+    for AddedTable { name, query } in tables {
+        if database.store().snapshot().table(name).is_none() {
+            client.run(&format!("create table {name} as {query}")).await?;
+        }
+    }
+    Ok(())
 }
 
 /// `ROOT/parquet-SCALE` with a file `TABLE.parquet` for each table: Snappy, row groups and pages as the Parquet

@@ -15,7 +15,7 @@ use braid_engine::{Config, Database};
 
 use crate::benchmarks::data_directory::{database_directory, stored_bytes};
 use crate::drivers::client::{Client, WireClient};
-use crate::drivers::closed_loop::{LoopFigures, closed_loop};
+use crate::drivers::closed_loop::{Load, LoopFigures, closed_loop};
 use crate::report::{left, machine, number, plain_table, right};
 use crate::workloads::tpch::{self, Progress, QueryMix};
 use crate::{BenchError, RunningServer, ServerStarter};
@@ -110,6 +110,7 @@ async fn measure(
         control.run(&query.sql).await?;
     }
     let mut measurements = Vec::new();
+    let workload: Arc<dyn crate::workloads::workload::Workload> = Arc::new(tpch::TpchMix);
     for &client_count in &options.clients {
         for (policy, _) in POLICIES {
             control.run(&format!("set braid.scan_policy = '{policy}'")).await?;
@@ -119,7 +120,12 @@ async fn measure(
             }
             let before = database.buffer().stats();
             // Both policies get the same queries.
-            let figures = closed_loop(clients, client_count as u64, Duration::from_secs_f64(options.seconds)).await?;
+            let load = Load {
+                workload: &workload,
+                seed: client_count as u64,
+                duration: Duration::from_secs_f64(options.seconds),
+            };
+            let (figures, _) = closed_loop(clients, load).await?;
             let after = database.buffer().stats();
             measurements.push(Measurement {
                 policy,

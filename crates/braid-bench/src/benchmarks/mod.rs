@@ -5,11 +5,13 @@
 //! | [`benchmark`] | a benchmark, and the options that all of them share |
 //! | [`registry`] | every benchmark by name |
 //! | [`data_directory`] | the databases and Parquet files of a scale |
+//! | `concurrent_clients` | a workload with many clients, sharing off and on, beside DuckDB: of `tpch-mix` and others |
 //! | [`demo`] | the demo: one database, scan sharing off and on |
 //! | all others | one benchmark each |
 
 pub mod benchmark;
 mod cold_scan;
+mod concurrent_clients;
 pub mod data_directory;
 pub mod demo;
 mod differential;

@@ -25,6 +25,30 @@ pub trait Client: Send {
     fn answer<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<Answer, BenchError>>;
 }
 
+/// Whether the statements of a session run as passes with others, the setting `braid.sharing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Each statement runs alone.
+    Off,
+    /// The default: statements under load run as passes.
+    Auto,
+}
+
+impl Sharing {
+    /// The setting's value.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+        }
+    }
+
+    /// Sets it for a client's session.
+    pub async fn set(self, client: &mut dyn Client) -> Result<(), BenchError> {
+        client.run(&format!("set braid.sharing = '{}'", self.name())).await.map(drop)
+    }
+}
+
 /// A session of a database in this process.
 pub struct SessionClient {
     session: Session,

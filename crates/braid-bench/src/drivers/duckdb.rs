@@ -105,7 +105,12 @@ impl DuckDbSession {
         Self::start_script(include_str!("../../../../bench/peers/duckdb_statements.py"), &[])
     }
 
-    fn start_script(script: &str, arguments: &[&Path]) -> Result<Option<Self>, BenchError> {
+    /// Starts a script that prints DuckDB's version, and then answers each line with a line; `None` if DuckDB is not installed.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub(crate) fn start_script(script: &str, arguments: &[&Path]) -> Result<Option<Self>, BenchError> {
         let Some(python) = peers_python() else { return Ok(None) };
         let mut command = Command::new(&python);
         command.arg("-c").arg(script).args(arguments);
@@ -123,9 +128,7 @@ impl DuckDbSession {
     /// # Errors
     /// When it fails.
     pub(crate) fn run(&mut self, sql: &str) -> Result<QueryRun, BenchError> {
-        let line = serde_json::Value::from(sql).to_string();
-        writeln!(self.input, "{line}").map_err(|e| BenchError::other("asking DuckDB", e))?;
-        self.answer()
+        self.request(&sql.into())
     }
 
     /// Runs statements one after the other, and returns their rows or errors. Blocks.
@@ -133,8 +136,15 @@ impl DuckDbSession {
     /// # Errors
     /// When it does not answer.
     pub(crate) fn ask(&mut self, statements: &[String]) -> Result<Vec<StatementReply>, BenchError> {
-        let line = serde_json::Value::from(statements).to_string();
-        writeln!(self.input, "{line}").map_err(|e| BenchError::other("asking DuckDB", e))?;
+        self.request(&statements.into())
+    }
+
+    /// Sends a line to the script and reads its answer. Blocks.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(crate) fn request<T: DeserializeOwned>(&mut self, request: &serde_json::Value) -> Result<T, BenchError> {
+        writeln!(self.input, "{request}").map_err(|e| BenchError::other("asking DuckDB", e))?;
         self.answer()
     }
 

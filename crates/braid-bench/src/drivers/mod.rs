@@ -8,10 +8,14 @@
 //! | [`lent_servers`] | the interface through which a caller provides running servers |
 //! | `parquet_client` | DataFusion over Parquet files |
 //! | `duckdb` | DuckDB in a process of its own, where it is installed |
+//! | `duckdb_clients` | the closed loop in such a process |
+//! | `processor_time` | processor time of a process |
 
 pub mod client;
 pub mod closed_loop;
 pub(crate) mod duckdb;
+pub(crate) mod duckdb_clients;
 pub mod lent_servers;
 pub(crate) mod parquet_client;
+pub(crate) mod processor_time;
 pub mod stored_answers;

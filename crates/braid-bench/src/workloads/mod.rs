@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`tpch`] | TPC-H: tables, generator, loading, the 22 queries, the eight-query mix of QPipe's figure 12 |
 //! | `random_sql` | random tables and random queries on them, as pure functions of a seed |
+//! | [`workload`] | what clients send: added tables, and a seeded stream of texts |
 //! | [`answer`] | rows as canonical text, for comparison between engines |
 
 pub mod answer;
 pub(crate) mod random_sql;
 pub mod tpch;
+pub mod workload;

@@ -6,14 +6,16 @@
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use braid_bench::benchmarks::benchmark::Peer;
 use braid_bench::benchmarks::data_directory::open_tpch;
 use braid_bench::drivers::client::{Client, SessionClient};
-use braid_bench::drivers::closed_loop::closed_loop;
+use braid_bench::drivers::closed_loop::{Load, closed_loop};
 use braid_bench::report::Report;
-use braid_bench::workloads::tpch::{self, Progress, TpchTable};
+use braid_bench::workloads::tpch::{self, Progress, TpchMix, TpchTable};
+use braid_bench::workloads::workload::Workload;
 use braid_bench::{BenchError, BenchOptions, Servers, benchmarks, run_benchmark};
 use braid_engine::{Config, Database};
 
@@ -28,6 +30,7 @@ fn options(directory: &Path) -> BenchOptions {
         scale: SCALE,
         clients: vec![1, 2],
         seconds: 0.2,
+        rounds: 1,
         buffer: None,
         connections: 1,
         rows: 1,
@@ -136,7 +139,9 @@ async fn the_closed_loop_runs_the_mix_without_failures() {
     let directory = tempfile::tempdir().unwrap();
     let database = open_tpch(&options(directory.path()), None).await.unwrap();
     let clients = (0..3).map(|_| Box::new(SessionClient::new(&database)) as Box<dyn Client>).collect();
-    let figures = closed_loop(clients, 1, Duration::from_millis(500)).await.unwrap();
+    let workload: Arc<dyn Workload> = Arc::new(TpchMix);
+    let load = Load { workload: &workload, seed: 1, duration: Duration::from_millis(500) };
+    let (figures, _) = closed_loop(clients, load).await.unwrap();
     assert_eq!(figures.errors, (0, None), "{figures:?}");
     assert!(figures.queries >= 3 && figures.elapsed >= Duration::from_millis(500), "{figures:?}");
     // Half of the queries took the median at least, and no client asks two at a time.

@@ -10,6 +10,8 @@
 
 use braid_base::{Random, SeededRandom};
 
+use crate::workloads::workload::Workload;
+
 /// TPC-H numbers of the types.
 pub const MIX_NUMBERS: [u8; 8] = [1, 4, 6, 8, 12, 13, 14, 19];
 
@@ -38,6 +40,19 @@ pub(super) struct Q19Alternative {
 /// An endless sequence of queries, each a random type with random parameters, determined by the seed.
 pub struct QueryMix {
     random: SeededRandom,
+}
+
+/// The mix as a workload, with the texts of [`QueryMix`].
+pub struct TpchMix;
+
+impl Workload for TpchMix {
+    fn type_count(&self) -> usize {
+        MIX_NUMBERS.len()
+    }
+
+    fn text(&self, number: usize, random: &mut SeededRandom) -> String {
+        MixParameters::random(MIX_NUMBERS[number], random).sql()
+    }
 }
 
 /// A query of the mix.
@@ -261,10 +276,12 @@ fn sql_of_q19(wanted: &[(String, u64); 3]) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     use braid_testing::cases;
 
     use super::*;
+    use crate::workloads::workload::Texts;
 
     #[test]
     fn a_seed_determines_the_sequence_and_all_types_come_up() {
@@ -281,6 +298,13 @@ mod tests {
     fn the_texts_of_a_seed_stay_as_they_are() {
         let rows = QueryMix::new(7).take(1000).map(|query| vec![query.sql]).collect();
         assert_eq!(crate::workloads::answer::Answer { rows }.digest(&["sql"]), "1000 rows, fnv1a 42e87f75d568ad30");
+    }
+
+    #[test]
+    fn the_workload_has_the_same_texts() {
+        let workload: Arc<dyn Workload> = Arc::new(TpchMix);
+        let texts: Vec<String> = Texts::of_client(&workload, 5, 10).take(50).collect();
+        assert_eq!(texts, QueryMix::new(15).take(50).map(|query| query.sql).collect::<Vec<_>>());
     }
 
     #[test]

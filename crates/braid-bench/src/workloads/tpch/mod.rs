@@ -17,7 +17,7 @@ pub(crate) mod shared_templates;
 pub mod tables;
 
 pub use load::{LoadReport, Progress, check_scale, ensure, load};
-pub use mix::{MIX_NUMBERS, MixParameters, MixQuery, QueryMix};
+pub use mix::{MIX_NUMBERS, MixParameters, MixQuery, QueryMix, TpchMix};
 pub use queries::{QUERIES, query};
 pub(crate) use shared_templates::{SharedQueries, TpchSources};
 pub use tables::TpchTable;

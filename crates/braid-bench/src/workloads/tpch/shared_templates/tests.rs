@@ -32,6 +32,7 @@ async fn tiny_database(directory: &Path) -> Arc<Database> {
         scale: 0.01,
         clients: Vec::new(),
         seconds: 1.0,
+        rounds: 1,
         buffer: None,
         connections: 1,
         rows: 1,
