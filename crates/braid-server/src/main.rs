@@ -35,7 +35,7 @@ enum Command {
     Check(check::Options),
     /// Run a benchmark; without a name, list them.
     Bench(bench::Options),
-    /// Demonstrate scan sharing: load TPC-H, serve it, and measure it with many clients.
+    /// Demonstrate sharing: load TPC-H, serve it, and measure it with many clients.
     Demo(demo::Options),
 }
 

@@ -1,9 +1,9 @@
-//! The demo: many clients on a database larger than the buffer, with scan sharing off and on.
+//! The demo: many clients on a database larger than the buffer, with sharing off and on.
 //!
 //! The clients speak PostgreSQL's protocol over TCP. Data is read from the disk with direct I/O where the disk allows it.
-//! Queries have random parameters, and all of them count in the averages. "Off" is the policy `normal`: every scan reads in
-//! its own order, and the buffer keeps the most recently used segments, as in other engines. "On" is `relevance`. The
-//! buffer, the plans and the operators are the same.
+//! Queries have random parameters, and all of them count in the averages. "Off": every query runs alone (`braid.sharing` is off), and
+//! every scan reads in its own order while the buffer keeps the most recently used segments (the policy `normal`), as in other
+//! engines. "On" are the defaults: passes and the policy `relevance`. The buffer, the plans and the operators are the same.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,12 +12,16 @@ use std::time::{Duration, Instant};
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
 use braid_engine::{Config, Database};
+use braid_io::raise_descriptor_limit;
+use futures::future::try_join_all;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::benchmarks::data_directory::{database_directory, stored_bytes};
-use crate::drivers::client::{Client, WireClient};
-use crate::drivers::closed_loop::{Load, LoopFigures, closed_loop};
-use crate::report::{left, machine, number, plain_table, right};
-use crate::workloads::tpch::{self, Progress, QueryMix};
+use crate::drivers::client::{Client, Sharing, WireClient};
+use crate::drivers::closed_loop::{Clients, Load, LoopFigures, closed_loop};
+use crate::report::{machine, number, plain_table, right};
+use crate::workloads::tpch::{self, Progress, TpchMix};
+use crate::workloads::workload::{Texts, Workload};
 use crate::{BenchError, RunningServer, ServerStarter};
 
 /// The buffer's share of the tables' bytes, small enough that every query reads from the disk.
@@ -26,8 +30,13 @@ const BUFFER_SHARE: f64 = 0.25;
 /// The smallest buffer. A chunk of lineitem is about this large, and a scan needs at least one chunk.
 const BUFFER_MIN: ByteSize = ByteSize::mib(4);
 
-/// The compared policies.
-const POLICIES: [(ScanPolicy, &str); 2] = [(ScanPolicy::Normal, "off"), (ScanPolicy::Relevance, "on")];
+/// The compared ways: of queries, and of scans.
+const OFF: (Sharing, ScanPolicy) = (Sharing::Off, ScanPolicy::Normal);
+const ON: (Sharing, ScanPolicy) = (Sharing::Auto, ScanPolicy::Relevance);
+
+/// Number of queries before the measurement, so that code and catalog are in memory and templates are learned, as on a running
+/// server: each of the eight types about four times.
+const WARM_UP_QUERIES: usize = 32;
 
 /// Options of the demo; `clap` derives the command line from them.
 #[derive(Clone, Debug, clap::Args)]
@@ -39,46 +48,52 @@ pub struct DemoOptions {
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Seconds per measurement.
-    #[arg(long, default_value_t = 4.0)]
+    #[arg(long, default_value_t = 3.0)]
     pub seconds: f64,
     /// Client counts; each is measured with sharing off and on.
-    #[arg(long, value_delimiter = ',', default_value = "1,8,32")]
+    #[arg(long, value_delimiter = ',', default_value = "1,8,64,256")]
     pub clients: Vec<usize>,
     /// Keep the server running afterwards, until Ctrl-C.
     #[arg(long)]
     pub keep: bool,
 }
 
-/// One row of the table.
+/// A number of clients, measured both ways.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// With sharing off.
+    pub off: Measurement,
+    /// With sharing on.
+    pub on: Measurement,
+}
+
+/// A measured loop.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The policy it ran under.
-    pub policy: ScanPolicy,
     /// Throughput, latencies, failures.
     pub figures: LoopFigures,
     /// Bytes that came from the disk.
     pub bytes_read: u64,
-    /// Bytes delivered to scans that were read for another scan.
-    pub bytes_saved: u64,
 }
 
 /// Runs the demo: generates or reuses the data, measures, and prints one table.
-pub async fn run(options: DemoOptions, server_starter: &ServerStarter) -> Result<Vec<Measurement>, BenchError> {
+pub async fn run(options: DemoOptions, server_starter: &ServerStarter) -> Result<Vec<Pair>, BenchError> {
+    raise_descriptor_limit().map_err(|e| BenchError::other("raising the limit on open files", e))?;
     let started = Instant::now();
     let directory = options.data.clone().unwrap_or_else(|| database_directory("braid-data".as_ref(), options.scale));
     let database = open(&options, &directory).await?;
     let server =
         server_starter(Arc::clone(&database)).await.map_err(|e| BenchError::other("starting the server", e))?;
     print_setting(&options, &database, &server);
-    let measurements = measure(&options, &database, &server).await?;
-    print_measurements(&measurements, started.elapsed());
+    let pairs = measure(&options, &database, &server).await?;
+    print_pairs(&pairs, started.elapsed());
     print_how_to_connect(&options, &directory, &server);
     if options.keep {
         tokio::signal::ctrl_c().await.map_err(|e| BenchError::other("waiting for Ctrl-C", e))?;
     }
     server.stop.await;
     database.close().await;
-    Ok(measurements)
+    Ok(pairs)
 }
 
 /// Opens the data directory with a buffer smaller than its tables, loading them first where they are missing.
@@ -103,39 +118,64 @@ async fn measure(
     options: &DemoOptions,
     database: &Arc<Database>,
     server: &RunningServer,
-) -> Result<Vec<Measurement>, BenchError> {
+) -> Result<Vec<Pair>, BenchError> {
+    let workload: Arc<dyn Workload> = Arc::new(TpchMix);
     let mut control = WireClient::connect(server.address).await?;
-    // All types run once before the measurement, so that code and catalog are in memory, as on a running server.
-    for query in QueryMix::new(0).take(16) {
-        control.run(&query.sql).await?;
+    for text in Texts::of_client(&workload, 0, 0).take(WARM_UP_QUERIES) {
+        control.run(&text).await?;
     }
-    let mut measurements = Vec::new();
-    let workload: Arc<dyn crate::workloads::workload::Workload> = Arc::new(tpch::TpchMix);
+    let mut demo = Demo { options, database, workload, control, progress: progress(2 * options.clients.len()) };
+    let mut pairs = Vec::with_capacity(options.clients.len());
     for &client_count in &options.clients {
-        for (policy, _) in POLICIES {
-            control.run(&format!("set braid.scan_policy = '{policy}'")).await?;
-            let mut clients: Vec<Box<dyn Client>> = Vec::with_capacity(client_count);
-            for _ in 0..client_count {
-                clients.push(Box::new(WireClient::connect(server.address).await?));
-            }
-            let before = database.buffer().stats();
-            // Both policies get the same queries.
-            let load = Load {
-                workload: &workload,
-                seed: client_count as u64,
-                duration: Duration::from_secs_f64(options.seconds),
-            };
-            let (figures, _) = closed_loop(clients, load).await?;
-            let after = database.buffer().stats();
-            measurements.push(Measurement {
-                policy,
-                figures,
-                bytes_read: after.bytes_loaded - before.bytes_loaded,
-                bytes_saved: after.bytes_saved - before.bytes_saved,
-            });
-        }
+        let connect = (0..client_count).map(|_| connect(server));
+        let clients = try_join_all(connect).await?;
+        let (off, clients) = demo.measure(clients, OFF).await?;
+        let (on, _) = demo.measure(clients, ON).await?;
+        pairs.push(Pair { off, on });
     }
-    Ok(measurements)
+    demo.progress.finish_and_clear();
+    Ok(pairs)
+}
+
+async fn connect(server: &RunningServer) -> Result<Box<dyn Client>, BenchError> {
+    Ok(Box::new(WireClient::connect(server.address).await?))
+}
+
+/// A line on standard error, if that is a terminal.
+fn progress(measurements: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("measuring {pos}/{len}  {msg}").expect("the template is a constant");
+    ProgressBar::new(measurements as u64).with_style(style)
+}
+
+/// What measurements need.
+struct Demo<'a> {
+    options: &'a DemoOptions,
+    database: &'a Arc<Database>,
+    workload: Arc<dyn Workload>,
+    /// Sets what applies to all sessions.
+    control: WireClient,
+    progress: ProgressBar,
+}
+
+impl Demo<'_> {
+    async fn measure(
+        &mut self,
+        mut clients: Clients,
+        (sharing, policy): (Sharing, ScanPolicy),
+    ) -> Result<(Measurement, Clients), BenchError> {
+        let client_count = clients.len();
+        self.progress.inc(1);
+        self.progress.set_message(format!("{client_count} clients, sharing {}", sharing.name()));
+        self.control.run(&format!("set braid.scan_policy = '{policy}'")).await?;
+        try_join_all(clients.iter_mut().map(|client| sharing.set(client.as_mut()))).await?;
+        let before = self.database.buffer().stats();
+        // The same queries both ways.
+        let duration = Duration::from_secs_f64(self.options.seconds);
+        let load = Load { workload: &self.workload, seed: client_count as u64, duration };
+        let (figures, clients) = closed_loop(clients, load).await?;
+        let bytes_read = self.database.buffer().stats().bytes_loaded - before.bytes_loaded;
+        Ok((Measurement { figures, bytes_read }, clients))
+    }
 }
 
 fn print_setting(options: &DemoOptions, database: &Database, server: &RunningServer) {
@@ -148,7 +188,7 @@ fn print_setting(options: &DemoOptions, database: &Database, server: &RunningSer
         100.0 * buffer.0 as f64 / tables.0 as f64
     );
     if buffer >= tables {
-        println!("At this scale all data fits in memory: the disk is idle, and sharing saves no reads.");
+        println!("At this scale all data fits in memory: the disk is idle, and sharing saves time only.");
     }
     println!("{}; disk through {}.", machine(), database.device().name());
     println!(
@@ -160,39 +200,48 @@ fn print_setting(options: &DemoOptions, database: &Database, server: &RunningSer
     );
 }
 
-fn print_measurements(measurements: &[Measurement], elapsed: Duration) {
-    let header =
-        ["clients", "scan sharing", "queries/s", "p50 ms", "p95 ms", "read from disk", "per query", "reads saved"];
+fn print_pairs(pairs: &[Pair], elapsed: Duration) {
+    let header = [
+        "clients",
+        "queries/s\noff",
+        "queries/s\non",
+        "on / off",
+        "p95 ms\noff",
+        "p95 ms\non",
+        "disk/query\noff",
+        "disk/query\non",
+    ];
     let mut table = plain_table(&header);
-    for m in measurements {
-        let (_, sharing) = POLICIES.iter().find(|(policy, _)| *policy == m.policy).expect("measured under one of them");
-        let per_query = ByteSize(m.bytes_read.checked_div(m.figures.queries).unwrap_or(0));
-        let wanted = (m.bytes_read + m.bytes_saved).max(1);
+    for Pair { off, on } in pairs {
+        let (throughput_off, throughput_on) = (off.figures.throughput(), on.figures.throughput());
         table.add_row([
-            right(m.figures.clients.to_string()),
-            left(sharing),
-            right(number(m.figures.throughput())),
-            right(number(m.figures.latency_ms(0.50))),
-            right(number(m.figures.latency_ms(0.95))),
-            right(ByteSize(m.bytes_read).rounded()),
-            right(per_query.rounded()),
-            right(format!(
-                "{} ({:.0} %)",
-                ByteSize(m.bytes_saved).rounded(),
-                100.0 * m.bytes_saved as f64 / wanted as f64
-            )),
+            right(off.figures.clients.to_string()),
+            right(number(throughput_off)),
+            right(number(throughput_on)),
+            right(if throughput_off > 0.0 { number(throughput_on / throughput_off) } else { String::new() }),
+            right(number(off.figures.latency_ms(0.95))),
+            right(number(on.figures.latency_ms(0.95))),
+            right(off.bytes_per_query().rounded()),
+            right(on.bytes_per_query().rounded()),
         ]);
     }
     println!("{table}");
-    println!("Off: each scan reads for itself (policy normal, LRU). On: scans share reads (policy relevance).");
+    println!("Off: each query runs alone, and each scan reads for itself.");
+    println!("On: queries that wait and differ only in constants run as one, and scans share what they read.");
     println!(
-        "Reads saved: bytes delivered to a scan that were read for another scan. Done in {:.0} s.",
+        "p95: 95 of 100 queries took no longer. disk/query: bytes read from the disk for each query. Done in {:.0} s.",
         elapsed.as_secs_f64()
     );
-    for m in measurements {
-        if let (failed, Some(error)) = &m.figures.errors {
-            println!("{failed} queries of {} clients failed; the first error: {error}", m.figures.clients);
+    for measurement in pairs.iter().flat_map(|pair| [&pair.off, &pair.on]) {
+        if let (failed, Some(error)) = &measurement.figures.errors {
+            println!("{failed} queries of {} clients failed; the first error: {error}", measurement.figures.clients);
         }
+    }
+}
+
+impl Measurement {
+    fn bytes_per_query(&self) -> ByteSize {
+        ByteSize(self.bytes_read.checked_div(self.figures.queries).unwrap_or(0))
     }
 }
 
@@ -220,7 +269,7 @@ mod tests {
     #[test]
     fn without_arguments_it_is_the_demo_of_the_readme() {
         let options = CommandLine::parse_from(["braid"]).demo;
-        assert_eq!((options.scale, options.clients, options.keep), (1.0, vec![1, 8, 32], false));
+        assert_eq!((options.scale, options.clients, options.keep), (1.0, vec![1, 8, 64, 256], false));
         assert_eq!(database_directory("braid-data".as_ref(), options.scale), PathBuf::from("braid-data/tpch-1"));
         let options = CommandLine::parse_from(["braid", "--scale", "0.01", "--clients", "1,4", "--keep"]).demo;
         assert_eq!((options.scale, options.clients, options.keep), (0.01, vec![1, 4], true));
