@@ -5,8 +5,8 @@
 //! | [`benchmark`] | a benchmark, and the options that all of them share |
 //! | [`registry`] | every benchmark by name |
 //! | [`data_directory`] | the databases and Parquet files of a scale |
-//! | `concurrent_clients` | a workload with many clients, sharing off and on, beside DuckDB: of `tpch-mix` and others |
-//! | [`demo`] | the demo: one database, scan sharing off and on |
+//! | `concurrent_clients` | a workload with many clients, sharing off and on, beside DuckDB: for `tpch-mix`, `panels`, `star`, `unlike` |
+//! | [`demo`] | the demo: one database, sharing off and on |
 //! | all others | one benchmark each |
 
 pub mod benchmark;
@@ -19,11 +19,14 @@ mod footprint;
 mod join_order;
 mod load;
 mod one_pass;
+mod panels;
 mod query_sets;
 pub mod registry;
 mod scan_sharing;
 mod spilling;
+mod star;
 mod tpch_check;
 mod tpch_memory;
 mod tpch_mix;
 mod tpch_power;
+mod unlike;

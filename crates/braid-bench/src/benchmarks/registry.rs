@@ -2,8 +2,8 @@
 
 use crate::benchmarks::benchmark::{BenchOptions, Benchmark};
 use crate::benchmarks::{
-    cold_scan, differential, footprint, join_order, load, one_pass, query_sets, scan_sharing, spilling, tpch_check,
-    tpch_memory, tpch_mix, tpch_power,
+    cold_scan, differential, footprint, join_order, load, one_pass, panels, query_sets, scan_sharing, spilling, star,
+    tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
 };
 use crate::report::{Report, machine};
 use crate::workloads::tpch;
@@ -56,6 +56,21 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "tpch-mix",
             about: "runs QPipe's eight-query mix with many clients, sharing off and on, beside DuckDB: throughput, latency",
             run: |options, servers| Box::pin(tpch_mix::run(options, servers)),
+        },
+        Benchmark {
+            name: "panels",
+            about: "runs the selective statements of dashboards with many clients, as `tpch-mix`",
+            run: |options, servers| Box::pin(panels::run(options, servers)),
+        },
+        Benchmark {
+            name: "star",
+            about: "runs thirteen statement types on a star schema with many clients, as `tpch-mix`",
+            run: |options, servers| Box::pin(star::run(options, servers)),
+        },
+        Benchmark {
+            name: "unlike",
+            about: "runs 64 clients whose statements cannot share, with sharing off and on: throughput, latency",
+            run: |options, servers| Box::pin(unlike::run(options, servers)),
         },
         Benchmark {
             name: "footprint",

@@ -52,6 +52,7 @@ fn demo_and_benchmarks_run_tiny() {
     let directory = tempfile::tempdir().unwrap();
     check_demo(directory.path());
     check_mix(directory.path());
+    check_many_clients(directory.path());
     check_footprint(directory.path());
     check_memory(directory.path());
 }
@@ -71,6 +72,14 @@ fn check_mix(directory: &Path) {
     let mix =
         bench("tpch-mix", directory, &["--clients", "1,3", "--seconds", "0.2", "--rounds", "2", "--peer", "duckdb"]);
     check_comparison(&mix, &[1, 3]);
+}
+
+/// The other benchmarks with many clients, without DuckDB.
+fn check_many_clients(directory: &Path) {
+    let options = ["--clients", "3", "--seconds", "0.2", "--rounds", "1", "--peer", "operators"];
+    check_comparison(&bench("panels", directory, &options), &[3]);
+    check_comparison(&bench("star", directory, &options), &[3]);
+    check_comparison(&bench("unlike", directory, &options), &[64]);
 }
 
 /// Figures of a benchmark with many clients, of sharing off and on.
