@@ -19,5 +19,5 @@ pub mod workloads;
 pub use benchmarks::benchmark::{BenchOptions, Benchmark};
 pub use benchmarks::registry::{benchmarks, run_benchmark};
 pub use braid_buffer::ScanPolicy;
-pub use drivers::lent_servers::{ProcessStarter, RunningServer, ServerProcess, ServerStarter, Servers};
+pub use drivers::lent_servers::{Login, ProcessStarter, RunningServer, ServerProcess, ServerStarter, Servers};
 pub use error::BenchError;

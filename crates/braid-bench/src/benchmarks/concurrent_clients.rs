@@ -30,6 +30,7 @@ use crate::benchmarks::data_directory::{database_directory, ensure_added_tables,
 use crate::drivers::client::{Client, WireClient};
 use crate::drivers::closed_loop::Clients;
 use crate::drivers::duckdb_clients::DuckDbClients;
+use crate::drivers::lent_servers::Login;
 use crate::workloads::workload::Workload;
 use crate::{BenchError, BenchOptions, ServerProcess, Servers};
 use measurement::Contest;
@@ -67,7 +68,8 @@ impl Comparison {
         raise_descriptor_limit().map_err(|e| BenchError::other("raising the limit on open files", e))?;
         let buffer = self.prepare(options).await?;
         let mut duckdb = self.start_duckdb(options).await?;
-        let server = (servers.own_process)(&database_directory(&options.data, options.scale), buffer).await;
+        let server =
+            (servers.own_process)(&database_directory(&options.data, options.scale), buffer, Login::Trusted).await;
         let server = server.map_err(|e| BenchError::other("starting the server's process", e))?;
         let client_count = self.clients.iter().copied().max().unwrap_or(0).max(answer_checks::CLIENTS);
         let mut clients = connect(&server, client_count).await?;
@@ -109,5 +111,5 @@ async fn connect(server: &ServerProcess, count: usize) -> Result<Clients, BenchE
 }
 
 async fn log_in(server: &ServerProcess) -> Result<Box<dyn Client>, BenchError> {
-    Ok(Box::new(WireClient::log_in(server.address, &server.password).await?))
+    Ok(Box::new(WireClient::log_in(server).await?))
 }

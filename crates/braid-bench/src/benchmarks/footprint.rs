@@ -16,7 +16,7 @@ use tokio_postgres::error::SqlState;
 use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::{database_directory, open_tpch};
 use crate::drivers::client::{Client, WireClient};
-use crate::drivers::lent_servers::{ProcessStarter, ServerProcess};
+use crate::drivers::lent_servers::{Login, ProcessStarter, ServerProcess};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};
 use crate::report::summary::median;
 use crate::report::{Figure, Goal};
@@ -101,9 +101,9 @@ impl Footprint<'_> {
     async fn started(&self) -> Result<Started, BenchError> {
         let start = Instant::now();
         let directory: &Path = &self.directory;
-        let server = (self.starter)(directory, self.buffer).await;
+        let server = (self.starter)(directory, self.buffer, Login::Password).await;
         let server = server.map_err(|e| BenchError::other("starting the server's process", e))?;
-        let mut client = log_in(&server).await?;
+        let mut client = WireClient::log_in(&server).await?;
         client.run(FIRST_QUERY).await?;
         let elapsed = start.elapsed();
         tokio::time::sleep(SETTLE).await;
@@ -182,12 +182,8 @@ fn is_over_budget(error: &BenchError) -> bool {
     matches!(error, BenchError::Wire { source, .. } if source.code() == Some(&SqlState::OUT_OF_MEMORY))
 }
 
-async fn log_in(server: &ServerProcess) -> Result<WireClient, BenchError> {
-    WireClient::log_in(server.address, &server.password).await
-}
-
 async fn log_in_and_ask(server: &ServerProcess) -> Result<WireClient, BenchError> {
-    let mut client = log_in(server).await?;
+    let mut client = WireClient::log_in(server).await?;
     client.run("select 1").await?;
     Ok(client)
 }

@@ -23,7 +23,7 @@ use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::benchmarks::data_directory::{database_directory, duckdb_file, open_tpch};
 use crate::drivers::client::{Client, WireClient};
 use crate::drivers::duckdb::run_duckdb;
-use crate::drivers::lent_servers::ProcessStarter;
+use crate::drivers::lent_servers::{Login, ProcessStarter};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};
 use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
@@ -179,9 +179,9 @@ impl Setting<'_> {
     /// Runs the query on a new server, and checks its answer.
     async fn braid(&self, at: usize, expected_rows: Option<usize>) -> Result<Memory, BenchError> {
         let directory: &Path = &self.directory;
-        let server = (self.starter)(directory, self.buffer).await;
+        let server = (self.starter)(directory, self.buffer, Login::Password).await;
         let server = server.map_err(|e| BenchError::other("starting the server's process", e))?;
-        let mut client = WireClient::log_in(server.address, &server.password).await?;
+        let mut client = WireClient::log_in(&server).await?;
         client.run(FIRST_QUERY).await?;
         let pid = server.child.id();
         let before = resident(pid)?.now_bytes;

@@ -14,6 +14,7 @@ use tokio_postgres::SimpleQueryMessage;
 use tokio_util::sync::CancellationToken;
 
 use crate::BenchError;
+use crate::drivers::lent_servers::ServerProcess;
 use crate::workloads::answer::Answer;
 
 /// One client, which runs one query at a time.
@@ -111,9 +112,13 @@ impl WireClient {
         Self::connect_as(address, &mut tokio_postgres::Config::new()).await
     }
 
-    /// Connects to a server with a password.
-    pub async fn log_in(address: SocketAddr, password: &str) -> Result<Self, BenchError> {
-        Self::connect_as(address, tokio_postgres::Config::new().password(password)).await
+    /// Connects to a server process, with its password if it has one.
+    pub async fn log_in(server: &ServerProcess) -> Result<Self, BenchError> {
+        let mut config = tokio_postgres::Config::new();
+        if let Some(password) = &server.password {
+            config.password(password);
+        }
+        Self::connect_as(server.address, &mut config).await
     }
 
     async fn connect_as(address: SocketAddr, config: &mut tokio_postgres::Config) -> Result<Self, BenchError> {

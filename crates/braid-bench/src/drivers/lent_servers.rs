@@ -27,8 +27,8 @@ pub type ServerStarter = dyn Fn(Arc<Database>) -> BoxFuture<'static, Result<Runn
 pub struct ServerProcess {
     /// Its address. It accepts user `braid` and any database name.
     pub address: SocketAddr,
-    /// The password of clients.
-    pub password: String,
+    /// The password of clients, if they need one.
+    pub password: Option<String>,
     /// The process.
     pub child: Child,
 }
@@ -41,8 +41,18 @@ impl Drop for ServerProcess {
     }
 }
 
+/// How clients log in to a server process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Login {
+    /// With a password, as on a network. It costs milliseconds on both sides.
+    Password,
+    /// Without one, as on the loopback interface, where many clients connect before a measurement.
+    Trusted,
+}
+
 /// Starts a server process with a buffer, on a data directory that is not open. Returns when the server answers.
-pub type ProcessStarter = dyn Fn(&Path, ByteSize) -> BoxFuture<'static, Result<ServerProcess, BoxError>> + Send + Sync;
+pub type ProcessStarter =
+    dyn Fn(&Path, ByteSize, Login) -> BoxFuture<'static, Result<ServerProcess, BoxError>> + Send + Sync;
 
 /// The starters of servers.
 pub struct Servers {

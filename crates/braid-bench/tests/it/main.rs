@@ -1,6 +1,6 @@
 //! Runs every benchmark at a tiny scale. The benchmark's own checks of answers must pass, and its figures must be plausible.
 //!
-//! The server's tests run the benchmarks that need a server (`tpch-mix`, `footprint`) and the demo. Here the closed loop runs
+//! The server's tests run the benchmarks that need a server (`tpch-mix`, `footprint` and others) and the demo. Here the closed loop runs
 //! over sessions in this process.
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
@@ -46,7 +46,7 @@ fn no_server() -> Servers {
     const NONE: &str = "there is no server in this test";
     Servers {
         in_process: Box::new(|_| Box::pin(async { Err(NONE.into()) })),
-        own_process: Box::new(|_, _| Box::pin(async { Err(NONE.into()) })),
+        own_process: Box::new(|_, _, _| Box::pin(async { Err(NONE.into()) })),
     }
 }
 

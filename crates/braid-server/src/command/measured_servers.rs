@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use braid_base::ByteSize;
 use braid_bench::error::BoxError;
-use braid_bench::{ProcessStarter, RunningServer, ServerProcess, ServerStarter, Servers};
+use braid_bench::{Login, ProcessStarter, RunningServer, ServerProcess, ServerStarter, Servers};
 use braid_engine::Database;
 use braid_server::{ServerOptions, serve};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::password::VARIABLE;
 use super::serve::LISTENING;
 
-/// A password, so that the measurement includes the cost of a login. Only the benchmark uses the server.
+/// The password of [`Login::Password`]. Only the benchmark uses the server.
 const PASSWORD: &str = "measured";
 
 /// Both kinds.
@@ -45,22 +45,27 @@ pub(crate) fn server_starter() -> Box<ServerStarter> {
 
 /// Starts this very program's `serve` on free ports.
 fn process_starter() -> Box<ProcessStarter> {
-    Box::new(|data: &Path, buffer: ByteSize| {
+    Box::new(|data: &Path, buffer: ByteSize, login: Login| {
         let data = data.to_owned();
-        Box::pin(async move { tokio::task::spawn_blocking(move || start_process(&data, buffer)).await? })
+        Box::pin(async move { tokio::task::spawn_blocking(move || start_process(&data, buffer, login)).await? })
     })
 }
 
-fn start_process(data: &Path, buffer: ByteSize) -> Result<ServerProcess, BoxError> {
+fn start_process(data: &Path, buffer: ByteSize, login: Login) -> Result<ServerProcess, BoxError> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0", "--buffer", &buffer.to_string()]);
-    command.env(VARIABLE, PASSWORD).stdin(Stdio::null()).stdout(Stdio::piped());
+    let password = (login == Login::Password).then(|| PASSWORD.to_owned());
+    match &password {
+        Some(password) => command.env(VARIABLE, password),
+        None => command.env_remove(VARIABLE),
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     if std::env::var_os("RUST_LOG").is_none() {
         command.env("RUST_LOG", "warn");
     }
     let mut child = command.spawn()?;
     match read_address(&mut child) {
-        Ok(address) => Ok(ServerProcess { address, password: PASSWORD.to_owned(), child }),
+        Ok(address) => Ok(ServerProcess { address, password, child }),
         Err(error) => {
             let _ = child.kill();
             let _ = child.wait();

@@ -22,9 +22,9 @@ const HEADER: [&str; 12] = [
     "queries",
     "distinct",
     "failed",
-    "server CPU %",
-    "driver CPU %",
-    "CPU ms/query",
+    "server\nCPU %",
+    "driver\nCPU %",
+    "CPU ms\nper query",
 ];
 
 /// Prints the table and the first failures, and returns the figures.
