@@ -25,8 +25,8 @@ use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlannerBase, PlanningThreads};
 use crate::settings::SettingValues;
-use crate::sharing::{Dispatcher, PassResources, SharingFigures};
-use crate::templates::{TemplateCache, TemplateFigures};
+use crate::sharing::{Dispatcher, PassResources, SharingFigures, sharing_views};
+use crate::templates::{TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
 /// The directory of temporary files within the data directory. It is deleted and created again when the database opens.
@@ -46,7 +46,7 @@ pub struct Database {
     runtime: Arc<RuntimeEnv>,
     planner_base: PlannerBase,
     planning_threads: PlanningThreads,
-    templates: TemplateCache,
+    templates: Arc<TemplateCache>,
     dispatcher: Arc<Dispatcher>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
@@ -100,7 +100,6 @@ impl Database {
             );
             let partitions = config.target_partitions.max(1);
             let settings = SessionSettings::new(partitions, runtime.clone()).with_spill_space(spill.clone());
-            let planner_base = PlannerBase::new(&settings, &store, &buffer)?;
             let dispatcher = Dispatcher::new(PassResources {
                 store: store.clone(),
                 memory: memory.clone(),
@@ -108,6 +107,10 @@ impl Database {
                 query_memory: config.query_memory,
                 worker_count: partitions,
             });
+            let templates = Arc::new(TemplateCache::default());
+            let mut views = sharing_views(&dispatcher);
+            views.push(template_view(&templates));
+            let planner_base = PlannerBase::new(&settings, &store, &buffer, views)?;
             Ok(Arc::new(Self {
                 config,
                 device,
@@ -118,7 +121,7 @@ impl Database {
                 runtime,
                 planner_base,
                 planning_threads: PlanningThreads::new(partitions),
-                templates: TemplateCache::default(),
+                templates,
                 dispatcher,
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),

@@ -12,6 +12,7 @@
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
 //! | `table`, `dml` | CREATE TABLE and DROP TABLE; INSERT |
+//! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
@@ -54,6 +55,7 @@ mod copy;
 mod deep_stack;
 mod dml;
 mod error_mapping;
+mod explain;
 mod input;
 mod interrupt;
 mod load;

@@ -10,14 +10,14 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::interrupt::Interrupt;
-use crate::query::{self, QuerySource, explain};
+use crate::query::{self, QuerySource};
 use crate::recall::SharedForm;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
-    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml, recall,
-    session_control, table,
+    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml,
+    explain, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.

@@ -47,7 +47,7 @@ pub use kind::StatementKind;
 pub(crate) use long_chains::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 use places::{Places, character_of};
 use syntax_errors::{error_near, parser_error, syntax_error};
-pub(crate) use text_template::{Constant, Hole, HoleContent, ScannedText};
+pub(crate) use text_template::{Constant, Hole, HoleContent, ScannedText, Unscanned};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
 const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
@@ -88,7 +88,12 @@ impl<'a> Tokens<'a> {
 
     /// The text as template and constants, if it can have a template.
     pub fn scanned(&self) -> Option<ScannedText> {
-        ScannedText::of(&self.tokens)
+        ScannedText::of(&self.tokens).ok()
+    }
+
+    /// The query that an EXPLAIN explains as template and constants, or why it can have no template.
+    pub fn explained(&self) -> Result<ScannedText, Unscanned> {
+        ScannedText::of_explained(&self.tokens)
     }
 
     /// The statements.

@@ -62,6 +62,12 @@ impl BraidOperatorsExec {
         .with_scheduling_type(SchedulingType::Cooperative);
         Self { plan, worker_count, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
+
+    /// The same, with the metrics of a run of its plan ([`PlanRun::start`]).
+    #[must_use]
+    pub fn with_metrics(self, metrics: ExecutionPlanMetricsSet) -> Self {
+        Self { metrics, ..self }
+    }
 }
 
 impl fmt::Debug for BraidOperatorsExec {

@@ -44,6 +44,11 @@ impl ResultCollector {
         Self { rows: RowConverter::new(schema, BATCH_ROWS), reservation, counted: 0, bytes: 0, bytes_max }
     }
 
+    /// Number of rows so far.
+    pub fn row_count(&self) -> u64 {
+        self.rows.row_count_of_all()
+    }
+
     /// The rows.
     ///
     /// # Errors

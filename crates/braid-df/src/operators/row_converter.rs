@@ -30,6 +30,12 @@ impl RowConverter {
         Self { schema, batch_rows, row_count: 0, columns: Vec::new(), batches: Vec::new() }
     }
 
+    /// Number of rows, in batches and not yet.
+    pub fn row_count_of_all(&self) -> u64 {
+        let in_batches: usize = self.batches.iter().map(RecordBatch::num_rows).sum();
+        (in_batches + self.row_count) as u64
+    }
+
     /// Adds rows.
     pub fn add(&mut self, mut batch: Batch) -> Result<(), ExecError> {
         let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();

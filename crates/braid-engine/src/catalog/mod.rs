@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`snapshot_catalog`] | database `braid`, schema `public`: the tables of one snapshot |
 //! | [`system_tables`] | schema `pg_catalog` |
+//! | [`system_views`] | Braid's own views in that schema |
 //! | [`object_ids`] | object ids of tables and schemas |
 //! | [`system_functions`] | functions that clients call on the system tables |
 //! | [`quote_functions`] | `quote_ident`, `quote_literal` and `quote_nullable` |
@@ -15,3 +16,4 @@ pub(crate) mod snapshot_catalog;
 pub(crate) mod system_functions;
 pub(crate) mod system_queries;
 pub(crate) mod system_tables;
+pub(crate) mod system_views;

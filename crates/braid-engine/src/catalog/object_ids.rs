@@ -7,6 +7,7 @@ use braid_base::TableId;
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 
 use super::snapshot_catalog::SYSTEM_SCHEMA;
+use super::system_views::SYSTEM_VIEWS;
 use crate::names::SCHEMA_NAME;
 
 /// PostgreSQL's first id for objects of users.
@@ -35,9 +36,9 @@ pub(super) fn table_of_object_id(id: i32) -> Option<TableId> {
     u32::try_from(id).ok()?.checked_sub(FIRST_USER_ID).map(TableId)
 }
 
-/// The id of a system table.
+/// The id of a system table or view.
 pub(super) fn system_table_id(name: &str) -> i32 {
-    let at = PG_CATALOG_TABLES.iter().position(|table| *table == name);
+    let at = PG_CATALOG_TABLES.iter().chain(&SYSTEM_VIEWS).position(|table| *table == name);
     at.map_or(0, |at| FIRST_SYSTEM_TABLE_ID + at as i32)
 }
 

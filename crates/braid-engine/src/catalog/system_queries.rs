@@ -15,7 +15,9 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
 
+use super::snapshot_catalog::SYSTEM_SCHEMA;
 use super::system_tables::ATTRIBUTE_DEFAULT;
+use super::system_views::is_system_view;
 use crate::EngineError;
 use crate::names::fold;
 use crate::statement_limits::StatementSize;
@@ -181,7 +183,9 @@ impl Visitor for SystemNames {
             })
             .collect();
         match parts.as_slice() {
-            [schema, ..] if schema == "pg_catalog" => ControlFlow::Break(()),
+            // Braid's own views need no rewriting.
+            [schema, view] if schema == SYSTEM_SCHEMA && is_system_view(view) => ControlFlow::Continue(()),
+            [schema, ..] if schema == SYSTEM_SCHEMA => ControlFlow::Break(()),
             [table] if PG_CATALOG_TABLES.contains(&table.as_str()) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
@@ -212,6 +216,7 @@ mod tests {
         assert!(is_system("select * from t where exists (select 1 from pg_type)"));
         assert!(is_system("select 't'::regclass"));
         assert!(!is_system("select * from pg_statistics_of_mine"));
+        assert!(!is_system("select * from pg_catalog.braid_passes"));
         assert!(!is_system("select a::text from t"));
     }
 

@@ -1,4 +1,4 @@
-//! Schema `pg_catalog`: datafusion-pg-catalog's tables, some of them replaced by our own.
+//! Schema `pg_catalog`: datafusion-pg-catalog's tables, some of them replaced by our own, and our views ([`super::system_views`]).
 //!
 //! `pg_class`, `pg_attribute`, `pg_attrdef` and `pg_namespace` are our own. They have the lengths of `varchar(n)`, the
 //! defaults, the row counts, and object ids computed from the tables' ids, which are the same in every session and after
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::new_empty_array;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use async_trait::async_trait;
 use braid_storage::{ColumnType, Store, TableVersion};
@@ -17,6 +17,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 
 use super::object_ids::{NAMESPACES, SYSTEM_NAMESPACE_ID, USER_NAMESPACE_ID, system_table_id, table_object_id};
+use super::system_views::{SystemView, ViewTable};
 
 /// An additional column of `pg_attribute`: the text of the default, for [`super::system_queries`].
 pub(super) const ATTRIBUTE_DEFAULT: &str = "attdefault";
@@ -28,30 +29,27 @@ const ROWS_PER_PAGE: u64 = 100;
 pub(crate) struct SystemTables {
     inner: Arc<dyn SchemaProvider>,
     store: Arc<Store>,
+    views: Vec<Arc<dyn SystemView>>,
 }
 
 /// A row: values by column name. Other columns are null if nullable, otherwise zero, false or empty.
 type Row = Vec<(&'static str, ScalarValue)>;
 
 impl SystemTables {
-    /// The schema with our tables in place of `inner`'s.
-    pub fn new(inner: Arc<dyn SchemaProvider>, store: Arc<Store>) -> Arc<Self> {
-        Arc::new(Self { inner, store })
+    /// The schema with our tables in place of `inner`'s, and with our views.
+    pub fn new(inner: Arc<dyn SchemaProvider>, store: Arc<Store>, views: Vec<Arc<dyn SystemView>>) -> Arc<Self> {
+        Arc::new(Self { inner, store, views })
+    }
+
+    fn view(&self, name: &str) -> Option<&Arc<dyn SystemView>> {
+        self.views.iter().find(|view| view.name() == name)
     }
 
     fn classes(&self) -> Vec<Row> {
         let snapshot = self.store.snapshot();
         let mut rows: Vec<Row> = snapshot.tables().map(|table| class_of(table)).collect();
-        rows.extend(PG_CATALOG_TABLES.iter().map(|name| {
-            vec![
-                ("oid", int(system_table_id(name))),
-                ("relname", text(name)),
-                ("relnamespace", int(SYSTEM_NAMESPACE_ID)),
-                ("relkind", text("r")),
-                ("relpersistence", text("p")),
-                ("relispopulated", ScalarValue::from(true)),
-            ]
-        }));
+        rows.extend(PG_CATALOG_TABLES.iter().map(|name| system_class(name, "r")));
+        rows.extend(self.views.iter().map(|view| system_class(view.name(), "v")));
         rows
     }
 
@@ -69,11 +67,9 @@ impl SystemTables {
         }
         for name in PG_CATALOG_TABLES {
             let Some(table) = self.inner.table(name).await? else { continue };
-            for (at, field) in table.schema().fields().iter().enumerate() {
-                let column_type = crate::sql_types::column_type_of_arrow(field.data_type()).unwrap_or(ColumnType::Text);
-                rows.push(attribute(system_table_id(name), at, field.name(), column_type));
-            }
+            rows.extend(system_attributes(name, &table.schema()));
         }
+        rows.extend(self.views.iter().flat_map(|view| system_attributes(view.name(), &view.schema())));
         Ok(rows)
     }
 
@@ -110,10 +106,14 @@ impl fmt::Debug for SystemTables {
 #[async_trait]
 impl SchemaProvider for SystemTables {
     fn table_names(&self) -> Vec<String> {
-        self.inner.table_names()
+        let views = self.views.iter().map(|view| view.name().to_owned());
+        self.inner.table_names().into_iter().chain(views).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if let Some(view) = self.view(name) {
+            return Ok(Some(Arc::new(ViewTable::new(view.clone()))));
+        }
         let Some(theirs) = self.inner.table(name).await? else { return Ok(None) };
         let rows = match name {
             "pg_class" => self.classes(),
@@ -133,7 +133,7 @@ impl SchemaProvider for SystemTables {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.inner.table_exist(name)
+        self.view(name).is_some() || self.inner.table_exist(name)
     }
 }
 
@@ -154,6 +154,27 @@ fn class_of(table: &TableVersion) -> Row {
         ("relnatts", int(table.def.columns.len() as i32)),
         ("relispopulated", ScalarValue::from(true)),
     ]
+}
+
+/// The row in `pg_class` of a system table or view.
+fn system_class(name: &str, kind: &str) -> Row {
+    vec![
+        ("oid", int(system_table_id(name))),
+        ("relname", text(name)),
+        ("relnamespace", int(SYSTEM_NAMESPACE_ID)),
+        ("relkind", text(kind)),
+        ("relpersistence", text("p")),
+        ("relispopulated", ScalarValue::from(true)),
+    ]
+}
+
+/// The rows in `pg_attribute` of a system table or view.
+fn system_attributes(name: &str, schema: &SchemaRef) -> Vec<Row> {
+    let row = |(at, field): (usize, &FieldRef)| {
+        let column_type = crate::sql_types::column_type_of_arrow(field.data_type()).unwrap_or(ColumnType::Text);
+        attribute(system_table_id(name), at, field.name(), column_type)
+    };
+    schema.fields().iter().enumerate().map(row).collect()
 }
 
 fn attribute(relation: i32, at: usize, name: &str, column_type: ColumnType) -> Row {

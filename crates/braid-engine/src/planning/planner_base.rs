@@ -24,6 +24,7 @@ use super::watched_rules::{watched_analysis, watched_optimization};
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, SYSTEM_SCHEMA, Tables};
 use crate::catalog::system_functions::system_functions;
 use crate::catalog::system_tables::SystemTables;
+use crate::catalog::system_views::SystemView;
 use crate::clock::clock_function;
 use crate::conversion::characters::chr_function;
 use crate::conversion::date_fields::date_functions;
@@ -48,11 +49,12 @@ pub(crate) struct PlannerBase {
 }
 
 impl PlannerBase {
-    /// The base of a database's planners.
+    /// The base of a database's planners, with these views of its state.
     pub fn new(
         settings: &SessionSettings,
         store: &Arc<Store>,
         buffer: &Arc<BufferManager>,
+        views: Vec<Arc<dyn SystemView>>,
     ) -> Result<Self, EngineError> {
         let tables = Tables::Newest(store.clone());
         let live = CatalogList::new(DatabaseCatalog::new(tables, buffer.clone(), None));
@@ -98,7 +100,7 @@ impl PlannerBase {
             .with_physical_optimizer_rule(Arc::new(Cooperation))
             .build();
         live.hold_system_weakly();
-        Ok(Self { state, system: SystemTables::new(system, store.clone()) })
+        Ok(Self { state, system: SystemTables::new(system, store.clone(), views) })
     }
 }
 

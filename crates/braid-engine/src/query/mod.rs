@@ -24,12 +24,10 @@
 //! | [`statement_planner`] | the planner of a session's statement |
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
-//! | [`explain`] | EXPLAIN |
 
 mod clock;
 pub(crate) mod column_names;
 mod execution;
-pub(crate) mod explain;
 mod exponents;
 mod integer_rows;
 mod interval_literal;

@@ -34,6 +34,7 @@ use super::parameters::null_of;
 use super::plan_names::separate_names;
 use super::rewrite::{Parameters, SessionFacts, parameter_index, rewrite};
 use crate::catalog::system_queries;
+use crate::catalog::system_views::qualify_views;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, Statement, StatementKind};
@@ -93,11 +94,12 @@ impl Planner {
     pub async fn rewritten(
         &self,
         statement: &Statement,
-        query: Query,
+        mut query: Query,
         parameters: Parameters<'_>,
         session: &dyn SessionFacts,
     ) -> Result<(SqlStatement, Vec<Option<String>>), EngineError> {
         StatementSize::of(&query).check_for_planning()?;
+        qualify_views(&mut query);
         let mut query = self.with_joins_spelled_out(query).await?;
         let names = output_names(&query);
         separate_aliases(&mut query)?;

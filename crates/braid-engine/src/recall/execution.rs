@@ -1,36 +1,30 @@
 //! A statement by its template: recalled, or learned; bound; run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::{datafusion_error, order_joins};
-use braid_exec::ExecError;
+use braid_df::operators::order_joins;
 use braid_exec::plan::Plan;
-use braid_share::{Refusal, SharingMode};
 use datafusion::common::ScalarValue;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream;
 
+use super::answer::answer;
 use super::constants::constants_of;
 use super::template_planner::{NoTemplate, plan_template};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
-use crate::sharing::{AloneRun, BoundQuery, QueryAnswer, run_in_place, start_alone};
+use crate::sharing::Wanted;
 use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
-use crate::templates::plan_template::{ParameterRow, PlanTemplate};
+use crate::templates::plan_template::{BoundTemplate, ParameterRow, PlanTemplate};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
-use crate::{EngineError, Outcome, SqlState, Statement};
+use crate::{EngineError, Outcome, Statement};
 
 /// Whether a text has a plan already, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
-    let key = key(scanned, &context.settings());
+    let key = key(scanned, &context.settings()).ok();
     key.and_then(|key| context.database().templates().known(&key)).is_some_and(|entry| entry.plan_count() > 0)
 }
 
@@ -43,7 +37,7 @@ pub(crate) async fn execute(
 ) -> Result<Option<Outcome>, EngineError> {
     let Some(scanned) = statement.scanned() else { return Ok(None) };
     let settings = context.settings();
-    let Some(key) = key(scanned, &settings) else { return Ok(None) };
+    let Ok(key) = key(scanned, &settings) else { return Ok(None) };
     let Some(constants) = constants_of(scanned, params)? else { return Ok(None) };
     let entry = context.database().templates().entry(&key);
     let snapshot = context.snapshot();
@@ -58,10 +52,11 @@ pub(crate) async fn execute(
         },
     };
     let Some(row) = template.bind(&constants) else { return Ok(None) };
-    let Some(rows) = rows(context, &template, row, &settings).await? else { return Ok(None) };
+    let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
+    let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
     let (schema, lengths) = (template.schema.clone(), template.lengths.clone());
     let running = context.database().statements().token();
-    let stream = ResultStream::guard(rows, schema.clone(), lengths, interrupt, context.on_failure(), running);
+    let stream = ResultStream::guard(answer.rows, schema.clone(), lengths, interrupt, context.on_failure(), running);
     Ok(Some(Outcome::Rows { schema, stream, tag: "SELECT" }))
 }
 
@@ -109,17 +104,34 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
-/// The key of a text's entry: its template, and the settings that plans depend on. `None` if the session's statements have
-/// none.
-fn key(scanned: &ScannedText, settings: &SettingValues) -> Option<String> {
-    let is = |name: &str, value: &str| settings.get(name) == Some(value);
+/// The key of a text's entry: its template, and the settings that plans depend on.
+///
+/// # Errors
+/// [`TemplatesOff`] if the session's statements have none.
+pub(super) fn key(scanned: &ScannedText, settings: &SettingValues) -> Result<String, TemplatesOff> {
+    if settings.get("braid.templates") == Some("off") {
+        return Err(TemplatesOff::Setting);
+    }
+    if settings.get("braid.operators") == Some("datafusion") {
+        return Err(TemplatesOff::Operators);
+    }
     // Other join orders serve to be measured, and templates put joins in the cheapest order.
-    let has_own_order = settings.get("braid.join_order").is_some_and(|rule| rule != "cheapest");
-    if is("braid.operators", "datafusion") || is("braid.templates", "off") || has_own_order {
-        return None;
+    if settings.get("braid.join_order").is_some_and(|rule| rule != "cheapest") {
+        return Err(TemplatesOff::JoinOrder);
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
-    Some(format!("{}\0{zone}", scanned.template))
+    Ok(format!("{}\0{zone}", scanned.template))
+}
+
+/// Why no statement of a session has a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TemplatesOff {
+    /// `braid.templates` is off.
+    Setting,
+    /// Plans run on DataFusion's operators.
+    Operators,
+    /// Joins are not in the cheapest order.
+    JoinOrder,
 }
 
 /// Makes a plan on a planning thread, and keeps it.
@@ -151,91 +163,4 @@ async fn learn(
         Ok(made)
     };
     context.plan_apart(size, work).await
-}
-
-/// The rows of a query; `None` if its plan does not fit the tables any more.
-async fn rows(
-    context: &StatementContext,
-    template: &Arc<PlanTemplate>,
-    row: ParameterRow,
-    settings: &SettingValues,
-) -> Result<Option<SendableRecordBatchStream>, EngineError> {
-    if template.is_tiny()
-        && let Some(rows) = rows_in_place(context, template, &row, settings).await?
-    {
-        return Ok(Some(rows));
-    }
-    let mode = sharing_mode(settings);
-    if mode == SharingMode::Off {
-        return Ok(rows_alone(context, template, &row, settings));
-    }
-    let query = BoundQuery {
-        template: template.clone(),
-        row: row.clone(),
-        snapshot: context.fixed_snapshot(),
-        mode,
-        response_limit: settings.response_limit_ms().map(Duration::from_millis),
-    };
-    let handle = context.database().dispatcher().arrive(query).map_err(refused)?;
-    match handle.answer().await {
-        Some(QueryAnswer::Rows(batches, _)) => Ok(Some(collected(template, batches))),
-        Some(QueryAnswer::Stream(rows)) => Ok(Some(rows)),
-        Some(QueryAnswer::RunAlone) => Ok(rows_alone(context, template, &row, settings)),
-        Some(QueryAnswer::PlanAnew) => Ok(None),
-        None => Err(EngineError::internal("the query's pass has failed")),
-    }
-}
-
-/// Whether a session's queries share. Those with workers or memory of their own do not.
-fn sharing_mode(settings: &SettingValues) -> SharingMode {
-    if ["braid.target_partitions", "braid.query_memory"].iter().any(|name| settings.get(name).is_some()) {
-        return SharingMode::Off;
-    }
-    settings.get("braid.sharing").and_then(|mode| mode.parse().ok()).unwrap_or(SharingMode::Auto)
-}
-
-fn refused(refusal: Refusal) -> EngineError {
-    let error = EngineError::new(SqlState::InsufficientResources, refusal.to_string());
-    match refusal {
-        Refusal::TooSlow { .. } => error.with_hint("Try again later, or raise braid.response_limit."),
-        Refusal::TooManyWaiting { .. } => error.with_hint("Try again later."),
-    }
-}
-
-/// The rows of a query that is done at once; `None` if its result is too large to be kept, or its plan does not fit the
-/// tables any more.
-async fn rows_in_place(
-    context: &StatementContext,
-    template: &PlanTemplate,
-    row: &ParameterRow,
-    settings: &SettingValues,
-) -> Result<Option<SendableRecordBatchStream>, EngineError> {
-    let database = context.database();
-    let Some(plan) = template.on(&context.snapshot()) else { return Ok(None) };
-    let (memory, spill) = (database.query_memory(settings), database.spill_space().clone());
-    let schema = template.physical_schema.clone();
-    match run_in_place(&plan, row, schema, AloneRun { workers: 1, memory, spill }).await {
-        Ok(batches) => Ok(Some(collected(template, batches))),
-        Err(ExecError::Cancelled) => Ok(None),
-        Err(error) => Err(datafusion_error(error).into()),
-    }
-}
-
-fn collected(template: &PlanTemplate, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
-    let batches = stream::iter(batches.into_iter().map(Ok));
-    Box::pin(RecordBatchStreamAdapter::new(template.physical_schema.clone(), batches))
-}
-
-/// The rows of a query outside of the lanes.
-fn rows_alone(
-    context: &StatementContext,
-    template: &PlanTemplate,
-    row: &ParameterRow,
-    settings: &SettingValues,
-) -> Option<SendableRecordBatchStream> {
-    let database = context.database();
-    let plan = template.on(&context.snapshot())?;
-    let (workers, memory) = (database.worker_count(settings), database.query_memory(settings));
-    let spill = database.spill_space().clone();
-    Some(start_alone(&plan, row, template.physical_schema.clone(), AloneRun { workers, memory, spill }))
 }

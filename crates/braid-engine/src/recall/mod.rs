@@ -7,16 +7,22 @@
 //! | module | contents |
 //! |---|---|
 //! | [`execution`] | one statement: recall, learning, binding, the start of its plan |
+//! | [`answer`] | its rows, from a pass or alone |
+//! | [`known_template`] | what EXPLAIN says of its template |
 //! | [`template_planner`] | the plan of a template, by today's planner |
 //! | [`marked_syntax`] | the places of a query's syntax where constants may vary |
 //! | [`constants`] | the constants of a statement |
 //!
 //! [`crate::statement`] lifts the constants out of a text.
 
+mod answer;
 mod constants;
 mod execution;
+mod known_template;
 mod marked_syntax;
 mod template_planner;
 
+pub(crate) use answer::{Answer, Course, Place, answer, plan_alone};
 pub use execution::SharedForm;
 pub(crate) use execution::{execute, is_known, shared_form};
+pub(crate) use known_template::KnownTemplate;

@@ -124,8 +124,8 @@ async fn attempt(
     }
     let (with_placeholders, derived) = with_derived_values(planner.state(), with_placeholders, values.len())?;
     let optimized = optimize_analyzed(planner.state(), with_placeholders)?;
-    let covered =
-        cover_template(planner.state(), &optimized).map_err(|reason| Attempt::Refused(NoTemplate(reason.0)))?;
+    let covered = cover_template(planner.state(), &optimized)
+        .map_err(|reason| Attempt::Refused(NoTemplate(format!("Braid's operators do not cover {}", reason.0))))?;
     let physical_schema = optimized.schema().inner().clone();
     let schema = in_zone(&plan.rename(&physical_schema), &planner.zone_name());
     let guards = guards(general);

@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::pass::{Pass, PassQuery};
+use super::pass_log::{PassEnd, PassLog, PassRecord, PassSize, QueryRecord, TemplateRef};
 use super::pass_resources::PassResources;
 use super::query_handle::{BoundQuery, QueryAnswer, QueryHandle};
 use crate::templates::plan_template::ParameterRow;
@@ -51,6 +52,7 @@ struct State {
     figures: SharingFigures,
     waiting: HashMap<QueryTicket, WaitingQuery>,
     running: HashMap<PassNumber, Arc<Mutex<RunningQueries>>>,
+    log: PassLog,
     next_ticket: u64,
 }
 
@@ -63,6 +65,15 @@ impl std::fmt::Debug for State {
 struct WaitingQuery {
     query: BoundQuery,
     answer: oneshot::Sender<QueryAnswer>,
+    arrived_us: u64,
+}
+
+impl WaitingQuery {
+    fn record(&self, ticket: QueryTicket) -> QueryRecord {
+        let BoundQuery { template, text_number, mode, .. } = &self.query;
+        let template = TemplateRef { text: *text_number, plan: template.number };
+        QueryRecord { ticket, template, mode: *mode, arrived_us: self.arrived_us }
+    }
 }
 
 /// The queries of a pass that have not left.
@@ -99,10 +110,9 @@ impl Dispatcher {
     /// A dispatcher whose passes run on the current runtime.
     pub fn new(resources: PassResources) -> Arc<Self> {
         let scheduler = Scheduler::new(SchedulerOptions::default());
-        let (waiting, running) = (HashMap::new(), HashMap::new());
-        let state =
-            Mutex::new(State { scheduler, figures: SharingFigures::default(), waiting, running, next_ticket: 0 });
-        let (runtime, clock) = (Handle::current(), SystemClock::new());
+        let (waiting, running, log) = (HashMap::new(), HashMap::new(), PassLog::default());
+        let state = State { scheduler, figures: SharingFigures::default(), waiting, running, log, next_ticket: 0 };
+        let (runtime, clock, state) = (Handle::current(), SystemClock::new(), Mutex::new(state));
         Arc::new_cyclic(|myself| Self { resources, runtime, clock, state, myself: myself.clone() })
     }
 
@@ -115,6 +125,19 @@ impl Dispatcher {
     pub fn figures(&self) -> SharingFigures {
         let state = self.state.lock();
         SharingFigures { waiting: state.waiting.len(), running: state.running.len(), ..state.figures }
+    }
+
+    /// The time of the dispatcher's clock, and the passes that run or have ended lately.
+    pub fn passes(&self) -> (u64, Vec<PassRecord>) {
+        (self.clock.now_us(), self.state.lock().log.passes())
+    }
+
+    /// The time of the dispatcher's clock, and the queries that wait or run, the latter with their passes.
+    pub fn queries(&self) -> (u64, Vec<(QueryRecord, Option<PassRecord>)>) {
+        let state = self.state.lock();
+        let waiting = state.waiting.iter().map(|(ticket, query)| (query.record(*ticket), None));
+        let running = state.log.queries().map(|(query, pass)| (query, Some(pass)));
+        (self.clock.now_us(), waiting.chain(running).collect())
     }
 
     /// A query arrives: it starts or waits.
@@ -132,9 +155,10 @@ impl Dispatcher {
             mode: query.mode,
             response_limit: query.response_limit,
         };
-        state.scheduler.arrive(self.clock.now_us(), arrival)?;
+        let arrived_us = self.clock.now_us();
+        state.scheduler.arrive(arrived_us, arrival)?;
         let (sender, answer) = oneshot::channel();
-        state.waiting.insert(ticket, WaitingQuery { query, answer: sender });
+        state.waiting.insert(ticket, WaitingQuery { query, answer: sender, arrived_us });
         self.start_ready(&mut state);
         Ok(QueryHandle { ticket, dispatcher: self.myself.clone(), answer, is_answered: false })
     }
@@ -149,45 +173,71 @@ impl Dispatcher {
                 if let Some(running) = state.running.get(&pass) {
                     running.lock().leave(ticket);
                 }
+                state.log.leave(pass, ticket);
             }
         }
         self.start_ready(&mut state);
     }
 
     /// A pass has ended.
-    pub(super) fn finished(&self, pass: PassNumber, outcome: Outcome) {
+    pub(super) fn finished(&self, pass: PassNumber, outcome: Outcome, size: PassSize) {
         let mut state = self.state.lock();
         state.running.remove(&pass);
-        state.scheduler.finished(self.clock.now_us(), pass, outcome);
+        let (now_us, Outcome { ending, memory_bytes, .. }) = (self.clock.now_us(), outcome);
+        state.log.end(now_us, pass, PassEnd { ending, memory_bytes, size });
+        state.scheduler.finished(now_us, pass, outcome);
         self.start_ready(&mut state);
     }
 
     /// A query alone has begun to give rows, and waits for its reader from now on.
     pub(super) fn give_up_lane(&self, pass: PassNumber) {
         let mut state = self.state.lock();
-        state.scheduler.give_up_lane(self.clock.now_us(), pass);
+        let now_us = self.clock.now_us();
+        state.log.give_up_lane(now_us, pass);
+        state.scheduler.give_up_lane(now_us, pass);
         self.start_ready(&mut state);
     }
 
     fn start_ready(&self, state: &mut State) {
         while let Some(start) = state.scheduler.next_start(self.clock.now_us()) {
-            let Start { pass, queries, form, predicted, .. } = start;
-            let taken = queries.iter().filter_map(|ticket| Some((*ticket, state.waiting.remove(ticket)?)));
-            let queries: Vec<PassQuery> =
-                taken.map(|(ticket, WaitingQuery { query, answer })| PassQuery { ticket, query, answer }).collect();
-            let (running, queries_count) = (Arc::new(Mutex::new(RunningQueries::default())), queries.len());
             let Some(dispatcher) = self.myself.upgrade() else { return };
+            let taken = start.queries.iter().filter_map(|ticket| Some((*ticket, state.waiting.remove(ticket)?)));
+            let taken: Vec<(QueryTicket, WaitingQuery)> = taken.collect();
+            self.note_start(state, &start, &taken);
+            let of_waiting =
+                |(ticket, WaitingQuery { query, answer, .. }): (QueryTicket, _)| PassQuery { ticket, query, answer };
+            let queries: Vec<PassQuery> = taken.into_iter().map(of_waiting).collect();
+            let running = Arc::new(Mutex::new(RunningQueries::default()));
+            let Start { pass, form, predicted, .. } = start;
             let pass = Pass::new(dispatcher, pass, form, predicted, queries, running.clone());
-            match queries_count {
-                1 => state.figures.single_passes += 1,
-                count => {
-                    state.figures.shared_passes += 1;
-                    state.figures.shared_queries += count as u64;
-                }
-            }
             state.running.insert(pass.number(), running);
             self.runtime.spawn(pass.run());
         }
+    }
+
+    /// Counts a start, and writes it into the log.
+    fn note_start(&self, state: &mut State, start: &Start, taken: &[(QueryTicket, WaitingQuery)]) {
+        match taken.len() {
+            1 => state.figures.single_passes += 1,
+            count => {
+                state.figures.shared_passes += 1;
+                state.figures.shared_queries += count as u64;
+            }
+        }
+        let queries: Vec<QueryRecord> = taken.iter().map(|(ticket, query)| query.record(*ticket)).collect();
+        let Some(first) = queries.first() else { return };
+        let pass = PassRecord {
+            number: start.pass,
+            template: first.template,
+            form: start.form,
+            query_count: queries.len(),
+            distinct_count: start.distinct,
+            predicted: start.predicted,
+            started_us: self.clock.now_us(),
+            taken: None,
+            end: None,
+        };
+        state.log.start(pass, queries);
     }
 }
 

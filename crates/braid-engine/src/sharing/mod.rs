@@ -11,6 +11,10 @@
 //! |---|---|
 //! | [`dispatcher`] | the queries that wait and run; asks the scheduler, starts passes |
 //! | [`pass`] | one start: its distinct queries, its snapshot, its execution, its answers |
+//! | [`alone_run`] | a query alone |
+//! | [`lane_hold`] | what holds a pass's lane, and reports its end |
+//! | [`pass_log`] | the passes that run, and the last ones that have ended |
+//! | [`sharing_views`] | the system views of passes and queries |
 //! | [`pass_resources`] | what passes run with |
 //! | [`query_handle`] | a query as its statement sees it: its answer, or its departure |
 //!
@@ -23,13 +27,18 @@
 //! 4. A statement that ends early leaves: it waits no longer, or its pass gives its query up.
 //! 5. Every start is finished, also if the pass panics, so that no lane is lost.
 
+mod alone_run;
 mod dispatcher;
+mod lane_hold;
 mod pass;
+mod pass_log;
 mod pass_resources;
 mod query_handle;
+mod sharing_views;
 
+pub(crate) use alone_run::AlonePlan;
 pub(crate) use dispatcher::Dispatcher;
 pub use dispatcher::SharingFigures;
-pub(crate) use pass::{AloneRun, run_in_place, start_alone};
 pub(crate) use pass_resources::PassResources;
-pub(crate) use query_handle::{BoundQuery, QueryAnswer};
+pub(crate) use query_handle::{BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
+pub(crate) use sharing_views::sharing_views;

@@ -4,10 +4,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use braid_share::{QueryTicket, SharingMode};
+use braid_share::{PassNumber, QueryTicket, SharingMode};
 use datafusion::execution::SendableRecordBatchStream;
 use tokio::sync::oneshot;
 
+use super::alone_run::AlonePlan;
 use super::dispatcher::Dispatcher;
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 
@@ -16,6 +17,8 @@ use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 pub(crate) struct BoundQuery {
     /// Its plan.
     pub template: Arc<PlanTemplate>,
+    /// The number of its text template.
+    pub text_number: u64,
     /// Its parameters.
     pub row: ParameterRow,
     /// The number of the only snapshot that it may read, in a transaction block; otherwise it reads the newest one.
@@ -24,33 +27,55 @@ pub(crate) struct BoundQuery {
     pub mode: SharingMode,
     /// Most time until its answer.
     pub response_limit: Option<Duration>,
+    /// What its statement wants to know.
+    pub wanted: Wanted,
+}
+
+/// What a statement wants to know of its query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Its rows.
+    Rows,
+    /// Its rows, and the plan of its pass as text.
+    RowsAndPlan,
 }
 
 /// What became of a query.
 pub(crate) enum QueryAnswer {
     /// All its rows, and how its pass went.
     Rows(Vec<RecordBatch>, Arc<PassReport>),
-    /// Its rows as they are made.
-    Stream(SendableRecordBatchStream),
+    /// Its rows as they are made by a plan that runs for it alone.
+    Stream(SendableRecordBatchStream, AlonePlan, PassStart),
     /// It is to be run alone, outside of the lanes.
     RunAlone,
     /// Its plan does not fit the tables any more.
     PlanAnew,
 }
 
+/// A pass that has started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassStart {
+    /// Its number.
+    pub number: PassNumber,
+    /// The time that is predicted.
+    pub predicted: Duration,
+}
+
 /// How a pass went.
 #[derive(Clone, Debug)]
 pub(crate) struct PassReport {
+    /// Its number, and the time that was predicted.
+    pub start: PassStart,
     /// Number of queries.
     pub query_count: usize,
     /// Number of distinct queries.
     pub distinct_count: usize,
-    /// Number of distinct query sets that rows had; 0 without sets.
+    /// Number of distinct query sets, with the empty one and that of all queries, which every pass has.
     pub set_count: usize,
-    /// The time that was predicted.
-    pub predicted: Duration,
     /// The time that it took.
     pub took: Duration,
+    /// Its plan, if one of its queries wanted to know.
+    pub plan: Option<String>,
 }
 
 /// A query that waits or runs. Dropping it leaves.

@@ -4,7 +4,10 @@
 //! a number, a string in single quotes, or the value of a parameter (`$1`). All other tokens are part of the template. Each place
 //! of a constant is a *hole*.
 //!
-//! Only texts of a single query have a template.
+//! Only texts of a single query have a template. That of an EXPLAIN is the template of the query that it explains, for which
+//! EXPLAIN and its options are left out.
+
+use std::fmt;
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -53,9 +56,33 @@ pub(crate) enum Constant {
     Null,
 }
 
+/// Why a text has no template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unscanned {
+    /// It is not a single statement that begins with SELECT or WITH.
+    OtherStatement,
+    /// It has more than [`HOLES_MAX`] constants.
+    ManyConstants,
+    /// Its tokens are longer than [`TEMPLATE_BYTES_MAX`].
+    Long,
+}
+
+impl fmt::Display for Unscanned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherStatement => f.write_str("it does not begin with SELECT or WITH"),
+            Self::ManyConstants => write!(f, "it has more than {HOLES_MAX} constants"),
+            Self::Long => write!(f, "it is longer than {TEMPLATE_BYTES_MAX} bytes"),
+        }
+    }
+}
+
 impl ScannedText {
-    /// Reads the tokens of a text; `None` if it is not a single query, or too long for a template.
-    pub fn of(tokens: &[TokenWithSpan]) -> Option<Self> {
+    /// Reads the tokens of a text.
+    ///
+    /// # Errors
+    /// If the text is not a single query, or too large for a template.
+    pub fn of(tokens: &[TokenWithSpan]) -> Result<Self, Unscanned> {
         let mut scanned = Self { template: String::with_capacity(128), holes: Vec::new() };
         let mut is_first = true;
         let mut is_over = false;
@@ -66,29 +93,42 @@ impl ScannedText {
                     is_over = true;
                     continue;
                 }
-                _ if is_over => return None,
+                _ if is_over => return Err(Unscanned::OtherStatement),
                 Token::Word(word) if is_first && !matches!(word.keyword, Keyword::SELECT | Keyword::WITH) => {
-                    return None;
+                    return Err(Unscanned::OtherStatement);
                 }
                 Token::Word(_) => {}
-                _ if is_first => return None,
+                _ if is_first => return Err(Unscanned::OtherStatement),
                 _ => {}
             }
             is_first = false;
             scanned.add(token, span.start)?;
         }
-        (!is_first && scanned.template.len() <= TEMPLATE_BYTES_MAX).then_some(scanned)
+        match scanned.template.len() {
+            0 => Err(Unscanned::OtherStatement),
+            1..=TEMPLATE_BYTES_MAX => Ok(scanned),
+            _ => Err(Unscanned::Long),
+        }
     }
 
-    fn add(&mut self, token: &Token, location: Location) -> Option<()> {
+    /// Reads the tokens of the query that an EXPLAIN explains.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn of_explained(tokens: &[TokenWithSpan]) -> Result<Self, Unscanned> {
+        Self::of(explained(tokens))
+    }
+
+    fn add(&mut self, token: &Token, location: Location) -> Result<(), Unscanned> {
         let constant = match token {
             Token::Number(digits, false) => Some(('#', HoleContent::Constant(Constant::Number(digits.clone())))),
             Token::SingleQuotedString(text) => Some(('\'', HoleContent::Constant(Constant::Text(text.clone())))),
             Token::Placeholder(name) => {
-                let number: usize = name.strip_prefix('$')?.parse().ok()?;
+                let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+                let at = number.and_then(|number| number.checked_sub(1)).ok_or(Unscanned::OtherStatement)?;
                 // Two places of one parameter have the same value, whatever it is.
                 self.template.push_str(name);
-                Some(('$', HoleContent::Parameter(number.checked_sub(1)?)))
+                Some(('$', HoleContent::Parameter(at)))
             }
             _ => None,
         };
@@ -100,8 +140,27 @@ impl ScannedText {
             None => push_token(&mut self.template, token),
         }
         self.template.push(' ');
-        (self.holes.len() <= HOLES_MAX).then_some(())
+        if self.holes.len() > HOLES_MAX { Err(Unscanned::ManyConstants) } else { Ok(()) }
     }
+}
+
+/// The tokens after EXPLAIN and its options, which stand in parentheses or are words.
+fn explained(tokens: &[TokenWithSpan]) -> &[TokenWithSpan] {
+    let is_of_explain = |word: Keyword| {
+        matches!(word, Keyword::EXPLAIN | Keyword::DESCRIBE | Keyword::DESC | Keyword::ANALYZE | Keyword::VERBOSE)
+    };
+    let mut depth = 0;
+    let first = tokens.iter().position(|TokenWithSpan { token, .. }| {
+        match token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth > 0 => depth -= 1,
+            Token::Word(word) => return depth == 0 && !is_of_explain(word.keyword),
+            Token::Whitespace(_) => {}
+            _ => return depth == 0,
+        }
+        false
+    });
+    &tokens[first.unwrap_or(tokens.len())..]
 }
 
 /// A token as part of a template. Unquoted names are the same in any case.
@@ -132,8 +191,12 @@ mod tests {
     use super::*;
 
     fn scanned(sql: &str) -> Option<ScannedText> {
+        ScannedText::of(&tokens(sql)).ok()
+    }
+
+    fn tokens(sql: &str) -> Vec<TokenWithSpan> {
         let dialect = PostgreSqlDialect {};
-        ScannedText::of(&Tokenizer::new(&dialect, sql).tokenize_with_location().unwrap())
+        Tokenizer::new(&dialect, sql).tokenize_with_location().unwrap()
     }
 
     #[test]
@@ -173,5 +236,29 @@ mod tests {
         }
         assert!(scanned(&format!("select {}", vec!["1"; HOLES_MAX + 1].join(", "))).is_none());
         assert!(scanned("with a as (select 1) select * from a;;").is_some());
+    }
+
+    #[test]
+    fn an_explain_has_the_template_of_its_query() {
+        let query = "select a from t where b = 5";
+        let template = scanned(query).unwrap().template;
+        for explain in [
+            "explain",
+            "EXPLAIN ANALYZE",
+            "explain /* why */ analyze verbose",
+            "explain (analyze, verbose off)",
+            "explain (format 'text', (costs))",
+        ] {
+            let explained = ScannedText::of_explained(&tokens(&format!("{explain} {query};"))).unwrap();
+            assert_eq!(explained.template, template, "{explain}");
+        }
+        for (sql, why) in [
+            ("explain values (1)".to_owned(), Unscanned::OtherStatement),
+            ("explain".to_owned(), Unscanned::OtherStatement),
+            (format!("explain select {}", vec!["1"; HOLES_MAX + 1].join(", ")), Unscanned::ManyConstants),
+            (format!("explain select {}", "a".repeat(TEMPLATE_BYTES_MAX)), Unscanned::Long),
+        ] {
+            assert_eq!(ScannedText::of_explained(&tokens(&sql)).unwrap_err(), why, "{sql}");
+        }
     }
 }

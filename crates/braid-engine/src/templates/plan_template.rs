@@ -1,5 +1,7 @@
 //! A plan for many statements: the plan with its parameters, and the guards under which it is right for a statement.
 
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType, SchemaRef};
 use braid_base::TableId;
 use braid_df::operators::{Formula, TemplateParameter, TemplatePlan};
@@ -21,6 +23,17 @@ const ROWS_EQUAL: u64 = 1024;
 
 /// The parameters of a statement, by their numbers in the plan.
 pub(crate) type ParameterRow = Vec<Option<Scalar>>;
+
+/// A plan with the parameters of a statement.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundTemplate {
+    /// The plan.
+    pub template: Arc<PlanTemplate>,
+    /// The number of its text template.
+    pub text_number: u64,
+    /// The parameters.
+    pub row: ParameterRow,
+}
 
 /// What must be true of a hole's constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +102,11 @@ impl PlanTemplate {
     /// The plan on the versions of `snapshot`; `None` if a table is gone or has other columns.
     pub fn on(&self, snapshot: &Catalog) -> Option<Plan> {
         self.plan.plan.at_versions(|table| snapshot.by_id(table).cloned())
+    }
+
+    /// Number of holes whose constants vary.
+    pub fn varying_count(&self) -> usize {
+        self.guards.iter().filter(|guard| matches!(guard, Guard::Varies { .. })).count()
     }
 
     /// Whether the plan is right for a statement with these constants.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use braid_storage::Catalog;
 use parking_lot::Mutex;
 
-use super::generalization::Generalization;
+use super::generalization::{Generalization, HoleRole};
 use super::plan_template::PlanTemplate;
 use crate::statement::Constant;
 
@@ -38,6 +38,8 @@ const PLAN_BYTES: usize = 30 << 10;
 pub(crate) struct TemplateCache {
     entries: Mutex<Entries>,
     clock: AtomicU64,
+    /// Text templates made so far.
+    texts_made: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +66,8 @@ pub struct TemplateFigures {
 /// What is known of a text template.
 #[derive(Debug)]
 pub(crate) struct TextEntry {
+    /// A number that no other text template of the database has had.
+    pub number: u64,
     /// The template, with the settings that plans depend on.
     pub key: Arc<str>,
     /// Statements that ran by one of its plans.
@@ -114,10 +118,41 @@ pub(crate) enum Recall {
     Nothing,
 }
 
+/// What the system view shows of a text template.
+#[derive(Clone, Debug)]
+pub(crate) struct TextReport {
+    /// Holes.
+    pub constants: usize,
+    /// Holes whose constants vary.
+    pub parameters: usize,
+    /// Plans.
+    pub plans: usize,
+    /// Why the last attempt to make a plan failed.
+    pub refusal: Option<String>,
+}
+
+/// What there is for a statement, for EXPLAIN.
+#[derive(Debug)]
+pub(crate) enum Look {
+    /// This plan includes it.
+    Plan(Arc<PlanTemplate>),
+    /// No plan can be made.
+    Refused(String),
+    /// The text has so many plans, none of which includes it.
+    OtherPlans(usize),
+    /// The text has been seen, and has no plan.
+    Seen,
+}
+
 impl TemplateCache {
+    /// The entry of a key, if there is one, without counting this as a use.
+    pub fn look(&self, key: &str) -> Option<Arc<TextEntry>> {
+        self.entries.lock().by_key.get(key).cloned()
+    }
+
     /// The entry of a key, if there is one.
     pub fn known(&self, key: &str) -> Option<Arc<TextEntry>> {
-        let entry = self.entries.lock().by_key.get(key).cloned()?;
+        let entry = self.look(key)?;
         entry.used_at.store(self.tick(), Ordering::Relaxed);
         Some(entry)
     }
@@ -129,6 +164,7 @@ impl TemplateCache {
         }
         let key: Arc<str> = key.into();
         let entry = Arc::new(TextEntry {
+            number: self.texts_made.fetch_add(1, Ordering::Relaxed),
             key: key.clone(),
             hits: AtomicU64::new(0),
             used_at: AtomicU64::new(self.tick()),
@@ -200,8 +236,7 @@ impl TextEntry {
     /// What is to be done with a statement with these constants, on a snapshot.
     pub fn recall(&self, constants: &[Constant], snapshot: &Catalog, learning: Learning) -> Recall {
         let mut state = self.state.lock();
-        let includes = |plan: &&Arc<PlanTemplate>| plan.includes(constants) && plan.suits(snapshot);
-        if let Some(plan) = state.plans.iter().find(includes) {
+        if let Some(plan) = state.plan_for(constants, snapshot) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Recall::Plan(plan.clone());
         }
@@ -221,6 +256,19 @@ impl TextEntry {
         }
         state.plans_made += 1;
         Recall::Make(general)
+    }
+
+    /// What there is for a statement with these constants. Changes nothing, unlike [`Self::recall`].
+    pub fn look(&self, constants: &[Constant], snapshot: &Catalog) -> Look {
+        let state = self.state.lock();
+        if let Some(plan) = state.plan_for(constants, snapshot) {
+            return Look::Plan(plan.clone());
+        }
+        match (&state.refusal, state.plans.len()) {
+            (Some(refusal), _) => Look::Refused(refusal.reason.clone()),
+            (None, 0) => Look::Seen,
+            (None, plans) => Look::OtherPlans(plans),
+        }
     }
 
     /// Keeps a plan that was made for `general`, in which the planner has pinned holes.
@@ -245,6 +293,28 @@ impl TextEntry {
         state.refusal = Some(Refusal { reason, statements_left: pause, pause });
     }
 
+    /// Its tokens with a mark in each hole.
+    pub fn template(&self) -> &str {
+        self.key.split('\0').next().unwrap_or_default()
+    }
+
+    /// Bytes that it is counted with.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What it knows now.
+    pub fn report(&self) -> TextReport {
+        let state = self.state.lock();
+        let roles = state.general.as_ref().map_or(&[][..], Generalization::roles);
+        TextReport {
+            constants: roles.len(),
+            parameters: roles.iter().filter(|role| **role != HoleRole::Pinned).count(),
+            plans: state.plans.len(),
+            refusal: state.refusal.as_ref().map(|refusal| refusal.reason.clone()),
+        }
+    }
+
     /// Why the last attempt to make a plan failed.
     pub fn refusal(&self) -> Option<String> {
         self.state.lock().refusal.as_ref().map(|refusal| refusal.reason.clone())
@@ -257,6 +327,10 @@ impl TextEntry {
 }
 
 impl TextState {
+    fn plan_for(&self, constants: &[Constant], snapshot: &Catalog) -> Option<&Arc<PlanTemplate>> {
+        self.plans.iter().find(|plan| plan.includes(constants) && plan.suits(snapshot))
+    }
+
     /// Whether an attempt to make a plan is due.
     fn may_try(&mut self) -> bool {
         match &mut self.refusal {

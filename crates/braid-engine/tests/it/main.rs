@@ -8,6 +8,7 @@ mod errors;
 mod queries;
 mod sessions;
 mod sharing;
+mod sharing_views;
 mod system_tables;
 mod tables;
 mod templates;

@@ -1,0 +1,143 @@
+//! The query of an EXPLAIN: planned or found by its template, and with ANALYZE run to its end.
+
+use std::sync::Arc;
+
+use datafusion::common::ScalarValue;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::ExecutionPlan;
+use futures::StreamExt;
+
+use crate::interrupt::Interrupt;
+use crate::query::{self, PlannedQuery, QuerySource};
+use crate::recall::{Answer, Course, KnownTemplate, Place, answer, plan_alone};
+use crate::sharing::{PassReport, Wanted};
+use crate::statement_context::StatementContext;
+use crate::templates::plan_template::BoundTemplate;
+use crate::{EngineError, Statement};
+
+/// A query that is explained.
+pub(super) enum ExplainedQuery {
+    /// It runs by a template. Alone it has this plan.
+    Template(BoundTemplate, Arc<dyn ExecutionPlan>),
+    /// It was planned with its constants.
+    Planned(Box<PlannedQuery>),
+}
+
+/// How a query ran.
+pub(super) struct ExplainedRun {
+    /// In which pass it ran.
+    pub course: Vec<String>,
+    /// The plan that ran.
+    pub shown: Shown,
+    /// Rows that it had.
+    pub row_count: usize,
+}
+
+/// A plan to be shown.
+pub(super) enum Shown {
+    /// As operators, with their metrics.
+    Operators(Arc<dyn ExecutionPlan>),
+    /// As text.
+    Text(String),
+}
+
+impl ExplainedQuery {
+    /// The query of a statement with this template.
+    pub async fn of(
+        context: &StatementContext,
+        statement: &Statement,
+        params: &[ScalarValue],
+        template: KnownTemplate,
+    ) -> Result<Self, EngineError> {
+        if let KnownTemplate::Plan(bound, _) = template
+            && let Some(plan) = plan_alone(context, &bound, &context.settings())
+        {
+            return Ok(Self::Template(bound, plan.shown()));
+        }
+        Self::planned(context, statement, params).await
+    }
+
+    /// The query of a statement, planned with its constants.
+    pub async fn planned(
+        context: &StatementContext,
+        statement: &Statement,
+        params: &[ScalarValue],
+    ) -> Result<Self, EngineError> {
+        let planned = query::plan(context, statement, QuerySource::Statement, params).await?;
+        Ok(Self::Planned(Box::new(planned)))
+    }
+
+    /// The plan, before it runs.
+    pub fn shown(&self) -> Shown {
+        match self {
+            Self::Template(_, plan) => Shown::Operators(plan.clone()),
+            Self::Planned(planned) => Shown::Operators(planned.physical.clone()),
+        }
+    }
+
+    /// Runs the query as the statement alone would run; `None` if its template's plan does not fit the tables any more.
+    pub async fn run(
+        &self,
+        context: &StatementContext,
+        interrupt: &Interrupt,
+    ) -> Result<Option<ExplainedRun>, EngineError> {
+        let (rows, course) = match self {
+            Self::Template(bound, _) => match answer(context, bound, &context.settings(), Wanted::RowsAndPlan).await? {
+                Some(Answer { rows, course }) => (rows, Some(course)),
+                None => return Ok(None),
+            },
+            Self::Planned(planned) => (planned.planner.start(planned.physical.clone())?, None),
+        };
+        let row_count = row_count(rows, interrupt).await?;
+        let shown = match &course {
+            None => self.shown(),
+            Some(Course::Alone(plan, _)) => Shown::Operators(plan.shown()),
+            Some(Course::Pass(report)) => Shown::Text(report.plan.clone().unwrap_or_default()),
+        };
+        let course = course.as_ref().map_or_else(Vec::new, lines_of_course);
+        Ok(Some(ExplainedRun { course, shown, row_count }))
+    }
+}
+
+/// Reads all rows, and drops them.
+async fn row_count(mut rows: SendableRecordBatchStream, interrupt: &Interrupt) -> Result<usize, EngineError> {
+    let mut count = 0;
+    while let Some(batch) = interrupt.run(async { Ok(rows.next().await) }).await? {
+        count += batch?.num_rows();
+    }
+    Ok(count)
+}
+
+fn lines_of_course(course: &Course) -> Vec<String> {
+    let line = match course {
+        Course::Pass(report) => return lines_of_pass(report),
+        Course::Alone(_, Place::Lane(start)) => {
+            format!("Pass: {}, alone, predicted {:.3} ms", start.number.0, ms(start.predicted))
+        }
+        Course::Alone(_, Place::AtOnce) => "Pass: none, it reads so few rows that it runs at once".to_owned(),
+        Course::Alone(_, Place::NotSharing) => "Pass: none, the session does not share".to_owned(),
+        Course::Alone(_, Place::AfterPass) => "Pass: none, it ran alone after its pass".to_owned(),
+    };
+    vec![line]
+}
+
+fn lines_of_pass(report: &PassReport) -> Vec<String> {
+    let PassReport { start, query_count, distinct_count, set_count, took, .. } = report;
+    let others = match query_count - 1 {
+        1 => "1 other query".to_owned(),
+        others => format!("{others} other queries"),
+    };
+    let took = ms(*took);
+    vec![
+        format!("Pass: {}, with {others}, {distinct_count} distinct, {set_count} query sets", start.number.0),
+        format!(
+            "Pass Time: {took:.3} ms, predicted {:.3} ms, {:.3} ms for this query",
+            ms(start.predicted),
+            took / *distinct_count as f64
+        ),
+    ]
+}
+
+fn ms(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}

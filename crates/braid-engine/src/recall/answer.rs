@@ -1,0 +1,151 @@
+//! The answer of a statement with a plan: from a pass, or alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use braid_df::operators::datafusion_error;
+use braid_exec::ExecError;
+use braid_share::{Refusal, SharingMode};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream;
+
+use crate::settings::SettingValues;
+use crate::sharing::{AlonePlan, BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
+use crate::statement_context::StatementContext;
+use crate::templates::plan_template::BoundTemplate;
+use crate::{EngineError, SqlState};
+
+/// The rows of a query, and how they are made.
+pub(crate) struct Answer {
+    /// The rows, with the columns of the plan.
+    pub rows: SendableRecordBatchStream,
+    /// How they are made.
+    pub course: Course,
+}
+
+/// How a query runs.
+pub(crate) enum Course {
+    /// It ran in a pass, which has ended.
+    Pass(Arc<PassReport>),
+    /// It runs alone.
+    Alone(AlonePlan, Place),
+}
+
+/// Where a query runs alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// In a lane.
+    Lane(PassStart),
+    /// At once, because it reads few rows.
+    AtOnce,
+    /// Outside of the lanes, because the session does not share.
+    NotSharing,
+    /// Outside of the lanes, because a pass could not answer it.
+    AfterPass,
+}
+
+/// The answer of a query; `None` if its plan does not fit the tables any more.
+pub(crate) async fn answer(
+    context: &StatementContext,
+    bound: &BoundTemplate,
+    settings: &SettingValues,
+    wanted: Wanted,
+) -> Result<Option<Answer>, EngineError> {
+    if bound.template.is_tiny()
+        && let Some(answer) = answer_in_place(context, bound, settings).await?
+    {
+        return Ok(Some(answer));
+    }
+    let mode = sharing_mode(settings);
+    if mode == SharingMode::Off {
+        return Ok(answer_alone(context, bound, settings, Place::NotSharing));
+    }
+    let query = BoundQuery {
+        template: bound.template.clone(),
+        text_number: bound.text_number,
+        row: bound.row.clone(),
+        snapshot: context.fixed_snapshot(),
+        mode,
+        response_limit: settings.response_limit_ms().map(Duration::from_millis),
+        wanted,
+    };
+    let handle = context.database().dispatcher().arrive(query).map_err(refused)?;
+    match handle.answer().await {
+        Some(QueryAnswer::Rows(batches, report)) => {
+            Ok(Some(Answer { rows: collected(bound, batches), course: Course::Pass(report) }))
+        }
+        Some(QueryAnswer::Stream(rows, plan, start)) => {
+            Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane(start)) }))
+        }
+        Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::AfterPass)),
+        Some(QueryAnswer::PlanAnew) => Ok(None),
+        None => Err(EngineError::internal("the query's pass has failed")),
+    }
+}
+
+/// The plan that a query runs on alone; `None` if it does not fit the tables any more.
+pub(crate) fn plan_alone(
+    context: &StatementContext,
+    bound: &BoundTemplate,
+    settings: &SettingValues,
+) -> Option<AlonePlan> {
+    let workers = if bound.template.is_tiny() { 1 } else { context.database().worker_count(settings) };
+    plan_for(context, bound, workers)
+}
+
+fn plan_for(context: &StatementContext, bound: &BoundTemplate, workers: usize) -> Option<AlonePlan> {
+    let plan = bound.template.on(&context.snapshot())?;
+    Some(AlonePlan::new(&plan, &bound.row, bound.template.physical_schema.clone(), workers))
+}
+
+/// The answer of a query that is done at once; `None` if its result is too large to be kept, or its plan does not fit the tables
+/// any more.
+async fn answer_in_place(
+    context: &StatementContext,
+    bound: &BoundTemplate,
+    settings: &SettingValues,
+) -> Result<Option<Answer>, EngineError> {
+    let database = context.database();
+    let Some(plan) = plan_for(context, bound, 1) else { return Ok(None) };
+    match plan.run_in_place(database.query_memory(settings), database.spill_space().clone()).await {
+        Ok(batches) => Ok(Some(Answer { rows: collected(bound, batches), course: Course::Alone(plan, Place::AtOnce) })),
+        Err(ExecError::Cancelled) => Ok(None),
+        Err(error) => Err(datafusion_error(error).into()),
+    }
+}
+
+fn collected(bound: &BoundTemplate, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
+    let batches = stream::iter(batches.into_iter().map(Ok));
+    Box::pin(RecordBatchStreamAdapter::new(bound.template.physical_schema.clone(), batches))
+}
+
+/// The answer of a query outside of the lanes.
+fn answer_alone(
+    context: &StatementContext,
+    bound: &BoundTemplate,
+    settings: &SettingValues,
+    place: Place,
+) -> Option<Answer> {
+    let database = context.database();
+    let plan = plan_for(context, bound, database.worker_count(settings))?;
+    let rows = plan.start(database.query_memory(settings), database.spill_space().clone());
+    Some(Answer { rows, course: Course::Alone(plan, place) })
+}
+
+/// Whether a session's queries share. Those with workers or memory of their own do not.
+fn sharing_mode(settings: &SettingValues) -> SharingMode {
+    if ["braid.target_partitions", "braid.query_memory"].iter().any(|name| settings.get(name).is_some()) {
+        return SharingMode::Off;
+    }
+    settings.get("braid.sharing").and_then(|mode| mode.parse().ok()).unwrap_or(SharingMode::Auto)
+}
+
+fn refused(refusal: Refusal) -> EngineError {
+    let error = EngineError::new(SqlState::InsufficientResources, refusal.to_string());
+    match refusal {
+        Refusal::TooSlow { .. } => error.with_hint("Try again later, or raise braid.response_limit."),
+        Refusal::TooManyWaiting { .. } => error.with_hint("Try again later."),
+    }
+}
