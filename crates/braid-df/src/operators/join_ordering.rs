@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use braid_exec::joins::side_choice::SwappedJoin;
-use braid_exec::plan::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations};
+use braid_exec::plan::join_order::join_graph::{EqualColumns, JoinGraph, JoinKnowledge, JoinedRelations};
 use braid_exec::plan::join_order::{JoinEdge, join_order};
 use braid_exec::plan::{JoinCondition, JoinKind, Plan, SideWidths};
 use braid_exec::runtime::pipeline::Source;
@@ -132,10 +132,10 @@ impl Ordering<'_> {
         let edges: Vec<JoinEdge> = graph
             .equal_columns()
             .into_iter()
-            .map(|(pair, keys)| {
-                let (left_keys, right_keys): (Vec<usize>, Vec<usize>) = keys.into_iter().unzip();
-                let (left, right) = (&estimates[pair.0], &estimates[pair.1]);
-                JoinEdge { relations: pair, selectivity: left.equal_share(&left_keys, right, &right_keys) }
+            .map(|EqualColumns { relations, columns }| {
+                let (left_keys, right_keys): (Vec<usize>, Vec<usize>) = columns.into_iter().unzip();
+                let (left, right) = (&estimates[relations.0], &estimates[relations.1]);
+                JoinEdge { relations, selectivity: left.equal_share(&left_keys, right, &right_keys) }
             })
             .collect();
         if relations.len() > RELATIONS_MAX || !is_connected(relations.len(), &edges) {

@@ -15,14 +15,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{Field, FieldRef};
 use braid_df::operators::{Formula, cover_template, is_parameter, optimize_analyzed};
-use braid_df::type_of;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::expr::Placeholder;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use super::marked_syntax::{Mark, MarkedSyntax};
@@ -178,7 +177,7 @@ fn placeholders(
             values.push(value);
             values.len() - 1
         });
-        Ok(placeholder(number, data_type))
+        Ok(placeholder(number, Arc::new(Field::new("", data_type, true))))
     })?;
     match misread {
         Some(hole) => Err(Attempt::Pin(hole)),
@@ -187,8 +186,7 @@ fn placeholders(
 }
 
 /// The placeholder of the value at a position.
-fn placeholder(position: usize, data_type: DataType) -> Expr {
-    let field = Arc::new(Field::new("", data_type, true));
+fn placeholder(position: usize, field: FieldRef) -> Expr {
     Expr::Placeholder(Placeholder::new_with_field(format!("${}", position + 1), Some(field)))
 }
 
@@ -206,7 +204,9 @@ fn with_derived_values(
             if matches!(expr, Expr::Placeholder(_) | Expr::Alias(_)) || !is_parameter(&expr) {
                 return Ok(Transformed::no(expr));
             }
-            let data_type = type_of(&expr, &DFSchema::empty())?;
+            // Its metadata say how a quotient is shown.
+            let (_, field) = expr.to_field(&DFSchema::empty())?;
+            let field = Arc::new(field.as_ref().clone().with_name("").with_nullable(true));
             let number = match known.iter().position(|known| *known == expr) {
                 Some(number) => number,
                 None => {
@@ -215,7 +215,7 @@ fn with_derived_values(
                     known.len() - 1
                 }
             };
-            Ok(Transformed::new(placeholder(count + number, data_type), true, TreeNodeRecursion::Jump))
+            Ok(Transformed::new(placeholder(count + number, field), true, TreeNodeRecursion::Jump))
         })
     })?;
     Ok((plan, formulas))

@@ -21,6 +21,7 @@ use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::{Stream, StreamExt};
+use tokio::task::JoinSet;
 
 use super::lane_hold::LaneHold;
 use super::pass::PassQuery;
@@ -63,7 +64,8 @@ impl AlonePlan {
         run.start(self.plan.clone(), self.schema.clone(), &self.metrics, 0)
     }
 
-    /// All its rows, computed without tasks of its own: for a plan that reads few rows.
+    /// All its rows, for a plan that reads few: in this task if it reads no table, else in one task of its own, since the calls
+    /// of a deep plan need a stack that nobody else has used.
     ///
     /// # Errors
     /// When an operator fails; [`ExecError::Cancelled`] when the result is too large to be kept.
@@ -72,14 +74,21 @@ impl AlonePlan {
         memory: Arc<QueryMemory>,
         spill: Arc<SpillSpace>,
     ) -> Result<Vec<RecordBatch>, ExecError> {
-        let memory: Arc<dyn MemoryPool> = memory;
-        let budget = QueryBudget::new(&memory);
-        let executor = Executor::new(self.workers, budget.clone()).with_spill_space(spill);
-        let make_sink = || ResultCollector::new(self.schema.clone(), budget.clone(), RESULT_BYTES_MAX);
-        let sinks = executor.run(&self.plan, make_sink).await?;
-        let batches: Vec<Vec<RecordBatch>> =
-            sinks.into_iter().map(ResultCollector::into_batches).collect::<Result<_, _>>()?;
-        Ok(batches.into_iter().flatten().collect())
+        let run = collect(self.plan.clone(), self.schema.clone(), self.workers, memory, spill);
+        if self.plan.tables().is_empty() {
+            return run.await;
+        }
+        // The task ends when this future is dropped.
+        let mut task = JoinSet::new();
+        task.spawn(run);
+        match task.join_next().await {
+            Some(Ok(rows)) => rows,
+            Some(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(error) => Err(ExecError::Foreign(Box::new(error))),
+            },
+            None => Err(ExecError::Cancelled),
+        }
     }
 
     /// What EXPLAIN shows of it, with what it has measured.
@@ -87,6 +96,24 @@ impl AlonePlan {
         let shown = BraidOperatorsExec::new(self.plan.clone(), self.schema.clone(), self.workers);
         Arc::new(shown.with_metrics(self.metrics.clone()))
     }
+}
+
+/// All rows of a plan.
+async fn collect(
+    plan: Arc<Plan>,
+    schema: SchemaRef,
+    workers: usize,
+    memory: Arc<QueryMemory>,
+    spill: Arc<SpillSpace>,
+) -> Result<Vec<RecordBatch>, ExecError> {
+    let memory: Arc<dyn MemoryPool> = memory;
+    let budget = QueryBudget::new(&memory);
+    let executor = Executor::new(workers, budget.clone()).with_spill_space(spill);
+    let make_sink = || ResultCollector::new(schema.clone(), budget.clone(), RESULT_BYTES_MAX);
+    let sinks = executor.run(&plan, make_sink).await?;
+    let batches: Vec<Vec<RecordBatch>> =
+        sinks.into_iter().map(ResultCollector::into_batches).collect::<Result<_, _>>()?;
+    Ok(batches.into_iter().flatten().collect())
 }
 
 /// Starts a query in a lane.

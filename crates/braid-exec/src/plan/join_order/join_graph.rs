@@ -42,6 +42,15 @@ pub struct RelationColumn {
     pub column: usize,
 }
 
+/// Two relations with equal columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EqualColumns {
+    /// The positions of the relations, the first one first.
+    pub relations: (usize, usize),
+    /// The pairs of equal columns, by their positions in their relations.
+    pub columns: Vec<(usize, usize)>,
+}
+
 /// The plan of a graph's relations, or of some of them.
 #[derive(Debug)]
 pub struct JoinedRelations<T> {
@@ -126,7 +135,7 @@ impl<'a> JoinGraph<'a> {
     }
 
     /// The pairs of relations with equal columns, each pair once, with these columns.
-    pub fn equal_columns(&self) -> Vec<((usize, usize), Vec<(usize, usize)>)> {
+    pub fn equal_columns(&self) -> Vec<EqualColumns> {
         let mut pairs: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
         for (a, b) in &self.equalities {
             let of = |column: usize| {
@@ -136,7 +145,7 @@ impl<'a> JoinGraph<'a> {
             let (first, second) = (of(*a).min(of(*b)), of(*a).max(of(*b)));
             pairs.entry((first.relation, second.relation)).or_default().push((first.column, second.column));
         }
-        pairs.into_iter().collect()
+        pairs.into_iter().map(|(relations, columns)| EqualColumns { relations, columns }).collect()
     }
 
     /// Whether a join may be reordered with the joins above and below it.
