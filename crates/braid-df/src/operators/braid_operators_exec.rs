@@ -262,6 +262,12 @@ impl MemoryBudget for QueryBudget {
 /// One worker's sink, which sends rows to the stream.
 struct OutputSink {
     rows: RowConverter,
+    held_back: HeldBack,
+}
+
+/// Batches on their way to the stream.
+struct HeldBack {
+    batches: Vec<RecordBatch>,
     sender: Sender<Result<RecordBatch>>,
     baseline: BaselineMetrics,
 }
@@ -273,18 +279,23 @@ impl OutputSink {
         sender: Sender<Result<RecordBatch>>,
         baseline: BaselineMetrics,
     ) -> Self {
-        Self { rows: RowConverter::new(schema, batch_rows), sender, baseline }
+        let held_back = HeldBack { batches: Vec::new(), sender, baseline };
+        Self { rows: RowConverter::new(schema, batch_rows), held_back }
     }
 
     /// Makes batches of the rows there are.
     fn flush(&mut self) -> Result<(), ExecError> {
-        self.rows.flush()?;
-        self.send_if_many()
+        let Self { rows, held_back } = self;
+        rows.flush(&mut |batch| held_back.take(batch))
     }
+}
 
-    fn send_if_many(&mut self) -> Result<(), ExecError> {
-        if self.rows.batches.len() > HELD_BACK_MAX && may_block() {
-            let batches = self.take_batches();
+impl HeldBack {
+    fn take(&mut self, batch: RecordBatch) -> Result<(), ExecError> {
+        self.baseline.record_output(batch.num_rows());
+        self.batches.push(batch);
+        if self.batches.len() > HELD_BACK_MAX && may_block() {
+            let batches = std::mem::take(&mut self.batches);
             let sender = &self.sender;
             // Synchronous code of an operator can only block.
             let sent = tokio::task::block_in_place(|| {
@@ -294,29 +305,23 @@ impl OutputSink {
         }
         Ok(())
     }
-
-    fn take_batches(&mut self) -> Vec<RecordBatch> {
-        let batches = std::mem::take(&mut self.rows.batches);
-        batches.iter().for_each(|batch| self.baseline.record_output(batch.num_rows()));
-        batches
-    }
 }
 
 impl Sink for OutputSink {
     fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
-        self.rows.add(batch)?;
-        Ok(self.send_if_many()?)
+        let Self { rows, held_back } = self;
+        Ok(rows.add(batch, &mut |batch| held_back.take(batch))?)
     }
 
     fn is_ready(&self) -> bool {
-        self.rows.batches.is_empty()
+        self.held_back.batches.is_empty()
     }
 
     fn ready(&mut self) -> BoxFuture<'_, Result<(), ExecError>> {
         Box::pin(async move {
-            for batch in self.take_batches() {
+            for batch in std::mem::take(&mut self.held_back.batches) {
                 // The stream was dropped, and the run is about to stop.
-                let _ = self.sender.send(Ok(batch)).await;
+                let _ = self.held_back.sender.send(Ok(batch)).await;
             }
             Ok(())
         })

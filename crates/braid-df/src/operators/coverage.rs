@@ -32,6 +32,9 @@ use crate::scan_exec::scan_text;
 /// Deepest expression: what is done to them recurses, and DataFusion takes care of deeper ones.
 const EXPRESSION_DEPTH_MAX: usize = 200;
 
+/// Longest text in the plan of a template. Operators that read a table alone hold back batches in which it is repeated.
+const CONSTANT_BYTES_MAX: usize = 4096;
+
 /// Why Braid's operators do not cover a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncovered(pub String);
@@ -104,7 +107,13 @@ fn cover_with(
     Ok(Plan::WithScalars { subqueries, input: Box::new(covered.plan) })
 }
 
-/// Refuses functions that count what they make in the memory of one statement, and functions whose value differs each time.
+/// Whether it is a text of more than [`CONSTANT_BYTES_MAX`].
+fn is_long_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.try_as_str().flatten().is_some_and(|text| text.len() > CONSTANT_BYTES_MAX))
+}
+
+/// Refuses functions that count what they make in the memory of one statement, functions whose value differs each time, and
+/// long constants.
 fn check_calls(logical: &LogicalPlan) -> Result<(), Uncovered> {
     let mut refusal = None;
     logical.apply_with_subqueries(|plan| {
@@ -112,6 +121,8 @@ fn check_calls(logical: &LogicalPlan) -> Result<(), Uncovered> {
             expr.apply(|expr| {
                 if is_bounded_call(expr) {
                     refusal.get_or_insert_with(|| format!("{expr}, whose result can be larger than its arguments"));
+                } else if is_long_constant(expr) {
+                    refusal.get_or_insert_with(|| "a constant is long, and would be in every row".to_owned());
                 } else if expr.is_volatile_node() {
                     refusal.get_or_insert_with(|| format!("{expr}, which is volatile"));
                 }

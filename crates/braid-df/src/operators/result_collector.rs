@@ -23,16 +23,20 @@ const BATCH_ROWS: usize = 8192;
 /// One worker's rows of one query.
 pub struct ResultCollector {
     rows: RowConverter,
+    kept: KeptBatches,
+}
+
+/// Batches within a bound.
+struct KeptBatches {
+    batches: Vec<RecordBatch>,
     reservation: Reservation,
-    /// Number and bytes of the batches that are counted.
-    counted: usize,
     bytes: usize,
     bytes_max: usize,
 }
 
 impl fmt::Debug for ResultCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResultCollector").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("ResultCollector").field("bytes", &self.kept.bytes).finish_non_exhaustive()
     }
 }
 
@@ -41,12 +45,14 @@ impl ResultCollector {
     pub fn new(schema: SchemaRef, budget: Arc<dyn MemoryBudget>, bytes_max: ByteSize) -> Self {
         let bytes_max = usize::try_from(bytes_max.0).unwrap_or(usize::MAX);
         let reservation = Reservation::new(budget, "rows of a pass");
-        Self { rows: RowConverter::new(schema, BATCH_ROWS), reservation, counted: 0, bytes: 0, bytes_max }
+        let kept = KeptBatches { batches: Vec::new(), reservation, bytes: 0, bytes_max };
+        Self { rows: RowConverter::new(schema, BATCH_ROWS), kept }
     }
 
     /// Number of rows so far.
     pub fn row_count(&self) -> u64 {
-        self.rows.row_count_of_all()
+        let in_batches: usize = self.kept.batches.iter().map(RecordBatch::num_rows).sum();
+        (in_batches + self.rows.row_count()) as u64
     }
 
     /// The rows.
@@ -54,30 +60,27 @@ impl ResultCollector {
     /// # Errors
     /// When a value does not fit its type, or the rows exceed the bound.
     pub fn into_batches(mut self) -> Result<Vec<RecordBatch>, ExecError> {
-        self.rows.flush()?;
-        self.count()?;
-        Ok(self.rows.batches)
+        let Self { rows, kept } = &mut self;
+        rows.flush(&mut |batch| kept.take(batch))?;
+        Ok(self.kept.batches)
     }
+}
 
-    /// Counts the batches that were made since the last call.
-    fn count(&mut self) -> Result<(), ExecError> {
-        let made = &self.rows.batches[self.counted..];
-        if made.is_empty() {
-            return Ok(());
-        }
-        let columns = made.iter().flat_map(RecordBatch::columns);
-        self.bytes += columns.map(|column| value_bytes(column)).sum::<usize>();
-        self.counted = self.rows.batches.len();
+impl KeptBatches {
+    fn take(&mut self, batch: RecordBatch) -> Result<(), ExecError> {
+        self.bytes += batch.columns().iter().map(|column| value_bytes(column)).sum::<usize>();
         if self.bytes > self.bytes_max {
             return Err(ExecError::Cancelled);
         }
-        self.reservation.resize(self.bytes)
+        self.reservation.resize(self.bytes)?;
+        self.batches.push(batch);
+        Ok(())
     }
 }
 
 impl Sink for ResultCollector {
     fn consume(&mut self, batch: Batch) -> Result<(), Stop> {
-        self.rows.add(batch)?;
-        Ok(self.count()?)
+        let Self { rows, kept } = self;
+        Ok(rows.add(batch, &mut |batch| kept.take(batch))?)
     }
 }

@@ -20,24 +20,25 @@ pub(super) struct RowConverter {
     batch_rows: usize,
     row_count: usize,
     columns: Vec<Vector>,
-    /// Full batches. Callers take them out.
-    pub batches: Vec<RecordBatch>,
 }
+
+/// Takes a batch that is ready. A batch may be one of very many that are made of the same rows, so each is taken before the next
+/// is made.
+pub(super) type TakeBatch<'a> = dyn FnMut(RecordBatch) -> Result<(), ExecError> + 'a;
 
 impl RowConverter {
     /// Batches of about `batch_rows` rows with the columns of `schema`.
     pub fn new(schema: SchemaRef, batch_rows: usize) -> Self {
-        Self { schema, batch_rows, row_count: 0, columns: Vec::new(), batches: Vec::new() }
+        Self { schema, batch_rows, row_count: 0, columns: Vec::new() }
     }
 
-    /// Number of rows, in batches and not yet.
-    pub fn row_count_of_all(&self) -> u64 {
-        let in_batches: usize = self.batches.iter().map(RecordBatch::num_rows).sum();
-        (in_batches + self.row_count) as u64
+    /// Number of rows that are in no batch yet.
+    pub fn row_count(&self) -> usize {
+        self.row_count
     }
 
-    /// Adds rows.
-    pub fn add(&mut self, mut batch: Batch) -> Result<(), ExecError> {
+    /// Adds rows. `take` gets the batches that are full.
+    pub fn add(&mut self, mut batch: Batch, take: &mut TakeBatch<'_>) -> Result<(), ExecError> {
         let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
         if self.columns.is_empty() {
             self.columns = columns.into_iter().map(|column| column.as_ref().clone()).collect();
@@ -47,11 +48,11 @@ impl RowConverter {
         self.row_count += batch.row_count();
         let is_full = self.row_count >= self.batch_rows
             || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX;
-        if is_full { self.flush() } else { Ok(()) }
+        if is_full { self.flush(take) } else { Ok(()) }
     }
 
     /// Makes batches of the rows there are.
-    pub fn flush(&mut self) -> Result<(), ExecError> {
+    pub fn flush(&mut self, take: &mut TakeBatch<'_>) -> Result<(), ExecError> {
         if self.row_count == 0 {
             return Ok(());
         }
@@ -69,13 +70,13 @@ impl RowConverter {
         let bytes: usize = arrays.iter().map(|array| value_bytes(array)).sum();
         let piece_rows = (row_count * BATCH_BYTES_MAX / bytes.max(1)).clamp(1, row_count);
         for first in (0..row_count).step_by(piece_rows) {
-            self.make_batch(&arrays, first..(first + piece_rows).min(row_count))?;
+            take(self.batch(&arrays, first..(first + piece_rows).min(row_count))?)?;
         }
         Ok(())
     }
 
-    /// Makes a batch of some rows. Strings that shared their bytes until now may take their own.
-    fn make_batch(&mut self, arrays: &[ArrayRef], rows: Range<usize>) -> Result<(), ExecError> {
+    /// A batch of some rows. Strings that shared their bytes until now may take their own.
+    fn batch(&self, arrays: &[ArrayRef], rows: Range<usize>) -> Result<RecordBatch, ExecError> {
         let typed = |(array, field): (&ArrayRef, &FieldRef)| {
             let piece = array.slice(rows.start, rows.len());
             if piece.data_type() == field.data_type() { Ok(piece) } else { cast(&piece, field.data_type()) }
@@ -83,8 +84,7 @@ impl RowConverter {
         let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.iter().zip(self.schema.fields()).map(typed).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
-        self.batches.push(batch.map_err(foreign)?);
-        Ok(())
+        batch.map_err(foreign)
     }
 }
 

@@ -12,6 +12,9 @@ use crate::statement::Constant;
 /// Most digits of a numeric.
 const NUMERIC_DIGITS_MAX: usize = 38;
 
+/// Longest text that may vary.
+const TEXT_BYTES_MAX: usize = 4096;
+
 /// The type of a varying constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HoleType {
@@ -30,7 +33,7 @@ impl HoleType {
     pub fn of(constant: &Constant) -> Option<Self> {
         match constant {
             Constant::Null => None,
-            Constant::Text(text) => (!text.ends_with(' ')).then_some(Self::Text),
+            Constant::Text(text) => (!text.ends_with(' ') && text.len() <= TEXT_BYTES_MAX).then_some(Self::Text),
             Constant::Number(number) => match number.split_once('.') {
                 None => {
                     let value: i64 = number.parse().ok()?;
