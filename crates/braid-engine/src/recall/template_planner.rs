@@ -30,7 +30,7 @@ use crate::query::planner::{Planner, QueryPlan};
 use crate::query::result_stream::in_zone;
 use crate::query::rewrite::{Parameters, SessionFacts};
 use crate::query::{QuerySource, shown_lengths};
-use crate::semantics::marked_literals::{ValueMatters, mark_function, replace_marked, unwrap_marks};
+use crate::semantics::marked_literals::{MARK_FUNCTION, ValueMatters, mark_function, replace_marked, unwrap_marks};
 use crate::semantics::rewrite_expressions;
 use crate::statement::{Constant, ScannedText};
 use crate::statement_context::StatementContext;
@@ -108,6 +108,10 @@ async fn attempt(
     let (mut tree, names) = planner.rewritten(statement, query, Parameters::Values(params), &facts).await?;
     if facts.are_asked.load(Ordering::Relaxed) {
         return Err(Attempt::Refused(NoTemplate("it asks about its session or the time".to_owned())));
+    }
+    // Nobody but the marking may call the mark function, which only these planners know.
+    if scanned.template.contains(MARK_FUNCTION) {
+        return Err(Attempt::Refused(NoTemplate(format!("it has the name {MARK_FUNCTION}"))));
     }
     let MarkedSyntax { marks, is_marked } = MarkedSyntax::mark(&mut tree, &scanned.holes, general.roles());
     (0..is_marked.len()).filter(|hole| !is_marked[*hole]).for_each(|hole| general.pin(hole));

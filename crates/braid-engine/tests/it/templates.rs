@@ -215,6 +215,20 @@ async fn what_differs_each_time_has_no_template() {
 }
 
 #[tokio::test]
+async fn the_mark_of_a_constant_is_no_function_for_users() {
+    let db = two_tables().await;
+    let eager = db.database.session("alice");
+    eager.set_setting("braid.templates", "eager").unwrap();
+    for sql in
+        ["select braid_hole(0, 5) from t where a = 1", "select BRAID_HOLE(7, a) from t", "select \"braid_hole\"(0, 5)"]
+    {
+        for session in [&db.session, &db.session, &db.session, &eager] {
+            assert!(answer(session, sql).await.unwrap_err().starts_with("42883"), "{sql}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_million_texts_leave_little_behind() {
     let db = TestDb::new().await;
     db.run("create table t (a int)").await;
