@@ -163,14 +163,19 @@ fn explained(tokens: &[TokenWithSpan]) -> &[TokenWithSpan] {
     &tokens[first.unwrap_or(tokens.len())..]
 }
 
-/// A token as part of a template. Unquoted names are the same in any case.
+/// A token as part of a template. Unquoted names are the same in any case. A token with blanks or quotes has its length before it,
+/// so that no two rows of tokens have one template.
 fn push_token(template: &mut String, token: &Token) {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => {
-            template.extend(word.value.chars().map(|letter| letter.to_ascii_lowercase()));
-        }
-        other => template.push_str(&other.to_string()),
+    if let Token::Word(word) = token
+        && word.quote_style.is_none()
+    {
+        return template.extend(word.value.chars().map(|letter| letter.to_ascii_lowercase()));
     }
+    let text = token.to_string();
+    if text.contains(|letter: char| letter.is_whitespace() || matches!(letter, '\'' | '"' | '$' | '#')) {
+        template.push_str(&format!("{}:", text.len()));
+    }
+    template.push_str(&text);
 }
 
 impl Constant {
@@ -225,6 +230,18 @@ mod tests {
             "select a from t where b = 5 and true",
         ] {
             assert_ne!(scanned(other).unwrap().template, base, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_quoted_is_not_taken_for_tokens() {
+        for (one, other) in [
+            ("select e'x' = 'y'", "select e'x\\' = '"),
+            ("select \"a\" , \"b\"", "select \"a\"\" , \"\"b\""),
+            ("select $q$a$q$ , 5", "select $q$a$q , #$q$"),
+        ] {
+            let (one, other) = (scanned(one).unwrap(), scanned(other).unwrap());
+            assert_ne!(one.template, other.template);
         }
     }
 

@@ -111,13 +111,14 @@ impl PlanTemplate {
 
     /// Whether the plan is right for a statement with these constants.
     pub fn includes(&self, constants: &[Constant]) -> bool {
-        self.guards.iter().zip(constants).all(|(guard, constant)| match guard {
+        let is_met = |(guard, constant): (&Guard, &Constant)| match guard {
             Guard::Is(expected) => expected == constant,
             Guard::Varies { hole_type, equals } => {
                 let is_of_type = HoleType::of(constant).is_some_and(|own| hole_type.includes(own));
                 is_of_type && equals.is_none_or(|earlier| constants[earlier] == *constant)
             }
-        })
+        };
+        self.guards.len() == constants.len() && self.guards.iter().zip(constants).all(is_met)
     }
 
     /// The parameters of a statement that the plan includes; `None` if one cannot be computed. The statement is then planned with
