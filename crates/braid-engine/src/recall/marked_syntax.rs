@@ -34,15 +34,15 @@ pub(crate) struct Mark {
 pub(crate) struct MarkedSyntax {
     /// The marks, by their numbers.
     pub marks: Vec<Mark>,
-    /// Whether each hole is marked.
-    pub is_marked: Vec<bool>,
+    /// Whether each hole stands where its constant may vary. Such holes are marked if they do vary.
+    pub may_vary: Vec<bool>,
 }
 
 impl MarkedSyntax {
     /// Marks the constants of varying holes in `tree`, as far as they stand where they may vary.
     pub fn mark(tree: &mut Statement, holes: &[Hole], roles: &[HoleRole]) -> Self {
         let by_location = holes.iter().enumerate().map(|(hole, Hole { location, .. })| (*location, hole)).collect();
-        let marked = Self { marks: Vec::new(), is_marked: vec![false; holes.len()] };
+        let marked = Self { marks: Vec::new(), may_vary: vec![false; holes.len()] };
         let mut marking = Marking { by_location, roles, marked };
         let _ = tree.visit(&mut marking);
         marking.marked
@@ -92,8 +92,8 @@ impl Marking<'_> {
             return None;
         }
         let hole = *self.by_location.get(&value.span.start)?;
+        self.marked.may_vary[hole] = true;
         let HoleRole::Varying(class) = self.roles[hole] else { return None };
-        self.marked.is_marked[hole] = true;
         let is_same = |mark: &Mark| self.roles[mark.hole] == HoleRole::Varying(class) && mark.sign == sign;
         let number = self.marked.marks.iter().position(is_same).unwrap_or_else(|| {
             self.marked.marks.push(Mark { hole, sign });

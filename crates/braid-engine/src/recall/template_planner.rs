@@ -113,8 +113,8 @@ async fn attempt(
     if scanned.template.contains(MARK_FUNCTION) {
         return Err(Attempt::Refused(NoTemplate(format!("it has the name {MARK_FUNCTION}"))));
     }
-    let MarkedSyntax { marks, is_marked } = MarkedSyntax::mark(&mut tree, &scanned.holes, general.roles());
-    (0..is_marked.len()).filter(|hole| !is_marked[*hole]).for_each(|hole| general.pin(hole));
+    let MarkedSyntax { marks, may_vary } = MarkedSyntax::mark(&mut tree, &scanned.holes, general.roles());
+    (0..may_vary.len()).filter(|hole| !may_vary[*hole]).for_each(|hole| general.pin(hole));
     let logical = pinning(&marks, marked_plan(&planner, tree).await)?;
     let plan = QueryPlan::new(logical, names);
     let lengths = shown_lengths(&plan.logical)?;

@@ -34,6 +34,24 @@ async fn the_second_statement_of_a_text_makes_a_plan_and_the_third_uses_it() {
 }
 
 #[tokio::test]
+async fn a_constant_that_varies_late_becomes_a_parameter() {
+    let db = two_tables().await;
+    let figures = || db.database.template_figures();
+    let run = async |low: i32, high: i32, text: &str| {
+        let count = format!("select count(*) from t where a >= {low} and a <= {high} and b <> '{text}'");
+        db.run(&count).await;
+    };
+    for (low, high, text) in [(7, 90, "x"), (8, 90, "x"), (9, 90, "x"), (9, 95, "x"), (9, 95, "y")] {
+        run(low, high, text).await;
+    }
+    assert_eq!((figures().plans, figures().hits), (3, 1), "of one, two and three parameters");
+    for n in 0..20 {
+        run(n % 7, 50 + n, &n.to_string()).await;
+    }
+    assert_eq!((figures().plans, figures().hits), (3, 21));
+}
+
+#[tokio::test]
 async fn answers_are_those_of_the_text() {
     let db = two_tables().await;
     let by_text = db.database.session("alice");
