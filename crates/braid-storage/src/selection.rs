@@ -230,7 +230,7 @@ fn lowest_ones(word: u64, count: usize) -> u64 {
 }
 
 /// Sets the bits of `range` in a bitmap.
-pub(crate) fn set_range(words: &mut [u64; SELECTION_WORDS], range: Range<usize>) {
+pub(crate) fn set_range(words: &mut [u64], range: Range<usize>) {
     if range.is_empty() {
         return;
     }

@@ -131,14 +131,19 @@ impl PackedIntegers {
     }
 
     /// Unpacks the integers `start..start + out.len()`, which need not begin at a vector.
-    pub(crate) fn unpack_range(&self, start: usize, out: &mut [i64]) {
-        let mut buffer = [0; VECTOR_ROWS];
+    pub(crate) fn unpack_range<T: Target>(&self, start: usize, out: &mut [T]) {
         let mut done = 0;
         while done < out.len() {
             let (vector, from) = ((start + done) / VECTOR_ROWS, (start + done) % VECTOR_ROWS);
             let len = (VECTOR_ROWS - from).min(out.len() - done);
-            self.unpack(vector, &mut buffer);
-            out[done..done + len].copy_from_slice(&buffer[from..from + len]);
+            let (PackedVector { reference, width, .. }, packed) = self.vector(vector);
+            with_lane!(width, L => {
+                let mut codes = [L::default(); VECTOR_ROWS];
+                bit_packing::unpack(width, packed, &mut codes);
+                for (out, &code) in out[done..done + len].iter_mut().zip(&codes[from..from + len]) {
+                    *out = T::from_integer(reference.wrapping_add(Into::<u64>::into(code) as i64));
+                }
+            });
             done += len;
         }
     }

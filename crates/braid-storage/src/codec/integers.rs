@@ -62,7 +62,8 @@ impl Integers {
         match self {
             Self::FrameOfReference(integers) => integers.gather(vector, selection, out),
             Self::Dictionary(integers) => integers.gather(vector, selection, out),
-            Self::Delta(_) | Self::RunLength(_) => {
+            Self::RunLength(integers) => integers.gather(vector, selection, out),
+            Self::Delta(_) => {
                 let mut values = [0; VECTOR_ROWS];
                 self.unpack(vector, &mut values);
                 if selection.is_all() {

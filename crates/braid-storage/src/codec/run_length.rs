@@ -14,6 +14,7 @@ use braid_base::VECTOR_ROWS;
 
 use super::frame_of_reference::PackedIntegers;
 use super::integer_test::IntegerTest;
+use super::target::Target;
 use crate::Selection;
 use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use crate::segment_error::SegmentError;
@@ -92,10 +93,11 @@ impl RunLengthIntegers {
     }
 
     /// Decodes a vector. What lies beyond the last integer means nothing.
-    pub(crate) fn unpack(&self, vector: usize, out: &mut [i64; VECTOR_ROWS]) {
+    pub(crate) fn unpack<T: Target>(&self, vector: usize, out: &mut [T; VECTOR_ROWS]) {
         let mut buffers = RunBuffers::new();
+        let runs = self.load(vector, &mut buffers);
         let mut at = 0;
-        for (&value, &length) in self.load(vector, &mut buffers) {
+        for (&value, &length) in buffers.values[..runs].iter().zip(&buffers.lengths[..runs]) {
             let end = at + length as usize;
             match out[at..].first_chunk_mut::<SHORT_RUN_ROWS>() {
                 // Two stores instead of a loop; what is written beyond the run, the next one overwrites.
@@ -103,6 +105,19 @@ impl RunLengthIntegers {
                 _ => out[at..end].fill(value),
             }
             at = end;
+        }
+    }
+
+    /// Appends the selected integers of a vector.
+    pub(crate) fn gather<T: Target>(&self, vector: usize, selection: &Selection, out: &mut Vec<T>) {
+        let mut values = [T::from_integer(0); VECTOR_ROWS];
+        self.unpack(vector, &mut values);
+        if selection.is_all() {
+            out.extend_from_slice(&values[..selection.len()]);
+        } else {
+            let mut indices = [0; VECTOR_ROWS];
+            let indices = selection.indices(&mut indices);
+            out.extend(indices.iter().map(|&row| values[usize::from(row) % VECTOR_ROWS]));
         }
     }
 
@@ -115,16 +130,14 @@ impl RunLengthIntegers {
             None => {}
         }
         let mut buffers = RunBuffers::new();
-        let mut words = [0; SELECTION_WORDS];
-        let mut at = 0;
-        for (&value, &length) in self.load(vector, &mut buffers) {
-            let end = at + length as usize;
-            if test.holds(value) {
-                set_range(&mut words, at..end);
-            }
-            at = end;
+        let runs = self.load(vector, &mut buffers);
+        let mut kept = Selection::all(runs);
+        test.filter(&buffers.values, &mut kept);
+        match kept.count() {
+            0 => selection.clear(),
+            count if count == runs => {}
+            _ => selection.and_words(&rows_of_runs(&kept, &buffers.lengths[..runs])),
         }
-        selection.and_words(&words);
     }
 
     /// Bounds of a vector's values: those of the packed vectors its runs lie in.
@@ -141,24 +154,48 @@ impl RunLengthIntegers {
         (self.first_runs[vector] as usize, self.first_runs[vector + 1] as usize)
     }
 
-    /// Values and lengths of a vector's runs.
-    fn load<'a>(&self, vector: usize, buffers: &'a mut RunBuffers) -> impl Iterator<Item = (&'a i64, &'a i64)> {
+    /// Values and lengths of a vector's runs, into the first places of the buffers; the number of runs.
+    fn load<T: Target>(&self, vector: usize, buffers: &mut RunBuffers<T>) -> usize {
         let (first, last) = self.runs(vector);
         self.values.unpack_range(first, &mut buffers.values[..last - first]);
         self.lengths.unpack_range(first, &mut buffers.lengths[..last - first]);
-        buffers.values[..last - first].iter().zip(&buffers.lengths[..last - first])
+        last - first
     }
 }
 
-struct RunBuffers {
-    values: [i64; VECTOR_ROWS],
-    lengths: [i64; VECTOR_ROWS],
+struct RunBuffers<T> {
+    values: [T; VECTOR_ROWS],
+    /// At most 1024 each, as was checked when the segment was opened.
+    lengths: [i16; VECTOR_ROWS],
 }
 
-impl RunBuffers {
+impl<T: Target> RunBuffers<T> {
     fn new() -> Self {
-        Self { values: [0; VECTOR_ROWS], lengths: [0; VECTOR_ROWS] }
+        Self { values: [T::from_integer(0); VECTOR_ROWS], lengths: [0; VECTOR_ROWS] }
     }
+}
+
+/// The rows of the selected runs. Whether a run is selected is data that no branch predictor knows, so runs below 64 rows are set
+/// without a branch.
+fn rows_of_runs(runs: &Selection, lengths: &[i16]) -> [u64; SELECTION_WORDS] {
+    // A run's bits reach into the next word at most. Two more words keep those of the last run within the array, also one of no rows
+    // behind all rows, which no encoder writes.
+    let mut words = [0u64; SELECTION_WORDS + 2];
+    let mut at = 0;
+    for (run, &length) in lengths.iter().enumerate() {
+        let is_kept = runs.words()[run / 64] >> (run % 64) & 1;
+        let end = at + length as usize;
+        if length < 64 {
+            let bits = ((1u64 << length) - 1) * is_kept;
+            words[at / 64] |= bits << (at % 64);
+            words[at / 64 + 1] |= (bits >> 1) >> (63 - at % 64);
+        } else if is_kept == 1 {
+            set_range(&mut words, at..end);
+        }
+        at = end;
+    }
+    let [words @ .., _, _] = words;
+    words
 }
 
 /// The runs of a sequence, cut at vectors.
@@ -179,5 +216,48 @@ impl Runs {
             }
         }
         runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_base::{Random, SeededRandom};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_runs_are_those_of_each_selected_run() {
+        let mut random = SeededRandom::new(7);
+        for _ in 0..200 {
+            let longest = [1, 4, 70, 300][random.below(4) as usize];
+            let mut lengths = Vec::new();
+            let mut rows = 0;
+            while rows < VECTOR_ROWS {
+                let length = (random.below(longest) as usize + 1).min(VECTOR_ROWS - rows);
+                lengths.push(length as i16);
+                rows += length;
+            }
+            let mut runs = Selection::all(lengths.len());
+            runs.retain(|_| random.below(2) == 0);
+            let mut selection = Selection::all(VECTOR_ROWS);
+            selection.and_words(&rows_of_runs(&runs, &lengths));
+            let ends = lengths.iter().scan(0, |end, &length| {
+                *end += length as usize;
+                Some(*end)
+            });
+            let expected: Vec<usize> = ends
+                .zip(&lengths)
+                .enumerate()
+                .filter(|(run, _)| runs.contains(*run))
+                .flat_map(|(_, (end, &length))| end - length as usize..end)
+                .collect();
+            assert!(selection.iter().eq(expected), "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_no_rows_behind_all_rows_is_no_row() {
+        let words = rows_of_runs(&Selection::all(2), &[1024, 0]);
+        assert_eq!(words, [u64::MAX; SELECTION_WORDS]);
     }
 }
