@@ -14,6 +14,7 @@
 //! | [`long_chains`] | chains of operators as shallow trees |
 //! | [`function_call`] | calls that rewriting makes |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
+//! | [`session_fact`] | what a statement may ask about its session |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
 mod command;
@@ -24,6 +25,7 @@ pub(crate) mod function_call;
 mod kind;
 mod long_chains;
 mod places;
+mod session_fact;
 mod syntax_errors;
 mod text_template;
 
@@ -46,6 +48,7 @@ pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 pub(crate) use long_chains::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 use places::{Places, character_of};
+pub(crate) use session_fact::{AskedFact, SessionFact};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use text_template::{Constant, Hole, HoleContent, ScannedText, Unscanned};
 

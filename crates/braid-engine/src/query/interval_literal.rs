@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{CastKind, DataType, DateTimeField, Expr, I
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use crate::EngineError;
+use crate::templates::hole_value::is_bare_number;
 
 /// The cast, if the interval is of a literal.
 pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineError> {
@@ -16,13 +17,12 @@ pub(super) fn interval_cast(interval: &Interval) -> Result<Option<Expr>, EngineE
             "intervals have microsecond precision; other precisions are not supported",
         ));
     }
-    let is_bare = text.trim_ascii().parse::<f64>().is_ok();
+    let is_bare = is_bare_number(&text);
     let (text, place) = match (&interval.leading_field, &interval.last_field) {
         (None, _)
         | (Some(DateTimeField::Year), Some(DateTimeField::Month))
         | (Some(DateTimeField::Day | DateTimeField::Hour), Some(DateTimeField::Second)) => (text, place),
-        // It is not the text that was written any more.
-        (Some(field), None) if is_bare => (format!("{text} {field}"), Span::empty()),
+        (Some(field), None) if is_bare => (format!("{text} {field}"), place),
         _ => {
             return Err(EngineError::unsupported(format!("{interval} is not supported"))
                 .with_hint("Write the units in the text: INTERVAL '1 day 2 hours'."));

@@ -25,7 +25,7 @@
 //! | [`result_stream`] | rows on their way out: renamed, interruptible, with our errors |
 //! | [`execution`] | a query from its syntax to its rows |
 
-mod clock;
+pub(crate) mod clock;
 pub(crate) mod column_names;
 mod execution;
 mod exponents;

@@ -35,8 +35,8 @@ use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::names::{DATABASE_NAME, SCHEMA_NAME, fold, fold_parts};
 use crate::semantics::plain_numeric::PLAIN_NUMERIC;
 use crate::settings::SERVER_VERSION;
-use crate::statement::SqlDialect;
 pub(super) use crate::statement::function_call::call;
+use crate::statement::{AskedFact, SessionFact, SqlDialect};
 use crate::{EngineError, SqlState};
 
 /// What a query may ask about its session.
@@ -49,6 +49,8 @@ pub(crate) trait SessionFacts: Sync {
     fn setting(&self, name: &str) -> Option<String>;
     /// What time it is.
     fn instants(&self) -> Instants;
+    /// The literal of a fact stands where it was asked for.
+    fn note(&self, _: AskedFact) {}
 }
 
 /// Most parameters of a statement: what the protocol can count.
@@ -201,7 +203,7 @@ impl VisitorMut for Rewrite<'_> {
             Expr::Extract { field, expr, .. } => {
                 Ok(Some(call(EXTRACT, vec![string(&field.to_string().replace('\'', "")), taken(expr)])))
             }
-            Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident))),
+            Expr::Identifier(ident) if ident.quote_style.is_none() => Ok(self.session_word(&fold(ident), ident.span)),
             Expr::Collate { expr: inner, collation } => collated(inner, collation).map(Some),
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if is_listed(right) => {
                 let (left, right) = (Box::new(taken(left)), taken(right));
@@ -358,8 +360,10 @@ impl Rewrite<'_> {
             Ok(parts) if parts.len() == 1 => parts[0].clone(),
             _ => return Ok(None),
         };
-        if let Some(time) = time_of(&name, function, || self.session.instants())? {
-            return Ok(Some(time));
+        let place = place_of(&function.name);
+        if let Some((fact, literal)) = time_of(&name, function, place, || self.session.instants())? {
+            self.note(fact, place);
+            return Ok(Some(literal));
         }
         fit_function(&name, function)?;
         if counts_whole_rows(function) {
@@ -368,7 +372,7 @@ impl Rewrite<'_> {
                 .with_hint("Count a column that is never null."));
         }
         match name.as_str() {
-            "current_setting" => self.current_setting(function).map(Some),
+            "current_setting" => self.current_setting(function, place).map(Some),
             "mod" => Ok(remainder(function)),
             "variance" | "every" | "sign" | "gen_random_uuid" => Ok(renamed(function, &name)),
             // A function that gives rows: in a select list DataFusion would give an array.
@@ -378,17 +382,27 @@ impl Rewrite<'_> {
             "to_char" => Err(no_patterns(&name)),
             "to_date" | "to_timestamp" | "to_number" if argument_count(function) > 1 => Err(no_patterns(&name)),
             "to_timestamp" => Ok(Some(call(EPOCH_INSTANT, arguments_of(function)))),
-            "pg_backend_pid" => Ok(Some(number(self.session.session_id()))),
+            "pg_backend_pid" => {
+                self.note(SessionFact::SessionId, place);
+                Ok(Some(number_at(self.session.session_id(), place)))
+            }
             "version" | "current_database" | "current_catalog" | "current_schema" | "current_user" | "session_user"
-            | "current_role" | "user" => Ok(self.session_word(&name).or_else(|| self.session_call(&name))),
+            | "current_role" | "user" => Ok(self.session_word(&name, place).or_else(|| self.session_call(&name))),
             _ => Ok(None),
         }
     }
 
+    fn note(&self, fact: SessionFact, place: Span) {
+        self.session.note(AskedFact { fact, location: place.start });
+    }
+
     /// Words that are functions without parentheses.
-    fn session_word(&self, word: &str) -> Option<Expr> {
+    fn session_word(&self, word: &str, place: Span) -> Option<Expr> {
         match word {
-            "current_user" | "session_user" | "current_role" | "user" => Some(string(self.session.user())),
+            "current_user" | "session_user" | "current_role" | "user" => {
+                self.note(SessionFact::User, place);
+                Some(string_at(self.session.user(), place))
+            }
             "current_catalog" => Some(string(DATABASE_NAME)),
             "current_schema" => Some(string(SCHEMA_NAME)),
             _ => None,
@@ -405,7 +419,7 @@ impl Rewrite<'_> {
     }
 
     /// `current_setting(name [, missing_ok])`
-    fn current_setting(&self, function: &Function) -> Result<Expr, EngineError> {
+    fn current_setting(&self, function: &Function, place: Span) -> Result<Expr, EngineError> {
         let arguments: Vec<String> = match &function.args {
             FunctionArguments::List(list) => list.args.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
@@ -413,7 +427,10 @@ impl Rewrite<'_> {
         let name = arguments.first().map(|name| name.trim_matches('\'').to_owned());
         let missing_ok = arguments.get(1).is_some_and(|ok| ok.eq_ignore_ascii_case("true"));
         match name.as_deref().map(|name| (name, self.session.setting(name))) {
-            Some((_, Some(value))) => Ok(string(&value)),
+            Some((name, Some(value))) => {
+                self.note(SessionFact::Setting(name.to_owned()), place);
+                Ok(string_at(&value, place))
+            }
             Some(_) if missing_ok => Ok(Expr::Value(Value::Null.with_empty_span())),
             Some((name, None)) => Err(EngineError::new(
                 SqlState::UndefinedObject,
@@ -487,7 +504,7 @@ fn spell_fetch_as_limit(query: &mut Query) -> Result<(), EngineError> {
     if fetch.with_ties || fetch.percent {
         return Err(EngineError::unsupported("FETCH FIRST with PERCENT or WITH TIES is not supported"));
     }
-    let count = fetch.quantity.unwrap_or_else(|| number(1));
+    let count = fetch.quantity.unwrap_or_else(|| number_at(1, Span::empty()));
     match &mut query.limit_clause {
         None => {
             query.limit_clause =
@@ -559,11 +576,23 @@ fn taken(expr: &mut Expr) -> Expr {
 }
 
 pub(super) fn string(text: &str) -> Expr {
-    Expr::Value(Value::SingleQuotedString(text.to_owned()).with_empty_span())
+    string_at(text, Span::empty())
 }
 
-fn number(value: i32) -> Expr {
-    Expr::Value(Value::Number(value.to_string(), false).with_empty_span())
+pub(super) fn string_at(text: &str, place: Span) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.to_owned()).with_span(place))
+}
+
+fn number_at(value: i32, place: Span) -> Expr {
+    Expr::Value(Value::Number(value.to_string(), false).with_span(place))
+}
+
+/// The place of the last part of a name.
+fn place_of(name: &ObjectName) -> Span {
+    match name.0.last() {
+        Some(ObjectNamePart::Identifier(ident)) => ident.span,
+        _ => Span::empty(),
+    }
 }
 
 pub(super) fn parse_query(text: &str) -> Result<Box<Query>, EngineError> {

@@ -1,10 +1,12 @@
-//! The constants of a statement: those of its text, and the values of its parameters.
+//! The constants of a statement: those of its text, the values of its parameters, and what it asks about its session.
 
 use datafusion::common::ScalarValue;
 
 use crate::EngineError;
+use crate::query::clock::instant_text;
 use crate::query::parameters::text_of;
-use crate::statement::{Constant, HoleContent, ScannedText};
+use crate::query::rewrite::SessionFacts;
+use crate::statement::{Constant, HoleContent, ScannedText, SessionFact};
 
 /// The constants of a statement with these parameters; `None` if there are fewer than the text names, or one is a list, whose
 /// elements would be constants of their own.
@@ -28,6 +30,17 @@ pub(crate) fn constants_of(
         });
     }
     Ok(Some(constants))
+}
+
+/// A fact about a session as a constant, written as the literal that stands for it; `None` if there is none.
+pub(crate) fn constant_of(session: &dyn SessionFacts, fact: &SessionFact) -> Option<Constant> {
+    Some(match fact {
+        SessionFact::User => Constant::Text(session.user().to_owned()),
+        SessionFact::SessionId => Constant::Number(session.session_id().to_string()),
+        SessionFact::StatementTime => Constant::Text(instant_text(session.instants().statement_us)),
+        SessionFact::TransactionTime => Constant::Text(instant_text(session.instants().transaction_us)),
+        SessionFact::Setting(name) => Constant::Text(session.setting(name)?),
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use braid_exec::plan::Plan;
 use datafusion::common::ScalarValue;
 
 use super::answer::answer;
-use super::constants::constants_of;
+use super::constants::{constant_of, constants_of};
 use super::template_planner::{NoTemplate, plan_template};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
@@ -51,7 +51,9 @@ pub(crate) async fn execute(
             _ => return Ok(None),
         },
     };
-    let Some(row) = template.bind(&constants) else { return Ok(None) };
+    let Some(row) = template.bind(&constants, |fact| constant_of(context, fact)) else {
+        return Ok(None);
+    };
     let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
     let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
     let (schema, lengths) = (template.schema.clone(), template.lengths.clone());
@@ -97,7 +99,10 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
         planned.map_err(|NoTemplate(reason)| EngineError::unsupported(reason))
     };
     let template = context.plan_apart(StatementSize::default(), work).await?;
-    let bind = |constants: &Vec<_>| template.includes(constants).then(|| template.bind(constants)).flatten();
+    let bind = |constants: &Vec<_>| {
+        let row = || template.bind(constants, |fact| constant_of(context, fact));
+        template.includes(constants).then(row).flatten()
+    };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
     let parameters = parameters.ok_or_else(|| none("a constant of one of them is another statement's plan"))?;
     let plan = order_joins(&template.plan.plan, &parameters);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use datafusion::common::ScalarValue;
 
-use super::constants::constants_of;
+use super::constants::{constant_of, constants_of};
 use super::execution::{TemplatesOff, key};
 use crate::EngineError;
 use crate::statement::{ScannedText, Unscanned};
@@ -57,7 +57,7 @@ impl KnownTemplate {
         let Some(constants) = constants_of(&scanned, params)? else { return Ok(Self::NoConstants) };
         let Some(entry) = context.database().templates().look(&key) else { return Ok(Self::New) };
         Ok(match entry.look(&constants, &context.snapshot()) {
-            Look::Plan(template) => match template.bind(&constants) {
+            Look::Plan(template) => match template.bind(&constants, |fact| constant_of(context, fact)) {
                 Some(row) => {
                     let bound = BoundTemplate { template, text_number: entry.number, row };
                     Self::Plan(bound, entry.hits.load(Ordering::Relaxed))

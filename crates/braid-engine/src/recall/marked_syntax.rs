@@ -3,7 +3,7 @@
 //! A constant is marked only in places where its value does not decide how the query is planned: an operand of a comparison or of
 //! arithmetic, a bound of BETWEEN, an item of IN, a pattern of LIKE, a result of CASE, an item of the select list, each perhaps
 //! with a sign, in parentheses or cast. All other constants stay what they are: limits, positions in ORDER BY, arguments of
-//! functions, units of intervals, rows of VALUES.
+//! functions, units of intervals, rows of VALUES. What a query asks about its session (`now()`) is marked wherever it stands.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -15,18 +15,50 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use crate::semantics::marked_literals::MARK_FUNCTION;
-use crate::statement::Hole;
 use crate::statement::function_call::call;
-use crate::templates::generalization::HoleRole;
-use crate::templates::hole_value::NumberSign;
+use crate::statement::{AskedFact, Constant, Hole};
+use crate::templates::generalization::{Generalization, HoleRole};
+use crate::templates::hole_value::{Reading, is_bare_number};
 
 /// What a mark stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The first marked hole of a class.
     pub hole: usize,
-    /// The sign before its number.
-    pub sign: NumberSign,
+    /// How its constant is read.
+    pub reading: Reading,
+}
+
+/// A hole that could be marked.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkedHole {
+    /// Its place in the text.
+    pub location: Location,
+    /// What stands there.
+    pub constant: Constant,
+    /// What a plan assumes of it.
+    pub role: HoleRole,
+    /// Whether it is a constant of the text, and no fact that the query asks for.
+    pub is_constant: bool,
+}
+
+impl MarkedHole {
+    /// The constants of a text, with the roles of a generalization, and the facts that its rewritten query asks for. Places that ask
+    /// for the same fact are one class.
+    pub fn all(holes: &[Hole], general: &Generalization, facts: &[(AskedFact, Constant)]) -> Vec<Self> {
+        let of_text = holes.iter().zip(general.example()).zip(general.roles()).map(|((hole, constant), role)| Self {
+            location: hole.location,
+            constant: constant.clone(),
+            role: *role,
+            is_constant: true,
+        });
+        let of_facts = facts.iter().map(|(asked, constant)| {
+            let first = facts.iter().position(|(other, _)| other.fact == asked.fact).unwrap_or_default();
+            let role = HoleRole::Varying(holes.len() + first);
+            Self { location: asked.location, constant: constant.clone(), role, is_constant: false }
+        });
+        of_text.chain(of_facts).collect()
+    }
 }
 
 /// The marks of a query.
@@ -40,10 +72,10 @@ pub(crate) struct MarkedSyntax {
 
 impl MarkedSyntax {
     /// Marks the constants of varying holes in `tree`, as far as they stand where they may vary.
-    pub fn mark(tree: &mut Statement, holes: &[Hole], roles: &[HoleRole]) -> Self {
-        let by_location = holes.iter().enumerate().map(|(hole, Hole { location, .. })| (*location, hole)).collect();
+    pub fn mark(tree: &mut Statement, holes: &[MarkedHole]) -> Self {
+        let by_location = holes.iter().enumerate().map(|(hole, MarkedHole { location, .. })| (*location, hole));
         let marked = Self { marks: Vec::new(), may_vary: vec![false; holes.len()] };
-        let mut marking = Marking { by_location, roles, marked };
+        let mut marking = Marking { by_location: by_location.collect(), holes, marked };
         let _ = tree.visit(&mut marking);
         marking.marked
     }
@@ -51,7 +83,7 @@ impl MarkedSyntax {
 
 struct Marking<'a> {
     by_location: HashMap<Location, usize>,
-    roles: &'a [HoleRole],
+    holes: &'a [MarkedHole],
     marked: MarkedSyntax,
 }
 
@@ -60,13 +92,13 @@ impl Marking<'_> {
     fn mark(&mut self, expr: &mut Expr) {
         match expr {
             Expr::Value(value) => {
-                if let Some(marked) = self.call_of(value, NumberSign::None) {
+                if let Some(marked) = self.call_of(value, false) {
                     *expr = marked;
                 }
             }
             Expr::UnaryOp { op: UnaryOperator::Minus, expr: inner } => match &mut **inner {
                 Expr::Value(value) if matches!(value.value, Value::Number(..)) => {
-                    if let Some(marked) = self.call_of(value, NumberSign::Minus) {
+                    if let Some(marked) = self.call_of(value, true) {
                         *expr = marked;
                     }
                 }
@@ -77,7 +109,7 @@ impl Marking<'_> {
                 self.mark(inner);
             }
             Expr::TypedString(TypedString { data_type, value, .. }) => {
-                if let Some(marked) = self.call_of(value, NumberSign::None) {
+                if let Some(marked) = self.call_of(value, false) {
                     let (kind, data_type) = (CastKind::Cast, data_type.clone());
                     *expr = Expr::Cast { kind, expr: Box::new(marked), data_type, array: false, format: None };
                 }
@@ -87,22 +119,31 @@ impl Marking<'_> {
     }
 
     /// The call that marks a value.
-    fn call_of(&mut self, value: &ValueWithSpan, sign: NumberSign) -> Option<Expr> {
-        if !matches!(value.value, Value::Number(..) | Value::SingleQuotedString(_)) {
-            return None;
-        }
+    fn call_of(&mut self, value: &ValueWithSpan, is_negated: bool) -> Option<Expr> {
+        let (Value::Number(text, _) | Value::SingleQuotedString(text)) = &value.value else { return None };
         let hole = *self.by_location.get(&value.span.start)?;
+        let reading = match &self.holes[hole].constant {
+            _ if is_negated => Reading::Negated,
+            Constant::Text(written) => {
+                match text.strip_prefix(written.as_str()).and_then(|rest| rest.strip_prefix(' ')) {
+                    Some(unit) if is_bare_number(written) => Reading::InUnit(unit.to_owned()),
+                    _ => Reading::Plain,
+                }
+            }
+            _ => Reading::Plain,
+        };
         self.marked.may_vary[hole] = true;
-        let HoleRole::Varying(class) = self.roles[hole] else { return None };
-        let is_same = |mark: &Mark| self.roles[mark.hole] == HoleRole::Varying(class) && mark.sign == sign;
+        let HoleRole::Varying(class) = self.holes[hole].role else { return None };
+        let is_same = |mark: &Mark| self.holes[mark.hole].role == HoleRole::Varying(class) && mark.reading == reading;
         let number = self.marked.marks.iter().position(is_same).unwrap_or_else(|| {
-            self.marked.marks.push(Mark { hole, sign });
+            self.marked.marks.push(Mark { hole, reading });
             self.marked.marks.len() - 1
         });
-        let literal = Expr::Value(value.clone());
-        let literal = match sign {
-            NumberSign::None => literal,
-            NumberSign::Minus => Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(literal) },
+        // Without its place, so that it is not marked again.
+        let literal = Expr::Value(value.value.clone().with_empty_span());
+        let literal = match is_negated {
+            false => literal,
+            true => Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(literal) },
         };
         let mark = Expr::Value(Value::Number(number.to_string(), false).with_empty_span());
         Some(call(MARK_FUNCTION, vec![mark, literal]))
@@ -147,6 +188,12 @@ impl VisitorMut for Marking<'_> {
                 }
                 conditions.iter_mut().for_each(|branch| self.mark(&mut branch.result));
                 else_result.iter_mut().for_each(|result| self.mark(result));
+            }
+            Expr::Value(value) => {
+                let hole = self.by_location.get(&value.span.start);
+                if hole.is_some_and(|hole| !self.holes[*hole].is_constant) {
+                    self.mark(expr);
+                }
             }
             _ => {}
         }

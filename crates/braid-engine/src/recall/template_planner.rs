@@ -9,22 +9,24 @@
 //!
 //! A hole whose value was looked at in 3, and one whose literal has disappeared by 4, is pinned, and the query planned again.
 //!
-//! A plan that asks anything about its session but settings and time zone (who is connected, what time it is) is not a
-//! template's.
+//! What the query asks about its session (who is connected, what time it is) is a hidden parameter: a hole behind those of the text.
+//! If planning looks at its value, there is no template. The time zone is part of the template's key.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arrow::datatypes::{Field, FieldRef};
-use braid_df::operators::{Formula, cover_template, is_parameter, optimize_analyzed};
+use arrow::datatypes::{Field, FieldRef, SchemaRef};
+use braid_df::operators::{Formula, TemplatePlan, cover_template, is_parameter, optimize_analyzed};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use parking_lot::Mutex;
 
-use super::marked_syntax::{Mark, MarkedSyntax};
+use super::constants::constant_of;
+use super::marked_syntax::{Mark, MarkedHole, MarkedSyntax};
 use crate::clock::Instants;
 use crate::query::planner::{Planner, QueryPlan};
 use crate::query::result_stream::in_zone;
@@ -32,7 +34,7 @@ use crate::query::rewrite::{Parameters, SessionFacts};
 use crate::query::{QuerySource, shown_lengths};
 use crate::semantics::marked_literals::{MARK_FUNCTION, ValueMatters, mark_function, replace_marked, unwrap_marks};
 use crate::semantics::rewrite_expressions;
-use crate::statement::{Constant, ScannedText};
+use crate::statement::{AskedFact, Constant, ScannedText};
 use crate::statement_context::StatementContext;
 use crate::templates::generalization::{Generalization, HoleRole};
 use crate::templates::hole_value::{HoleType, literal_of};
@@ -103,27 +105,80 @@ async fn attempt(
 ) -> Result<PlanTemplate, Attempt> {
     let snapshot = context.snapshot();
     let planner = Planner::of(context).with_function(mark_function())?;
-    let facts = NotedFacts { context, are_asked: AtomicBool::new(false) };
+    let facts = NotedFacts { context, asked: AtomicUsize::new(0), noted: Mutex::default() };
     let query = QuerySource::Statement.of(statement)?;
     let (mut tree, names) = planner.rewritten(statement, query, Parameters::Values(params), &facts).await?;
-    if facts.are_asked.load(Ordering::Relaxed) {
-        return Err(Attempt::Refused(NoTemplate("it asks about its session or the time".to_owned())));
-    }
+    let facts = facts.constants().ok_or_else(asks_about_session)?;
     // Nobody but the marking may call the mark function, which only these planners know.
     if scanned.template.contains(MARK_FUNCTION) {
         return Err(Attempt::Refused(NoTemplate(format!("it has the name {MARK_FUNCTION}"))));
     }
-    let MarkedSyntax { marks, may_vary } = MarkedSyntax::mark(&mut tree, &scanned.holes, general.roles());
-    (0..may_vary.len()).filter(|hole| !may_vary[*hole]).for_each(|hole| general.pin(hole));
-    let logical = pinning(&marks, marked_plan(&planner, tree).await)?;
+    let holes = MarkedHole::all(&scanned.holes, general, &facts);
+    let MarkedSyntax { marks, may_vary } = MarkedSyntax::mark(&mut tree, &holes);
+    for hole in (0..may_vary.len()).filter(|hole| !may_vary[*hole]) {
+        match holes[hole].is_constant {
+            true => general.pin(hole),
+            false => return Err(asks_about_session()),
+        }
+    }
+    let made = plan_marked(&planner, tree, names, &marks, &holes).await;
+    let GeneralPlan { values, derived, plan, physical_schema, schema, lengths } =
+        made.map_err(|failed| match failed {
+            Attempt::Pin(hole) if !holes[hole].is_constant => asks_about_session(),
+            failed => failed,
+        })?;
+    let facts = facts.into_iter().map(|(asked, constant)| Some((asked.fact, HoleType::of(&constant)?)));
+    let facts = facts.collect::<Option<_>>().ok_or_else(asks_about_session)?;
+    let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
+    let tables = plan.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
+    let (number, planned_on) = (NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), snapshot.sequence());
+    let guards = guards(general);
+    Ok(PlanTemplate {
+        number,
+        guards,
+        facts,
+        values,
+        derived,
+        plan,
+        tables,
+        planned_on,
+        physical_schema,
+        schema,
+        lengths,
+    })
+}
+
+fn asks_about_session() -> Attempt {
+    Attempt::Refused(NoTemplate("planning looked at what it asks about its session or the time".to_owned()))
+}
+
+/// The part of a template that does not depend on the statements seen.
+struct GeneralPlan {
+    values: Vec<PlanValue>,
+    derived: Vec<Formula>,
+    plan: TemplatePlan,
+    physical_schema: SchemaRef,
+    schema: SchemaRef,
+    lengths: Vec<Option<u32>>,
+}
+
+/// Plans a query with marks.
+async fn plan_marked(
+    planner: &Planner,
+    tree: SqlStatement,
+    names: Vec<Option<String>>,
+    marks: &[Mark],
+    holes: &[MarkedHole],
+) -> Result<GeneralPlan, Attempt> {
+    let logical = pinning(marks, marked_plan(planner, tree).await)?;
     let plan = QueryPlan::new(logical, names);
     let lengths = shown_lengths(&plan.logical)?;
     let options = planner.state().config_options();
     let analyzed =
-        pinning(&marks, planner.state().analyzer().execute_and_check(plan.logical.clone(), options, |_, _| {}))?;
-    let (with_placeholders, values) = placeholders(analyzed, &marks, general)?;
-    if let Some(unseen) = (0..marks.len()).find(|mark| !values.iter().any(|value| value.hole == marks[*mark].hole)) {
-        return Err(Attempt::Pin(marks[unseen].hole));
+        pinning(marks, planner.state().analyzer().execute_and_check(plan.logical.clone(), options, |_, _| {}))?;
+    let (with_placeholders, values) = placeholders(analyzed, marks, holes)?;
+    if let Some(unseen) = marks.iter().find(|mark| !values.iter().any(|value| value.hole == mark.hole)) {
+        return Err(Attempt::Pin(unseen.hole));
     }
     let (with_placeholders, derived) = with_derived_values(planner.state(), with_placeholders, values.len())?;
     let optimized = optimize_analyzed(planner.state(), with_placeholders)?;
@@ -131,22 +186,7 @@ async fn attempt(
         .map_err(|reason| Attempt::Refused(NoTemplate(format!("Braid's operators do not cover {}", reason.0))))?;
     let physical_schema = optimized.schema().inner().clone();
     let schema = in_zone(&plan.rename(&physical_schema), &planner.zone_name());
-    let guards = guards(general);
-    let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
-    let tables = covered.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
-    let (number, planned_on) = (NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), snapshot.sequence());
-    Ok(PlanTemplate {
-        number,
-        guards,
-        values,
-        derived,
-        plan: covered,
-        tables,
-        planned_on,
-        physical_schema,
-        schema,
-        lengths,
-    })
+    Ok(GeneralPlan { values, derived, plan: covered, physical_schema, schema, lengths })
 }
 
 /// The logical plan of marked syntax, with marked literals.
@@ -166,17 +206,17 @@ fn pinning<T>(marks: &[Mark], result: Result<T, DataFusionError>) -> Result<T, A
 fn placeholders(
     plan: LogicalPlan,
     marks: &[Mark],
-    general: &Generalization,
+    holes: &[MarkedHole],
 ) -> Result<(LogicalPlan, Vec<PlanValue>), Attempt> {
     let mut values: Vec<PlanValue> = Vec::new();
     let mut misread = None;
     let plan = replace_marked(plan, |mark, literal| {
-        let Mark { hole, sign } = marks[mark];
+        let Mark { hole, reading } = marks[mark].clone();
         let data_type = literal.data_type();
-        if literal_of(&general.example()[hole], sign, &data_type).as_ref() != Some(&literal) {
+        if literal_of(&holes[hole].constant, &reading, &data_type).as_ref() != Some(&literal) {
             misread = Some(hole);
         }
-        let value = PlanValue { hole, sign, data_type: data_type.clone() };
+        let value = PlanValue { hole, reading, data_type: data_type.clone() };
         let number = values.iter().position(|known| *known == value).unwrap_or_else(|| {
             values.push(value);
             values.len() - 1
@@ -237,33 +277,52 @@ fn guards(general: &Generalization) -> Vec<Guard> {
     general.roles().iter().zip(general.example()).enumerate().map(guard).collect()
 }
 
-/// What a statement may ask about its session, and whether it has asked.
+/// What a statement asks about its session while it is rewritten.
 struct NotedFacts<'a> {
     context: &'a StatementContext,
-    are_asked: AtomicBool,
+    /// How often it has asked.
+    asked: AtomicUsize,
+    /// The answers that stand in the query.
+    noted: Mutex<Vec<AskedFact>>,
 }
 
 impl NotedFacts<'_> {
-    fn note(&self) -> &StatementContext {
-        self.are_asked.store(true, Ordering::Relaxed);
+    fn count(&self) -> &StatementContext {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.context
+    }
+
+    /// Each answer in the query, as a constant; `None` if some is not a literal, or its place is not known.
+    fn constants(self) -> Option<Vec<(AskedFact, Constant)>> {
+        let noted = self.noted.into_inner();
+        let is_complete = noted.len() == self.asked.into_inner();
+        let constant = |asked: AskedFact| {
+            let has_place = asked.location.line > 0;
+            let constant = constant_of(self.context, &asked.fact).filter(|_| has_place)?;
+            Some((asked, constant))
+        };
+        noted.into_iter().map(constant).collect::<Option<_>>().filter(|_| is_complete)
     }
 }
 
 impl SessionFacts for NotedFacts<'_> {
     fn user(&self) -> &str {
-        self.note().user()
+        self.count().user()
     }
 
     fn session_id(&self) -> i32 {
-        self.note().session_id()
+        self.count().session_id()
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.note().setting(name)
+        self.count().setting(name)
     }
 
     fn instants(&self) -> Instants {
-        self.note().instants()
+        self.count().instants()
+    }
+
+    fn note(&self, asked: AskedFact) {
+        self.noted.lock().push(asked);
     }
 }

@@ -64,37 +64,56 @@ impl HoleType {
     }
 }
 
-/// The sign before a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NumberSign {
-    None,
-    Minus,
+/// How a constant is read in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// As it is written.
+    Plain,
+    /// A number with a minus sign before it.
+    Negated,
+    /// A bare number in a string, with the unit of an interval after it: `INTERVAL '90' DAY`.
+    InUnit(String),
+}
+
+impl Reading {
+    /// The text that a string is read as; `None` if a unit stands after what is no bare number.
+    fn text_of(&self, text: &str) -> Option<String> {
+        match self {
+            Self::InUnit(unit) => is_bare_number(text).then(|| format!("{text} {unit}")),
+            Self::Plain | Self::Negated => Some(text.to_owned()),
+        }
+    }
+}
+
+/// Whether the text of an interval is a number without a unit.
+pub(crate) fn is_bare_number(text: &str) -> bool {
+    text.trim_ascii().parse::<f64>().is_ok()
 }
 
 /// The literal of a constant, of the type that the plan has for it; `None` if there is none.
-pub(crate) fn literal_of(constant: &Constant, sign: NumberSign, data_type: &DataType) -> Option<ScalarValue> {
+pub(crate) fn literal_of(constant: &Constant, reading: &Reading, data_type: &DataType) -> Option<ScalarValue> {
     match (constant, data_type) {
-        (Constant::Text(text), DataType::Utf8) => Some(ScalarValue::Utf8(Some(text.clone()))),
-        (Constant::Text(text), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(text.clone()))),
+        (Constant::Text(text), DataType::Utf8) => Some(ScalarValue::Utf8(Some(reading.text_of(text)?))),
+        (Constant::Text(text), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(reading.text_of(text)?))),
         (Constant::Number(number), DataType::Int32) => {
-            i32::try_from(integer_of(number, sign)?).ok().map(|value| ScalarValue::Int32(Some(value)))
+            i32::try_from(integer_of(number, reading)?).ok().map(|value| ScalarValue::Int32(Some(value)))
         }
         (Constant::Number(number), DataType::Int64) => {
-            i64::try_from(integer_of(number, sign)?).ok().map(|value| ScalarValue::Int64(Some(value)))
+            i64::try_from(integer_of(number, reading)?).ok().map(|value| ScalarValue::Int64(Some(value)))
         }
         (Constant::Number(number), DataType::Decimal128(digits, scale)) => {
             let (before, after) = number.split_once('.')?;
             let is_of_scale = i8::try_from(after.len()).ok() == Some(*scale);
-            let unscaled = integer_of(&format!("{before}{after}"), sign)?;
+            let unscaled = integer_of(&format!("{before}{after}"), reading)?;
             is_of_scale.then_some(ScalarValue::Decimal128(Some(unscaled), *digits, *scale))
         }
         _ => None,
     }
 }
 
-fn integer_of(digits: &str, sign: NumberSign) -> Option<i128> {
+fn integer_of(digits: &str, reading: &Reading) -> Option<i128> {
     let value: i128 = digits.parse().ok()?;
-    Some(if sign == NumberSign::Minus { -value } else { value })
+    Some(if *reading == Reading::Negated { -value } else { value })
 }
 
 #[cfg(test)]
@@ -140,16 +159,25 @@ mod tests {
 
     #[test]
     fn literals_have_their_plans_type() {
-        use NumberSign::{Minus, None};
-        for (digits, sign, data_type, expected) in [
-            ("5", None, DataType::Int32, Some(ScalarValue::Int32(Some(5)))),
-            ("5", Minus, DataType::Int64, Some(ScalarValue::Int64(Some(-5)))),
-            ("0.05", None, DataType::Decimal128(4, 2), Some(ScalarValue::Decimal128(Some(5), 4, 2))),
-            ("1.25", Minus, DataType::Decimal128(4, 2), Some(ScalarValue::Decimal128(Some(-125), 4, 2))),
-            ("0.5", None, DataType::Decimal128(4, 2), Option::None),
-            ("5", None, DataType::Utf8, Option::None),
+        use Reading::{Negated, Plain};
+        for (digits, reading, data_type, expected) in [
+            ("5", Plain, DataType::Int32, Some(ScalarValue::Int32(Some(5)))),
+            ("5", Negated, DataType::Int64, Some(ScalarValue::Int64(Some(-5)))),
+            ("0.05", Plain, DataType::Decimal128(4, 2), Some(ScalarValue::Decimal128(Some(5), 4, 2))),
+            ("1.25", Negated, DataType::Decimal128(4, 2), Some(ScalarValue::Decimal128(Some(-125), 4, 2))),
+            ("0.5", Plain, DataType::Decimal128(4, 2), None),
+            ("5", Plain, DataType::Utf8, None),
         ] {
-            assert_eq!(literal_of(&number(digits), sign, &data_type), expected, "{digits}");
+            assert_eq!(literal_of(&number(digits), &reading, &data_type), expected, "{digits}");
+        }
+    }
+
+    #[test]
+    fn units_stand_after_bare_numbers_only() {
+        let in_days = Reading::InUnit("DAY".to_owned());
+        for (text, expected) in [("90", Some("90 DAY")), ("-1.5", Some("-1.5 DAY")), ("1 hour", None), ("", None)] {
+            let literal = literal_of(&Constant::Text(text.to_owned()), &in_days, &DataType::Utf8);
+            assert_eq!(literal, expected.map(ScalarValue::from), "{text}");
         }
     }
 }

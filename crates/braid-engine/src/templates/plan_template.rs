@@ -9,8 +9,8 @@ use braid_exec::plan::Plan;
 use braid_storage::{Catalog, Scalar};
 use datafusion::common::ScalarValue;
 
-use super::hole_value::{HoleType, NumberSign, literal_of};
-use crate::statement::Constant;
+use super::hole_value::{HoleType, Reading, literal_of};
+use crate::statement::{Constant, SessionFact};
 
 /// A table that has grown or shrunk by this factor gets a plan of its new size.
 const ROWS_FACTOR_MAX: u64 = 4;
@@ -47,10 +47,10 @@ pub(crate) enum Guard {
 /// A value that the plan's parameters are computed from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlanValue {
-    /// The hole whose constant it is.
+    /// The hole whose constant it is. The hidden parameters are behind the holes of the text.
     pub hole: usize,
-    /// The sign before it.
-    pub sign: NumberSign,
+    /// How it is read.
+    pub reading: Reading,
     /// Its type in the plan.
     pub data_type: DataType,
 }
@@ -62,6 +62,8 @@ pub(crate) struct PlanTemplate {
     pub number: u64,
     /// What must be true of each hole.
     pub guards: Vec<Guard>,
+    /// Hidden parameters: what the plan's statements ask about their sessions, with the types of the answers.
+    pub facts: Vec<(SessionFact, HoleType)>,
     /// What the parameters are computed from.
     pub values: Vec<PlanValue>,
     /// Values that are computed from these, in the order of their positions after them.
@@ -122,9 +124,18 @@ impl PlanTemplate {
     }
 
     /// The parameters of a statement that the plan includes; `None` if one cannot be computed. The statement is then planned with
-    /// its constants, which decides whether it fails.
-    pub fn bind(&self, constants: &[Constant]) -> Option<ParameterRow> {
-        let value = |of: &PlanValue| literal_of(&constants[of.hole], of.sign, &of.data_type);
+    /// its constants, which decides whether it fails. `told` is what its session knows.
+    pub fn bind(
+        &self,
+        constants: &[Constant],
+        told: impl Fn(&SessionFact) -> Option<Constant>,
+    ) -> Option<ParameterRow> {
+        let hidden = |(fact, hole_type): &(SessionFact, HoleType)| {
+            told(fact).filter(|constant| HoleType::of(constant).is_some_and(|own| hole_type.includes(own)))
+        };
+        let hidden: Vec<Constant> = self.facts.iter().map(hidden).collect::<Option<_>>()?;
+        let constant = |hole: usize| constants.get(hole).unwrap_or_else(|| &hidden[hole - constants.len()]);
+        let value = |of: &PlanValue| literal_of(constant(of.hole), &of.reading, &of.data_type);
         let mut values: Vec<ScalarValue> = self.values.iter().map(value).collect::<Option<_>>()?;
         let derived: Vec<ScalarValue> =
             self.derived.iter().map(|formula| formula.value(&values).ok()).collect::<Option<_>>()?;

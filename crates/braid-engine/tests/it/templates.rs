@@ -215,13 +215,12 @@ async fn a_block_reads_its_own_snapshot() {
 #[tokio::test]
 async fn what_differs_each_time_has_no_template() {
     let db = two_tables().await;
-    for sql in ["select now() from t where a = 1", "select random() from t where a = 1", "select current_user from t"] {
-        for _ in 0..3 {
-            db.run(sql).await;
-        }
-        assert_eq!(db.database.template_figures().plans, 0, "{sql}");
-        assert!(db.database.template_figures().refused > 0, "{sql}");
+    let random = "select random() from t where a = 1";
+    for _ in 0..3 {
+        db.run(random).await;
     }
+    assert_eq!(db.database.template_figures().plans, 0);
+    assert!(db.database.template_figures().refused > 0);
     let zone = "select d::timestamptz::text from t where a = 1";
     for _ in 0..3 {
         assert_eq!(db.run(zone).await, "2024-02-02 00:00:00+00");
@@ -229,6 +228,79 @@ async fn what_differs_each_time_has_no_template() {
     db.run("set timezone = 'Asia/Tokyo'").await;
     for _ in 0..3 {
         assert_eq!(db.run(zone).await, "2024-02-02 00:00:00+09");
+    }
+}
+
+#[tokio::test]
+async fn what_a_statement_asks_about_its_session_is_a_hidden_parameter() {
+    let db = two_tables().await;
+    db.run("create table seen (at timestamptz, who text, n int)").await;
+    db.run(
+        "insert into seen select now() - a * interval '1 hour', case when a < 3 then 'alice' else 'bob' end, a from t",
+    )
+    .await;
+    let sessions = [db.database.session("alice"), db.database.session("bob"), db.database.session("carol")];
+    let by_text: Vec<Session> = sessions.iter().map(|session| db.database.session(session.user())).collect();
+    for session in &by_text {
+        session.set_setting("braid.templates", "off").unwrap();
+    }
+    for sql in [
+        "select count(*) from seen where who = current_user",
+        "select count(*) from seen where at > now() - interval '90 minutes'",
+        "select count(*) from seen where at > current_timestamp - interval '150' minute and at < now()",
+        "select count(*) from seen where at >= current_date - interval '1' day",
+        "select count(*) from seen where date_trunc('day', at) = date_trunc('day', now())",
+        "select current_user, user, count(*) from seen where who <> session_user group by who order by 3",
+        "select n, count(*) from seen where at::date = localtimestamp::date or n = 0 group by n order by n",
+        "select count(*) from seen where who like current_setting('application_name') || '%'",
+        "select now() = now(), now() = statement_timestamp(), count(*) from seen where n < 5",
+        "select case when n < 3 then current_user else 'x' end as c, count(*) from seen group by c order by c",
+        "select count(*) from seen where extract(year from at) = extract(year from now())",
+        "select count(*) from seen where pg_backend_pid() = pg_backend_pid() and n < 4",
+    ] {
+        for _ in 0..3 {
+            for (session, alone) in sessions.iter().zip(&by_text) {
+                assert_eq!(answer(session, sql).await, answer(alone, sql).await, "{sql}");
+            }
+        }
+    }
+    let pid = "select count(*) from seen where n >= 0 and pg_backend_pid() > 0 and n <> -pg_backend_pid()";
+    for session in &sessions {
+        assert_eq!(answer(session, pid).await.unwrap(), "200");
+    }
+    let figures = db.database.template_figures();
+    assert!(figures.plans >= 9 && figures.hits >= 60, "{figures:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_keeps_its_time_in_templates() {
+    let db = two_tables().await;
+    let now = "select now()::text, count(*) from t where a = 1 group by 1";
+    for _ in 0..2 {
+        db.run(now).await;
+    }
+    let before = db.database.template_figures().hits;
+    db.run("begin").await;
+    let first = db.run(now).await;
+    assert_eq!(db.run(now).await, first);
+    db.run("commit").await;
+    assert_ne!(db.run(now).await, first);
+    assert_eq!(db.database.template_figures().hits, before + 3);
+}
+
+#[tokio::test]
+async fn the_unit_of_an_interval_stands_outside_of_its_constant() {
+    let db = two_tables().await;
+    let count = |days: &str| format!("select count(*) from t where d <= date '2024-03-01' - interval '{days}' day");
+    let by_text = db.database.session("alice");
+    by_text.set_setting("braid.templates", "off").unwrap();
+    for days in ["40", "50", "55", "40.5", "-3", "1e1", "60"] {
+        assert_eq!(answer(&db.session, &count(days)).await, answer(&by_text, &count(days)).await, "{days}");
+    }
+    let figures = db.database.template_figures();
+    assert_eq!((figures.plans, figures.hits), (1, 5));
+    for days in [" 45 ", "41 hours", "", "x"] {
+        assert_eq!(answer(&db.session, &count(days)).await, answer(&by_text, &count(days)).await, "{days}");
     }
 }
 
