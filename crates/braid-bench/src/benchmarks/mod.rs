@@ -25,6 +25,7 @@ pub mod registry;
 mod scan_sharing;
 mod spilling;
 mod star;
+mod star_merged;
 mod tpch_check;
 mod tpch_memory;
 mod tpch_mix;

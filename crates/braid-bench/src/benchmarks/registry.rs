@@ -3,7 +3,7 @@
 use crate::benchmarks::benchmark::{BenchOptions, Benchmark};
 use crate::benchmarks::{
     cold_scan, differential, footprint, join_order, load, one_pass, panels, query_sets, scan_sharing, spilling, star,
-    tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
+    star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
 };
 use crate::report::{Report, machine};
 use crate::workloads::tpch;
@@ -66,6 +66,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "star",
             about: "runs thirteen statement types on a star schema with many clients, as `tpch-mix`",
             run: |options, servers| Box::pin(star::run(options, servers)),
+        },
+        Benchmark {
+            name: "star-merged",
+            about: "runs up to 256 queries of thirteen types in one pass over a star schema, and in one for each type: time",
+            run: |options, _| Box::pin(star_merged::run(options)),
         },
         Benchmark {
             name: "unlike",

@@ -1,9 +1,19 @@
 //! A star schema: a fact table with four dimensions, made from TPC-H's tables, and thirteen statement types with one to four joins.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `star_query` | a statement: its type and its conditions, as text and as predicates |
+//! | `random_conditions` | random conditions of each type |
+//!
 //! Schema and statements follow the Star Schema Benchmark (O'Neil, O'Neil, Chen, TPCTC 2009), with random parameters. The fact
 //! table has lineitem's rows (below scale 0.01 some twice, because partsupp's keys are not unique there).
 
-use braid_base::{Random, SeededRandom};
+mod random_conditions;
+mod star_query;
+
+use braid_base::SeededRandom;
+
+pub use star_query::{STAR_TYPES, StarQuery};
 
 use crate::workloads::workload::{AddedTable, Workload};
 
@@ -47,25 +57,6 @@ const TABLES: [AddedTable; 5] = [
     },
 ];
 
-const REGIONS: [&str; 5] = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"];
-
-/// Some nations with their regions.
-const NATIONS: [(&str, &str); 10] = [
-    ("KENYA", "AFRICA"),
-    ("MOROCCO", "AFRICA"),
-    ("BRAZIL", "AMERICA"),
-    ("UNITED STATES", "AMERICA"),
-    ("CHINA", "ASIA"),
-    ("JAPAN", "ASIA"),
-    ("FRANCE", "EUROPE"),
-    ("UNITED KINGDOM", "EUROPE"),
-    ("EGYPT", "MIDDLE EAST"),
-    ("IRAN", "MIDDLE EAST"),
-];
-
-/// The years with orders of every month.
-const YEARS: (u64, u64) = (1992, 1997);
-
 /// The thirteen statement types with random parameters.
 pub struct Star;
 
@@ -75,148 +66,12 @@ impl Workload for Star {
     }
 
     fn type_count(&self) -> usize {
-        13
+        STAR_TYPES
     }
 
     fn text(&self, number: usize, random: &mut SeededRandom) -> String {
-        let mut draw = Draw(random);
-        match number {
-            0..3 => of_dates(number, &mut draw),
-            3..6 => of_parts(number - 3, &mut draw),
-            6..10 => of_places(number - 6, &mut draw),
-            10..13 => of_profit(number - 10, &mut draw),
-            other => panic!("there is no type {other}"),
-        }
+        StarQuery::random(number, random).text()
     }
-}
-
-/// Random parameters.
-struct Draw<'a>(&'a mut SeededRandom);
-
-impl Draw<'_> {
-    fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.0.below(high - low + 1)
-    }
-
-    fn of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.0.below(values.len() as u64) as usize]
-    }
-
-    fn year(&mut self) -> u64 {
-        self.between(YEARS.0, YEARS.1)
-    }
-
-    fn region(&mut self) -> &'static str {
-        self.of(&REGIONS)
-    }
-
-    /// `MFGR#12`
-    fn category(&mut self) -> String {
-        format!("MFGR#{}{}", self.between(1, 5), self.between(1, 5))
-    }
-
-    /// Two cities of a nation, as a list of literals.
-    fn cities(&mut self) -> String {
-        let (nation, _) = self.of(&NATIONS);
-        let nation = &nation[..nation.len().min(9)];
-        let first = self.between(0, 9);
-        let second = (first + self.between(1, 9)) % 10;
-        format!("'{nation}{first}', '{nation}{second}'")
-    }
-}
-
-/// SSB's Q1.1 to Q1.3: one join, no groups.
-fn of_dates(number: usize, draw: &mut Draw<'_>) -> String {
-    let year = draw.year();
-    let date = match number {
-        0 => format!("d_year = {year}"),
-        1 => format!("d_yearmonthnum = {year}{:02}", draw.between(1, 12)),
-        _ => format!("d_week = {} and d_year = {year}", draw.between(1, 52)),
-    };
-    let (discount, quantity) = (draw.between(1, 8), draw.between(20, 30));
-    format!(
-        "select sum(lo_extendedprice * lo_discount) as revenue from star_lineorder, star_date \
-         where lo_orderdate = d_datekey and {date} and lo_discount between {} and {} and lo_quantity < {quantity}",
-        discount - 1,
-        discount + 1
-    )
-}
-
-/// Q2.1 to Q2.3: three joins.
-fn of_parts(number: usize, draw: &mut Draw<'_>) -> String {
-    let category = draw.category();
-    let part = match number {
-        0 => format!("p_category = '{category}'"),
-        1 => {
-            let first = draw.between(10, 40);
-            format!("p_brand1 between '{category}-{first}' and '{category}-{}'", first + 7)
-        }
-        _ => format!("p_brand1 = '{category}-{}'", draw.between(10, 49)),
-    };
-    format!(
-        "select sum(lo_revenue) as revenue, d_year, p_brand1 from star_lineorder, star_date, star_part, star_supplier \
-         where lo_orderdate = d_datekey and lo_partkey = p_partkey and lo_suppkey = s_suppkey and {part} \
-         and s_region = '{}' group by d_year, p_brand1 order by d_year, p_brand1",
-        draw.region()
-    )
-}
-
-/// Q3.1 to Q3.4: three joins with customers and suppliers.
-fn of_places(number: usize, draw: &mut Draw<'_>) -> String {
-    let (column, places) = match number {
-        0 => {
-            let region = draw.region();
-            ("nation", format!("c_region = '{region}' and s_region = '{region}'"))
-        }
-        1 => {
-            let (nation, _) = draw.of(&NATIONS);
-            ("city", format!("c_nation = '{nation}' and s_nation = '{nation}'"))
-        }
-        _ => {
-            let cities = draw.cities();
-            ("city", format!("c_city in ({cities}) and s_city in ({cities})"))
-        }
-    };
-    let year = draw.year();
-    let date = match number {
-        3 => format!("d_yearmonthnum = {year}{:02}", draw.between(1, 12)),
-        _ => format!("d_year >= {} and d_year <= {year}", draw.between(YEARS.0, year)),
-    };
-    format!(
-        "select c_{column}, s_{column}, d_year, sum(lo_revenue) as revenue \
-         from star_lineorder, star_date, star_customer, star_supplier where lo_orderdate = d_datekey \
-         and lo_custkey = c_custkey and lo_suppkey = s_suppkey and {places} and {date} \
-         group by c_{column}, s_{column}, d_year order by d_year, revenue desc, c_{column}, s_{column}"
-    )
-}
-
-/// Q4.1 to Q4.3: four joins.
-fn of_profit(number: usize, draw: &mut Draw<'_>) -> String {
-    let (nation, region) = draw.of(&NATIONS);
-    let year = draw.year();
-    let maker = draw.between(1, 4);
-    let makers = format!("p_mfgr in ('MFGR#{maker}', 'MFGR#{}')", maker + 1);
-    let years = format!("d_year in ({year}, {})", year + 1);
-    let (groups, condition) = match number {
-        0 => ("d_year, c_nation", format!("c_region = '{region}' and s_region = '{region}' and {makers}")),
-        1 => (
-            "d_year, s_nation, p_category",
-            format!("c_region = '{region}' and s_region = '{region}' and {years} and {makers}"),
-        ),
-        _ => (
-            "d_year, s_city, p_brand1",
-            format!(
-                "c_region = '{region}' and s_nation = '{nation}' and {years} and p_category = '{}'",
-                draw.category()
-            ),
-        ),
-    };
-    format!(
-        "select {groups}, sum(lo_revenue - lo_supplycost) as profit \
-         from star_lineorder, star_date, star_customer, star_supplier, star_part where lo_orderdate = d_datekey \
-         and lo_custkey = c_custkey and lo_suppkey = s_suppkey and lo_partkey = p_partkey and {condition} \
-         group by {groups} order by {groups}"
-    )
 }
 
 #[cfg(test)]

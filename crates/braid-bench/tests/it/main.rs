@@ -122,6 +122,20 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
     assert!(value(&power, "all 22 queries, Braid") * 1e3 >= 21.99 * mean_ms("Braid"), "{power:?}");
 }
 
+/// The benchmark compares the rows of all queries.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merged_pass_answers_the_queries_of_all_star_templates() {
+    let directory = tempfile::tempdir().unwrap();
+    let report = run("star-merged", &options(directory.path())).await;
+    for count in [12, 64, 256] {
+        for words in ["a word for each template", "shared words"] {
+            assert!(value(&report, &format!("merged pass of {count}, {words}")) > 0.0, "{report:?}");
+        }
+    }
+    let sets = |count: usize| value(&report, &format!("sets across templates of {count}"));
+    assert!(sets(12) > 1.0 && sets(12) < sets(64) && sets(64) < sets(256), "{report:?}");
+}
+
 /// Compares with DataFusion's operators, because DuckDB is not installed everywhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn random_queries_have_the_same_answers_on_both_kinds_of_operators() {
