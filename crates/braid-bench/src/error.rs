@@ -92,6 +92,20 @@ impl BenchError {
     pub fn other(what: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Other { what: what.into(), source: source.into() }
     }
+
+    /// The SQLSTATE, if the server or the database reported this error.
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Engine(error) => Some(error.sqlstate()),
+            Self::Wire { source, .. } => source.code().map(tokio_postgres::error::SqlState::code),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection broke, so that later queries on it would fail, too.
+    pub fn is_lost_connection(&self) -> bool {
+        matches!(self, Self::Wire { source, .. } if source.as_db_error().is_none())
+    }
 }
 
 /// The server's message with its SQLSTATE, or the client library's message if the server sent none.

@@ -17,7 +17,7 @@ pub struct BenchOptions {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub scale: f64,
-    /// Client counts; each is one measurement.
+    /// Client counts; each is one measurement. The sizes of the batches of `heavy-light`.
     #[arg(long, value_delimiter = ',', default_value = "1,12,64,256,1024")]
     pub clients: Vec<usize>,
     /// Seconds per measurement.
@@ -29,9 +29,15 @@ pub struct BenchOptions {
     /// Buffer capacity, such as 512MB [default: chosen by the benchmark].
     #[arg(long)]
     pub buffer: Option<ByteSize>,
-    /// Number of idle connections that `footprint` opens.
+    /// Number of connections: the idle ones of `footprint`, and the pool of `overload`, which has at least 64.
     #[arg(long, default_value_t = 1000)]
     pub connections: usize,
+    /// Numbers of heavy clients beside the light queries of `heavy-light`; none is always measured, too.
+    #[arg(long, value_delimiter = ',', default_value = "1,4,16,64")]
+    pub heavy_clients: Vec<usize>,
+    /// Response limit of `overload` in milliseconds [default: four times the 95th percentile of one client with sharing off].
+    #[arg(long, value_name = "MS")]
+    pub response_limit: Option<u64>,
     /// Number of rows that `footprint` streams.
     #[arg(long, default_value_t = 100_000_000)]
     pub rows: u64,

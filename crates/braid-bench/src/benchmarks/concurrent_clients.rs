@@ -11,32 +11,22 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `answer_checks` | answers under load against answers alone, of other operators, and of DuckDB |
 //! | `measurement` | a closed loop with its processor time; the rounds of a contestant |
 //! | `comparison_figures` | the table, and the figures with their goals |
 
-mod answer_checks;
 mod comparison_figures;
 mod measurement;
 
 use std::sync::Arc;
 
-use braid_base::ByteSize;
-use braid_io::raise_descriptor_limit;
-use futures::stream::{StreamExt, TryStreamExt};
-
+use crate::benchmarks::answer_checks::{self, AnswerChecks};
 use crate::benchmarks::benchmark::{BenchResult, Peer};
-use crate::benchmarks::data_directory::{database_directory, ensure_added_tables, open_tpch, tpch_parquet};
-use crate::drivers::client::{Client, WireClient};
-use crate::drivers::closed_loop::Clients;
+use crate::benchmarks::data_directory::tpch_parquet;
+use crate::benchmarks::measured_server::MeasuredServer;
 use crate::drivers::duckdb_clients::DuckDbClients;
-use crate::drivers::lent_servers::Login;
 use crate::workloads::workload::Workload;
-use crate::{BenchError, BenchOptions, ServerProcess, Servers};
+use crate::{BenchError, BenchOptions, Servers};
 use measurement::Contest;
-
-/// Connections that log in at the same time.
-const LOGINS_AT_A_TIME: usize = 32;
 
 /// What is measured, and how good it should be.
 pub(crate) struct Comparison {
@@ -65,31 +55,17 @@ pub(crate) struct Goals {
 impl Comparison {
     /// Makes missing data, checks answers, measures, prints the table.
     pub(crate) async fn run(&self, options: &BenchOptions, servers: &Servers) -> BenchResult {
-        raise_descriptor_limit().map_err(|e| BenchError::other("raising the limit on open files", e))?;
-        let buffer = self.prepare(options).await?;
         let mut duckdb = self.start_duckdb(options).await?;
-        let server =
-            (servers.own_process)(&database_directory(&options.data, options.scale), buffer, Login::Trusted).await;
-        let server = server.map_err(|e| BenchError::other("starting the server's process", e))?;
+        let server = MeasuredServer::start(options, servers, self.workload.added_tables()).await?;
         let client_count = self.clients.iter().copied().max().unwrap_or(0).max(answer_checks::CLIENTS);
-        let mut clients = connect(&server, client_count).await?;
-        clients = self.check_answers(&server, clients, options.scale, duckdb.as_mut()).await?;
-        let mut contest = Contest::new(&self.workload, options, server.child.id(), clients, duckdb);
+        let checks = AnswerChecks { workload: &self.workload, stored_answers: self.stored_answers };
+        let clients = checks.run(&server, server.connect(client_count).await?, options.scale, duckdb.as_mut()).await?;
+        let mut contest = Contest::new(&self.workload, options, &server, clients, duckdb);
         let mut rows = Vec::with_capacity(self.clients.len());
         for &client_count in &self.clients {
             rows.push(contest.measure(client_count).await?);
         }
         Ok(comparison_figures::report(&rows, contest.duckdb_version(), &self.goals))
-    }
-
-    /// Makes missing tables, and returns the size of the server's buffer. By default the tables fit.
-    async fn prepare(&self, options: &BenchOptions) -> Result<ByteSize, BenchError> {
-        let database = open_tpch(options, None).await?;
-        ensure_added_tables(&database, self.workload.added_tables()).await?;
-        let buffer = database.config().buffer;
-        // The server needs exclusive access to the directory.
-        database.close().await;
-        Ok(buffer)
     }
 
     async fn start_duckdb(&self, options: &BenchOptions) -> Result<Option<DuckDbClients>, BenchError> {
@@ -103,13 +79,4 @@ impl Comparison {
         }
         Ok(started)
     }
-}
-
-async fn connect(server: &ServerProcess, count: usize) -> Result<Clients, BenchError> {
-    let log_ins = futures::stream::iter(0..count).map(|_| log_in(server));
-    log_ins.buffered(LOGINS_AT_A_TIME).try_collect().await
-}
-
-async fn log_in(server: &ServerProcess) -> Result<Box<dyn Client>, BenchError> {
-    Ok(Box::new(WireClient::log_in(server).await?))
 }

@@ -5,20 +5,28 @@
 //! | [`benchmark`] | a benchmark, and the options that all of them share |
 //! | [`registry`] | every benchmark by name |
 //! | [`data_directory`] | the databases and Parquet files of a scale |
+//! | `measured_server` | a server in a process of its own: logging in, processor time, waiting until it is idle |
+//! | `client_pool` | connections to it that run closed and open loops |
+//! | `answer_checks` | answers under load against answers alone, of other operators, and of DuckDB |
 //! | `concurrent_clients` | a workload with many clients, sharing off and on, beside DuckDB: for `tpch-mix`, `panels`, `star`, `unlike` |
 //! | [`demo`] | the demo: one database, sharing off and on |
 //! | all others | one benchmark each |
 
+mod answer_checks;
 pub mod benchmark;
+mod client_pool;
 mod cold_scan;
 mod concurrent_clients;
 pub mod data_directory;
 pub mod demo;
 mod differential;
 mod footprint;
+mod heavy_light;
 mod join_order;
 mod load;
+mod measured_server;
 mod one_pass;
+mod overload;
 mod panels;
 mod query_sets;
 pub mod registry;

@@ -2,8 +2,8 @@
 
 use crate::benchmarks::benchmark::{BenchOptions, Benchmark};
 use crate::benchmarks::{
-    cold_scan, differential, footprint, join_order, load, one_pass, panels, query_sets, scan_sharing, spilling, star,
-    star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
+    cold_scan, differential, footprint, heavy_light, join_order, load, one_pass, overload, panels, query_sets,
+    scan_sharing, spilling, star, star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
 };
 use crate::report::{Report, machine};
 use crate::workloads::tpch;
@@ -78,6 +78,16 @@ pub fn benchmarks() -> &'static [Benchmark] {
             run: |options, servers| Box::pin(unlike::run(options, servers)),
         },
         Benchmark {
+            name: "heavy-light",
+            about: "runs batches of light and heavy queries, and light ones beside more and more heavy ones: response times",
+            run: |options, servers| Box::pin(heavy_light::run(options, servers)),
+        },
+        Benchmark {
+            name: "overload",
+            about: "sends QPipe's mix at up to 3 times what sharing off can do, also with a response limit: response times",
+            run: |options, servers| Box::pin(overload::run(options, servers)),
+        },
+        Benchmark {
             name: "footprint",
             about: "measures a server: start time; memory at rest, after queries, with idle connections, while streaming",
             run: |options, servers| Box::pin(footprint::run(options, servers)),
@@ -134,6 +144,17 @@ fn check_options(options: &BenchOptions) -> Result<(), BenchError> {
     }
     if options.cases == 0 || options.cases > 1_000_000_000 {
         return bad("cases", options.cases.to_string(), "it must be from 1 to 10^9");
+    }
+    // With the connections of the light queries, fewer than --max-connections.
+    if let Some(clients) = options.heavy_clients.iter().find(|&&clients| clients == 0 || clients > 1600) {
+        return bad("heavy-clients", clients.to_string(), "it must be from 1 to 1600");
+    }
+    // A limit of 0 would be no limit. The setting's type has 31 bits.
+    match options.response_limit {
+        Some(limit) if limit == 0 || limit > i32::MAX as u64 => {
+            return bad("response-limit", limit.to_string(), "it must be from 1 to 2147483647 ms");
+        }
+        _ => {}
     }
     match options.clients.iter().find(|&&c| c == 0 || c > 1900) {
         Some(clients) => bad("clients", clients.to_string(), "it must be from 1 to 1900"),

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`client`] | the trait of clients; a session in this process; a connection over the wire |
 //! | [`closed_loop`] | N clients without think time, and their figures |
+//! | `open_loop` | queries that arrive at given times, whether earlier ones are answered or not |
+//! | `poisson_arrivals` | random times of arrivals, at a rate |
 //! | [`stored_answers`] | a client's answers to the 22 queries of TPC-H, checked against stored ones |
 //! | [`lent_servers`] | the interface through which a caller provides running servers |
 //! | `parquet_client` | DataFusion over Parquet files |
@@ -16,6 +18,8 @@ pub mod closed_loop;
 pub(crate) mod duckdb;
 pub(crate) mod duckdb_clients;
 pub mod lent_servers;
+pub(crate) mod open_loop;
 pub(crate) mod parquet_client;
+pub(crate) mod poisson_arrivals;
 pub(crate) mod processor_time;
 pub mod stored_answers;

@@ -33,6 +33,8 @@ fn options(directory: &Path) -> BenchOptions {
         rounds: 1,
         buffer: None,
         connections: 1,
+        heavy_clients: vec![1],
+        response_limit: None,
         rows: 1,
         cases: 300,
         seed: 1,
@@ -198,6 +200,14 @@ async fn bad_names_and_options_are_refused() {
     let clients = run_benchmark("tpch-mix", &options, &server).await.unwrap_err();
     assert!(matches!(clients, BenchError::BadOption { option: "clients", .. }), "{clients}");
     options.clients = vec![1];
+    options.heavy_clients = vec![1, 0];
+    let heavy = run_benchmark("heavy-light", &options, &server).await.unwrap_err();
+    assert!(matches!(heavy, BenchError::BadOption { option: "heavy-clients", .. }), "{heavy}");
+    options.heavy_clients = vec![1];
+    options.response_limit = Some(0);
+    let limit = run_benchmark("overload", &options, &server).await.unwrap_err();
+    assert!(matches!(limit, BenchError::BadOption { option: "response-limit", .. }), "{limit}");
+    options.response_limit = None;
     options.scale = 0.0;
     let scale = run_benchmark("tpch-check", &options, &server).await.unwrap_err();
     assert!(matches!(scale, BenchError::BadOption { option: "scale", .. }), "{scale}");

@@ -53,6 +53,8 @@ fn demo_and_benchmarks_run_tiny() {
     check_demo(directory.path());
     check_mix(directory.path());
     check_many_clients(directory.path());
+    check_heavy_light(directory.path());
+    check_overload(directory.path());
     check_footprint(directory.path());
     check_memory(directory.path());
 }
@@ -97,6 +99,72 @@ fn check_comparison(report: &Value, client_counts: &[usize]) {
         }
         assert!(value(report, &format!("throughput, auto / off, {clients}")) > 0.0, "{report}");
     }
+}
+
+/// Batches, and light queries beside heavy clients.
+fn check_heavy_light(directory: &Path) {
+    let options = ["--clients", "1,8", "--heavy-clients", "1,8", "--seconds", "0.5", "--rounds", "2"];
+    let report = bench("heavy-light", directory, &options);
+    for kind in ["light", "heavy"] {
+        for queries in [format!("1 {kind} query"), format!("8 {kind} queries")] {
+            assert_eq!(value(&report, &format!("failed queries, batches of {queries}")), 0.0, "{report}");
+            let [off, auto] = ["off", "auto"].map(|of| value(&report, &format!("batch of {queries}, sharing {of}")));
+            assert!(off > 0.0 && auto > 0.0, "{report}");
+        }
+    }
+    let arrivals = value(&report, "arrivals of light queries");
+    assert!(arrivals > 0.0, "{report}");
+    for clients in ["0 heavy clients", "1 heavy client", "8 heavy clients"] {
+        for sharing in ["off", "auto"] {
+            let of = |figure: &str| value(&report, &format!("{figure}, sharing {sharing}, {clients}"));
+            assert_eq!(of("failed queries"), 0.0, "{report}");
+            assert!(of("light p50") <= of("light p95") && of("light p95") <= of("light p99"), "{report}");
+            // No more answers than random arrivals; there are few of them.
+            assert!(of("light throughput") <= 3.0 * arrivals + 10.0, "{report}");
+            if clients != "0 heavy clients" {
+                assert!(of("heavy throughput") > 0.0 && of("heavy p50") <= of("heavy p95"), "{report}");
+                assert!(of("light p99 / unloaded") > 0.0, "{report}");
+            }
+        }
+    }
+}
+
+/// With a limit that is met, so that some queries are answered, and with one that few queries meet when they have to wait.
+fn check_overload(directory: &Path) {
+    let options = ["--seconds", "0.5", "--rounds", "1", "--connections", "64", "--response-limit"];
+    for limit in ["60000", "1"] {
+        let report = bench("overload", directory, &[&options[..], &[limit]].concat());
+        let capacity = value(&report, "capacity, sharing off");
+        assert!(capacity > 0.0, "{report}");
+        let mut arrived_before = 0.0;
+        for load in ["0.5", "0.9", "1.5", "3"] {
+            let contestants = ["sharing off", "sharing auto", "auto with a limit"];
+            let arrived = contestants.map(|contestant| check_contestant(&report, contestant, load));
+            // All have the same arrivals, no fewer than at the load before.
+            assert!(arrived[0] >= arrived_before && arrived == [arrived[0]; 3], "{arrived:?} of {report}");
+            arrived_before = arrived[0];
+            assert!(value(&report, &format!("response p95, auto / off, load {load}")) > 0.0, "{report}");
+            let refused = value(&report, &format!("refused queries, auto with a limit, load {load}"));
+            let share = value(&report, &format!("refused with a limit, load {load}"));
+            assert!((share - 100.0 * refused / arrived[2]).abs() < 1e-6, "{report}");
+            if limit == "60000" {
+                assert_eq!(refused, 0.0, "{report}");
+                assert_eq!(value(&report, &format!("answers later than the limit, load {load}")), 0.0, "{report}");
+            }
+        }
+    }
+}
+
+/// Checks the figures of a contestant at a load of `overload`; the number of queries that arrived.
+fn check_contestant(report: &Value, contestant: &str, load: &str) -> f64 {
+    let of = |figure: &str| value(report, &format!("{figure}, {contestant}, load {load}"));
+    assert_eq!(of("failed queries"), 0.0, "{report}");
+    assert!(of("answered queries") > 0.0 && of("response p50") > 0.0, "{report}");
+    assert!(of("response p50") <= of("response p95") && of("response p95") <= of("response p99"), "{report}");
+    if contestant != "auto with a limit" {
+        assert_eq!(of("refused queries"), 0.0, "{report}");
+    }
+    of("answered queries") + of("refused queries") + of("unfinished queries")
 }
 
 fn check_footprint(directory: &Path) {

@@ -3,27 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::try_join_all;
-
-use crate::drivers::client::{Client, Sharing};
-use crate::drivers::closed_loop::{Clients, Load, LoopFigures, closed_loop};
+use crate::benchmarks::client_pool::{ClientPool, WARM_UP_CLIENTS_MAX, round_load, warm_up_load};
+use crate::benchmarks::measured_server::MeasuredServer;
+use crate::drivers::client::Sharing;
+use crate::drivers::closed_loop::{Clients, LoopFigures};
 use crate::drivers::duckdb_clients::DuckDbClients;
-use crate::drivers::processor_time::processor_time;
 use crate::workloads::workload::Workload;
 use crate::{BenchError, BenchOptions};
-
-/// Most clients of a warm-up: enough for a backlog of every type, few enough for slow contestants.
-const WARM_UP_CLIENTS_MAX: usize = 64;
-
-/// Longest warm-up in seconds, and its share of a measurement.
-const WARM_UP_S_MAX: f64 = 1.0;
-const WARM_UP_SHARE: f64 = 0.2;
-
-/// Distance of the seeds of two rounds, which is more than there are clients.
-const SEEDS_OF_ROUND: u64 = 1 << 20;
-
-/// Seed of warm-ups.
-const WARM_UP_SEED: u64 = 1 << 40;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +44,8 @@ pub(super) struct Row {
 pub(super) struct Contest<'a> {
     workload: &'a Arc<dyn Workload>,
     options: &'a BenchOptions,
-    server_pid: u32,
-    clients: Clients,
+    server: &'a MeasuredServer,
+    pool: ClientPool<'a>,
     duckdb: Option<DuckDbClients>,
 }
 
@@ -68,11 +54,11 @@ impl<'a> Contest<'a> {
     pub(super) fn new(
         workload: &'a Arc<dyn Workload>,
         options: &'a BenchOptions,
-        server_pid: u32,
+        server: &'a MeasuredServer,
         clients: Clients,
         duckdb: Option<DuckDbClients>,
     ) -> Self {
-        Self { workload, options, server_pid, clients, duckdb }
+        Self { workload, options, server, pool: ClientPool::new(server, clients), duckdb }
     }
 
     /// DuckDB's version, if it is a contestant.
@@ -108,45 +94,22 @@ impl<'a> Contest<'a> {
         client_count: usize,
         round: usize,
     ) -> Result<Measured, BenchError> {
-        let set = self.clients.iter_mut().take(client_count).map(|client| sharing.set(client.as_mut()));
-        try_join_all(set).await?;
-        self.drive(client_count.min(WARM_UP_CLIENTS_MAX), self.warm_up()).await?;
-        let before = self.processor_times()?;
-        let figures = self.drive(client_count, self.load(round)).await?;
-        let after = self.processor_times()?;
-        Ok(Measured { figures, server: after.0 - before.0, driver: after.1 - before.1 })
+        self.pool.set(client_count, sharing, None).await?;
+        let warm_up = warm_up_load(self.workload, self.options);
+        self.pool.closed_loop(client_count.min(WARM_UP_CLIENTS_MAX), warm_up).await?;
+        let before = self.server.processor_times()?;
+        let figures = self.pool.closed_loop(client_count, round_load(self.workload, self.options, round)).await?;
+        let taken = self.server.processor_times()?.since(before);
+        Ok(Measured { figures, server: taken.server, driver: taken.driver })
     }
 
     fn measure_duckdb(&mut self, client_count: usize, round: usize) -> Result<Measured, BenchError> {
-        let (warm_up, load) = (self.warm_up(), self.load(round));
+        let (warm_up, load) =
+            (warm_up_load(self.workload, self.options), round_load(self.workload, self.options, round));
         let duckdb = self.duckdb.as_mut().expect("it is a contestant");
         duckdb.closed_loop(client_count.min(WARM_UP_CLIENTS_MAX), &warm_up)?;
         let measured = duckdb.closed_loop(client_count, &load)?;
         let server = measured.processor.saturating_sub(measured.driver);
         Ok(Measured { figures: measured.figures, server, driver: measured.driver })
-    }
-
-    /// Runs the first clients in a closed loop.
-    async fn drive(&mut self, client_count: usize, load: Load<'a>) -> Result<LoopFigures, BenchError> {
-        let driven: Vec<Box<dyn Client>> = self.clients.drain(..client_count).collect();
-        let (figures, driven) = closed_loop(driven, load).await?;
-        self.clients.splice(..0, driven);
-        Ok(figures)
-    }
-
-    fn load(&self, round: usize) -> Load<'a> {
-        let duration = Duration::from_secs_f64(self.options.seconds);
-        Load { workload: self.workload, seed: SEEDS_OF_ROUND * round as u64, duration }
-    }
-
-    fn warm_up(&self) -> Load<'a> {
-        let seconds = (self.options.seconds * WARM_UP_SHARE).min(WARM_UP_S_MAX);
-        Load { workload: self.workload, seed: WARM_UP_SEED, duration: Duration::from_secs_f64(seconds) }
-    }
-
-    /// Of the server and of this process.
-    fn processor_times(&self) -> Result<(Duration, Duration), BenchError> {
-        let of = |pid| processor_time(pid).map_err(|e| BenchError::other(format!("process {pid}'s time"), e));
-        Ok((of(self.server_pid)?, of(std::process::id())?))
     }
 }

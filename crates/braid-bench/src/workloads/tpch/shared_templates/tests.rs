@@ -35,6 +35,8 @@ async fn tiny_database(directory: &Path) -> Arc<Database> {
         rounds: 1,
         buffer: None,
         connections: 1,
+        heavy_clients: vec![1],
+        response_limit: None,
         rows: 1,
         cases: 300,
         seed: 1,

@@ -1,20 +1,22 @@
-//! Answers that are checked before a comparison is measured.
+//! Answers that are checked before a workload is measured.
 //!
 //! - Stored answers of TPC-H queries.
 //! - A text of each type: the same answer from DataFusion's operators, and from DuckDB where it is a contestant.
 //! - Texts of [`CLIENTS`] clients at the same time, with sharing: the same answer from a client alone, without sharing.
 
+use std::sync::Arc;
+
 use braid_base::SeededRandom;
 use tokio::task::JoinSet;
 
-use super::{Comparison, log_in};
+use crate::BenchError;
+use crate::benchmarks::measured_server::MeasuredServer;
 use crate::drivers::client::{Client, Sharing};
 use crate::drivers::closed_loop::Clients;
 use crate::drivers::duckdb_clients::DuckDbClients;
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};
 use crate::workloads::answer::{Answer, RowOrder};
-use crate::workloads::workload::Texts;
-use crate::{BenchError, ServerProcess};
+use crate::workloads::workload::{Texts, Workload};
 
 /// Number of clients whose answers are checked.
 pub(crate) const CLIENTS: usize = 64;
@@ -25,11 +27,19 @@ const TEXTS_OF_CLIENT: usize = 2;
 /// Seed of the checked texts. Measurements use others.
 const SEED: u64 = u64::MAX / 2;
 
-impl Comparison {
-    /// Checks all, and returns the clients.
-    pub(super) async fn check_answers(
+/// What is checked.
+pub(crate) struct AnswerChecks<'a> {
+    /// The texts.
+    pub(crate) workload: &'a Arc<dyn Workload>,
+    /// The TPC-H queries whose stored answers are checked.
+    pub(crate) stored_answers: &'a [u8],
+}
+
+impl AnswerChecks<'_> {
+    /// Checks all with the clients, at least [`CLIENTS`], and returns them.
+    pub(crate) async fn run(
         &self,
-        server: &ServerProcess,
+        server: &MeasuredServer,
         mut clients: Clients,
         scale: f64,
         duckdb: Option<&mut DuckDbClients>,
@@ -39,9 +49,9 @@ impl Comparison {
                 check_query(clients[0].as_mut(), usize::from(number), scale).await?;
             }
         }
-        let mut alone = log_in(server).await?;
+        let mut alone = server.log_in().await?;
         Sharing::Off.set(alone.as_mut()).await?;
-        let mut reference = log_in(server).await?;
+        let mut reference = server.log_in().await?;
         Sharing::Off.set(reference.as_mut()).await?;
         reference.run("set braid.operators = datafusion").await?;
         self.check_types(clients[0].as_mut(), reference.as_mut(), duckdb).await?;
@@ -75,7 +85,7 @@ impl Comparison {
     async fn check_under_load(&self, mut clients: Clients, alone: &mut dyn Client) -> Result<Clients, BenchError> {
         let mut asking = JoinSet::new();
         for (number, mut client) in clients.drain(..CLIENTS).enumerate() {
-            let texts: Vec<String> = Texts::of_client(&self.workload, number, SEED).take(TEXTS_OF_CLIENT).collect();
+            let texts: Vec<String> = Texts::of_client(self.workload, number, SEED).take(TEXTS_OF_CLIENT).collect();
             asking.spawn(async move {
                 let answers = answers_of(client.as_mut(), texts).await;
                 (client, answers)
