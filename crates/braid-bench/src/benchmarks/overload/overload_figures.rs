@@ -44,7 +44,7 @@ pub(super) fn report(rows: &[Rounds], baseline: Baseline) -> Vec<Figure> {
     println!("{table}");
     println!(
         "Response times from the arrival. Medians of the rounds; sums of queries. ≥: with unfinished queries, which count with the \
-         time that they have waited. Driver's wait: from the arrival to sending, most of it for a free connection. CPU: of all cores."
+         time that they have waited. Driver's wait: from the arrival to sending, for a connection or a processor. CPU: of all cores."
     );
     println!("{limits}");
     println!(
