@@ -9,13 +9,15 @@ use braid_exec::ExecError;
 use braid_share::{Refusal, SharingMode};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream;
+use futures::{StreamExt, stream};
 
 use crate::settings::SettingValues;
 use crate::sharing::{AlonePlan, BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
 use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
 use crate::{EngineError, SqlState};
+
+const LIMIT_HINT: &str = "Try again later, or raise braid.response_limit.";
 
 /// The rows of a query, and how they are made.
 pub(crate) struct Answer {
@@ -62,27 +64,51 @@ pub(crate) async fn answer(
     if mode == SharingMode::Off {
         return Ok(answer_alone(context, bound, settings, Place::NotSharing));
     }
+    let response_limit = settings.response_limit_ms().map(Duration::from_millis);
     let query = BoundQuery {
         template: bound.template.clone(),
         text_number: bound.text_number,
         row: bound.row.clone(),
         snapshot: context.fixed_snapshot(),
         mode,
-        response_limit: settings.response_limit_ms().map(Duration::from_millis),
+        response_limit,
         wanted,
     };
     let handle = context.database().dispatcher().arrive(query).map_err(refused)?;
-    match handle.answer().await {
-        Some(QueryAnswer::Rows(batches, report)) => {
-            Ok(Some(Answer { rows: collected(bound, batches), course: Course::Pass(report) }))
+    let answer = async {
+        match handle.answer().await {
+            Some(QueryAnswer::Rows(batches, report)) => {
+                Ok(Some(Answer { rows: collected(bound, batches), course: Course::Pass(report) }))
+            }
+            Some(QueryAnswer::Stream(rows, plan, start)) => {
+                Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane(start)) }))
+            }
+            Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::AfterPass)),
+            Some(QueryAnswer::PlanAnew) => Ok(None),
+            None => Err(EngineError::internal("the query's pass has failed")),
         }
-        Some(QueryAnswer::Stream(rows, plan, start)) => {
-            Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane(start)) }))
-        }
-        Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::AfterPass)),
-        Some(QueryAnswer::PlanAnew) => Ok(None),
-        None => Err(EngineError::internal("the query's pass has failed")),
+    };
+    match response_limit {
+        Some(limit) => first_rows_within(limit, answer).await,
+        None => answer.await,
     }
+}
+
+/// An answer whose first rows have come within the limit. A query that is late leaves: what was predicted at its arrival was wrong.
+async fn first_rows_within(
+    limit: Duration,
+    answer: impl Future<Output = Result<Option<Answer>, EngineError>>,
+) -> Result<Option<Answer>, EngineError> {
+    let started = async {
+        let Some(Answer { mut rows, course }) = answer.await? else { return Ok(None) };
+        let first = rows.next().await;
+        let rows = RecordBatchStreamAdapter::new(rows.schema(), stream::iter(first).chain(rows));
+        Ok(Some(Answer { rows: Box::pin(rows), course }))
+    };
+    tokio::time::timeout(limit, started).await.unwrap_or_else(|_| {
+        let message = format!("the query was not answered within the limit of {:.3} s", limit.as_secs_f64());
+        Err(EngineError::new(SqlState::InsufficientResources, message).with_hint(LIMIT_HINT))
+    })
 }
 
 /// The plan that a query runs on alone; `None` if it does not fit the tables any more.
@@ -145,7 +171,7 @@ fn sharing_mode(settings: &SettingValues) -> SharingMode {
 fn refused(refusal: Refusal) -> EngineError {
     let error = EngineError::new(SqlState::InsufficientResources, refusal.to_string());
     match refusal {
-        Refusal::TooSlow { .. } => error.with_hint("Try again later, or raise braid.response_limit."),
+        Refusal::TooSlow { .. } => error.with_hint(LIMIT_HINT),
         Refusal::TooManyWaiting { .. } => error.with_hint("Try again later."),
     }
 }

@@ -206,6 +206,25 @@ async fn a_response_limit_refuses_what_would_be_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_answer_comes_after_the_response_limit() {
+    let db = database().await;
+    let text = |n: usize| format!("select count(*) from facts a join facts b on a.k = b.k where a.v < {n}");
+    for n in 0..4 {
+        run(&session(&db, "auto"), &text(n)).await.unwrap();
+    }
+    for mode in ["auto", "global"] {
+        // The lanes are free, so it starts at once, whatever is predicted.
+        let impatient = session(&db, mode);
+        impatient.set_setting("braid.response_limit", "1ms").unwrap();
+        let error = answer(&impatient, &text(50)).await.unwrap_err();
+        assert!(error.starts_with("53000 the query was not answered within the limit of 0.001 s"), "{error}");
+        impatient.set_setting("braid.response_limit", "10min").unwrap();
+        assert_eq!(answer(&impatient, &text(50)).await, answer(&session(&db, "off"), &text(50)).await);
+    }
+    assert_eq!(db.run("select count(*) from braid_queries").await, "0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn large_results_reach_their_readers() {
     let db = database().await;
     db.run("create table wide as select a.v as v, repeat('x', 100) as pad from facts a join facts b on a.k = b.k")
