@@ -50,7 +50,7 @@ pub struct BenchOptions {
     /// Engine to compare Braid with [default: all installed engines, or DataFusion's operators for `differential`].
     #[arg(long)]
     pub peer: Option<Peer>,
-    /// SVG file for the plot of `one-pass`.
+    /// SVG file for the plot of `one-pass`, `tpch-mix`, `panels`, `star` or `unlike`.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// JSON file for the figures.

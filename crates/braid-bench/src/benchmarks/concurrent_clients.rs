@@ -65,6 +65,12 @@ impl Comparison {
         for &client_count in &self.clients {
             rows.push(contest.measure(client_count).await?);
         }
+        if let Some(path) = &options.plot {
+            // Without an answer there is nothing to draw.
+            if let Some(plot) = comparison_figures::throughput_plot(&rows, options) {
+                plot.write_svg(path)?;
+            }
+        }
         Ok(comparison_figures::report(&rows, contest.duckdb_version(), &self.goals))
     }
 

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use super::Goals;
 use super::measurement::{Contestant, Measured, Rounds, Row};
+use crate::BenchOptions;
 use crate::drivers::client::Sharing;
 use crate::drivers::closed_loop::LoopFigures;
+use crate::report::plot::{Curve, Plot, Stroke};
 use crate::report::summary::median;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
 
@@ -53,6 +55,31 @@ pub(super) fn report(rows: &[Row], duckdb_version: Option<&str>, goals: &Goals) 
         }
     }
     rows.iter().flat_map(|row| row.figures(goals)).collect()
+}
+
+/// Throughput against the number of clients, a curve for each contestant; `None` if nobody answered.
+pub(super) fn throughput_plot(rows: &[Row], options: &BenchOptions) -> Option<Plot> {
+    let contestants = [
+        (Contestant::Braid(Sharing::Auto), "Braid", Stroke::Thick),
+        (Contestant::Braid(Sharing::Off), "Braid, sharing off", Stroke::Dashed),
+        (Contestant::DuckDb, "DuckDB", Stroke::Dashed),
+    ];
+    let curve = |(contestant, name, stroke): (Contestant, &str, Stroke)| {
+        // The axes are logarithmic, so a contestant that answered nothing has no point.
+        let points = rows.iter().filter_map(|row| {
+            let throughput = row.of(contestant)?.median(|m| m.figures.throughput());
+            (throughput > 0.0).then_some((row.client_count as f64, throughput))
+        });
+        Curve { name: name.to_owned(), points: points.collect(), stroke }
+    };
+    let curves: Vec<Curve> = contestants.into_iter().map(curve).filter(|curve| !curve.points.is_empty()).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (!curves.is_empty()).then(|| Plot {
+        title: format!("Throughput by number of clients, TPC-H data at scale {}, {cores} cores", options.scale),
+        x_label: "clients".to_owned(),
+        y_label: "queries per second".to_owned(),
+        curves,
+    })
 }
 
 fn cells(client_count: usize, rounds: &Rounds) -> Vec<comfy_table::Cell> {
