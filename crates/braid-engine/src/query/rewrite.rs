@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArguments, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, SetOperator,
     SetQuantifier, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Span;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Span, Tokenizer};
 
 use super::clock::time_of;
 use super::exponents::written_out;
@@ -595,10 +595,13 @@ fn place_of(name: &ObjectName) -> Span {
     }
 }
 
+/// A query of our own making, without places: those of its tokens would be places of another text.
 pub(super) fn parse_query(text: &str) -> Result<Box<Query>, EngineError> {
-    Parser::new(&SqlDialect::for_text(text))
-        .try_with_sql(text)
-        .and_then(|mut parser| parser.parse_query())
+    let dialect = SqlDialect::for_text(text);
+    Tokenizer::new(&dialect, text)
+        .tokenize()
+        .map_err(ParserError::from)
+        .and_then(|tokens| Parser::new(&dialect).with_tokens(tokens).parse_query())
         .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
 }
 

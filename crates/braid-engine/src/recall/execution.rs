@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
 use crate::sharing::Wanted;
-use crate::statement::{ScannedText, Tokens};
+use crate::statement::{HoleContent, ScannedText, Tokens};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
@@ -24,7 +24,11 @@ use crate::{EngineError, Outcome, Statement};
 
 /// Whether a text has a plan already, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
-    let key = key(scanned, &context.settings()).ok();
+    // The types of parameters are part of the key, and not known yet.
+    if scanned.holes.iter().any(|hole| matches!(hole.content, HoleContent::Parameter(_))) {
+        return false;
+    }
+    let key = key(scanned, &[], &context.settings()).ok();
     key.and_then(|key| context.database().templates().known(&key)).is_some_and(|entry| entry.plan_count() > 0)
 }
 
@@ -37,7 +41,7 @@ pub(crate) async fn execute(
 ) -> Result<Option<Outcome>, EngineError> {
     let Some(scanned) = statement.scanned() else { return Ok(None) };
     let settings = context.settings();
-    let Ok(key) = key(scanned, &settings) else { return Ok(None) };
+    let Ok(key) = key(scanned, params, &settings) else { return Ok(None) };
     let Some(constants) = constants_of(scanned, params)? else { return Ok(None) };
     let entry = context.database().templates().entry(&key);
     let snapshot = context.snapshot();
@@ -109,11 +113,16 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
-/// The key of a text's entry: its template, and the settings that plans depend on.
+/// The key of a text's entry: its template, and what else plans depend on: the session's zone and the types of the parameters. Of
+/// `params` the text may name fewer.
 ///
 /// # Errors
 /// [`TemplatesOff`] if the session's statements have none.
-pub(super) fn key(scanned: &ScannedText, settings: &SettingValues) -> Result<String, TemplatesOff> {
+pub(super) fn key(
+    scanned: &ScannedText,
+    params: &[ScalarValue],
+    settings: &SettingValues,
+) -> Result<String, TemplatesOff> {
     if settings.get("braid.templates") == Some("off") {
         return Err(TemplatesOff::Setting);
     }
@@ -125,7 +134,11 @@ pub(super) fn key(scanned: &ScannedText, settings: &SettingValues) -> Result<Str
         return Err(TemplatesOff::JoinOrder);
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
-    Ok(format!("{}\0{zone}", scanned.template))
+    let mut key = format!("{}\0{zone}", scanned.template);
+    for param in params {
+        key.push_str(&format!("\0{}", param.data_type()));
+    }
+    Ok(key)
 }
 
 /// Why no statement of a session has a template.

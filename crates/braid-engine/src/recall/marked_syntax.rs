@@ -3,17 +3,20 @@
 //! A constant is marked only in places where its value does not decide how the query is planned: an operand of a comparison or of
 //! arithmetic, a bound of BETWEEN, an item of IN, a pattern of LIKE, a result of CASE, an item of the select list, each perhaps
 //! with a sign, in parentheses or cast. All other constants stay what they are: limits, positions in ORDER BY, arguments of
-//! functions, units of intervals, rows of VALUES. What a query asks about its session (`now()`) is marked wherever it stands.
+//! functions, units of intervals, rows of VALUES. What a query asks about its session (`now()`) is marked in the same places, and
+//! as the time that extract, date_trunc and AT TIME ZONE are about: rules look at the values of other arguments.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, Expr, SelectItem, SetExpr, Statement, TypedString, UnaryOperator, Value, ValueWithSpan,
-    VisitMut, VisitorMut,
+    BinaryOperator, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr,
+    Statement, TypedString, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 
+use crate::conversion::date_fields::EXTRACT;
+use crate::conversion::zone_function::ZONE_FUNCTION;
 use crate::semantics::marked_literals::MARK_FUNCTION;
 use crate::statement::function_call::call;
 use crate::statement::{AskedFact, Constant, Hole};
@@ -68,13 +71,15 @@ pub(crate) struct MarkedSyntax {
     pub marks: Vec<Mark>,
     /// Whether each hole stands where its constant may vary. Such holes are marked if they do vary.
     pub may_vary: Vec<bool>,
+    /// Whether each hole is still in the query, as far as can be seen. What is not there was dropped because it was equal to another.
+    pub is_there: Vec<bool>,
 }
 
 impl MarkedSyntax {
     /// Marks the constants of varying holes in `tree`, as far as they stand where they may vary.
     pub fn mark(tree: &mut Statement, holes: &[MarkedHole]) -> Self {
         let by_location = holes.iter().enumerate().map(|(hole, MarkedHole { location, .. })| (*location, hole));
-        let marked = Self { marks: Vec::new(), may_vary: vec![false; holes.len()] };
+        let marked = Self { marks: Vec::new(), may_vary: vec![false; holes.len()], is_there: vec![false; holes.len()] };
         let mut marking = Marking { by_location: by_location.collect(), holes, marked };
         let _ = tree.visit(&mut marking);
         marking.marked
@@ -118,6 +123,18 @@ impl Marking<'_> {
         }
     }
 
+    /// Whether `expr` is a fact, perhaps cast.
+    fn is_fact(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Cast { expr, .. } | Expr::Nested(expr) => self.is_fact(expr),
+            Expr::Value(value) => {
+                let hole = self.by_location.get(&value.span.start);
+                hole.is_some_and(|hole| !self.holes[*hole].is_constant)
+            }
+            _ => false,
+        }
+    }
+
     /// The call that marks a value.
     fn call_of(&mut self, value: &ValueWithSpan, is_negated: bool) -> Option<Expr> {
         let (Value::Number(text, _) | Value::SingleQuotedString(text)) = &value.value else { return None };
@@ -132,7 +149,7 @@ impl Marking<'_> {
             }
             _ => Reading::Plain,
         };
-        self.marked.may_vary[hole] = true;
+        (self.marked.may_vary[hole], self.marked.is_there[hole]) = (true, true);
         let HoleRole::Varying(class) = self.holes[hole].role else { return None };
         let is_same = |mark: &Mark| self.holes[mark.hole].role == HoleRole::Varying(class) && mark.reading == reading;
         let number = self.marked.marks.iter().position(is_same).unwrap_or_else(|| {
@@ -189,15 +206,32 @@ impl VisitorMut for Marking<'_> {
                 conditions.iter_mut().for_each(|branch| self.mark(&mut branch.result));
                 else_result.iter_mut().for_each(|result| self.mark(result));
             }
-            Expr::Value(value) => {
-                let hole = self.by_location.get(&value.span.start);
-                if hole.is_some_and(|hole| !self.holes[*hole].is_constant) {
-                    self.mark(expr);
+            Expr::Value(value) | Expr::TypedString(TypedString { value, .. }) => {
+                if let Some(hole) = self.by_location.get(&value.span.start) {
+                    self.marked.is_there[*hole] = true;
+                }
+            }
+            Expr::Function(function) => {
+                if let Some(time) = time_argument(function).filter(|time| self.is_fact(time)) {
+                    self.mark(time);
                 }
             }
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The argument of a function that is the time it is about. Its value does not decide how the function is planned.
+fn time_argument(function: &mut Function) -> Option<&mut Expr> {
+    let name = function.name.to_string().to_ascii_lowercase();
+    let is_about_time = matches!(name.as_str(), EXTRACT | ZONE_FUNCTION | "date_part" | "date_trunc");
+    match &mut function.args {
+        FunctionArguments::List(list) if is_about_time => match list.args.get_mut(1) {
+            Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(time))) => Some(time),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -109,17 +109,30 @@ async fn attempt(
     let query = QuerySource::Statement.of(statement)?;
     let (mut tree, names) = planner.rewritten(statement, query, Parameters::Values(params), &facts).await?;
     let facts = facts.constants().ok_or_else(asks_about_session)?;
+    let is_constants_place = |asked: &AskedFact| scanned.holes.iter().any(|hole| hole.location == asked.location);
+    if facts.iter().any(|(asked, _)| is_constants_place(asked)) {
+        return Err(asks_about_session());
+    }
     // Nobody but the marking may call the mark function, which only these planners know.
     if scanned.template.contains(MARK_FUNCTION) {
         return Err(Attempt::Refused(NoTemplate(format!("it has the name {MARK_FUNCTION}"))));
     }
     let holes = MarkedHole::all(&scanned.holes, general, &facts);
-    let MarkedSyntax { marks, may_vary } = MarkedSyntax::mark(&mut tree, &holes);
-    for hole in (0..may_vary.len()).filter(|hole| !may_vary[*hole]) {
+    let MarkedSyntax { marks, may_vary, is_there } = MarkedSyntax::mark(&mut tree, &holes);
+    for hole in (0..holes.len()).filter(|hole| !may_vary[*hole]) {
         match holes[hole].is_constant {
             true => general.pin(hole),
             false => return Err(asks_about_session()),
         }
+    }
+    // A constant may have been dropped because it was equal to this one, which need not be so in other statements.
+    let is_twin = |mark: &Mark| {
+        let mut dropped = (0..holes.len()).filter(|hole| !is_there[*hole]);
+        dropped.any(|hole| holes[hole].constant == holes[mark.hole].constant)
+    };
+    if marks.iter().any(is_twin) {
+        let reason = "a constant that varies is equal to one that is not part of the plan".to_owned();
+        return Err(Attempt::Refused(NoTemplate(reason)));
     }
     let made = plan_marked(&planner, tree, names, &marks, &holes).await;
     let GeneralPlan { values, derived, plan, physical_schema, schema, lengths } =
@@ -186,6 +199,10 @@ async fn plan_marked(
         .map_err(|reason| Attempt::Refused(NoTemplate(format!("Braid's operators do not cover {}", reason.0))))?;
     let physical_schema = optimized.schema().inner().clone();
     let schema = in_zone(&plan.rename(&physical_schema), &planner.zone_name());
+    if schema.fields().iter().any(|field| field.name().contains(MARK_FUNCTION)) {
+        let reason = "a constant is part of a column's name".to_owned();
+        return Err(Attempt::Refused(NoTemplate(reason)));
+    }
     Ok(GeneralPlan { values, derived, plan: covered, physical_schema, schema, lengths })
 }
 

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::analyzer::AnalyzerRule;
 
+use super::marked_literals::check_value_free;
 use super::rewrite_expressions;
 use super::unknown_literals::{field_beside, unknown_text};
 use crate::arrow_cast::strict_cast;
@@ -37,6 +38,11 @@ impl AnalyzerRule for PaddedTexts {
 }
 
 fn replace(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if let Expr::Like(like) = &expr
+        && char_length(&like.expr, schema).is_some()
+    {
+        check_value_free(&like.pattern)?;
+    }
     let changed = match &mut expr {
         Expr::Like(like) if unknown_text(&like.pattern).is_some_and(ends_openly) => false,
         Expr::Like(like) | Expr::SimilarTo(like) => pad(&mut like.expr, schema),

@@ -11,6 +11,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::marked_literals::check_value_free;
 use super::unknown_literals::{cast_to, unknown_text};
 use crate::EngineError;
 use crate::conversion::is_string;
@@ -31,6 +32,7 @@ pub(crate) fn plain_numeric() -> ScalarUDF {
 /// The cast that a call stands for; `None` if its argument is a numeric already.
 pub(super) fn cast_of(argument: &Expr, source: &DataType) -> Result<Option<Expr>> {
     if let Some(text) = unknown_text(argument) {
+        check_value_free(argument)?;
         return Ok(Some(cast_to(argument.clone(), numeric_digits(text)?)));
     }
     Ok(target_of(source).map(|target| cast_to(argument.clone(), target)))

@@ -3,8 +3,9 @@
 use braid_base::Random;
 use braid_engine::Session;
 use braid_testing::cases;
+use datafusion::common::ScalarValue;
 
-use crate::test_db::TestDb;
+use crate::test_db::{TestDb, run_one};
 
 async fn two_tables() -> TestDb {
     let db = TestDb::new().await;
@@ -270,6 +271,72 @@ async fn what_a_statement_asks_about_its_session_is_a_hidden_parameter() {
     }
     let figures = db.database.template_figures();
     assert!(figures.plans >= 9 && figures.hits >= 60, "{figures:?}");
+}
+
+#[tokio::test]
+async fn values_that_planning_looks_at_are_not_taken_from_other_statements() {
+    let db = two_tables().await;
+    let by_text = db.database.session("alice");
+    by_text.set_setting("braid.templates", "off").unwrap();
+    let templates = db.database.session("alice");
+    for (template, constants) in [
+        // Whether blanks of a char(n) count is decided by the pattern's end.
+        ("select count(*) from t where e like '#'", &[["ab%"], ["cd%"], ["ab"], ["ab  "], ["a%"]][..]),
+        ("select * from (select # + a from t where a = 1) s", &[["1"], ["2"], ["3"]]),
+        ("select distinct a % 4 from t order by a % #", &[["4"], ["5"], ["4"]]),
+        ("select count(*) from t where a < 5 and c < #::numeric", &[["1.5"], ["2"], ["3.25"]]),
+    ] {
+        for constants in constants {
+            let sql = template.replace('#', constants[0]);
+            assert_eq!(answer(&templates, &sql).await, answer(&by_text, &sql).await, "{sql}");
+        }
+    }
+    // The subquery is read anew, from a text of its own: its places are not those of this one.
+    let member = "in (select k, v from u where v = #)";
+    let before = "select count(*) from t where ";
+    for width in 1..60 {
+        let blanks = " ".repeat(width);
+        for (one, two) in [(5, 5), (3, 3), (4, 3), (2, 6)] {
+            let sql = format!("{before}{blanks}a <> {one} and (a, a) {}", member.replace('#', &two.to_string()));
+            assert_eq!(answer(&templates, &sql).await, answer(&by_text, &sql).await, "{sql}");
+        }
+    }
+    for (first, then) in [("1", "1.5"), ("2.5", "3"), ("UTC", "7")] {
+        let sql = "select count(*) from t where c > current_setting('application_name')::numeric";
+        for value in [first, first, first, then, then] {
+            for session in [&templates, &by_text] {
+                session.set_setting("application_name", value).unwrap();
+            }
+            assert_eq!(answer(&templates, sql).await, answer(&by_text, sql).await, "{value}");
+        }
+    }
+    let hours = "select count(*) from t where extract(hour from d at time zone current_setting('TimeZone')) < 12";
+    for _ in 0..4 {
+        assert_eq!(answer(&templates, hours).await, answer(&by_text, hours).await);
+    }
+}
+
+#[tokio::test]
+async fn the_types_of_parameters_tell_plans_apart() {
+    let db = two_tables().await;
+    let by_text = db.database.session("alice");
+    by_text.set_setting("braid.templates", "off").unwrap();
+    for sql in ["select 5 / $1 from t where a < 3 order by 1", "select count(*), sum(a + $1) from t where a > $1"] {
+        for value in [
+            ScalarValue::Int32(Some(2)),
+            ScalarValue::Int32(Some(3)),
+            ScalarValue::Float64(Some(2.0)),
+            ScalarValue::Int64(Some(2)),
+            ScalarValue::Decimal128(Some(2), 4, 0),
+            ScalarValue::Int32(Some(4)),
+        ] {
+            let [found, expected] = [&db.session, &by_text].map(async |session| {
+                let statement = session.parse(sql).unwrap().remove(0);
+                run_one(session, &statement, vec![value.clone()]).await.unwrap()
+            });
+            assert_eq!(found.await, expected.await, "{sql} with {value:?}");
+        }
+    }
 }
 
 #[tokio::test]
