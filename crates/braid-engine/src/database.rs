@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
-use braid_df::operators::OperatorSettings;
+use braid_df::operators::{OperatorSettings, UniqueKeys};
 use braid_df::{SessionSettings, StatementMemory};
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space, open_device};
@@ -106,6 +106,7 @@ impl Database {
                 spill: spill.clone(),
                 query_memory: config.query_memory,
                 worker_count: partitions,
+                unique_keys: UniqueKeys::default(),
             });
             let templates = Arc::new(TemplateCache::default());
             let mut views = sharing_views(&dispatcher);

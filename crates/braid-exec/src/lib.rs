@@ -55,4 +55,5 @@ pub use sharing::shared_plan::SharedPlan;
 pub use spill::{SpillSettings, SpillSpace};
 pub use values::batch::{Batch, Origin};
 pub use values::byte_strings::ByteStrings;
+pub use values::integer_bounds::IntegerBounds;
 pub use values::vector::Vector;

@@ -8,11 +8,15 @@
 //! | `scan_filters` | filters that move into scans |
 //! | `fallibility` | whether rows can make a plan fail |
 //! | `sources` | the sources of a plan, and the versions that they read |
+//! | `integer_bounds` | bounds of a plan's integers, and columns without nulls |
+//! | [`eager_aggregation`] | groups below joins on unique keys |
 //! | [`join_order`] | the order of joins |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
 mod aggregation_spec;
+pub mod eager_aggregation;
 mod fallibility;
+mod integer_bounds;
 pub mod join_order;
 mod join_spec;
 mod operator_tree;

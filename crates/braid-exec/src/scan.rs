@@ -6,9 +6,11 @@
 //! | [`single_row`] | one row without columns |
 //! | `placed_predicate` | predicates with constants of the column's type |
 //! | `chunk_origin` | a chunk's columns, decoded when they are first read |
+//! | `column_bounds` | bounds of a column of integers, and columns without nulls |
 //! | `set_scan`, [`segment_classes`] | the query set of each row, computed on encoded data |
 
 pub(crate) mod chunk_origin;
+pub(crate) mod column_bounds;
 pub(crate) mod placed_predicate;
 pub mod segment_classes;
 pub(crate) mod set_scan;

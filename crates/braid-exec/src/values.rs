@@ -6,6 +6,7 @@
 //! | [`byte_strings`], [`coded_strings`] | strings as views of buffers, and as codes of a dictionary |
 //! | [`batch`] | rows in a pipeline, whose columns are read as late as possible |
 //! | [`row_numbers`] | the rows of an origin that a batch has |
+//! | [`integer_bounds`] | integers between two bounds |
 //! | `narrow_integers` | integers of 128 bits in 64 bits |
 //! | [`numeric_quotient`] | division of numerics |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
@@ -14,6 +15,7 @@ pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
 pub mod coded_strings;
+pub mod integer_bounds;
 pub(crate) mod narrow_integers;
 pub mod numeric_quotient;
 pub mod row_numbers;

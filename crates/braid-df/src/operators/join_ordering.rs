@@ -4,9 +4,14 @@
 //! bound, or when a pass of several starts, the rows of each relation are estimated with these constants at hand, and the joins
 //! are put in order again. The rows that a pass needs are those that any of its queries needs. Queries are taken as
 //! independent: of `n` queries that each keep a share `s` of a relation's rows, `1 - (1 - s)^n` is kept.
+//!
+//! Groups are made below a join where that is exact and an advantage (`eager_groups`). This depends on keys that are unique in
+//! the versions of the tables that the plan reads.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
+use braid_exec::executor::Executor;
 use braid_exec::joins::side_choice::SwappedJoin;
 use braid_exec::plan::join_order::join_graph::{EqualColumns, JoinGraph, JoinKnowledge, JoinedRelations};
 use braid_exec::plan::join_order::{JoinEdge, join_order};
@@ -15,6 +20,7 @@ use braid_exec::runtime::pipeline::Source;
 use braid_exec::{Expression, ParameterRow};
 
 use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
+use super::unique_keys::{KeyCandidate, UniqueKeys};
 
 /// Queries of a pass that are looked at.
 const SAMPLES_MAX: usize = 16;
@@ -22,27 +28,78 @@ const SAMPLES_MAX: usize = 16;
 /// Most relations of a graph that is ordered again: the search takes time that grows with their number.
 const RELATIONS_MAX: usize = 12;
 
+/// Groups of a plan for which it is decided whether they are made in another way.
+const LOOKS_MAX: usize = 6;
+
 /// Assumed rows of a source that is no table.
 const ROWS_UNKNOWN: f64 = 1000.0;
 
 /// A side is worth building if it has at most this share of the other side's rows; near that, the plan stays as it is.
 const SWAP_SHARE: f64 = 0.8;
 
-/// The same plan with its joins in the best order for queries with these parameters, which must be at least one.
-pub fn order_joins(plan: &Plan, queries: &[ParameterRow]) -> Plan {
-    let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
-    let ordering = Ordering { samples: queries.iter().step_by(step).collect(), query_count: queries.len() };
-    ordering.plan(plan).0
+/// How often keys are observed for one plan: groups that go below a join may come to lie above another one.
+const OBSERVATIONS_MAX: usize = 3;
+
+/// A plan in its order.
+#[derive(Debug)]
+pub struct OrderedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// Keys for which another plan would be better if they are unique.
+    pub unobserved: Vec<KeyCandidate>,
 }
 
-struct Ordering<'a> {
+/// The same plan with its joins in the best order for queries with these parameters, which must be at least one, and with groups
+/// below joins on the keys that are known to be unique.
+pub fn order_joins(plan: &Plan, queries: &[ParameterRow], keys: &UniqueKeys) -> OrderedPlan {
+    let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
+    let samples = queries.iter().step_by(step).collect();
+    let (unobserved, looks) = (RefCell::default(), Cell::new(0));
+    let ordering = Ordering { samples, queries, keys, unobserved, looks };
+    let plan = ordering.plan(plan).0;
+    OrderedPlan { plan, unobserved: ordering.unobserved.into_inner() }
+}
+
+/// As [`order_joins`], after the keys have been observed that matter. `executor` makes what reads them.
+pub async fn observe_and_order_joins(
+    plan: &Plan,
+    queries: &[ParameterRow],
+    keys: &UniqueKeys,
+    executor: impl Fn() -> Executor,
+) -> Plan {
+    let mut ordered = order_joins(plan, queries, keys);
+    for _ in 0..OBSERVATIONS_MAX {
+        if ordered.unobserved.is_empty() {
+            break;
+        }
+        for candidate in &ordered.unobserved {
+            keys.observe(candidate, &executor()).await;
+        }
+        ordered = order_joins(plan, queries, keys);
+    }
+    ordered.plan
+}
+
+pub(super) struct Ordering<'a> {
     samples: Vec<&'a ParameterRow>,
-    query_count: usize,
+    pub(super) queries: &'a [ParameterRow],
+    pub(super) keys: &'a UniqueKeys,
+    pub(super) unobserved: RefCell<Vec<KeyCandidate>>,
+    /// Groups for which the plan below was ordered to decide how they are made.
+    looks: Cell<usize>,
 }
 
 impl Ordering<'_> {
+    /// Whether the plan below groups may be ordered to decide how they are made. Groups of groups of groups would take time that
+    /// doubles with each.
+    pub(super) fn may_look(&self) -> bool {
+        let looks = self.looks.get();
+        self.looks.set(looks + 1);
+        looks < LOOKS_MAX
+    }
+
     /// The ordered plan, and what is thought of its rows.
-    fn plan(&self, plan: &Plan) -> (Plan, Estimate) {
+    pub(super) fn plan(&self, plan: &Plan) -> (Plan, Estimate) {
         match plan {
             Plan::Source { source, column_count } => (plan.clone(), of_source(&**source, *column_count)),
             Plan::Filter { input, condition } => {
@@ -63,11 +120,11 @@ impl Ordering<'_> {
             }
             Plan::Join { build, probe, condition, .. } => self.other_join(build, probe, condition),
             Plan::Aggregate { input, spec } => {
+                if let Some(grouped) = self.eager_groups(plan) {
+                    return grouped;
+                }
                 let (input, of_input) = self.plan(input);
-                let rows = of_input.distinct_of(&spec.keys);
-                let keys = spec.keys.iter().map(|key| of_input.distinct[*key]);
-                let distinct = keys.chain(spec.aggregates.iter().map(|_| rows)).collect();
-                let estimate = Estimate { rows, distinct }.limited(rows.max(1.0));
+                let estimate = self.of_groups(&input, &of_input, spec);
                 (Plan::Aggregate { input: input.into(), spec: spec.clone() }, estimate)
             }
             Plan::Sort { input, spec } => {
@@ -110,11 +167,11 @@ impl Ordering<'_> {
             (of_bound_scan(scan, bound.collect(), &all).rows / all.rows.max(1.0)).clamp(0.0, 1.0)
         };
         let shares: Vec<f64> = self.samples.iter().map(share).collect();
-        if let ([share], 1) = (&shares[..], self.query_count) {
+        if let ([share], 1) = (&shares[..], self.queries.len()) {
             return kept.scaled(*share);
         }
         let mean_log = shares.iter().map(|share| (1.0 - share).max(1e-9).ln()).sum::<f64>() / shares.len() as f64;
-        kept.scaled(1.0 - (mean_log * self.query_count as f64).exp())
+        kept.scaled(1.0 - (mean_log * self.queries.len() as f64).exp())
     }
 
     fn union(&self, plans: &[Plan]) -> (Plan, Estimate) {
@@ -155,7 +212,16 @@ impl Ordering<'_> {
     }
 
     fn other_join(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> (Plan, Estimate) {
-        let ((build, of_build), (probe, of_probe)) = (self.plan(build), self.plan(probe));
+        self.placed_join(self.plan(build), self.plan(probe), condition)
+    }
+
+    /// The join of two sides, with the better one as its build side.
+    pub(super) fn placed_join(
+        &self,
+        (build, of_build): (Plan, Estimate),
+        (probe, of_probe): (Plan, Estimate),
+        condition: &JoinCondition,
+    ) -> (Plan, Estimate) {
         let widths = SideWidths { probe: probe.column_count(), build: build.column_count() };
         let estimate = of_other_join(&of_probe, &of_build, condition);
         let is_better = of_probe.rows < SWAP_SHARE * of_build.rows;
@@ -278,7 +344,7 @@ fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) 
     }
 }
 
-fn projected(input: &Estimate, expressions: &[Expression]) -> Estimate {
+pub(super) fn projected(input: &Estimate, expressions: &[Expression]) -> Estimate {
     let distinct = |expression: &Expression| match expression.as_column() {
         Some(column) => input.distinct[column],
         None => input.rows.max(1.0),

@@ -6,6 +6,8 @@
 //! | [`coverage`] | the translation of logical plans to plans of [`braid_exec`], or the reason of a refusal |
 //! | `join_graph` | chains of inner joins, flattened and put into the cheapest order |
 //! | [`join_ordering`] | the order of a template's joins, for the constants of the queries that run |
+//! | `eager_groups` | which groups are made below a join |
+//! | [`unique_keys`] | the columns of tables that are unique, as observed |
 //! | `join_translation` | the other joins |
 //! | `aggregate_translation` | GROUP BY and its functions |
 //! | `expression_translation` | expressions, natively or by DataFusion on Arrow arrays |
@@ -21,6 +23,7 @@ mod aggregate_translation;
 pub mod braid_operators_exec;
 pub mod braid_planner;
 pub mod coverage;
+mod eager_groups;
 mod estimate;
 mod expression_translation;
 mod join_graph;
@@ -29,10 +32,12 @@ mod join_translation;
 pub mod result_collector;
 mod row_converter;
 pub mod template_plan;
+pub mod unique_keys;
 
 pub use braid_operators_exec::{BraidOperatorsExec, PlanRun, QueryBudget, datafusion_error};
 pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings, optimize_analyzed};
 pub use coverage::cover_template;
-pub use join_ordering::order_joins;
+pub use join_ordering::{OrderedPlan, observe_and_order_joins, order_joins};
 pub use result_collector::ResultCollector;
 pub use template_plan::{Formula, TemplateParameter, TemplatePlan, is_parameter};
+pub use unique_keys::{KeyCandidate, UniqueKeys};

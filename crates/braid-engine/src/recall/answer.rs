@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use braid_df::operators::datafusion_error;
+use braid_df::operators::{datafusion_error, order_joins};
 use braid_exec::ExecError;
 use braid_share::{Refusal, SharingMode};
 use datafusion::execution::SendableRecordBatchStream;
@@ -123,6 +123,8 @@ pub(crate) fn plan_alone(
 
 fn plan_for(context: &StatementContext, bound: &BoundTemplate, workers: usize) -> Option<AlonePlan> {
     let plan = bound.template.on(&context.snapshot())?;
+    let keys = &context.database().dispatcher().resources().unique_keys;
+    let plan = order_joins(&plan, std::slice::from_ref(&bound.row), keys).plan;
     Some(AlonePlan::new(&plan, &bound.row, bound.template.physical_schema.clone(), workers))
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::order_joins;
 use braid_exec::plan::Plan;
 use datafusion::common::ScalarValue;
 
@@ -109,7 +108,7 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
     let parameters = parameters.ok_or_else(|| none("a constant of one of them is another statement's plan"))?;
-    let plan = order_joins(&template.plan.plan, &parameters);
+    let plan = context.database().dispatcher().resources().order_joins(&template.plan.plan, &parameters).await;
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use braid_base::ByteSize;
-use braid_df::operators::{BraidOperatorsExec, PlanRun, QueryBudget, ResultCollector, order_joins};
+use braid_df::operators::{BraidOperatorsExec, PlanRun, QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, SpillSpace};
@@ -46,9 +46,9 @@ pub(crate) struct AlonePlan {
 }
 
 impl AlonePlan {
-    /// A plan with these parameters, for a number of workers. Its rows are batches of `schema`.
+    /// A plan, whose joins are ordered, with these parameters, for a number of workers. Its rows are batches of `schema`.
     pub fn new(plan: &Plan, row: &ParameterRow, schema: SchemaRef, workers: usize) -> Self {
-        let plan = order_joins(plan, std::slice::from_ref(row)).bind(row).with_filters_in_scans();
+        let plan = plan.bind(row).with_filters_in_scans();
         Self { plan: Arc::new(plan), schema, workers, metrics: ExecutionPlanMetricsSet::new() }
     }
 
@@ -116,7 +116,7 @@ async fn collect(
     Ok(batches.into_iter().flatten().collect())
 }
 
-/// Starts a query in a lane.
+/// Starts a query in a lane, on a plan whose joins are ordered for it.
 pub(super) fn run_alone(lane: LaneHold, start: PassStart, plan: &Plan, schema: SchemaRef, query: PassQuery) {
     let resources = lane.dispatcher.resources();
     let (memory, spill) = (resources.pass_memory(1), resources.spill.clone());

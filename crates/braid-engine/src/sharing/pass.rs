@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::{QueryBudget, ResultCollector, order_joins};
+use braid_df::operators::{QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, SharedPlan};
@@ -74,6 +74,8 @@ impl Pass {
             && queries.len() == 1
             && let Some(query) = queries.pop()
         {
+            let row = std::slice::from_ref(&query.query.row);
+            let plan = lane.dispatcher.resources().order_joins(&plan, row).await;
             return run_alone(lane, start, &plan, schema, query);
         }
         let distinct = DistinctQueries::of(queries);
@@ -159,7 +161,7 @@ impl SharedRun {
         let memory = lane.dispatcher.resources().pass_memory(distinct.rows.len());
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let budget: Arc<dyn MemoryBudget> = QueryBudget::new(&pool);
-        let plan = order_joins(&self.plan, &distinct.rows);
+        let plan = lane.dispatcher.resources().order_joins(&self.plan, &distinct.rows).await;
         let shared = match SharedPlan::new(&plan, &distinct.rows, budget.clone()) {
             Ok(shared) => shared,
             Err(error) => {

@@ -4,10 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_base::ByteSize;
+use braid_df::operators::{QueryBudget, UniqueKeys, observe_and_order_joins};
 use braid_exec::SpillSpace;
+use braid_exec::executor::Executor;
+use braid_exec::plan::Plan;
 use braid_storage::Store;
+use datafusion::execution::memory_pool::MemoryPool;
 
 use crate::memory::{QueryMemory, TotalMemory};
+use crate::templates::plan_template::ParameterRow;
 
 /// What passes run with.
 pub(crate) struct PassResources {
@@ -21,6 +26,8 @@ pub(crate) struct PassResources {
     pub query_memory: ByteSize,
     /// Number of workers of a pass.
     pub worker_count: usize,
+    /// The keys that were found to be unique.
+    pub unique_keys: UniqueKeys,
 }
 
 impl fmt::Debug for PassResources {
@@ -35,5 +42,13 @@ impl PassResources {
         let of_all = self.query_memory.0.saturating_mul(distinct_count as u64);
         let bytes = of_all.min(self.memory.limit().0 / 2).max(self.query_memory.0);
         QueryMemory::new(ByteSize(bytes), self.memory.clone())
+    }
+    /// The plan with its joins ordered for these queries, after the keys of its tables have been observed that matter.
+    pub async fn order_joins(&self, plan: &Plan, queries: &[ParameterRow]) -> Plan {
+        let executor = || {
+            let memory: Arc<dyn MemoryPool> = self.pass_memory(1);
+            Executor::new(self.worker_count, QueryBudget::new(&memory)).with_spill_space(self.spill.clone())
+        };
+        observe_and_order_joins(plan, queries, &self.unique_keys, executor).await
     }
 }

@@ -5,6 +5,7 @@ mod copy;
 mod dml;
 mod doubtful_commits;
 mod errors;
+mod group_rules;
 mod queries;
 mod sessions;
 mod sharing;

@@ -5,6 +5,7 @@
 
 mod cancellation;
 mod definition;
+mod eager_aggregation;
 mod failing_rows;
 mod filters_in_scans;
 mod memory_tables;

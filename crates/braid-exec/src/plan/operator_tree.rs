@@ -189,11 +189,19 @@ impl Plan {
     }
 
     /// Whether any expression reads a parameter of the query.
-    pub(crate) fn has_parameters(&self) -> bool {
-        let mut parameters = Vec::new();
-        let mut plan = self.clone();
-        plan.each_expression(WithinScalars::Yes, &mut |expression| expression.parameters(&mut parameters));
-        !parameters.is_empty()
+    pub fn has_parameters(&self) -> bool {
+        let of = |expression: &Expression| {
+            let mut parameters = Vec::new();
+            expression.parameters(&mut parameters);
+            !parameters.is_empty()
+        };
+        let has_own = match self {
+            Self::Filter { condition, .. } => of(condition),
+            Self::Project { expressions, .. } => expressions.iter().any(of),
+            Self::Join { condition, .. } => condition.residual.as_ref().is_some_and(of),
+            _ => false,
+        };
+        has_own || self.inputs().into_iter().any(Self::has_parameters)
     }
 
     fn each_expression(&mut self, within_scalars: WithinScalars, each: &mut dyn FnMut(&mut Expression)) {

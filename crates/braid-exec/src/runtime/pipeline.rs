@@ -27,6 +27,7 @@ use super::stop::{Stop, StopFlag};
 use crate::keys::key_filter::KeyFilter;
 use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::runtime::turn::Turn;
+use crate::values::integer_bounds::IntegerBounds;
 use crate::{Batch, ExecError};
 
 pub use crate::runtime::turn::QUANTUM;
@@ -60,6 +61,24 @@ pub trait Source: Send + Sync + fmt::Debug {
 
     /// The table version and the scan that it is, if it is one, for estimates.
     fn scan(&self) -> Option<(&Arc<TableVersion>, &ScanSpec)> {
+        None
+    }
+
+    /// Bounds of a column's values; `None` if they are no integers, or the bounds are not known.
+    fn integer_bounds(&self, column: usize) -> Option<IntegerBounds> {
+        let _ = column;
+        None
+    }
+
+    /// Whether a column is known to have no nulls.
+    fn is_null_free(&self, column: usize) -> bool {
+        let _ = column;
+        false
+    }
+
+    /// All rows of its table, with some of its own columns; `None` if it is no table.
+    fn of_whole_table(&self, columns: &[usize]) -> Option<Arc<dyn Source>> {
+        let _ = columns;
         None
     }
 

@@ -19,10 +19,11 @@ use parking_lot::Mutex;
 use crate::query_sets::set_calculator::set_column;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, Source, StartedSource};
 use crate::scan::chunk_origin::{ChunkColumn, ChunkOrigin};
+use crate::scan::column_bounds::{column_bounds, is_null_free};
 use crate::scan::placed_predicate::{placed, predicate_text};
 use crate::scan::set_scan::{ChunkSets, SetScan};
 use crate::values::row_numbers::{RowNumbers, VectorSelection};
-use crate::{Batch, ExecError, SetNumber, Vector};
+use crate::{Batch, ExecError, IntegerBounds, SetNumber, Vector};
 
 /// A scan of one table version.
 pub struct TableSource {
@@ -144,6 +145,21 @@ impl Source for TableSource {
 
     fn scan(&self) -> Option<(&Arc<TableVersion>, &ScanSpec)> {
         Some((&self.version, &self.spec))
+    }
+
+    fn integer_bounds(&self, column: usize) -> Option<IntegerBounds> {
+        column_bounds(&self.version, *self.spec.projection.get(column)?)
+    }
+
+    fn is_null_free(&self, column: usize) -> bool {
+        self.spec.projection.get(column).is_some_and(|column| is_null_free(&self.version, *column))
+    }
+
+    fn of_whole_table(&self, columns: &[usize]) -> Option<Arc<dyn Source>> {
+        let columns = columns.iter().map(|column| self.spec.projection[*column]).collect();
+        let spec = ScanSpec::new(columns);
+        let (version, buffer) = (self.version.clone(), self.buffer.clone());
+        Some(Arc::new(Self::new(version, buffer, spec, self.version.def.name.clone())))
     }
 
     fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {

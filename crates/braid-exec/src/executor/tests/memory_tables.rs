@@ -14,7 +14,7 @@ use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, StartedSource
 use crate::runtime::result_rows::ResultRows;
 use crate::scan::placed_predicate::placed;
 use crate::values::vector::{CodedStrings, Values};
-use crate::{Batch, ByteStrings, Vector};
+use crate::{Batch, ByteStrings, IntegerBounds, Vector};
 
 /// The values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,6 +272,18 @@ impl Source for Table {
 
     fn describe(&self) -> String {
         self.number.to_string()
+    }
+
+    fn integer_bounds(&self, column: usize) -> Option<IntegerBounds> {
+        if !self.kinds[column].is_integer() {
+            return None;
+        }
+        let values = self.rows.iter().filter_map(|row| row[column].as_ref()).map(integer).map(IntegerBounds::only);
+        Some(values.reduce(IntegerBounds::or).unwrap_or(IntegerBounds::only(0)))
+    }
+
+    fn is_null_free(&self, column: usize) -> bool {
+        self.rows.iter().all(|row| row[column].is_some())
     }
 
     /// Most tables evaluate predicates themselves.

@@ -61,7 +61,7 @@ impl SharedCase {
     }
 
     /// Runs the pass and compares. Returns whether an answer was compared.
-    async fn check(mut self) -> bool {
+    pub async fn check(mut self) -> bool {
         let Some(expected) = self.expected() else { return false };
         for worker_count in [1, 3] {
             let budget = FixedBudget::new(PLENTY);

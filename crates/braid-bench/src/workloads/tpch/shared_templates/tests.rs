@@ -111,3 +111,29 @@ fn parameters_and_texts_are_those_of_a_seed() {
         assert_ne!(queries.sql(), SharedQueries::random(number, QUERIES, SEED + 1).sql());
     }
 }
+
+/// The operators of a plan, each below the one before it, as far as they are joins and aggregations.
+fn operators(plan: &Plan) -> Vec<String> {
+    let mut text = String::new();
+    plan.describe(0, &mut text).unwrap();
+    let is_shown = |line: &&str| line.starts_with("HashJoin") || line.starts_with("Aggregate");
+    text.lines().map(str::trim).filter(is_shown).map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_from_texts_group_where_those_by_hand_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = tiny_database(directory.path()).await;
+    let tables = TpchSources::hot(&database);
+    let session = database.session("bench");
+    let both = async |number| {
+        let queries = SharedQueries::random(number, 64, SEED);
+        let form = session.shared_form(&queries.sql()).await.unwrap();
+        (operators(&form.plan), operators(&queries.plan(&tables)))
+    };
+    // Orders are counted by customer before the join.
+    let (from_text, by_hand) = both(13).await;
+    assert_eq!(from_text.len(), by_hand.len(), "{from_text:?}");
+    assert!(from_text[1].starts_with("HashJoin: BuildOuter") && by_hand[1].starts_with("HashJoin: BuildOuter"));
+    assert_eq!(from_text[2], "Aggregate: by [#1]: [CountRows(*)]");
+}
