@@ -205,6 +205,14 @@ impl Expression {
         self.children_mut().into_iter().for_each(|child| child.map_columns(map));
     }
 
+    /// Puts expressions in place of the columns that it reads.
+    pub(crate) fn replace_columns(&mut self, with: &impl Fn(usize) -> Self) {
+        match self {
+            Self::Column(column) => *self = with(*column),
+            _ => self.children_mut().into_iter().for_each(|child| child.replace_columns(with)),
+        }
+    }
+
     /// The column, if the expression is only a column.
     pub fn as_column(&self) -> Option<usize> {
         match self {
@@ -237,7 +245,7 @@ impl Expression {
     }
 
     /// Its parts, from left to right.
-    fn children(&self) -> Vec<&Self> {
+    pub(crate) fn children(&self) -> Vec<&Self> {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),
             Self::Arithmetic { left, right, .. }

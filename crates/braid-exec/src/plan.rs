@@ -10,6 +10,8 @@
 //! | `sources` | the sources of a plan, and the versions that they read |
 //! | `integer_bounds` | bounds of a plan's integers, and columns without nulls |
 //! | [`eager_aggregation`] | groups below joins on unique keys |
+//! | `lifted_parameters` | expressions with parameters above those without |
+//! | [`parameters_above_groups`] | conditions with parameters above groups |
 //! | [`join_order`] | the order of joins |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
@@ -19,7 +21,9 @@ mod fallibility;
 mod integer_bounds;
 pub mod join_order;
 mod join_spec;
+mod lifted_parameters;
 mod operator_tree;
+pub mod parameters_above_groups;
 mod scan_filters;
 pub mod shared_operator;
 mod side_shape;

@@ -120,7 +120,7 @@ impl Ordering<'_> {
             }
             Plan::Join { build, probe, condition, .. } => self.other_join(build, probe, condition),
             Plan::Aggregate { input, spec } => {
-                if let Some(grouped) = self.eager_groups(plan) {
+                if let Some(grouped) = self.split_groups(plan).or_else(|| self.eager_groups(plan)) {
                     return grouped;
                 }
                 let (input, of_input) = self.plan(input);

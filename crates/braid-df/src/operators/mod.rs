@@ -7,6 +7,7 @@
 //! | `join_graph` | chains of inner joins, flattened and put into the cheapest order |
 //! | [`join_ordering`] | the order of a template's joins, for the constants of the queries that run |
 //! | `eager_groups` | which groups are made below a join |
+//! | `split_groups` | which groups of a pass are made in two steps |
 //! | [`unique_keys`] | the columns of tables that are unique, as observed |
 //! | `join_translation` | the other joins |
 //! | `aggregate_translation` | GROUP BY and its functions |
@@ -31,6 +32,7 @@ pub mod join_ordering;
 mod join_translation;
 pub mod result_collector;
 mod row_converter;
+mod split_groups;
 pub mod template_plan;
 pub mod unique_keys;
 

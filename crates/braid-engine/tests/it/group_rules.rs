@@ -1,4 +1,5 @@
-//! Groups below joins on unique keys: when plans have this form, and that answers are those of the texts.
+//! Groups below joins on unique keys, and conditions with parameters above groups: when the plans have these forms, and that
+//! answers are those of the texts.
 
 use braid_engine::Session;
 use futures::future::join_all;
@@ -8,6 +9,10 @@ use crate::test_db::{TestDb, run};
 /// Customers by the number of their orders, without the orders of some values: TPC-H Q13.
 const COUNTED: &str = "select n, count(*) from (select c.k, count(o.v) as n from customers c \
     left join orders o on c.k = o.k and o.v <> # group by c.k) as counts group by n order by n";
+
+/// A region's share in each year: TPC-H Q8.
+const SHARES: &str = "select k, sum(case when region = '#' then v else 0 end), sum(v), count(*), \
+    max(case when region = '#' then v end), count(*) filter (where region = '#'), min(region) from sales group by k order by k";
 
 fn session(db: &TestDb, settings: &[(&str, &str)]) -> Session {
     let session = db.database.session("alice");
@@ -105,4 +110,30 @@ async fn duplicates_that_come_between_passes_are_seen() {
     };
     futures::join!(join_all(readers), writer);
     assert_eq!(run(&session(&db, &[]), &text(0)).await.unwrap(), "3000|6060|4");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_with_parameters_go_above_groups_of_few_values() {
+    let db = TestDb::new().await;
+    db.run("create table sales (k int, region text, v int, id int)").await;
+    let row = |n: i32| {
+        let region = if n % 11 == 0 { "null".to_owned() } else { format!("'{}'", n % 10) };
+        let value = if n % 7 == 0 { "null".to_owned() } else { (n * 31 % 1000 - 300).to_string() };
+        format!("({}, {region}, {value}, {n})", n % 5)
+    };
+    insert(&db, "sales", (0..6000).map(row)).await;
+    let aggregations = |plan: &str| plan.matches("Aggregate:").count();
+    let plan = check(&db, SHARES, 0..12).await;
+    assert_eq!(aggregations(&plan), 2, "{plan}");
+    // A column of many values would make as many groups as there are rows.
+    let many = SHARES.replace("region = '#'", "id = #");
+    let plan = check(&db, &many, 0..12).await;
+    assert_eq!(aggregations(&plan), 1, "{plan}");
+    // All of a table, and none of it.
+    for text in [
+        "select sum(case when region = '#' then v else 0 end), count(case when region < '#' then 1 end) from sales",
+        "select sum(case when region = '#' then v else 0 end), count(case when region < '#' then 1 end) from sales where k > 7",
+    ] {
+        check(&db, text, 0..12).await;
+    }
 }

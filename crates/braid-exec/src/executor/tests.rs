@@ -10,6 +10,7 @@ mod failing_rows;
 mod filters_in_scans;
 mod memory_tables;
 mod one_row;
+mod parameters_above_groups;
 mod pass_members;
 mod random_plans;
 mod reordering;

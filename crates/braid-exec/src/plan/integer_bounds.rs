@@ -96,6 +96,24 @@ impl Expression {
             _ => None,
         }
     }
+
+    /// Whether bounds show that it can be evaluated for all values within them.
+    pub(crate) fn is_in_range(&self, of_column: &dyn Fn(usize) -> Option<IntegerBounds>) -> bool {
+        let range = match self {
+            Self::Foreign { .. } => return false,
+            Self::Arithmetic { range: NumberRange::Double, .. } => return false,
+            Self::Arithmetic { range: NumberRange::Int16, .. } => Some((i16::MIN.into(), i16::MAX.into())),
+            Self::Arithmetic { range: NumberRange::Int32, .. } => Some((i32::MIN.into(), i32::MAX.into())),
+            // Numerics are of more digits. These are enough for what can be summed.
+            Self::Arithmetic { .. } | Self::ScaleUp { .. } => Some((i64::MIN, i64::MAX)),
+            _ => None,
+        };
+        let is_within = |(low, high): (i64, i64)| {
+            let all = IntegerBounds { low: low.into(), high: high.into() };
+            self.integer_bounds(of_column).is_some_and(|bounds| all.or(bounds) == all)
+        };
+        range.is_none_or(is_within) && self.children().into_iter().all(|child| child.is_in_range(of_column))
+    }
 }
 
 /// Years that days since 1970 are in, or that are next to these: 400 years have 146 097 days. Days have 32 bits.
@@ -161,6 +179,31 @@ mod tests {
         assert_eq!(bounds(&year(column(2))), Some((-5_877_642, 5_881_581)));
         let huge = Expression::Constant(Some(Scalar::Int128(i128::MAX)));
         assert_eq!(bounds(&arithmetic(Arithmetic::Add, column(0), Box::new(huge))), None);
+    }
+
+    #[test]
+    fn what_is_in_range_cannot_fail() {
+        let in_range = |expression: &Expression| {
+            let of_column = |column: usize| (column == 0).then_some(IntegerBounds { low: -3, high: 30_000 });
+            expression.is_in_range(&of_column)
+        };
+        let sum = |range, right| {
+            let (left, right) = (column(0), Box::new(right));
+            Expression::Arithmetic { operation: Arithmetic::Add, left, right, range }
+        };
+        assert!(in_range(&Expression::Column(7)));
+        assert!(in_range(&sum(NumberRange::Int16, integer(2_767))));
+        assert!(!in_range(&sum(NumberRange::Int16, integer(2_768))));
+        assert!(in_range(&sum(NumberRange::Int32, integer(2_768))));
+        assert!(in_range(&sum(NumberRange::Numeric, integer(i64::MAX - 30_000))));
+        assert!(!in_range(&sum(NumberRange::Numeric, integer(i64::MAX - 29_999))));
+        assert!(!in_range(&sum(NumberRange::Double, integer(0))));
+        assert!(!in_range(&sum(NumberRange::Int64, Expression::Column(1))));
+        // A part may fail although the whole is in range.
+        let inner = sum(NumberRange::Int16, integer(30_000));
+        let whole =
+            Expression::Case { branches: vec![(Expression::IsNull(inner.into()), integer(1))], otherwise: None };
+        assert!(!in_range(&whole));
     }
 
     #[test]

@@ -136,4 +136,7 @@ async fn plans_from_texts_group_where_those_by_hand_do() {
     assert_eq!(from_text.len(), by_hand.len(), "{from_text:?}");
     assert!(from_text[1].starts_with("HashJoin: BuildOuter") && by_hand[1].starts_with("HashJoin: BuildOuter"));
     assert_eq!(from_text[2], "Aggregate: by [#1]: [CountRows(*)]");
+    // Volumes are added up by year and nation before the nation is compared.
+    let (from_text, _) = both(8).await;
+    assert_eq!(from_text[..2], ["Aggregate: by [#0]: [Sum(#1), Sum(#2)]", "Aggregate: by [#0, #1]: [Sum(#2)]"]);
 }
