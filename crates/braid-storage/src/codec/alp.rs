@@ -23,7 +23,7 @@ use braid_base::VECTOR_ROWS;
 
 use super::frame_of_reference::{PackedIntegers, SPARSE_ROWS_MAX};
 use super::integer_test::IntegerTest;
-use super::target::Target;
+use super::target::{Target, extend_selected};
 use crate::Selection;
 use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use crate::segment_error::SegmentError;
@@ -159,13 +159,7 @@ impl<F: Float> AlpFloats<F> {
     pub(crate) fn gather(&self, vector: usize, selection: &Selection, out: &mut Vec<F>) {
         let mut values = [F::default(); VECTOR_ROWS];
         self.unpack(vector, &mut values);
-        if selection.is_all() {
-            out.extend_from_slice(&values[..selection.len()]);
-        } else {
-            let mut indices = [0; VECTOR_ROWS];
-            let indices = selection.indices(&mut indices);
-            out.extend(indices.iter().map(|&row| values[usize::from(row) % VECTOR_ROWS]));
-        }
+        extend_selected(&values, selection, |value| value, out);
     }
 
     /// Keeps the rows of a vector whose [`order_key`] satisfies the test.

@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 use super::bit_packing::{self, Lane, PACKED_ALIGN_BYTES, bit_width, packed_bytes, width_mask, with_lane};
 use super::integer_test::{IntegerTest, filter_where};
-use super::target::Target;
+use super::target::{Target, extend_selected};
 use crate::Selection;
 use crate::sections::{SectionReader, SectionWriter, check_limit};
 use crate::segment_error::SegmentError;
@@ -181,13 +181,7 @@ impl PackedIntegers {
             let mut codes = [L::default(); VECTOR_ROWS];
             bit_packing::unpack(width, packed, &mut codes);
             let value = |code: L| T::from_integer(reference.wrapping_add(Into::<u64>::into(code) as i64));
-            if count == selection.len() {
-                out.extend(codes[..count].iter().map(|&code| value(code)));
-            } else {
-                let mut indices = [0; VECTOR_ROWS];
-                let indices = selection.indices(&mut indices);
-                out.extend(indices.iter().map(|&row| value(codes[usize::from(row) % VECTOR_ROWS])));
-            }
+            extend_selected(&codes, selection, value, out);
         });
     }
 

@@ -10,7 +10,7 @@ use super::dictionary::{Dictionary, DictionaryIntegers, matching_codes};
 use super::frame_of_reference::PackedIntegers;
 use super::integer_test::IntegerTest;
 use super::run_length::RunLengthIntegers;
-use super::target::Target;
+use super::target::{Target, extend_selected};
 use crate::Selection;
 use crate::sections::{SectionReader, SectionWriter};
 use crate::segment_error::SegmentError;
@@ -66,13 +66,7 @@ impl Integers {
             Self::Delta(_) => {
                 let mut values = [0; VECTOR_ROWS];
                 self.unpack(vector, &mut values);
-                if selection.is_all() {
-                    out.extend(values[..selection.len()].iter().map(|&value| T::from_integer(value)));
-                } else {
-                    let mut indices = [0; VECTOR_ROWS];
-                    let indices = selection.indices(&mut indices);
-                    out.extend(indices.iter().map(|&row| T::from_integer(values[usize::from(row) % VECTOR_ROWS])));
-                }
+                extend_selected(&values, selection, T::from_integer, out);
             }
         }
     }

@@ -13,7 +13,7 @@
 //! | `strings`, `fsst` | strings as they are, and compressed one by one |
 //! | `bitmap` | booleans and validity |
 //! | `integer_test` | conditions on integers, evaluated over vectors of values or codes |
-//! | `target` | what integers become in Arrow |
+//! | `target` | what integers become in Arrow; the selected values of a vector |
 //!
 //! A codec has a type for what was read (`parse`, then gathers and filters, total on whatever `parse` accepted) and a
 //! pair of functions for writing: how many bytes it would take, and `write`.

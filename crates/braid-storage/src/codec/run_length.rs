@@ -14,7 +14,7 @@ use braid_base::VECTOR_ROWS;
 
 use super::frame_of_reference::PackedIntegers;
 use super::integer_test::IntegerTest;
-use super::target::Target;
+use super::target::{Target, extend_selected};
 use crate::Selection;
 use crate::sections::{SectionReader, SectionWriter, check_equal, check_limit};
 use crate::segment_error::SegmentError;
@@ -112,13 +112,7 @@ impl RunLengthIntegers {
     pub(crate) fn gather<T: Target>(&self, vector: usize, selection: &Selection, out: &mut Vec<T>) {
         let mut values = [T::from_integer(0); VECTOR_ROWS];
         self.unpack(vector, &mut values);
-        if selection.is_all() {
-            out.extend_from_slice(&values[..selection.len()]);
-        } else {
-            let mut indices = [0; VECTOR_ROWS];
-            let indices = selection.indices(&mut indices);
-            out.extend(indices.iter().map(|&row| values[usize::from(row) % VECTOR_ROWS]));
-        }
+        extend_selected(&values, selection, |value| value, out);
     }
 
     /// Keeps the rows of a vector whose value satisfies the test, which is evaluated once a run.

@@ -1,4 +1,25 @@
-//! What 64-bit physical integers become in Arrow arrays.
+//! What 64-bit physical integers become in Arrow arrays, and the selected values of a decoded vector.
+
+use braid_base::VECTOR_ROWS;
+
+use crate::Selection;
+
+/// Appends the selected values of a decoded vector.
+#[inline]
+pub(crate) fn extend_selected<V: Copy, T>(
+    values: &[V; VECTOR_ROWS],
+    selection: &Selection,
+    convert: impl Fn(V) -> T,
+    out: &mut Vec<T>,
+) {
+    if selection.is_all() {
+        out.extend(values[..selection.len()].iter().map(|&value| convert(value)));
+    } else {
+        let mut indices = [0; VECTOR_ROWS];
+        let indices = selection.indices(&mut indices);
+        out.extend(indices.iter().map(|&row| convert(values[usize::from(row) % VECTOR_ROWS])));
+    }
+}
 
 /// An Arrow native type that integers are gathered into.
 pub(crate) trait Target: Copy {
