@@ -58,6 +58,8 @@ impl Maker {
                 let comparison = [Comparison::Equal, Comparison::NotEqual, Comparison::Less][self.below(3)];
                 Expression::Compare { comparison, left: column(), right: Expression::Parameter(at).into() }
             }
+            // A condition may compare no column.
+            3 if self.chance(1, 2) => Expression::IsNull(Expression::Parameter(at).into()),
             3 => Expression::IsNull(column()),
             4 => {
                 let (kind, number) = (self.kinds[at], self.random.below(2));
