@@ -19,7 +19,8 @@
 //! 1. parameters are only in the conditions of CASE expressions that are arguments, and in filters of aggregates;
 //! 2. these conditions cannot fail, and the results of the CASE expressions cannot either: all rows are evaluated for all
 //!    results;
-//! 3. no aggregate is an average or reads distinct values, and no sum can be out of range: sums are of integers of 64 bits.
+//! 3. no aggregate is an average or reads distinct values, and no sum can be out of range: sums are of integers of 64 bits;
+//! 4. there is a key, or a compared column, so that each partial group has a row.
 //!
 //! A count is a sum of partial counts, which is null where there is none; that is zero.
 
@@ -68,7 +69,7 @@ struct Original<'a> {
 }
 
 impl ParametrisedGroups {
-    /// The groups of a plan in two steps, if conditions 1 to 3 hold and some argument has a condition with parameters.
+    /// The groups of a plan in two steps, if conditions 1 to 4 hold and some argument has a condition with parameters.
     /// `is_varying` tells which parameters have several values; the others are as constants.
     pub fn of(plan: &Plan, is_varying: &dyn Fn(usize) -> bool) -> Option<Self> {
         let Plan::Aggregate { input, spec } = plan else { return None };
@@ -103,7 +104,8 @@ impl ParametrisedGroups {
                 }
             }
         }
-        if !has_parameters {
+        // Without keys, there is a partial group also where there is no row: its constants would count.
+        if !has_parameters || keys.is_empty() {
             return None;
         }
         let (partials, aggregates) = (Vec::new(), Vec::new());

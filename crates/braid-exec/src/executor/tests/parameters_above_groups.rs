@@ -254,4 +254,10 @@ fn other_groups_stay_as_they_are() {
     }
     let plan = of_integers(condition(), value(), F::Sum);
     assert!(ParametrisedGroups::of(&plan, &|_| false).is_none(), "a parameter that does not vary");
+    // Over no row, a partial group without keys has a row of constants.
+    let of_parameter = of_integers(Expression::IsNull(Expression::Parameter(0).into()), value(), F::Sum);
+    assert!(is_taken(&of_parameter));
+    let Plan::Aggregate { input, spec } = of_parameter else { unreachable!("groups") };
+    let spec = AggregationSpec { keys: Vec::new(), ..(*spec).clone() };
+    assert!(!is_taken(&Plan::Aggregate { input, spec: spec.into() }), "no key and no compared column");
 }
