@@ -10,7 +10,7 @@
 //! | `error` | [`IoError`]: path, operation, offset and length with every failure |
 //! | `statistics` | [`IoStats`]: counters by reason and the queue-depth gauge |
 //! | `trace` | [`IoTrace`]: a bounded record of requests that one can switch on |
-//! | `resident_memory` | what a process holds in RAM, and giving back what it does not use |
+//! | `resident_memory` | what a process holds in RAM |
 //! | [`mod@free_space`] | how much a filesystem still takes |
 //! | `descriptor_limit` | how many files and sockets the process may have open |
 //! | [`durable`] | directories and small files that survive a power cut |
@@ -59,7 +59,7 @@ pub use file_handle::{FileHandle, FileId, OpenMode};
 pub use free_space::free_space;
 pub use io_reason::IoReason;
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
-pub use resident_memory::{ResidentMemory, give_back_free_memory};
+pub use resident_memory::ResidentMemory;
 pub use small_file::SmallFile;
 pub use statistics::{IoStats, ReasonStats};
 pub use trace::{IoTrace, TraceEvent, TraceKind};

@@ -80,16 +80,3 @@ pub(crate) fn set_descriptor_limits(soft: u64, hard: u64) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
-
-/// Has glibc's allocator give free memory back; whether there was any.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) fn trim_allocator() -> bool {
-    // SAFETY: it takes no pointers, locks the allocator's arenas itself and touches free memory only.
-    unsafe { libc::malloc_trim(0) == 1 }
-}
-
-/// There is nothing to ask.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn trim_allocator() -> bool {
-    false
-}

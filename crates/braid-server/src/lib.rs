@@ -18,7 +18,6 @@
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
-//! | [`idle_memory`] | returns freed memory to the operating system |
 //! | [`cancel_registry`] | the secret keys of connections and the statements that they cancel |
 //! | [`wire`], [`frontend_message`] | buffers and frames; decoding with every length checked |
 //! | [`error_report`] | the errors and notices that a client gets |
@@ -38,7 +37,6 @@ pub(crate) mod cursor_command;
 pub(crate) mod error_report;
 pub(crate) mod extended_query;
 pub(crate) mod frontend_message;
-pub(crate) mod idle_memory;
 pub(crate) mod portal;
 pub(crate) mod row_stream;
 pub(crate) mod running;

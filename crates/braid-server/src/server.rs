@@ -19,7 +19,6 @@ use crate::admission::{Admission, Place};
 use crate::authentication::PasswordVerifier;
 use crate::cancel_registry::CancelRegistry;
 use crate::connection::Shutdown;
-use crate::idle_memory::give_back_when_idle;
 use crate::tls::{Tls, TlsError, TlsFiles};
 
 /// Connections beyond the limit that get an error at the same time (and may send a CancelRequest); others are dropped.
@@ -132,7 +131,6 @@ pub async fn serve(
     let shutdown = Shutdown { draining: shutdown, forced: CancellationToken::new() };
     let cancels = Arc::new(CancelRegistry::default());
     let admission = Arc::new(Admission { database, verifier, tls, cancels, shutdown: shutdown.clone() });
-    tokio::spawn(give_back_when_idle(Arc::downgrade(&admission.database), shutdown.draining.clone()));
     let accepting = tokio::spawn(accept(listener, admission, options.connections_max, options.grace));
     Ok(RunningServer { address, shutdown, accepting })
 }
