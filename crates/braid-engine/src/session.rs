@@ -72,6 +72,9 @@ impl Session {
     async fn prepare_inner(&self, statement: &Statement, given: &[Option<DataType>]) -> Result<Prepared, EngineError> {
         let context = &self.context;
         context.check_may_run(statement.kind())?;
+        if let Some(known) = statement.scanned().and_then(|scanned| recall::described(context, scanned, given)) {
+            return Ok(known);
+        }
         let statement = &statement.parsed()?;
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
+use braid_df::BraidTable;
+use braid_storage::TableDef;
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast::Query;
 
@@ -12,6 +17,7 @@ use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use super::shown_lengths::shown_lengths;
 use crate::interrupt::Interrupt;
+use crate::recall::keep_description;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, Statement};
 
@@ -99,9 +105,28 @@ pub(crate) async fn prepare(
         let parameter_types = planner.parameter_types(&statement, &query, &given, &context).await?;
         let nulls = nulls_of(&parameter_types)?;
         let plan = planner.plan(&statement, query, Parameters::Values(&nulls), &context).await?;
-        Ok(Prepared { parameter_types, schema: Some(planner.schema(&plan)?) })
+        let prepared = Prepared { parameter_types, schema: Some(planner.schema(&plan)?) };
+        if let (Some(scanned), Some(tables)) = (statement.scanned(), tables_of(&plan.logical)) {
+            keep_description(&context, scanned, &given, tables, &prepared);
+        }
+        Ok(prepared)
     };
     context.plan_apart(size, work).await
+}
+
+/// The tables that a plan reads; `None` if it reads something else.
+fn tables_of(plan: &LogicalPlan) -> Option<Vec<Arc<TableDef>>> {
+    let (mut tables, mut all_are_tables) = (Vec::new(), true);
+    let visited = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            match source_as_provider(&scan.source)?.downcast_ref::<BraidTable>() {
+                Some(table) => tables.push(table.version().def.clone()),
+                None => all_are_tables = false,
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    (visited.is_ok() && all_are_tables).then_some(tables)
 }
 
 /// The types of the parameters of the query in a statement.

@@ -8,12 +8,13 @@ use datafusion::common::ScalarValue;
 
 use super::answer::answer;
 use super::constants::{constant_of, constants_of};
+use super::description::has_parameters;
 use super::template_planner::{NoTemplate, plan_template};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
 use crate::sharing::Wanted;
-use crate::statement::{HoleContent, ScannedText, Tokens};
+use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
@@ -21,14 +22,14 @@ use crate::templates::plan_template::{BoundTemplate, ParameterRow, PlanTemplate}
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
 use crate::{EngineError, Outcome, Statement};
 
-/// Whether a text has a plan already, so that it need not be parsed.
+/// Whether a text has a plan already, or a description if it has parameters, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
-    // The types of parameters are part of the key, and not known yet.
-    if scanned.holes.iter().any(|hole| matches!(hole.content, HoleContent::Parameter(_))) {
-        return false;
+    let Ok(key) = key(scanned, &[], &context.settings()) else { return false };
+    // The types of parameters are part of a plan's key, and not known yet.
+    if has_parameters(scanned) {
+        return context.database().descriptions().is_known(&key, scanned);
     }
-    let key = key(scanned, &[], &context.settings()).ok();
-    key.and_then(|key| context.database().templates().known(&key)).is_some_and(|entry| entry.plan_count() > 0)
+    context.database().templates().known(&key).is_some_and(|entry| entry.plan_count() > 0)
 }
 
 /// Runs a statement by its template; `None` if it has none, and is to be planned with its constants.

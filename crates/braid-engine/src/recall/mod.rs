@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`execution`] | one statement: recall, learning, binding, the start of its plan |
 //! | [`answer`] | its rows, from a pass or alone |
+//! | [`description`] | its parameters and columns, when it is prepared |
 //! | [`known_template`] | what EXPLAIN says of its template |
 //! | [`template_planner`] | the plan of a template, by today's planner |
 //! | [`marked_syntax`] | the places of a query's syntax where constants may vary |
@@ -17,12 +18,14 @@
 
 mod answer;
 mod constants;
+mod description;
 mod execution;
 mod known_template;
 mod marked_syntax;
 mod template_planner;
 
 pub(crate) use answer::{Answer, Course, Place, answer, plan_alone};
+pub(crate) use description::{described, keep_description};
 pub use execution::SharedForm;
 pub(crate) use execution::{execute, is_known, shared_form};
 pub(crate) use known_template::KnownTemplate;

@@ -6,15 +6,18 @@
 //! | [`template_cache`] | the templates of a database |
 //! | [`generalization`] | what the statements of a text template have in common |
 //! | [`plan_template`] | a plan with its guards and parameters |
+//! | [`description_cache`] | the parameters and columns of statements that were prepared |
 //! | [`template_view`] | the system view of the templates |
 //! | [`hole_value`] | the type and value of a constant |
 
+pub(crate) mod description_cache;
 pub(crate) mod generalization;
 pub(crate) mod hole_value;
 pub(crate) mod plan_template;
 pub(crate) mod template_cache;
 mod template_view;
 
+pub(crate) use description_cache::DescriptionCache;
 pub(crate) use template_cache::TemplateCache;
 pub use template_cache::TemplateFigures;
 pub(crate) use template_view::template_view;

@@ -59,6 +59,8 @@ pub struct TemplateFigures {
     pub refused: usize,
     /// Statements that ran by a plan that was there already.
     pub hits: u64,
+    /// Prepared statements whose description was there already.
+    pub descriptions_found: u64,
     /// Estimated bytes of all.
     pub bytes: usize,
 }
@@ -200,6 +202,7 @@ impl TemplateCache {
             plans: entries.iter().map(|entry| entry.plan_count()).sum(),
             refused: entries.iter().filter(|entry| entry.refusal().is_some()).count(),
             hits: entries.iter().map(|entry| entry.hits.load(Ordering::Relaxed)).sum(),
+            descriptions_found: 0,
             bytes: self.entries.lock().bytes,
         }
     }

@@ -1,5 +1,8 @@
 //! Statements by their templates: what is learned, what a plan is guarded by, and that answers stay those of the text.
 
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field};
 use braid_base::Random;
 use braid_engine::Session;
 use braid_testing::cases;
@@ -20,6 +23,13 @@ async fn two_tables() -> TestDb {
     db.run("create table u (k int, v int)").await;
     db.run("insert into u select a % 20, a from t").await;
     db
+}
+
+/// A session whose statements are planned with their constants.
+fn by_text(db: &TestDb) -> Session {
+    let session = db.database.session("alice");
+    session.set_setting("braid.templates", "off").unwrap();
+    session
 }
 
 #[tokio::test]
@@ -55,8 +65,7 @@ async fn a_constant_that_varies_late_becomes_a_parameter() {
 #[tokio::test]
 async fn answers_are_those_of_the_text() {
     let db = two_tables().await;
-    let by_text = db.database.session("alice");
-    by_text.set_setting("braid.templates", "off").unwrap();
+    let by_text = by_text(&db);
     let eager = db.database.session("alice");
     eager.set_setting("braid.templates", "eager").unwrap();
     for template in [
@@ -113,8 +122,7 @@ async fn answer(session: &Session, sql: &str) -> Result<String, String> {
 #[tokio::test]
 async fn random_constants_have_the_answers_of_their_texts() {
     let db = two_tables().await;
-    let by_text = db.database.session("alice");
-    by_text.set_setting("braid.templates", "off").unwrap();
+    let by_text = by_text(&db);
     let constants = [
         "0",
         "1",
@@ -276,8 +284,7 @@ async fn what_a_statement_asks_about_its_session_is_a_hidden_parameter() {
 #[tokio::test]
 async fn values_that_planning_looks_at_are_not_taken_from_other_statements() {
     let db = two_tables().await;
-    let by_text = db.database.session("alice");
-    by_text.set_setting("braid.templates", "off").unwrap();
+    let by_text = by_text(&db);
     let templates = db.database.session("alice");
     for (template, constants) in [
         // Whether blanks of a char(n) count is decided by the pattern's end.
@@ -316,11 +323,71 @@ async fn values_that_planning_looks_at_are_not_taken_from_other_statements() {
     }
 }
 
+/// What a prepared statement is described as, which is what planning it says.
+async fn description(db: &TestDb, sql: &str, declared: &[Option<DataType>]) -> Result<String, String> {
+    let of_session = async |session: &Session| {
+        let statement = session.parse(sql).map_err(|error| error.to_string())?.remove(0);
+        let prepared = session.prepare(&statement, declared).await.map_err(|error| error.to_string())?;
+        let column = |field: &Arc<Field>| format!("{} {}", field.name(), field.data_type());
+        let columns: Vec<String> =
+            prepared.schema.iter().flat_map(|schema| schema.fields().iter().map(column)).collect();
+        Ok(format!("{:?}, {columns:?}", prepared.parameter_types))
+    };
+    let found = of_session(&db.session).await;
+    assert_eq!(found, of_session(&by_text(db)).await, "{sql}");
+    found
+}
+
+#[tokio::test]
+async fn descriptions_of_prepared_statements_are_kept_while_they_are_right() {
+    let db = TestDb::new().await;
+    db.run("create table going (a int, b text)").await;
+    let found = || db.database.template_figures().descriptions_found;
+    let text = "select b, a + $1 as c from going where a = $1 and b <> $2 and 3 < a";
+    let first = description(&db, text, &[]).await.unwrap();
+    assert_eq!(found(), 0);
+    assert_eq!(description(&db, text, &[]).await.unwrap(), first);
+    assert_eq!(description(&db, &text.to_uppercase(), &[]).await.unwrap(), first);
+    assert_eq!(found(), 2);
+    // Rows make no difference; other constants and declared types do.
+    db.run("insert into going values (7, 'x')").await;
+    assert_eq!(description(&db, text, &[None, None]).await.unwrap(), first);
+    assert_eq!(description(&db, text, &[]).await.unwrap(), first);
+    assert_eq!(found(), 3);
+    let wide = description(&db, text, &[Some(DataType::Int64)]).await.unwrap();
+    assert_ne!(wide, first);
+    assert_eq!(description(&db, &text.replace('3', "3.5"), &[]).await.unwrap(), first);
+    assert_eq!(found(), 3);
+    let statement = db.session.parse(text).unwrap().remove(0);
+    let values = vec![ScalarValue::Int32(Some(7)), ScalarValue::from("y")];
+    assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "x|14");
+    db.run("drop table going").await;
+    assert!(description(&db, text, &[]).await.unwrap_err().contains("does not exist"));
+    db.run("create table going (a bigint, b date)").await;
+    assert_ne!(description(&db, text, &[]).await.unwrap(), first);
+    assert_eq!(found(), 3);
+}
+
+#[tokio::test]
+async fn a_statement_without_parameters_is_described_by_its_plan() {
+    let db = two_tables().await;
+    for sql in [
+        "select a, b as c, sum(c) from t where a < # group by a, b",
+        "select '#' as x, # as y",
+        "select d from t limit #",
+    ] {
+        for n in 1..5 {
+            let sql = sql.replace('#', &n.to_string());
+            description(&db, &sql, &[]).await.unwrap();
+            db.run(&sql).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_types_of_parameters_tell_plans_apart() {
     let db = two_tables().await;
-    let by_text = db.database.session("alice");
-    by_text.set_setting("braid.templates", "off").unwrap();
+    let by_text = by_text(&db);
     for sql in ["select 5 / $1 from t where a < 3 order by 1", "select count(*), sum(a + $1) from t where a > $1"] {
         for value in [
             ScalarValue::Int32(Some(2)),
@@ -359,8 +426,7 @@ async fn a_transaction_keeps_its_time_in_templates() {
 async fn the_unit_of_an_interval_stands_outside_of_its_constant() {
     let db = two_tables().await;
     let count = |days: &str| format!("select count(*) from t where d <= date '2024-03-01' - interval '{days}' day");
-    let by_text = db.database.session("alice");
-    by_text.set_setting("braid.templates", "off").unwrap();
+    let by_text = by_text(&db);
     for days in ["40", "50", "55", "40.5", "-3", "1e1", "60"] {
         assert_eq!(answer(&db.session, &count(days)).await, answer(&by_text, &count(days)).await, "{days}");
     }
