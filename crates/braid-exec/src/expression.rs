@@ -266,7 +266,7 @@ impl Expression {
         }
     }
 
-    fn children_mut(&mut self) -> Vec<&mut Self> {
+    pub(crate) fn children_mut(&mut self) -> Vec<&mut Self> {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),
             Self::Arithmetic { left, right, .. }

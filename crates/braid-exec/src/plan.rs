@@ -12,6 +12,7 @@
 //! | [`eager_aggregation`] | groups below joins on unique keys |
 //! | `lifted_parameters` | expressions with parameters above those without |
 //! | [`parameters_above_groups`] | conditions with parameters above groups |
+//! | [`patterns_below_joins`] | patterns on a build side below the join |
 //! | [`join_order`] | the order of joins |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
@@ -24,6 +25,7 @@ mod join_spec;
 mod lifted_parameters;
 mod operator_tree;
 pub mod parameters_above_groups;
+pub mod patterns_below_joins;
 mod scan_filters;
 pub mod shared_operator;
 mod side_shape;

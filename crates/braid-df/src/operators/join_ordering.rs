@@ -112,8 +112,8 @@ impl Ordering<'_> {
             }
             Plan::Project { input, expressions } => {
                 let (input, estimate) = self.plan(input);
-                let estimate = projected(&estimate, expressions);
-                (Plan::Project { input: input.into(), expressions: expressions.clone() }, estimate)
+                let plan = Plan::Project { input: input.into(), expressions: expressions.clone() };
+                (self.with_patterns_below_join(plan, &estimate), projected(&estimate, expressions))
             }
             Plan::Join { build, probe, condition, .. } if JoinGraph::takes(condition) => {
                 self.inner_joins(build, probe, condition)

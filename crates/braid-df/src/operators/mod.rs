@@ -8,6 +8,7 @@
 //! | [`join_ordering`] | the order of a template's joins, for the constants of the queries that run |
 //! | `eager_groups` | which groups are made below a join |
 //! | `split_groups` | which groups of a pass are made in two steps |
+//! | `build_side_patterns` | which patterns of a pass are searched for below a join |
 //! | [`unique_keys`] | the columns of tables that are unique, as observed |
 //! | `join_translation` | the other joins |
 //! | `aggregate_translation` | GROUP BY and its functions |
@@ -23,6 +24,7 @@
 mod aggregate_translation;
 pub mod braid_operators_exec;
 pub mod braid_planner;
+mod build_side_patterns;
 pub mod coverage;
 mod eager_groups;
 mod estimate;

@@ -137,3 +137,25 @@ async fn conditions_with_parameters_go_above_groups_of_few_values() {
         check(&db, text, 0..12).await;
     }
 }
+
+/// A part of the revenue, by a property of the build side: TPC-H Q14.
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_on_a_build_side_are_searched_for_below_the_join() {
+    let db = TestDb::new().await;
+    db.run("create table parts (k int, kind text)").await;
+    db.run("create table sold (k int, v int)").await;
+    insert(&db, "parts", (0..300).map(|k| format!("({k}, '{} {k}')", ["PROMO", "ECONOMY", "SMALL"][k % 3]))).await;
+    insert(&db, "parts", (0..9).map(|k| format!("({}, null)", 300 + k))).await;
+    insert(&db, "sold", (0..6000).map(|n| format!("({}, {})", n * 7 % 310, n % 100))).await;
+    let text = "select 100.0 * sum(case when kind like 'PROMO%' then v else 0 end) / sum(v), count(*) \
+        from sold, parts where sold.k = parts.k and v > 1#";
+    let plan = check(&db, text, 0..9).await;
+    let [join, pattern] = ["HashJoin", "LIKE"].map(|operator| plan.find(operator).unwrap());
+    assert!(join < pattern, "{plan}");
+    // Few pairs of many build rows.
+    insert(&db, "parts", (1000..9000).map(|k| format!("({k}, 'PROMO')"))).await;
+    let few = text.replace("v > 1#", "v = 1#");
+    let plan = check(&db, &few, 0..9).await;
+    let [join, pattern] = ["HashJoin", "LIKE"].map(|operator| plan.find(operator).unwrap());
+    assert!(pattern < join, "{plan}");
+}

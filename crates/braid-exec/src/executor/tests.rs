@@ -12,6 +12,7 @@ mod memory_tables;
 mod one_row;
 mod parameters_above_groups;
 mod pass_members;
+mod patterns_below_joins;
 mod random_plans;
 mod reordering;
 mod shared_aggregates;
