@@ -25,7 +25,7 @@ use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlannerBase, PlanningThreads};
 use crate::settings::SettingValues;
-use crate::sharing::{Dispatcher, PassResources, SharingFigures, sharing_views};
+use crate::sharing::{Dispatcher, HeavyThreads, PassResources, SharingFigures, sharing_views};
 use crate::templates::{DescriptionCache, TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
@@ -61,7 +61,8 @@ impl Database {
     /// need threads with stacks of [`crate::RUNTIME_STACK_BYTES`].
     ///
     /// # Errors
-    /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for errors of the disk.
+    /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for errors of the disk, 53000 when no threads can be
+    /// started.
     pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
         Box::pin(async move {
             std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
@@ -101,14 +102,15 @@ impl Database {
             );
             let partitions = config.target_partitions.max(1);
             let settings = SessionSettings::new(partitions, runtime.clone()).with_spill_space(spill.clone());
-            let dispatcher = Dispatcher::new(PassResources {
+            let resources = PassResources {
                 store: store.clone(),
                 memory: memory.clone(),
                 spill: spill.clone(),
                 query_memory: config.query_memory,
                 worker_count: partitions,
                 unique_keys: UniqueKeys::default(),
-            });
+            };
+            let dispatcher = Dispatcher::new(resources, HeavyThreads::start(partitions).map_err(cannot_start_threads)?);
             let templates = Arc::new(TemplateCache::default());
             let mut views = sharing_views(&dispatcher);
             views.push(template_view(&templates));
@@ -298,4 +300,8 @@ fn runtime(config: &Config, memory: &Arc<TotalMemory>) -> Result<Arc<RuntimeEnv>
 
 fn cannot_create(path: &Path, error: std::io::Error) -> EngineError {
     EngineError::new(SqlState::IoError, format!("cannot create directory \"{}\": {error}", path.display()))
+}
+
+fn cannot_start_threads(error: std::io::Error) -> EngineError {
+    EngineError::new(SqlState::InsufficientResources, format!("cannot start threads for queries: {error}"))
 }

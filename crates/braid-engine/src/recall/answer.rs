@@ -158,6 +158,7 @@ fn answer_alone(
 ) -> Option<Answer> {
     let database = context.database();
     let plan = plan_for(context, bound, database.worker_count(settings))?;
+    let _threads = database.dispatcher().heavy_threads().enter();
     let rows = plan.start(database.query_memory(settings), database.spill_space().clone());
     Some(Answer { rows, course: Course::Alone(plan, place) })
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use braid_base::{Clock, SystemClock};
 use braid_exec::PassMembers;
@@ -16,17 +17,23 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::heavy_threads::HeavyThreads;
 use super::pass::{Pass, PassQuery};
 use super::pass_log::{PassEnd, PassLog, PassRecord, PassSize, QueryRecord, TemplateRef};
 use super::pass_resources::PassResources;
 use super::query_handle::{BoundQuery, QueryAnswer, QueryHandle};
 use crate::templates::plan_template::ParameterRow;
 
+/// Passes that are predicted to take at most this time run on the connections' threads: two turns of each.
+const SHORT_PASS_MAX: Duration = Duration::from_millis(2);
+
 /// Decides what runs, and runs it.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     resources: PassResources,
+    /// Where short passes run.
     runtime: Handle,
+    heavy_threads: HeavyThreads,
     clock: SystemClock,
     state: Mutex<State>,
     myself: Weak<Self>,
@@ -107,13 +114,18 @@ impl RunningQueries {
 }
 
 impl Dispatcher {
-    /// A dispatcher whose passes run on the current runtime.
-    pub fn new(resources: PassResources) -> Arc<Self> {
+    /// A dispatcher whose short passes run on the current runtime.
+    pub fn new(resources: PassResources, heavy_threads: HeavyThreads) -> Arc<Self> {
         let scheduler = Scheduler::new(SchedulerOptions::default());
         let (waiting, running, log) = (HashMap::new(), HashMap::new(), PassLog::default());
         let state = State { scheduler, figures: SharingFigures::default(), waiting, running, log, next_ticket: 0 };
         let (runtime, clock, state) = (Handle::current(), SystemClock::new(), Mutex::new(state));
-        Arc::new_cyclic(|myself| Self { resources, runtime, clock, state, myself: myself.clone() })
+        Arc::new_cyclic(|myself| Self { resources, runtime, heavy_threads, clock, state, myself: myself.clone() })
+    }
+
+    /// Where queries run that compute for long.
+    pub fn heavy_threads(&self) -> &HeavyThreads {
+        &self.heavy_threads
     }
 
     /// What passes run with.
@@ -211,7 +223,10 @@ impl Dispatcher {
             let Start { pass, form, predicted, .. } = start;
             let pass = Pass::new(dispatcher, pass, form, predicted, queries, running.clone());
             state.running.insert(pass.number(), running);
-            self.runtime.spawn(pass.run());
+            match predicted <= SHORT_PASS_MAX {
+                true => drop(self.runtime.spawn(pass.run())),
+                false => self.heavy_threads.spawn(pass.run()),
+            }
         }
     }
 

@@ -13,6 +13,7 @@
 //! | [`pass`] | one start: its distinct queries, its snapshot, its execution, its answers |
 //! | [`alone_run`] | a query alone |
 //! | [`lane_hold`] | what holds a pass's lane, and reports its end |
+//! | [`heavy_threads`] | the threads of heavy queries |
 //! | [`pass_log`] | the passes that run, and the last ones that have ended |
 //! | [`sharing_views`] | the system views of passes and queries |
 //! | [`pass_resources`] | what passes run with |
@@ -29,6 +30,7 @@
 
 mod alone_run;
 mod dispatcher;
+mod heavy_threads;
 mod lane_hold;
 mod pass;
 mod pass_log;
@@ -39,6 +41,7 @@ mod sharing_views;
 pub(crate) use alone_run::AlonePlan;
 pub(crate) use dispatcher::Dispatcher;
 pub use dispatcher::SharingFigures;
+pub(crate) use heavy_threads::HeavyThreads;
 pub(crate) use pass_resources::PassResources;
 pub(crate) use query_handle::{BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
 pub(crate) use sharing_views::sharing_views;

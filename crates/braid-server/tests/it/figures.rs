@@ -71,9 +71,12 @@ fn check_memory(directory: &Path) {
 
 /// DuckDB is beside it where it is installed.
 fn check_mix(directory: &Path) {
-    let mix =
-        bench("tpch-mix", directory, &["--clients", "1,3", "--seconds", "0.2", "--rounds", "2", "--peer", "duckdb"]);
-    check_comparison(&mix, &[1, 3]);
+    let plot = directory.join("throughput.svg");
+    let plot_path = plot.to_str().unwrap();
+    let options = ["--clients", "1,3", "--seconds", "0.2", "--rounds", "2", "--peer", "duckdb", "--plot", plot_path];
+    check_comparison(&bench("tpch-mix", directory, &options), &[1, 3]);
+    let drawing = std::fs::read_to_string(plot).unwrap();
+    assert!(drawing.starts_with("<svg") && drawing.contains("sharing off"), "{drawing}");
 }
 
 /// The other benchmarks with many clients, without DuckDB.
