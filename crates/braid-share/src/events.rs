@@ -10,7 +10,7 @@ use crate::sharing_mode::SharingMode;
 /// A query that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// The query. A ticket is used for one query only.
+    /// The query. A ticket is used for one query at a time: one that its pass could not answer arrives with it again.
     pub query: QueryTicket,
     /// Its template.
     pub template: TemplateNumber,
@@ -19,6 +19,17 @@ pub struct Arrival {
     /// Whether it may wait for others.
     pub mode: SharingMode,
     /// Most time from its arrival to its answer; predicted to take longer, it is refused. `Off` ignores it.
+    pub response_limit: Option<Duration>,
+}
+
+/// A query that equals one of a pass that runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment {
+    /// The query. A ticket is used for one query at a time.
+    pub query: QueryTicket,
+    /// The pass.
+    pub pass: PassNumber,
+    /// Most time until its answer.
     pub response_limit: Option<Duration>,
 }
 

@@ -10,7 +10,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `scheduler` | [`Scheduler`]: events in, starts out; the rules of the whole |
-//! | `events` | [`Arrival`], [`Start`], [`Outcome`], [`Departure`] |
+//! | `events` | [`Arrival`], [`Attachment`], [`Start`], [`Outcome`], [`Departure`] |
 //! | `options` | [`SchedulerOptions`], [`Form`] |
 //! | `sharing_mode` | [`SharingMode`]: auto, off, global |
 //! | `refusal` | [`Refusal`]: why a query is not accepted |
@@ -64,7 +64,7 @@ mod views;
 #[cfg(test)]
 mod tests;
 
-pub use events::{Arrival, Departure, Ending, Outcome, Start};
+pub use events::{Arrival, Attachment, Departure, Ending, Outcome, Start};
 pub use ids::{PassNumber, QueryTicket, TemplateNumber};
 pub use lanes::Lane;
 pub use options::{Form, PASS_QUERIES_MAX, SchedulerOptions};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::events::Attachment;
 use crate::ids::{PassNumber, QueryTicket, TemplateNumber};
 use crate::lanes::Lane;
 use crate::options::Form;
@@ -16,7 +17,7 @@ pub(crate) struct RunningPass {
     pub(crate) form: Form,
     /// The queries that it still answers.
     pub(crate) queries: BTreeSet<QueryTicket>,
-    /// Distinct queries at its start. Those that leave do not shorten it.
+    /// Distinct queries at its start. Those that leave do not shorten it, and those that are attached equal one of them.
     pub(crate) distinct: usize,
     pub(crate) started_us: u64,
     pub(crate) predicted_us: f64,
@@ -78,6 +79,20 @@ impl RunningPasses {
             self.pass_of.remove(ticket);
         }
         Some(pass)
+    }
+
+    /// A query becomes one of a pass that runs in a lane or beside them; see [`crate::Scheduler::attach`].
+    pub(crate) fn attach(&mut self, now_us: u64, attachment: Attachment, queries_max: usize) -> bool {
+        let Attachment { query, pass: number, response_limit } = attachment;
+        let Some(pass) = self.passes.get_mut(&number) else { return false };
+        let rest_us = remaining_us(pass.predicted_us, pass.elapsed_us(now_us));
+        let is_in_time = response_limit.is_none_or(|limit| rest_us <= limit.as_secs_f64() * 1e6);
+        let takes_queries = pass.lane.is_some() && (1..queries_max).contains(&pass.queries.len());
+        if takes_queries && is_in_time {
+            pass.queries.insert(query);
+            self.pass_of.insert(query, number);
+        }
+        takes_queries && is_in_time
     }
 
     /// A query leaves its pass. Returns the pass and how many queries it still answers.

@@ -7,7 +7,7 @@
 //! arrive --> queue of its template --> next_start --> [pass runs] --> finished
 //!    |              |                                     |
 //!    v              v                                     v
-//! refusal         leave                                 leave
+//! refusal         leave              attach --> queries   leave
 //! ```
 //!
 //! # Rules
@@ -15,9 +15,11 @@
 //! 1. *No timer.* A query that finds a lane free starts at once. Otherwise it waits with its like, and the batch grows with
 //!    the load. So no call is due because of time alone.
 //! 2. *Work conserving.* No lane that a waiting query may take stays free after `next_start` has returned `None`.
-//! 3. *Exactly once.* A query that was accepted is in exactly one start, unless it leaves before. A failed pass is not
-//!    repeated here: the engine lets its queries arrive again, with the mode `Off` to isolate the one that fails.
+//! 3. *Exactly once.* A query that was accepted is in exactly one start, unless it leaves before or was attached to a pass that
+//!    ran. A failed pass is not repeated here: the engine lets its queries arrive again, with the mode `Off` to isolate the
+//!    one that fails.
 //! 4. *What is learned.* Only answered passes teach times: a failed, cancelled or disturbed one (`running.rs`) does not.
+//!    Attached queries teach nothing: they equal one of the pass, so that its time is that without them.
 //! 5. *Bounded.* Queues, models and waits are (`options.rs`, `template_models.rs`, `choice.rs`).
 //! 6. *Time never goes back.* An event with an earlier time than the last one happens at the time of the last one.
 //!
@@ -27,7 +29,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::choice::{Candidate, choose, wait_bound_us};
-use crate::events::{Arrival, Departure, Ending, Outcome, Start};
+use crate::events::{Arrival, Attachment, Departure, Ending, Outcome, Start};
 use crate::ids::{PassNumber, QueryTicket, TemplateNumber};
 use crate::lanes::{Lane, Lanes, Weight};
 use crate::options::{Form, SchedulerOptions};
@@ -81,7 +83,7 @@ impl Scheduler {
     pub fn arrive(&mut self, now_us: u64, arrival: Arrival) -> Result<(), Refusal> {
         self.advance(now_us);
         let ticket = arrival.query;
-        assert!(!self.queues.contains(ticket) && !self.running.contains(ticket), "{ticket} has arrived before");
+        self.assert_new(ticket);
         if arrival.mode == SharingMode::Off {
             self.unqueued.push_back((ticket, arrival.template));
             return Ok(());
@@ -101,6 +103,16 @@ impl Scheduler {
             self.plan(arrival.template);
         }
         checked
+    }
+
+    /// A query that equals one of a running pass becomes a query of that pass, without having waited, if the pass takes it.
+    /// It does not if it has ended or given its lane up, if all its queries have left, if its rest is predicted to take
+    /// longer than the query's limit, or if it has as many queries as may wait. The query may then arrive. Panics if its
+    /// ticket is in use.
+    pub fn attach(&mut self, now_us: u64, attachment: Attachment) -> bool {
+        self.advance(now_us);
+        self.assert_new(attachment.query);
+        self.running.attach(self.now_us, attachment, self.options.waiting_max)
     }
 
     /// A query leaves: it was cancelled, ran into its timeout, or its client is gone.
@@ -277,6 +289,10 @@ impl Scheduler {
     }
 
     // ---- Events ----
+
+    fn assert_new(&self, ticket: QueryTicket) {
+        assert!(!self.queues.contains(ticket) && !self.running.contains(ticket), "{ticket} is in use");
+    }
 
     fn advance(&mut self, now_us: u64) {
         self.now_us = self.now_us.max(now_us);

@@ -1,4 +1,4 @@
-//! Seeded random schedules: arrivals in all modes, departures of waiting and running queries, passes that are answered,
+//! Seeded random schedules: arrivals in all modes, queries attached to passes that run, departures of waiting and running queries, passes that are answered,
 //! fail, run out of memory or are cancelled, lanes given up, templates forgotten, limits changed.
 //!
 //! After every event the scheduler is compared with a model that knows where each query is. In the end everything is left
@@ -13,8 +13,8 @@ use braid_base::{Random, SeededRandom};
 use braid_testing::{Cases, cases};
 
 use crate::{
-    Arrival, Departure, Ending, Form, Lane, Outcome, PassNumber, QueryTicket, Refusal, Scheduler, SchedulerOptions,
-    SharingMode, Start, TemplateNumber,
+    Arrival, Attachment, Departure, Ending, Form, Lane, Outcome, PassNumber, QueryTicket, Refusal, Scheduler,
+    SchedulerOptions, SharingMode, Start, TemplateNumber,
 };
 
 /// A query that waits, as the model knows it.
@@ -77,7 +77,8 @@ impl Schedule {
         for _ in 0..400 {
             self.now_us += self.random.below(40_000);
             match self.random.below(20) {
-                0..11 => self.arrive(),
+                0..9 => self.arrive(),
+                9..11 => self.attach(),
                 11..13 => self.leave(),
                 13 => self.change_settings(),
                 14 => self.give_up_lane(),
@@ -126,6 +127,30 @@ impl Schedule {
             Err(Refusal::TooSlow { predicted, limit }) => {
                 assert!(predicted > limit && arrival.response_limit == Some(limit));
             }
+        }
+    }
+
+    /// A query is attached to a pass, which may have ended.
+    fn attach(&mut self) {
+        self.queries += 1;
+        let known = self.some_running();
+        let pass = known.filter(|_| self.random.chance(9, 10)).unwrap_or(PassNumber(self.random.below(1000)));
+        let limited = self.has_response_limits && self.random.chance(1, 3);
+        let response_limit = limited.then(|| Duration::from_micros(self.random.below(100_000)));
+        let query = QueryTicket(self.queries);
+        let views = self.scheduler.running();
+        let is_attached = self.scheduler.attach(self.now_us, Attachment { query, pass, response_limit });
+        let view = views.iter().find(|view| view.pass == pass);
+        let takes_queries =
+            view.is_some_and(|view| view.lane.is_some() && (1..self.options.waiting_max).contains(&view.queries.len()));
+        let rest = view.map(|view| view.predicted.saturating_sub(Duration::from_micros(self.now_us - view.started_us)));
+        assert!(!is_attached || takes_queries);
+        assert!(is_attached || !takes_queries || response_limit.is_some(), "{pass} did not take an equal query");
+        if let (true, Some(limit), Some(rest)) = (is_attached, response_limit, rest) {
+            assert!(rest <= limit + Duration::from_micros(1), "{rest:?}, {limit:?}");
+        }
+        if is_attached {
+            self.running.get_mut(&pass).unwrap().queries.insert(query);
         }
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Arrival, Departure, Ending, Form, Lane, Outcome, PassNumber, QueryTicket, Refusal, Scheduler, SchedulerOptions,
-    SharingMode, Start, TemplateNumber,
+    Arrival, Attachment, Departure, Ending, Form, Lane, Outcome, PassNumber, QueryTicket, Refusal, Scheduler,
+    SchedulerOptions, SharingMode, Start, TemplateNumber,
 };
 
 const A: TemplateNumber = TemplateNumber(1);
@@ -270,4 +270,38 @@ fn time_never_goes_back() {
     steps.finish(start.pass, 0, Ending::Answered, None);
     steps.arrive(A, &[2]);
     assert!(steps.next().is_some());
+}
+
+#[test]
+fn a_query_is_attached_to_a_pass_that_runs_and_teaches_nothing() {
+    let mut steps = Steps::with_known_templates(SchedulerOptions { waiting_max: 4, ..SchedulerOptions::default() });
+    steps.arrive(A, &[1]);
+    let start = steps.next().unwrap();
+    let attach = |steps: &mut Steps, pass, query, limit_ms: Option<u64>| {
+        let response_limit = limit_ms.map(Duration::from_millis);
+        steps.scheduler.attach(steps.now_us, Attachment { query: QueryTicket(query), pass, response_limit })
+    };
+    // 20 ms are predicted.
+    assert!(!attach(&mut steps, start.pass, 2, Some(19)));
+    assert!(attach(&mut steps, start.pass, 2, Some(20)));
+    assert!(attach(&mut steps, start.pass, 3, None));
+    assert!(!attach(&mut steps, PassNumber(start.pass.0 + 1), 4, None), "it does not run");
+    assert_eq!(steps.scheduler.leave(steps.now_us, QueryTicket(1)), Departure::Ran { pass: start.pass, remaining: 2 });
+    assert!(attach(&mut steps, start.pass, 4, None) && attach(&mut steps, start.pass, 5, None));
+    assert!(!attach(&mut steps, start.pass, 6, None), "it has as many queries as may wait");
+    // Five queries took as long as one does alone: the prediction for one stays.
+    steps.finish(start.pass, 20_000, Ending::Answered, None);
+    assert_eq!(steps.scheduler.leave(steps.now_us, QueryTicket(3)), Departure::Unknown);
+    assert!(!attach(&mut steps, start.pass, 6, None), "it has ended");
+    // What was not attached, or not answered, may arrive.
+    steps.arrive(B, &[6]);
+    let other = steps.next().unwrap();
+    steps.arrive(A, &[5]);
+    assert_eq!((steps.predicted_ms(A), steps.next()), (20, None));
+    // All queries of the other pass leave, or it gives its lane up: it takes no more.
+    steps.scheduler.give_up_lane(steps.now_us, other.pass);
+    assert!(!attach(&mut steps, other.pass, 7, None));
+    let last = steps.next().unwrap();
+    steps.scheduler.leave(steps.now_us, QueryTicket(5));
+    assert!(!attach(&mut steps, last.pass, 7, None));
 }
