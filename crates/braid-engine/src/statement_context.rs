@@ -252,13 +252,10 @@ impl StatementContext {
         if keeps_snapshot(&state.settings) { state.transaction.snapshot(|| store.snapshot()) } else { store.snapshot() }
     }
 
-    /// The number of the only snapshot that the next statement may read; `None` if it reads the newest.
-    pub fn fixed_snapshot(&self) -> Option<u64> {
-        let is_fixed = {
-            let state = self.shared.state.lock();
-            keeps_snapshot(&state.settings) && state.transaction.status() != TransactionStatus::Idle
-        };
-        is_fixed.then(|| self.snapshot().sequence())
+    /// Whether the next statement may read no other snapshot: all statements of its block read one.
+    pub fn has_fixed_snapshot(&self) -> bool {
+        let state = self.shared.state.lock();
+        keeps_snapshot(&state.settings) && state.transaction.status() != TransactionStatus::Idle
     }
 
     /// Whether the database has changed since a block took `snapshot`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayData, ArrayRef, AsArray, make_array};
+use arrow::array::{Array, ArrayData, ArrayRef, AsArray, RecordBatch, make_array};
 use arrow::buffer::Buffer;
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
@@ -35,6 +35,11 @@ fn hold(data: ArrayData, memory: &Arc<MemoryReservation>) -> Result<ArrayData, A
     let children: Result<Vec<ArrayData>, ArrowError> =
         data.child_data().iter().map(|child| hold(child.clone(), memory)).collect();
     data.into_builder().buffers(buffers).child_data(children?).build()
+}
+
+/// Bytes of a batch's values.
+pub fn batch_bytes(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(|column| value_bytes(column)).sum()
 }
 
 /// Bytes of an array's values, each as if it lay there alone: views may share buffers with others.

@@ -30,6 +30,7 @@ pub use bounded_function::{ValueTooLong, bounded};
 pub use bounded_rows::BoundedRows;
 pub use bounds_rule::BoundedFunctions;
 pub(crate) use bounds_rule::{is_bounded_call, values_as_rows, window_arguments_as_columns};
+pub use counted_array::batch_bytes;
 pub(crate) use counted_array::value_bytes;
 pub use counted_windows::CountedWindows;
 pub(crate) use division::{divisible, is_batch_too_long, literal_bytes};

@@ -15,7 +15,7 @@ use braid_exec::runtime::stop::Stop;
 use braid_exec::{Batch, ExecError, MemoryBudget, Reservation};
 
 use super::row_converter::RowConverter;
-use crate::bounded::value_bytes;
+use crate::bounded::batch_bytes;
 
 /// Number of rows of a batch.
 const BATCH_ROWS: usize = 8192;
@@ -68,7 +68,7 @@ impl ResultCollector {
 
 impl KeptBatches {
     fn take(&mut self, batch: RecordBatch) -> Result<(), ExecError> {
-        self.bytes += batch.columns().iter().map(|column| value_bytes(column)).sum::<usize>();
+        self.bytes += batch_bytes(&batch);
         if self.bytes > self.bytes_max {
             return Err(ExecError::Cancelled);
         }

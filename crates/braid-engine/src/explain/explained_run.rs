@@ -111,12 +111,15 @@ async fn row_count(mut rows: SendableRecordBatchStream, interrupt: &Interrupt) -
 fn lines_of_course(course: &Course) -> Vec<String> {
     let line = match course {
         Course::Pass(report) => return lines_of_pass(report),
-        Course::Alone(_, Place::Lane(start)) => {
-            format!("Pass: {}, alone, predicted {:.3} ms", start.number.0, ms(start.predicted))
+        Course::Alone(_, Place::Lane { start, queries }) => {
+            let for_equal = if *queries > 1 { format!(" for {queries} equal queries") } else { String::new() };
+            format!("Pass: {}, alone{for_equal}, predicted {:.3} ms", start.number.0, ms(start.predicted))
         }
         Course::Alone(_, Place::AtOnce) => "Pass: none, it reads so few rows that it runs at once".to_owned(),
         Course::Alone(_, Place::NotSharing) => "Pass: none, the session does not share".to_owned(),
-        Course::Alone(_, Place::AfterPass) => "Pass: none, it ran alone after its pass".to_owned(),
+        Course::Alone(_, Place::OfOlderVersions) => {
+            "Pass: none, its block reads older versions of its tables".to_owned()
+        }
     };
     vec![line]
 }

@@ -12,7 +12,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, stream};
 
 use crate::settings::SettingValues;
-use crate::sharing::{AlonePlan, BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
+use crate::sharing::{AlonePlan, BoundQuery, PassReport, PassStart, QueryAnswer, Reads, TableVersions, Wanted};
 use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
 use crate::{EngineError, SqlState};
@@ -38,14 +38,14 @@ pub(crate) enum Course {
 /// Where a query runs alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
-    /// In a lane.
-    Lane(PassStart),
+    /// In a lane, or beside the lanes after a pass could not answer it, for so many queries that equal it.
+    Lane { start: PassStart, queries: usize },
     /// At once, because it reads few rows.
     AtOnce,
     /// Outside of the lanes, because the session does not share.
     NotSharing,
-    /// Outside of the lanes, because a pass could not answer it.
-    AfterPass,
+    /// Outside of the lanes, because it reads older versions than passes do.
+    OfOlderVersions,
 }
 
 /// The answer of a query; `None` if its plan does not fit the tables any more.
@@ -64,12 +64,15 @@ pub(crate) async fn answer(
     if mode == SharingMode::Off {
         return Ok(answer_alone(context, bound, settings, Place::NotSharing));
     }
+    // Its statement sees what was committed before now, or the snapshot of its block.
+    let Some(versions) = TableVersions::of(&bound.template, &context.snapshot()) else { return Ok(None) };
+    let reads = if context.has_fixed_snapshot() { Reads::Only(versions) } else { Reads::AtLeast(versions) };
     let response_limit = settings.response_limit_ms().map(Duration::from_millis);
     let query = BoundQuery {
         template: bound.template.clone(),
         text_number: bound.text_number,
         row: bound.row.clone(),
-        snapshot: context.fixed_snapshot(),
+        reads,
         mode,
         response_limit,
         wanted,
@@ -80,10 +83,15 @@ pub(crate) async fn answer(
             Some(QueryAnswer::Rows(batches, report)) => {
                 Ok(Some(Answer { rows: collected(bound, batches), course: Course::Pass(report) }))
             }
-            Some(QueryAnswer::Stream(rows, plan, start)) => {
-                Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane(start)) }))
+            Some(QueryAnswer::RowsAlone(kept, plan, start, queries)) => {
+                let rows = kept.stream(bound.template.physical_schema.clone());
+                Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries }) }))
             }
-            Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::AfterPass)),
+            Some(QueryAnswer::Stream(rows, plan, start)) => {
+                Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries: 1 }) }))
+            }
+            Some(QueryAnswer::Failed(error)) => Err(EngineError::from_datafusion(&error)),
+            Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::OfOlderVersions)),
             Some(QueryAnswer::PlanAnew) => Ok(None),
             None => Err(EngineError::internal("the query's pass has failed")),
         }

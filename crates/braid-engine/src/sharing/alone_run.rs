@@ -1,7 +1,15 @@
-//! A query alone, on the plan without sets.
+//! A query alone, on the plan without sets, and the queries that equal it.
 //!
-//! It gives its rows as its reader takes them. In a lane it holds the lane until its first rows: most queries have computed
-//! nearly everything then, and a slow reader must not hold a lane.
+//! In a lane a task of its own takes the rows, so that no reader holds the lane or the others up. Within a bound the rows are kept
+//! until their end, and are the answer of all queries. Beyond the bound no more queries are attached and the lane is given up:
+//! the oldest query gets what was kept and then the rest as it reads. Each of the others gets a run of its own, one started
+//! after the other, since readers of one stream would wait for the slowest.
+//!
+//! ```text
+//! rows --> kept --end--> all queries
+//!            |
+//!            +--too many--> first query: kept, then the rest      second query: a new run      third ...
+//! ```
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,25 +23,28 @@ use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, SpillSpace};
 use braid_share::Ending;
-use datafusion::common::Result as DataFusionResult;
+use datafusion::common::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use futures::{Stream, StreamExt};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{Stream, StreamExt, stream};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
+use super::kept_rows::KeptRows;
 use super::lane_hold::LaneHold;
-use super::pass::PassQuery;
 use super::query_handle::{PassStart, QueryAnswer};
+use super::running_queries::{RunningQueries, answer_all};
 use crate::memory::QueryMemory;
 use crate::templates::plan_template::ParameterRow;
 
 /// Number of rows of a result's batch, as DataFusion's plans have them.
 const BATCH_ROWS: usize = 8192;
 
-/// Most bytes of a query's rows in one worker, where rows are kept until the query's end. Queries with larger results give their
-/// rows as fast as their reader takes them.
+/// Most bytes of a query's rows, in a pass of those in one worker, where rows are kept until the query's end. Queries with larger
+/// results give their rows as fast as their reader takes them.
 pub(super) const RESULT_BYTES_MAX: ByteSize = ByteSize(4 << 20);
 
 /// The plan of a query alone, and what it measures.
@@ -62,6 +73,11 @@ impl AlonePlan {
             spill: Some(spill),
         };
         run.start(self.plan.clone(), self.schema.clone(), &self.metrics, 0)
+    }
+
+    /// The same plan, to be run again.
+    fn again(&self) -> Self {
+        Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
     /// All its rows, for a plan that reads few: in this task if it reads no table, else in one task of its own, since the calls
@@ -116,25 +132,114 @@ async fn collect(
     Ok(batches.into_iter().flatten().collect())
 }
 
-/// Starts a query in a lane, on a plan whose joins are ordered for it.
-pub(super) fn run_alone(lane: LaneHold, start: PassStart, plan: &Plan, schema: SchemaRef, query: PassQuery) {
-    let resources = lane.dispatcher.resources();
-    let (memory, spill) = (resources.pass_memory(1), resources.spill.clone());
-    let plan = AlonePlan::new(plan, &query.query.row, schema, resources.worker_count);
-    let rows = plan.start(memory.clone(), spill);
-    let rows = LaneStream { rows, memory, lane: Some(lane), row_count: 0, has_given_rows: false, has_given_up: false };
-    // The statement may have ended.
-    let _ = query.answer.send(QueryAnswer::Stream(Box::pin(rows), plan, start));
+/// A query in a lane, on a plan whose joins are ordered for it.
+pub(super) struct AloneRun {
+    pub lane: LaneHold,
+    pub start: PassStart,
+    pub plan: AlonePlan,
+    pub running: Arc<Mutex<RunningQueries>>,
 }
 
-/// The rows of a query alone, which holds a lane until it gives rows.
+/// What became of the rows of a query.
+enum Collected {
+    All,
+    Failed(DataFusionError),
+    /// They are too many, from this batch on.
+    TooMany(RecordBatch),
+    /// All queries have left.
+    Cancelled,
+}
+
+impl AloneRun {
+    /// Runs it to its end, or until a reader takes its rows.
+    pub async fn run(mut self) {
+        let memory = self.lane.dispatcher.resources().pass_memory(1);
+        let mut rows = self.start_plan(&self.plan, memory.clone());
+        let mut kept = KeptRows::new(&memory);
+        let none_left = self.running.lock().none_left();
+        let collected = tokio::select! {
+            collected = collect_kept(&mut rows, &mut kept) => collected,
+            () = none_left.cancelled() => Collected::Cancelled,
+        };
+        self.lane.memory_bytes = Some(memory.peak().0);
+        self.lane.size.row_count = Some(kept.row_count());
+        match collected {
+            Collected::All => {
+                drop(rows);
+                self.lane.end(Ending::Answered);
+                let queries = self.running.lock().take_all();
+                let (kept, query_count) = (Arc::new(kept), queries.len());
+                answer_all(queries, || {
+                    QueryAnswer::RowsAlone(kept.clone(), self.plan.clone(), self.start, query_count)
+                });
+            }
+            Collected::Failed(error) => {
+                drop(rows);
+                self.lane.end(Ending::Failed);
+                let error = Arc::new(error);
+                let queries = self.running.lock().take_all();
+                answer_all(queries, || QueryAnswer::Failed(error.clone()));
+            }
+            Collected::TooMany(batch) => self.stream(memory, kept, batch, rows).await,
+            Collected::Cancelled => {
+                drop(rows);
+                self.lane.end(Ending::Cancelled);
+            }
+        }
+    }
+
+    fn start_plan(&self, plan: &AlonePlan, memory: Arc<QueryMemory>) -> SendableRecordBatchStream {
+        plan.start(memory, self.lane.dispatcher.resources().spill.clone())
+    }
+
+    /// The oldest query reads these rows, each of the others those of a run of its own.
+    async fn stream(
+        self,
+        memory: Arc<QueryMemory>,
+        kept: KeptRows,
+        next: RecordBatch,
+        rows: SendableRecordBatchStream,
+    ) {
+        let (dispatcher, start) = (self.lane.dispatcher.clone(), self.start);
+        let mut queries = dispatcher.stream_to_first(self.lane.pass).into_iter();
+        let Some(first) = queries.next() else { return self.lane.end(Ending::Cancelled) };
+        let schema = rows.schema();
+        let rows = Arc::new(kept).stream(schema.clone()).chain(stream::iter([Ok(next)])).chain(rows);
+        let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
+        let rows = LaneStream { rows, memory, lane: Some(self.lane), row_count: 0 };
+        first.answer(QueryAnswer::Stream(Box::pin(rows), self.plan.clone(), start));
+        for mut query in queries {
+            let resources = dispatcher.resources();
+            let plan = self.plan.again();
+            let mut rows = plan.start(resources.pass_memory(1), resources.spill.clone());
+            let first = tokio::select! {
+                first = rows.next() => first,
+                () = query.answer.closed() => continue,
+            };
+            let rows = RecordBatchStreamAdapter::new(rows.schema(), stream::iter(first).chain(rows));
+            query.answer(QueryAnswer::Stream(Box::pin(rows), plan, start));
+        }
+    }
+}
+
+/// Keeps rows up to their end.
+async fn collect_kept(rows: &mut SendableRecordBatchStream, kept: &mut KeptRows) -> Collected {
+    while let Some(batch) = rows.next().await {
+        match batch.map(|batch| kept.add(batch)) {
+            Ok(Ok(())) => {}
+            Ok(Err(batch)) => return Collected::TooMany(batch),
+            Err(error) => return Collected::Failed(error),
+        }
+    }
+    Collected::All
+}
+
+/// The rows of a query alone that has given its lane up. Their end is that of its pass.
 struct LaneStream {
     rows: SendableRecordBatchStream,
     memory: Arc<QueryMemory>,
     lane: Option<LaneHold>,
     row_count: u64,
-    has_given_rows: bool,
-    has_given_up: bool,
 }
 
 impl LaneStream {
@@ -152,21 +257,11 @@ impl Stream for LaneStream {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.rows.poll_next_unpin(context);
-        if let Poll::Ready(Some(Ok(batch))) = &polled {
-            self.row_count += batch.num_rows() as u64;
-        }
         match &polled {
             Poll::Ready(None) => self.end(Ending::Answered),
             Poll::Ready(Some(Err(_))) => self.end(Ending::Failed),
-            Poll::Ready(Some(Ok(_))) if !self.has_given_rows => self.has_given_rows = true,
-            // It has given rows, and the next are not the last: its reader may be slow.
-            _ if self.has_given_rows && !self.has_given_up => {
-                self.has_given_up = true;
-                if let Some(lane) = &self.lane {
-                    lane.dispatcher.give_up_lane(lane.pass);
-                }
-            }
-            _ => {}
+            Poll::Ready(Some(Ok(batch))) => self.row_count += batch.num_rows() as u64,
+            Poll::Pending => {}
         }
         polled
     }

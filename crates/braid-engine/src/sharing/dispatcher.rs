@@ -8,20 +8,24 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use braid_base::{Clock, SystemClock};
-use braid_exec::PassMembers;
 use braid_share::{
-    Arrival, Departure, Outcome, PassNumber, QueryTicket, Refusal, Scheduler, SchedulerOptions, Start, TemplateNumber,
+    Arrival, Attachment, Departure, Outcome, PassNumber, QueryTicket, Refusal, Scheduler, SchedulerOptions,
+    SharingMode, Start, TemplateNumber,
 };
 use braid_storage::scalar::ScalarKey;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::equal_queries::{EqualQueries, Place};
 use super::heavy_threads::HeavyThreads;
-use super::pass::{Pass, PassQuery};
+use super::lane_hold::LaneHold;
+use super::pass::Pass;
 use super::pass_log::{PassEnd, PassLog, PassRecord, PassSize, QueryRecord, TemplateRef};
 use super::pass_resources::PassResources;
 use super::query_handle::{BoundQuery, QueryAnswer, QueryHandle};
+use super::running_queries::{PendingQuery, RunningQueries};
+use super::table_versions::TableVersions;
 use crate::templates::plan_template::ParameterRow;
 
 /// Passes that are predicted to take at most this time run on the connections' threads: two turns of each.
@@ -52,13 +56,17 @@ pub struct SharingFigures {
     pub shared_passes: u64,
     /// Queries of these.
     pub shared_queries: u64,
+    /// Queries that were attached to an equal one of a pass that ran.
+    pub attached_queries: u64,
 }
 
 struct State {
     scheduler: Scheduler,
     figures: SharingFigures,
-    waiting: HashMap<QueryTicket, WaitingQuery>,
+    waiting: HashMap<QueryTicket, PendingQuery>,
     running: HashMap<PassNumber, Arc<Mutex<RunningQueries>>>,
+    /// The distinct queries of passes that take more.
+    equal: EqualQueries,
     log: PassLog,
     next_ticket: u64,
 }
@@ -69,47 +77,11 @@ impl std::fmt::Debug for State {
     }
 }
 
-struct WaitingQuery {
-    query: BoundQuery,
-    answer: oneshot::Sender<QueryAnswer>,
-    arrived_us: u64,
-}
-
-impl WaitingQuery {
-    fn record(&self, ticket: QueryTicket) -> QueryRecord {
+impl PendingQuery {
+    fn record(&self) -> QueryRecord {
         let BoundQuery { template, text_number, mode, .. } = &self.query;
         let template = TemplateRef { text: *text_number, plan: template.number };
-        QueryRecord { ticket, template, mode: *mode, arrived_us: self.arrived_us }
-    }
-}
-
-/// The queries of a pass that have not left.
-#[derive(Debug, Default)]
-pub(super) struct RunningQueries {
-    /// The distinct query of each ticket.
-    pub distinct: HashMap<QueryTicket, usize>,
-    /// Tickets of each distinct query that have not left.
-    pub staying: Vec<usize>,
-    /// The pass's own handle, once it has one.
-    pub members: Option<PassMembers>,
-}
-
-impl RunningQueries {
-    /// A query leaves; its distinct query is given up with the last of its tickets.
-    fn leave(&mut self, ticket: QueryTicket) {
-        let Some(distinct) = self.distinct.remove(&ticket) else { return };
-        self.staying[distinct] -= 1;
-        if let (0, Some(members)) = (self.staying[distinct], &self.members) {
-            members.leave(braid_exec::QueryNumber::at(distinct));
-        }
-    }
-
-    /// The pass has its handle. Queries that have left meanwhile are given up.
-    pub fn set_members(&mut self, members: PassMembers) {
-        for distinct in (0..self.staying.len()).filter(|distinct| self.staying[*distinct] == 0) {
-            members.leave(braid_exec::QueryNumber::at(distinct));
-        }
-        self.members = Some(members);
+        QueryRecord { ticket: self.ticket, template, mode: *mode, arrived_us: self.arrived_us }
     }
 }
 
@@ -117,8 +89,9 @@ impl Dispatcher {
     /// A dispatcher whose short passes run on the current runtime.
     pub fn new(resources: PassResources, heavy_threads: HeavyThreads) -> Arc<Self> {
         let scheduler = Scheduler::new(SchedulerOptions::default());
-        let (waiting, running, log) = (HashMap::new(), HashMap::new(), PassLog::default());
-        let state = State { scheduler, figures: SharingFigures::default(), waiting, running, log, next_ticket: 0 };
+        let (waiting, running, equal) = (HashMap::new(), HashMap::new(), EqualQueries::default());
+        let (figures, log) = (SharingFigures::default(), PassLog::default());
+        let state = State { scheduler, figures, waiting, running, equal, log, next_ticket: 0 };
         let (runtime, clock, state) = (Handle::current(), SystemClock::new(), Mutex::new(state));
         Arc::new_cyclic(|myself| Self { resources, runtime, heavy_threads, clock, state, myself: myself.clone() })
     }
@@ -147,32 +120,56 @@ impl Dispatcher {
     /// The time of the dispatcher's clock, and the queries that wait or run, the latter with their passes.
     pub fn queries(&self) -> (u64, Vec<(QueryRecord, Option<PassRecord>)>) {
         let state = self.state.lock();
-        let waiting = state.waiting.iter().map(|(ticket, query)| (query.record(*ticket), None));
+        let waiting = state.waiting.values().map(|query| (query.record(), None));
         let running = state.log.queries().map(|(query, pass)| (query, Some(pass)));
         (self.clock.now_us(), waiting.chain(running).collect())
     }
 
-    /// A query arrives: it starts or waits.
+    /// A query arrives: it is attached to an equal one that runs, starts, or waits.
     ///
     /// # Errors
     /// When too many queries wait, or the answer is predicted to come later than the query's limit.
     pub fn arrive(&self, query: BoundQuery) -> Result<QueryHandle, Refusal> {
+        let identity = identity_of(&query.row);
+        let (sender, answer) = oneshot::channel();
         let mut state = self.state.lock();
         let ticket = QueryTicket(state.next_ticket);
         state.next_ticket += 1;
-        let arrival = Arrival {
-            query: ticket,
-            template: TemplateNumber(query.template.number),
-            identity: identity_of(&query.row),
-            mode: query.mode,
-            response_limit: query.response_limit,
-        };
         let arrived_us = self.clock.now_us();
-        state.scheduler.arrive(arrived_us, arrival)?;
-        let (sender, answer) = oneshot::channel();
-        state.waiting.insert(ticket, WaitingQuery { query, answer: sender, arrived_us });
-        self.start_ready(&mut state);
+        self.enter(&mut state, PendingQuery { ticket, query, identity, arrived_us, answer: sender })?;
         Ok(QueryHandle { ticket, dispatcher: self.myself.clone(), answer, is_answered: false })
+    }
+
+    /// Queries that their pass could not answer run at once, alone, beside the lanes: equal ones once.
+    pub(super) fn run_apart(&self, queries: Vec<PendingQuery>) {
+        let mut state = self.state.lock();
+        for mut query in queries {
+            // Its statement may have ended.
+            if query.answer.is_closed() {
+                continue;
+            }
+            (query.query.mode, query.query.response_limit) = (SharingMode::Off, None);
+            let ticket = query.ticket;
+            if let Err(refusal) = self.enter(&mut state, query) {
+                tracing::error!(%ticket, %refusal, "a query that does not wait was refused");
+            }
+        }
+    }
+
+    fn enter(&self, state: &mut State, query: PendingQuery) -> Result<(), Refusal> {
+        let now_us = self.clock.now_us();
+        let Err(query) = attach(state, now_us, query) else { return Ok(()) };
+        let arrival = Arrival {
+            query: query.ticket,
+            template: TemplateNumber(query.query.template.number),
+            identity: query.identity,
+            mode: query.query.mode,
+            response_limit: query.query.response_limit,
+        };
+        state.scheduler.arrive(now_us, arrival)?;
+        state.waiting.insert(query.ticket, query);
+        self.start_ready(state);
+        Ok(())
     }
 
     /// A query leaves, wherever it is.
@@ -195,34 +192,53 @@ impl Dispatcher {
     pub(super) fn finished(&self, pass: PassNumber, outcome: Outcome, size: PassSize) {
         let mut state = self.state.lock();
         state.running.remove(&pass);
+        state.equal.end(pass);
         let (now_us, Outcome { ending, memory_bytes, .. }) = (self.clock.now_us(), outcome);
         state.log.end(now_us, pass, PassEnd { ending, memory_bytes, size });
         state.scheduler.finished(now_us, pass, outcome);
         self.start_ready(&mut state);
     }
 
-    /// A query alone has begun to give rows, and waits for its reader from now on.
-    pub(super) fn give_up_lane(&self, pass: PassNumber) {
+    /// A query alone has so many rows that it waits for its reader from now on. It gives its lane up, and takes no more queries.
+    /// Returns its queries, in the order of their arrival: the first is still that of the pass, the others are not.
+    pub(super) fn stream_to_first(&self, pass: PassNumber) -> Vec<PendingQuery> {
         let mut state = self.state.lock();
         let now_us = self.clock.now_us();
+        state.equal.end(pass);
+        let queries = state.running.get(&pass).map(|running| running.lock().take_all()).unwrap_or_default();
+        for other in queries.iter().skip(1) {
+            state.scheduler.leave(now_us, other.ticket);
+            state.log.leave(pass, other.ticket);
+        }
         state.log.give_up_lane(now_us, pass);
         state.scheduler.give_up_lane(now_us, pass);
         self.start_ready(&mut state);
+        queries
     }
 
     fn start_ready(&self, state: &mut State) {
         while let Some(start) = state.scheduler.next_start(self.clock.now_us()) {
             let Some(dispatcher) = self.myself.upgrade() else { return };
-            let taken = start.queries.iter().filter_map(|ticket| Some((*ticket, state.waiting.remove(ticket)?)));
-            let taken: Vec<(QueryTicket, WaitingQuery)> = taken.collect();
-            self.note_start(state, &start, &taken);
-            let of_waiting =
-                |(ticket, WaitingQuery { query, answer, .. }): (QueryTicket, _)| PassQuery { ticket, query, answer };
-            let queries: Vec<PassQuery> = taken.into_iter().map(of_waiting).collect();
-            let running = Arc::new(Mutex::new(RunningQueries::default()));
+            let queries: Vec<PendingQuery> =
+                start.queries.iter().filter_map(|ticket| state.waiting.remove(ticket)).collect();
+            let template = queries.first().expect("a start has a query, which waited").query.template.clone();
+            // The pass is known with its snapshot before a query can be attached to it.
+            let snapshot = self.resources.store.snapshot();
+            let versions = TableVersions::of(&template, &snapshot);
+            let reads_them = |query: &PendingQuery| versions.as_ref().is_none_or(|own| query.query.reads.allow(own));
+            let (queries, others): (Vec<PendingQuery>, Vec<PendingQuery>) = queries.into_iter().partition(reads_them);
+            for other in others {
+                state.scheduler.leave(self.clock.now_us(), other.ticket);
+                other.answer(QueryAnswer::RunAlone);
+            }
             let Start { pass, form, predicted, .. } = start;
-            let pass = Pass::new(dispatcher, pass, form, predicted, queries, running.clone());
-            state.running.insert(pass.number(), running);
+            self.note_start(state, &start, &queries);
+            let running = RunningQueries::new(form, queries, versions);
+            state.equal.start(pass, running.keys());
+            let running = Arc::new(Mutex::new(running));
+            state.running.insert(pass, running.clone());
+            let lane = LaneHold::new(dispatcher, pass);
+            let pass = Pass { lane, form, predicted, template, snapshot, running };
             match predicted <= SHORT_PASS_MAX {
                 true => drop(self.runtime.spawn(pass.run())),
                 false => self.heavy_threads.spawn(pass.run()),
@@ -231,19 +247,18 @@ impl Dispatcher {
     }
 
     /// Counts a start, and writes it into the log.
-    fn note_start(&self, state: &mut State, start: &Start, taken: &[(QueryTicket, WaitingQuery)]) {
-        match taken.len() {
+    fn note_start(&self, state: &mut State, start: &Start, queries: &[PendingQuery]) {
+        let Some(first) = queries.first() else { return };
+        match queries.len() {
             1 => state.figures.single_passes += 1,
             count => {
                 state.figures.shared_passes += 1;
                 state.figures.shared_queries += count as u64;
             }
         }
-        let queries: Vec<QueryRecord> = taken.iter().map(|(ticket, query)| query.record(*ticket)).collect();
-        let Some(first) = queries.first() else { return };
         let pass = PassRecord {
             number: start.pass,
-            template: first.template,
+            template: first.record().template,
             form: start.form,
             query_count: queries.len(),
             distinct_count: start.distinct,
@@ -252,8 +267,26 @@ impl Dispatcher {
             taken: None,
             end: None,
         };
-        state.log.start(pass, queries);
+        state.log.start(pass, queries.iter().map(PendingQuery::record).collect());
     }
+}
+
+/// Attaches a query to an equal one of a pass that runs, or gives it back.
+fn attach(state: &mut State, now_us: u64, query: PendingQuery) -> Result<(), PendingQuery> {
+    let State { scheduler, figures, running, equal, log, .. } = state;
+    for Place { pass, distinct } in equal.places(query.key()) {
+        let Some(mut running) = running.get(pass).map(|running| running.lock()) else { continue };
+        let response_limit = query.query.response_limit;
+        if running.takes(*distinct, &query)
+            && scheduler.attach(now_us, Attachment { query: query.ticket, pass: *pass, response_limit })
+        {
+            figures.attached_queries += 1;
+            log.attach(*pass, query.record());
+            running.attach(*distinct, query);
+            return Ok(());
+        }
+    }
+    Err(query)
 }
 
 /// A number that equal parameters have in common.

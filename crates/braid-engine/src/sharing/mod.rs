@@ -10,8 +10,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`dispatcher`] | the queries that wait and run; asks the scheduler, starts passes |
-//! | [`pass`] | one start: its distinct queries, its snapshot, its execution, its answers |
-//! | [`alone_run`] | a query alone |
+//! | [`pass`] | one start: its execution, its answers |
+//! | [`alone_run`] | a query alone, with those that equal it |
+//! | [`kept_rows`] | the rows of a query, for all who ask for them |
+//! | [`running_queries`] | the queries of a pass |
+//! | [`equal_queries`] | finds a running query that equals one that arrives |
+//! | [`table_versions`] | whether a query may have another's answer |
 //! | [`lane_hold`] | what holds a pass's lane, and reports its end |
 //! | [`heavy_threads`] | the threads of heavy queries |
 //! | [`pass_log`] | the passes that run, and the last ones that have ended |
@@ -22,21 +26,28 @@
 //! Rules:
 //!
 //! 1. A query is in one place: it waits, it runs in one pass, or it is answered.
-//! 2. A pass reads one snapshot, taken when it starts. A query that must read an older one runs alone.
+//! 2. A pass reads one snapshot, taken when it starts. A query that must read older versions of its tables is run alone by its own
+//!    statement.
 //! 3. No row leaves a pass before its end. What cannot be answered by the pass (an expression failed for one of its rows, its
-//!    result is large, its memory ran out) is run alone by its own statement, outside the lanes.
+//!    result is large, its memory ran out) is run alone at once, beside the lanes.
 //! 4. A statement that ends early leaves: it waits no longer, or its pass gives its query up.
 //! 5. Every start is finished, also if the pass panics, so that no lane is lost.
+//! 6. A query that equals one that runs, in plan and parameters, has its answer, if that is made of the versions that it must read.
+//!    It is attached under the dispatcher's lock, while that knows the pass, and the pass takes its queries after that.
 
 mod alone_run;
 mod dispatcher;
+mod equal_queries;
 mod heavy_threads;
+mod kept_rows;
 mod lane_hold;
 mod pass;
 mod pass_log;
 mod pass_resources;
 mod query_handle;
+mod running_queries;
 mod sharing_views;
+mod table_versions;
 
 pub(crate) use alone_run::AlonePlan;
 pub(crate) use dispatcher::Dispatcher;
@@ -45,3 +56,4 @@ pub(crate) use heavy_threads::HeavyThreads;
 pub(crate) use pass_resources::PassResources;
 pub(crate) use query_handle::{BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
 pub(crate) use sharing_views::sharing_views;
+pub(crate) use table_versions::{Reads, TableVersions};

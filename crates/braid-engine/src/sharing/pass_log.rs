@@ -26,7 +26,7 @@ pub(crate) struct PassRecord {
     pub number: PassNumber,
     pub template: TemplateRef,
     pub form: Form,
-    /// Queries at its start.
+    /// Queries at its start, and those that were attached since.
     pub query_count: usize,
     /// Distinct ones among them.
     pub distinct_count: usize,
@@ -87,6 +87,14 @@ impl PassLog {
     /// A pass starts.
     pub fn start(&mut self, pass: PassRecord, queries: Vec<QueryRecord>) {
         self.running.insert(pass.number, (pass, queries));
+    }
+
+    /// A query is attached to a pass.
+    pub fn attach(&mut self, pass: PassNumber, query: QueryRecord) {
+        if let Some((record, queries)) = self.running.get_mut(&pass) {
+            record.query_count += 1;
+            queries.push(query);
+        }
     }
 
     /// A query leaves a pass.
@@ -170,6 +178,18 @@ mod tests {
         assert_eq!(passes[0].taken, Some(Duration::from_micros(7)));
         assert_eq!(passes[100].taken_until(250_500), Duration::from_micros(500));
         assert_eq!(log.queries().count(), 3);
+    }
+
+    #[test]
+    fn attached_queries_are_counted_and_shown() {
+        let mut log = PassLog::default();
+        let (pass, queries) = started(1, 3);
+        let attached = QueryRecord { ticket: QueryTicket(9), ..queries[0] };
+        log.start(pass, queries);
+        log.attach(PassNumber(1), attached);
+        log.attach(PassNumber(2), attached);
+        log.leave(PassNumber(1), QueryTicket(9));
+        assert_eq!((log.passes()[0].query_count, log.passes()[0].distinct_count, log.queries().count()), (4, 1, 3));
     }
 
     #[test]

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use braid_share::{PassNumber, QueryTicket, SharingMode};
+use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use tokio::sync::oneshot;
 
 use super::alone_run::AlonePlan;
 use super::dispatcher::Dispatcher;
+use super::kept_rows::KeptRows;
+use super::table_versions::Reads;
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 
 /// A query that is ready to run.
@@ -21,8 +24,8 @@ pub(crate) struct BoundQuery {
     pub text_number: u64,
     /// Its parameters.
     pub row: ParameterRow,
-    /// The number of the only snapshot that it may read, in a transaction block; otherwise it reads the newest one.
-    pub snapshot: Option<u64>,
+    /// What it may read.
+    pub reads: Reads,
     /// Whether it may wait for others.
     pub mode: SharingMode,
     /// Most time until its answer.
@@ -44,9 +47,13 @@ pub(crate) enum Wanted {
 pub(crate) enum QueryAnswer {
     /// All its rows, and how its pass went.
     Rows(Vec<RecordBatch>, Arc<PassReport>),
+    /// All its rows, which a plan alone has made for it and the queries that equal it: so many altogether.
+    RowsAlone(Arc<KeptRows>, AlonePlan, PassStart, usize),
     /// Its rows as they are made by a plan that runs for it alone.
     Stream(SendableRecordBatchStream, AlonePlan, PassStart),
-    /// It is to be run alone, outside of the lanes.
+    /// It has failed alone, for itself and the queries that equal it.
+    Failed(Arc<DataFusionError>),
+    /// It is to be run alone, outside of the lanes: it reads older versions than passes do.
     RunAlone,
     /// Its plan does not fit the tables any more.
     PlanAnew,
@@ -66,7 +73,7 @@ pub(crate) struct PassStart {
 pub(crate) struct PassReport {
     /// Its number, and the time that was predicted.
     pub start: PassStart,
-    /// Number of queries.
+    /// Number of queries, with those that were attached and without those that have left.
     pub query_count: usize,
     /// Number of distinct queries.
     pub distinct_count: usize,
@@ -100,6 +107,8 @@ impl Drop for QueryHandle {
         if !self.is_answered
             && let Some(dispatcher) = self.dispatcher.upgrade()
         {
+            // Closed before it leaves, so that it is not run again between two passes.
+            self.answer.close();
             dispatcher.leave(self.ticket);
         }
     }
