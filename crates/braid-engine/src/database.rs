@@ -25,7 +25,7 @@ use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlannerBase, PlanningThreads};
 use crate::settings::SettingValues;
-use crate::sharing::{Dispatcher, HeavyThreads, PassResources, SharingFigures, sharing_views};
+use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
 use crate::templates::{DescriptionCache, TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
@@ -105,6 +105,7 @@ impl Database {
             let resources = PassResources {
                 store: store.clone(),
                 memory: memory.clone(),
+                results: ResultMemory::of(memory.limit()),
                 spill: spill.clone(),
                 query_memory: config.query_memory,
                 worker_count: partitions,

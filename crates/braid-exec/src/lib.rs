@@ -52,7 +52,7 @@ pub use sharing::pass_members::{PassMembers, QueryEnd};
 pub use sharing::query_conditions::ParameterRow;
 pub use sharing::routing::Routing;
 pub use sharing::shared_plan::SharedPlan;
-pub use spill::{SpillSettings, SpillSpace};
+pub use spill::{RowBlock, RowFile, RowReader, RowWriter, SpillSettings, SpillSpace};
 pub use values::batch::{Batch, Origin};
 pub use values::byte_strings::ByteStrings;
 pub use values::integer_bounds::IntegerBounds;

@@ -9,9 +9,11 @@
 //! | `operator_memory` | the share of an operator, and when its workers spill |
 //! | `partitioned_rows` | rows partitioned by the hash of their keys, in memory or in a file |
 //! | `stored_rows` | such a partition as a source |
+//! | [`row_file`] | the rows of a result, for its readers |
 //!
 //! A sort writes runs and merges them (`sorting`). An aggregation writes groups by partitions of their keys
-//! (`aggregation/merging/spilled_groups`). A join writes partitions of both sides (`joins/spilled`, `executor/join`).
+//! (`aggregation/merging/spilled_groups`). A join writes partitions of both sides (`joins/spilled`, `executor/join`). The rows of
+//! a query whose reader is slower than its pass are a file of their own.
 //!
 //! A file has no name, so that it disappears with the process in any case. Its blocks have checksums like everything on disk.
 //! They are never synced, because they are useless after a crash.
@@ -23,6 +25,7 @@ mod operator_memory;
 mod partitioned_rows;
 mod query_spill;
 mod row_block;
+pub mod row_file;
 mod spill_space;
 mod stored_rows;
 
@@ -32,6 +35,7 @@ pub use fuzzing::fuzz_spill_block;
 pub(crate) use operator_memory::{OperatorMemory, WorkerMemory};
 pub(crate) use partitioned_rows::{Divided, Divider, PartitionedRows, SpilledRows};
 pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};
+pub use row_file::{RowBlock, RowFile, RowReader, RowWriter};
 pub use spill_space::{SpillSettings, SpillSpace};
 pub(crate) use stored_rows::StoredRowsSource;
 

@@ -16,6 +16,7 @@
 //! | [`template_plan`] | plans with parameters, and how these are computed |
 //! | `estimate` | row counts and distinct values, as far as the catalog knows |
 //! | [`result_collector`] | the rows of a query until its pass has ended |
+//! | [`kept_rows`] | these rows for their readers |
 //! | `row_converter` | rows as Arrow's batches |
 //! | [`braid_operators_exec`] | the physical operator that runs a plan |
 //!
@@ -32,6 +33,7 @@ mod expression_translation;
 mod join_graph;
 pub mod join_ordering;
 mod join_translation;
+pub mod kept_rows;
 pub mod result_collector;
 mod row_converter;
 mod split_groups;
@@ -42,6 +44,7 @@ pub use braid_operators_exec::{BraidOperatorsExec, PlanRun, QueryBudget, datafus
 pub use braid_planner::{BraidQueryPlanner, JoinOrderRule, OperatorSettings, optimize_analyzed};
 pub use coverage::cover_template;
 pub use join_ordering::{OrderedPlan, observe_and_order_joins, order_joins};
+pub use kept_rows::KeptRows;
 pub use result_collector::ResultCollector;
 pub use template_plan::{Formula, TemplateParameter, TemplatePlan, is_parameter};
 pub use unique_keys::{KeyCandidate, UniqueKeys};

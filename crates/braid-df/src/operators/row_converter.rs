@@ -38,7 +38,13 @@ impl RowConverter {
     }
 
     /// Adds rows. `take` gets the batches that are full.
-    pub fn add(&mut self, mut batch: Batch, take: &mut TakeBatch<'_>) -> Result<(), ExecError> {
+    pub fn add(&mut self, batch: Batch, take: &mut TakeBatch<'_>) -> Result<(), ExecError> {
+        self.append(batch);
+        if self.is_full() { self.flush(take) } else { Ok(()) }
+    }
+
+    /// Adds rows, and makes no batch of them yet.
+    pub fn append(&mut self, mut batch: Batch) {
         let columns: Vec<Arc<Vector>> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
         if self.columns.is_empty() {
             self.columns = columns.into_iter().map(|column| column.as_ref().clone()).collect();
@@ -46,9 +52,11 @@ impl RowConverter {
             self.columns.iter_mut().zip(&columns).for_each(|(to, from)| to.append(from));
         }
         self.row_count += batch.row_count();
-        let is_full = self.row_count >= self.batch_rows
-            || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX;
-        if is_full { self.flush(take) } else { Ok(()) }
+    }
+
+    /// Whether there are enough rows for a batch.
+    pub fn is_full(&self) -> bool {
+        self.row_count >= self.batch_rows || self.columns.iter().map(Vector::bytes).sum::<usize>() >= BATCH_BYTES_MAX
     }
 
     /// Makes batches of the rows there are.
@@ -56,6 +64,13 @@ impl RowConverter {
         if self.row_count == 0 {
             return Ok(());
         }
+        let mut pieces = self.pieces()?;
+        self.clear();
+        pieces.try_for_each(|piece| take(piece?))
+    }
+
+    /// The rows there are as batches. They stay here.
+    pub fn pieces(&self) -> Result<Pieces, ExecError> {
         let types = self.schema.fields().iter().map(|field| field.data_type());
         let array = |(column, data_type): (&Vector, &DataType)| {
             column.to_array(shared_type(data_type)).map_err(|error| match (error, integer_name(data_type)) {
@@ -65,26 +80,61 @@ impl RowConverter {
         };
         let arrays: Result<Vec<ArrayRef>, ExecError> = self.columns.iter().zip(types).map(array).collect();
         let (arrays, row_count) = (arrays?, self.row_count);
+        let bytes: usize = arrays.iter().map(|array| value_bytes(array)).sum();
+        let piece_rows = (row_count * BATCH_BYTES_MAX / bytes.max(1)).clamp(1, row_count.max(1));
+        Ok(Pieces { schema: self.schema.clone(), arrays, row_count, bytes, piece_rows, next: 0 })
+    }
+
+    /// Forgets the rows.
+    pub fn clear(&mut self) {
         self.row_count = 0;
         self.columns.clear();
-        let bytes: usize = arrays.iter().map(|array| value_bytes(array)).sum();
-        let piece_rows = (row_count * BATCH_BYTES_MAX / bytes.max(1)).clamp(1, row_count);
-        for first in (0..row_count).step_by(piece_rows) {
-            take(self.batch(&arrays, first..(first + piece_rows).min(row_count))?)?;
-        }
-        Ok(())
+    }
+
+    /// Takes the rows out.
+    pub fn take(&mut self) -> Batch {
+        let row_count = std::mem::take(&mut self.row_count);
+        Batch::of_vectors(row_count, std::mem::take(&mut self.columns).into_iter().map(Arc::new))
+    }
+}
+
+/// Rows as batches, each made when the one before it is taken.
+pub(super) struct Pieces {
+    schema: SchemaRef,
+    arrays: Vec<ArrayRef>,
+    row_count: usize,
+    bytes: usize,
+    piece_rows: usize,
+    next: usize,
+}
+
+impl Pieces {
+    /// Bytes of all batches.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// A batch of some rows. Strings that shared their bytes until now may take their own.
-    fn batch(&self, arrays: &[ArrayRef], rows: Range<usize>) -> Result<RecordBatch, ExecError> {
+    fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ExecError> {
         let typed = |(array, field): (&ArrayRef, &FieldRef)| {
             let piece = array.slice(rows.start, rows.len());
             if piece.data_type() == field.data_type() { Ok(piece) } else { cast(&piece, field.data_type()) }
         };
-        let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.iter().zip(self.schema.fields()).map(typed).collect();
+        let arrays: Result<Vec<ArrayRef>, ArrowError> =
+            self.arrays.iter().zip(self.schema.fields()).map(typed).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         let batch = arrays.and_then(|arrays| RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options));
         batch.map_err(foreign)
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Result<RecordBatch, ExecError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rows = self.next..(self.next + self.piece_rows).min(self.row_count);
+        self.next = rows.end;
+        (!rows.is_empty()).then(|| self.batch(rows))
     }
 }
 

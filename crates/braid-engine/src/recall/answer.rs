@@ -80,8 +80,8 @@ pub(crate) async fn answer(
     let handle = context.database().dispatcher().arrive(query).map_err(refused)?;
     let answer = async {
         match handle.answer().await {
-            Some(QueryAnswer::Rows(batches, report)) => {
-                Ok(Some(Answer { rows: collected(bound, batches), course: Course::Pass(report) }))
+            Some(QueryAnswer::Rows(rows, report)) => {
+                Ok(Some(Answer { rows: rows.into_stream(), course: Course::Pass(report) }))
             }
             Some(QueryAnswer::RowsAlone(kept, plan, start, queries)) => {
                 let rows = kept.stream(bound.template.physical_schema.clone());

@@ -43,8 +43,8 @@ use crate::templates::plan_template::ParameterRow;
 /// Number of rows of a result's batch, as DataFusion's plans have them.
 const BATCH_ROWS: usize = 8192;
 
-/// Most bytes of a query's rows, in a pass of those in one worker, where rows are kept until the query's end. Queries with larger
-/// results give their rows as fast as their reader takes them.
+/// Most bytes of a query's rows that one worker keeps in memory, where rows are kept until the query's end. Further rows of a pass
+/// go to a temporary file. A query alone with a larger result gives its rows as fast as its reader takes them.
 pub(super) const RESULT_BYTES_MAX: ByteSize = ByteSize(4 << 20);
 
 /// The plan of a query alone, and what it measures.

@@ -21,6 +21,7 @@
 //! | [`pass_log`] | the passes that run, and the last ones that have ended |
 //! | [`sharing_views`] | the system views of passes and queries |
 //! | [`pass_resources`] | what passes run with |
+//! | [`result_memory`] | the memory of results that wait for their readers |
 //! | [`query_handle`] | a query as its statement sees it: its answer, or its departure |
 //!
 //! Rules:
@@ -29,7 +30,8 @@
 //! 2. A pass reads one snapshot, taken when it starts. A query that must read older versions of its tables is run alone by its own
 //!    statement.
 //! 3. No row leaves a pass before its end. What cannot be answered by the pass (an expression failed for one of its rows, its
-//!    result is large, its memory ran out) is run alone at once, beside the lanes.
+//!    rows cannot be written, its memory ran out) is run alone at once, beside the lanes. A pass never waits for a reader: rows stay
+//!    in memory within bounds, then in a file of their query, until the reader has taken them.
 //! 4. A statement that ends early leaves: it waits no longer, or its pass gives its query up.
 //! 5. Every start is finished, also if the pass panics, so that no lane is lost.
 //! 6. A query that equals one that runs, in plan and parameters, has its answer, if that is made of the versions that it must read.
@@ -45,6 +47,7 @@ mod pass;
 mod pass_log;
 mod pass_resources;
 mod query_handle;
+mod result_memory;
 mod running_queries;
 mod sharing_views;
 mod table_versions;
@@ -55,5 +58,6 @@ pub use dispatcher::SharingFigures;
 pub(crate) use heavy_threads::HeavyThreads;
 pub(crate) use pass_resources::PassResources;
 pub(crate) use query_handle::{BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
+pub(crate) use result_memory::ResultMemory;
 pub(crate) use sharing_views::sharing_views;
 pub(crate) use table_versions::{Reads, TableVersions};

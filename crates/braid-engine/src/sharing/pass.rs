@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::{QueryBudget, ResultCollector};
+use braid_df::operators::{KeptRows, QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
-use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, SharedPlan};
+use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, QueryNumber, RowFile, SharedPlan};
 use braid_share::{Ending, Form};
 use braid_storage::Catalog;
 use datafusion::execution::memory_pool::MemoryPool;
@@ -114,14 +113,22 @@ impl SharedRun {
             took: started.elapsed(),
             plan: is_plan_wanted.then(|| shared.describe()),
         });
-        let mut unanswered = Vec::new();
+        // Nobody waits for the file of another query.
+        let (mut unanswered, mut in_files) = (Vec::new(), Vec::new());
         for (queries, end) in queries.into_iter().zip(ends) {
-            match rows_of(end) {
-                Some(batches) => answer_all(queries, || QueryAnswer::Rows(batches.clone(), report.clone())),
+            match kept_rows(end) {
+                Some(rows) if !rows.is_in_memory() => in_files.push((queries, rows)),
+                Some(rows) => answer_all(queries, || QueryAnswer::Rows(rows.clone(), report.clone())),
                 None => unanswered.extend(queries),
             }
         }
         dispatcher.run_apart(unanswered);
+        for (queries, rows) in in_files {
+            match rows.until_written().await {
+                Ok(()) => answer_all(queries, || QueryAnswer::Rows(rows.clone(), report.clone())),
+                Err(_) => dispatcher.run_apart(queries),
+            }
+        }
         drop(self.snapshot);
     }
 
@@ -133,8 +140,13 @@ impl SharedRun {
     ) -> Result<Vec<QueryEnd<ResultCollector>>, PassError> {
         let resources = lane.dispatcher.resources();
         let executor = Executor::new(resources.worker_count, budget.clone()).with_spill_space(resources.spill.clone());
-        let schema = self.schema.clone();
-        let make_sink = move |_| ResultCollector::new(schema.clone(), budget.clone(), RESULT_BYTES_MAX);
+        let file = |_| RowFile::new(resources.spill.clone(), budget.clone());
+        let files: Vec<Arc<RowFile>> = (0..shared.query_count()).map(file).collect();
+        let (schema, kept) = (self.schema.clone(), resources.results.within(budget.clone()));
+        let make_sink = move |query: QueryNumber| {
+            let collector = ResultCollector::new(schema.clone(), kept.clone(), RESULT_BYTES_MAX);
+            collector.with_file(files[query.index()].clone())
+        };
         executor.run_pass(shared, make_sink).await
     }
 }
@@ -149,10 +161,11 @@ fn row_count(ends: &[QueryEnd<ResultCollector>]) -> u64 {
 }
 
 /// The rows of a distinct query; `None` if the pass has none for it.
-fn rows_of(end: QueryEnd<ResultCollector>) -> Option<Vec<RecordBatch>> {
-    let QueryEnd::Rows(sinks) = end else { return None };
-    let batches: Result<Vec<Vec<RecordBatch>>, _> = sinks.into_iter().map(ResultCollector::into_batches).collect();
-    batches.ok().map(|batches| batches.into_iter().flatten().collect())
+fn kept_rows(end: QueryEnd<ResultCollector>) -> Option<KeptRows> {
+    match end {
+        QueryEnd::Rows(sinks) => ResultCollector::into_kept_rows(sinks).ok(),
+        QueryEnd::Left | QueryEnd::SinkFailed(_) | QueryEnd::RunAlone => None,
+    }
 }
 
 /// How a pass ended whose queries ended so.

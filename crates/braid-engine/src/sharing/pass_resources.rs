@@ -12,6 +12,7 @@ use braid_storage::Store;
 use datafusion::execution::memory_pool::MemoryPool;
 
 use crate::memory::{QueryMemory, TotalMemory};
+use crate::sharing::result_memory::ResultMemory;
 use crate::templates::plan_template::ParameterRow;
 
 /// What passes run with.
@@ -20,6 +21,8 @@ pub(crate) struct PassResources {
     pub store: Arc<Store>,
     /// The total budget.
     pub memory: Arc<TotalMemory>,
+    /// The memory of results that wait for their readers.
+    pub results: Arc<ResultMemory>,
     /// Where operators spill.
     pub spill: Arc<SpillSpace>,
     /// The budget of one query.

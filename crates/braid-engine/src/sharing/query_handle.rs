@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
+use braid_df::operators::KeptRows;
 use braid_share::{PassNumber, QueryTicket, SharingMode};
 use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
@@ -11,7 +11,6 @@ use tokio::sync::oneshot;
 
 use super::alone_run::AlonePlan;
 use super::dispatcher::Dispatcher;
-use super::kept_rows::KeptRows;
 use super::table_versions::Reads;
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 
@@ -46,9 +45,9 @@ pub(crate) enum Wanted {
 /// What became of a query.
 pub(crate) enum QueryAnswer {
     /// All its rows, and how its pass went.
-    Rows(Vec<RecordBatch>, Arc<PassReport>),
+    Rows(KeptRows, Arc<PassReport>),
     /// All its rows, which a plan alone has made for it and the queries that equal it: so many altogether.
-    RowsAlone(Arc<KeptRows>, AlonePlan, PassStart, usize),
+    RowsAlone(Arc<super::kept_rows::KeptRows>, AlonePlan, PassStart, usize),
     /// Its rows as they are made by a plan that runs for it alone.
     Stream(SendableRecordBatchStream, AlonePlan, PassStart),
     /// It has failed alone, for itself and the queries that equal it.

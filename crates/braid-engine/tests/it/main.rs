@@ -11,6 +11,7 @@ mod queries;
 mod sessions;
 mod sharing;
 mod sharing_views;
+mod slow_readers;
 mod system_tables;
 mod tables;
 mod templates;

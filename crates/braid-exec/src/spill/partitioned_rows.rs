@@ -197,17 +197,9 @@ impl PartitionedRows {
     /// Writes rows of a partition. No lock is held, because the call may wait for writes, which need threads.
     fn write(&self, at: usize, rows: CollectedRows) -> Result<(), ExecError> {
         let rows = rows.into_result();
-        let row_bytes = rows.bytes().div_ceil(rows.row_count().max(1)).max(1);
-        let block_rows = (self.spill.settings().block_bytes / row_bytes).max(1);
-        let numbers: Vec<u32> = (0..rows.row_count() as u32).collect();
-        for numbers in numbers.chunks(block_rows) {
-            let block = if numbers.len() == rows.row_count() {
-                self.spill.write(&self.file, numbers.len(), rows.columns().iter())?
-            } else {
-                let part: Vec<Vector> = rows.columns().iter().map(|column| column.take(numbers)).collect();
-                self.spill.write(&self.file, numbers.len(), part.iter())?
-            };
-            self.partitions[at].lock().blocks.push(block);
+        if rows.row_count() > 0 {
+            let blocks = self.spill.write_in_blocks(&self.file, rows.row_count(), rows.columns())?;
+            self.partitions[at].lock().blocks.extend(blocks);
         }
         Ok(())
     }

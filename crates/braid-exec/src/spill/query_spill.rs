@@ -131,6 +131,30 @@ impl QuerySpill {
         Ok(BlockPlace { offset, len, row_count, column_count, memory_bytes })
     }
 
+    /// As [`Self::write`], in blocks of about the settings' size.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(super) fn write_in_blocks(
+        &self,
+        file: &SpillFile,
+        row_count: usize,
+        columns: &[Vector],
+    ) -> Result<Vec<BlockPlace>, ExecError> {
+        let bytes: usize = columns.iter().map(Vector::bytes).sum();
+        let row_bytes = bytes.div_ceil(row_count.max(1)).max(1);
+        let block_rows = (self.settings().block_bytes / row_bytes).max(1);
+        if row_count <= block_rows {
+            return Ok(vec![self.write(file, row_count, columns.iter())?]);
+        }
+        let numbers: Vec<u32> = (0..row_count as u32).collect();
+        let write = |numbers: &[u32]| {
+            let part: Vec<Vector> = columns.iter().map(|column| column.take(numbers)).collect();
+            self.write(file, numbers.len(), part.iter())
+        };
+        numbers.chunks(block_rows).map(write).collect()
+    }
+
     /// Waits until all blocks are written.
     ///
     /// # Errors
