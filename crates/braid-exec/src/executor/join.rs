@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::running_join::{Build, DividedBuild, Join, ProbeRows, Sides, SpilledPartition, spilled_partitions};
+use super::running_join::{
+    Build, DividedBuild, Join, JoinForm, ProbeRows, Sides, SpilledPartition, spilled_partitions,
+};
 use super::{Executor, Rows, Stage, Wanted, place_among};
-use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
+use crate::joins::hash::{Elsewhere, JoinTable};
 use crate::joins::operator::{BuildSink, ProbeOperator, UnmatchedSource};
 use crate::joins::spilled::{
     DividedRows, SpillableBuild, SpillableLayout, SpilledProbe, SpillingBuildSink, SpillingProbe,
@@ -21,50 +23,46 @@ use crate::joins::spilled::{
 use crate::memory::Reservation;
 use crate::plan::Plan;
 use crate::runtime::collected_rows::CollectedRows;
-use crate::runtime::pipeline::{Operator, OperatorFactory, RowFilter, run_all};
+use crate::runtime::pipeline::{Operator, OperatorFactory, RowFilter, Source, run_all};
 use crate::runtime::stop::{Stop, StopFlag};
+use crate::sharing::shared_join::{SharedProbe, SharedTable, SharedUnmatched};
 use crate::spill::{
     Divided, LEVELS_MAX, OperatorMemory, PARTITIONS, PartitionedRows, QuerySpill, SpilledRows, StoredRowsSource,
 };
+
+/// The probe of a build side's rows in memory.
+struct Probing {
+    operator: OperatorFactory,
+    /// The build rows that are returned after the probe, if the kind returns any.
+    unmatched: Option<Arc<dyn Source>>,
+}
 
 impl Executor {
     /// A join with the planned build side.
     pub(super) async fn planned_join(&self, sides: Sides<'_>, wanted: &Wanted) -> Result<Rows, Stop> {
         let join = sides.join(wanted, self.tuning.joins);
         let rows = self.rows(sides.build, join.of_build(wanted)).await?;
-        let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
-        self.probe_side(sides, build, join, wanted).await
+        let build = self.collect(rows, join.form.build_columns(), &join, 0).await?;
+        self.probe_side(sides.probe, build, join, wanted).await
     }
 
     /// Probes a build side, whose key filter is passed down the probe side.
     pub(super) async fn probe_side(
         &self,
-        sides: Sides<'_>,
+        probe: &Plan,
         build: Build,
         join: Arc<Join>,
         wanted: &Wanted,
     ) -> Result<Rows, Stop> {
-        let layout = &join.layout;
-        let mut of_probe = wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column));
-        of_probe.is_among_joins = join.is_reorderable;
-        if let Some(keys) = build.key_filter() {
-            of_probe.filters.push(RowFilter { columns: sides.condition.probe_keys.clone(), keys });
+        let mut of_probe = join.of_probe(wanted);
+        // The table of a shared join always has a filter, but its kind may not allow one.
+        if join.kind.drops_probe_rows()
+            && let Some(keys) = build.key_filter()
+        {
+            of_probe.filters.push(RowFilter { columns: join.spec.probe_keys.clone(), keys });
         }
-        let rows = self.rows(sides.probe, of_probe).await?;
-        self.probe(rows, build, join, 0)
-    }
-
-    /// Collects these columns of a plan's rows in memory, as the build side of a join.
-    pub(super) async fn build(
-        &self,
-        build: &Plan,
-        columns: &[usize],
-        spec: JoinSpec,
-        wanted: Wanted,
-    ) -> Result<Arc<JoinTable>, Stop> {
-        let rows = self.rows(build, wanted).await?;
-        let parts = self.parts(rows, columns).await?;
-        Ok(Arc::new(self.bring_together(spec, parts).await?))
+        let rows = self.rows(probe, of_probe).await?;
+        self.probe(rows, build, join, 0).await
     }
 
     /// Collects these columns of rows, separately in each worker.
@@ -75,12 +73,8 @@ impl Executor {
     }
 
     async fn join_table(&self, join: &Join, parts: Vec<CollectedRows>) -> Result<Arc<JoinTable>, Stop> {
-        let table = self.bring_together(join.spec.clone(), parts).await?;
+        let table = JoinTable::build(join.spec.clone(), parts, self.worker_count, &self.cancelled).await?;
         Ok(Arc::new(table.beside(join.elsewhere)))
-    }
-
-    async fn bring_together(&self, spec: JoinSpec, parts: Vec<CollectedRows>) -> Result<JoinTable, Stop> {
-        Ok(JoinTable::build(spec, parts, self.worker_count, &self.cancelled).await?)
     }
 
     /// Collects the build side of a join, and partitions it at `level` if it exceeds the memory.
@@ -104,8 +98,8 @@ impl Executor {
         join: &Arc<Join>,
         level: u32,
     ) -> Result<Option<Build>, Stop> {
-        let spec = join.spec.clone();
-        let Some(spill) = self.spill.as_ref().filter(|_| spec.can_be_divided()) else {
+        let spec = &join.spec;
+        let Some(spill) = self.spill.as_ref().filter(|_| join.can_be_divided()) else {
             let parts = self.parts(rows, columns).await?;
             if too_much.is_raised() {
                 return Ok(None);
@@ -118,7 +112,7 @@ impl Executor {
             level,
             piece_rows: self.tuning.joins.piece_rows,
             // Rows from temporary files have already passed the key filter.
-            notes_keys: level == 0 && spec.kind.drops_probe_rows(),
+            notes_keys: level == 0 && join.kind.drops_probe_rows(),
         };
         let build = SpillableBuild::new(spill.clone(), self.worker_count, layout);
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
@@ -144,17 +138,16 @@ impl Executor {
     }
 
     /// Probes a build side with these rows.
-    pub(super) fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, Stop> {
-        let layout = join.layout.clone();
+    pub(super) async fn probe(&self, mut rows: Rows, build: Build, join: Arc<Join>, level: u32) -> Result<Rows, Stop> {
+        let column_count = join.form.column_count();
         let (table, spilled) = match build {
             Build::Table(table) => (table, None),
             Build::Divided(DividedBuild { table, spilled, join, .. }) => (table, Some((spilled, join))),
         };
-        let (probed, of_rows, cancelled) = (table.clone(), layout.clone(), self.cancelled.clone());
-        let probe = move || ProbeOperator::new(probed.clone(), of_rows.clone(), cancelled.clone());
+        let Probing { operator: probe, unmatched } = self.probing(&table, &join).await?;
         let mut partitions = Vec::new();
         let operator: OperatorFactory = match spilled {
-            None => Arc::new(move || Box::new(probe()) as Box<dyn Operator>),
+            None => probe,
             Some((spilled, of_partition)) => {
                 let waiting = Arc::new(self.spilled_probe(&join, &spilled, level)?);
                 partitions = spilled_partitions(&of_partition, spilled, &waiting, level + 1);
@@ -162,21 +155,40 @@ impl Executor {
             }
         };
         match join.watched.filter(|_| partitions.is_empty()) {
-            Some(node) => {
-                rows.push_watched(operator, layout.column_count(), table.row_count() as u64, node, self.tuning.joins)
-            }
-            None => rows.push(operator, layout.column_count()),
+            Some(node) => rows.push_watched(operator, column_count, table.row_count() as u64, node, self.tuning.joins),
+            None => rows.push(operator, column_count),
         }
-        rows.in_order &= join.spec.kind.columns().probe && partitions.is_empty();
-        if join.spec.kind.marks_build_rows() {
-            let column_count = layout.column_count();
-            let unmatched = UnmatchedSource::new(table, layout);
+        rows.in_order &= join.kind.columns().probe && partitions.is_empty();
+        if let Some(unmatched) = unmatched {
             let nothing = Wanted::columns(Vec::new());
-            rows.stages.extend(self.of_source(Arc::new(unmatched), column_count, &nothing).stages);
+            rows.stages.extend(self.of_source(unmatched, column_count, &nothing).stages);
             rows.in_order = false;
         }
         rows.stages.extend(partitions.into_iter().map(Stage::of_partition));
         Ok(rows)
+    }
+
+    /// The probe of a table, and the source of the rows that are returned after it.
+    async fn probing(&self, table: &Arc<JoinTable>, join: &Join) -> Result<Probing, Stop> {
+        let (cancelled, returns_build_rows) = (self.cancelled.clone(), join.kind.marks_build_rows());
+        match &join.form {
+            JoinForm::OfOneQuery(layout) => {
+                let unmatched = || Arc::new(UnmatchedSource::new(table.clone(), layout.clone())) as Arc<dyn Source>;
+                let unmatched = returns_build_rows.then(unmatched);
+                let (table, layout) = (table.clone(), layout.clone());
+                let probe = move || ProbeOperator::new(table.clone(), layout.clone(), cancelled.clone());
+                Ok(Probing { operator: Arc::new(move || Box::new(probe())), unmatched })
+            }
+            JoinForm::Shared(layout, store) => {
+                let reservation = Reservation::new(self.budget.clone(), "shared hash join");
+                let (table, layout, store) = (table.clone(), layout.clone(), store.clone());
+                let shared = Arc::new(SharedTable::build(table, layout, store, reservation, &self.cancelled).await?);
+                let unmatched = || Arc::new(SharedUnmatched::new(shared.clone())) as Arc<dyn Source>;
+                let unmatched = returns_build_rows.then(unmatched);
+                let probe = move || SharedProbe::new(shared.clone(), cancelled.clone());
+                Ok(Probing { operator: Arc::new(move || Box::new(probe())), unmatched })
+            }
+        }
     }
 
     fn spilled_probe(&self, join: &Join, spilled: &[Option<SpilledRows>], level: u32) -> Result<SpilledProbe, Stop> {
@@ -206,12 +218,12 @@ impl Executor {
             ProbeRows::Known(rows) => rows,
             ProbeRows::OfPartition(waiting, at) => Arc::new(waiting.rows.spilled(at)),
         };
-        let column_count = join.layout.column_count();
+        let column_count = join.form.column_count();
         let nothing = Rows { stages: Vec::new(), column_count, in_order: false };
-        if probe.row_count == 0 && !join.spec.kind.marks_build_rows() {
+        if probe.row_count == 0 && !join.kind.marks_build_rows() {
             return Ok(nothing);
         }
-        let column_count = join.layout.build_columns.len();
+        let column_count = join.form.build_columns().len();
         let columns: Vec<usize> = (0..column_count).collect();
         let source = |rows: &Arc<SpilledRows>| Arc::new(StoredRowsSource::new(spill.clone(), rows.clone()));
         let all = Wanted::columns(Vec::new());
@@ -226,8 +238,8 @@ impl Executor {
         };
         let kept = join.probe_columns();
         let mut rows = self.of_source(source(&probe), kept.len(), &all);
-        rows.relayout((0..join.layout.probe_read.len()).map(|column| place_among(&kept, column)).collect());
-        self.probe(rows, build, join, level)
+        rows.relayout((0..join.probe_width()).map(|column| place_among(&kept, column)).collect());
+        self.probe(rows, build, join, level).await
     }
 }
 

@@ -1,14 +1,20 @@
-//! A join while it runs: the plans of its sides, its build side, and its spilled partitions.
+//! A join while it runs: the plans of its sides, its form, its build side, and its spilled partitions.
+//!
+//! Joins of one query and shared joins collect, partition and probe their sides in the same way. They differ in what a probe
+//! makes of the rows ([`JoinForm`]). The set of a row is a column like others, and goes through the partitions with it.
 
 use std::sync::Arc;
 
 use super::wanted::Wanted;
+use crate::SetStore;
 use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
 use crate::joins::operator::JoinLayout;
 use crate::joins::spilled::SpilledProbe;
 use crate::keys::key_filter::KeyFilter;
 use crate::plan::join_order::join_graph::JoinGraph;
+use crate::plan::shared_operator::JoinSets;
 use crate::plan::{JoinCondition, JoinKind, NodeId, Plan, SideWidths};
+use crate::sharing::shared_join::SharedJoinLayout;
 use crate::spill::{LEVELS_MAX, SpilledRows};
 use crate::tuning::JoinTuning;
 
@@ -25,13 +31,23 @@ pub(super) struct Sides<'a> {
 /// A join of rows from any source.
 #[derive(Clone)]
 pub(super) struct Join {
+    pub(super) kind: JoinKind,
+    /// The specification of its hash table. That of a shared join has another kind.
     pub(super) spec: JoinSpec,
     /// The properties of the other partitions of its build side.
     pub(super) elsewhere: Elsewhere,
     pub(super) is_reorderable: bool,
     /// The join, if it is given up when it makes too many pairs.
     pub(super) watched: Option<NodeId>,
-    pub(super) layout: Arc<JoinLayout>,
+    pub(super) form: JoinForm,
+}
+
+/// What a probe makes of the rows, and which columns of both sides it reads.
+#[derive(Clone)]
+pub(super) enum JoinForm {
+    OfOneQuery(Arc<JoinLayout>),
+    /// A row has partners for some queries of a pass, and none for others.
+    Shared(Arc<SharedJoinLayout>, Arc<SetStore>),
 }
 
 /// A build side.
@@ -96,34 +112,114 @@ impl Sides<'_> {
             tuning,
         };
         Arc::new(Join {
+            kind: condition.kind,
             spec,
             elsewhere: Elsewhere::default(),
             is_reorderable: JoinGraph::takes(condition),
             watched,
-            layout: Arc::new(layout),
+            form: JoinForm::OfOneQuery(Arc::new(layout)),
         })
     }
 }
 
+impl JoinForm {
+    /// Number of columns of the join's rows.
+    pub(super) fn column_count(&self) -> usize {
+        match self {
+            Self::OfOneQuery(layout) => layout.column_count(),
+            Self::Shared(layout, _) => layout.column_count(),
+        }
+    }
+
+    /// The columns of the build side that are kept.
+    pub(super) fn build_columns(&self) -> &[usize] {
+        match self {
+            Self::OfOneQuery(layout) => &layout.build_columns,
+            Self::Shared(layout, _) => &layout.build_columns,
+        }
+    }
+
+    /// Whether each column of the probe side is read.
+    fn probe_read(&self) -> &[bool] {
+        match self {
+            Self::OfOneQuery(layout) => &layout.probe_read,
+            Self::Shared(layout, _) => &layout.probe_read,
+        }
+    }
+}
+
 impl Join {
+    /// The join of a pass with these required columns.
+    pub(super) fn shared(
+        condition: &JoinCondition,
+        sets: &JoinSets,
+        widths: SideWidths,
+        wanted: &Wanted,
+        tuning: JoinTuning,
+    ) -> Arc<Self> {
+        let layout = SharedJoinLayout::new(condition, sets, widths, &wanted.columns);
+        Arc::new(Self {
+            kind: condition.kind,
+            spec: layout.table_spec(tuning),
+            elsewhere: Elsewhere::default(),
+            is_reorderable: false,
+            watched: None,
+            form: JoinForm::Shared(Arc::new(layout), sets.store.clone()),
+        })
+    }
+
+    /// Whether its sides can be partitioned by key.
+    pub(super) fn can_be_divided(&self) -> bool {
+        let does_form_allow = match &self.form {
+            JoinForm::OfOneQuery(_) => true,
+            JoinForm::Shared(layout, _) => layout.can_be_divided(),
+        };
+        does_form_allow && self.spec.can_be_divided()
+    }
+
     /// The requirements on the build side.
     pub(super) fn of_build(&self, wanted: &Wanted) -> Wanted {
-        let layout = &self.layout;
-        let of_build = wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column));
-        let of_build = if self.spec.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
+        let of_build = match &self.form {
+            JoinForm::OfOneQuery(layout) => {
+                wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column))
+            }
+            JoinForm::Shared(layout, _) => {
+                wanted.of_input(layout.build_read.clone(), |column| layout.filtered_build_column(column))
+            }
+        };
+        let of_build = if self.kind.keeps_probe_rows() { of_build.where_missing_is_null() } else { of_build };
         // The build side is collected, so that the topmost of the joins can restart.
         let may_restart = of_build.may_restart || self.is_reorderable;
         Wanted { is_among_joins: self.is_reorderable, may_restart, ..of_build }
     }
 
+    /// The requirements on the probe side, without the filter of the build side's keys.
+    pub(super) fn of_probe(&self, wanted: &Wanted) -> Wanted {
+        let of_probe = match &self.form {
+            JoinForm::OfOneQuery(layout) => {
+                wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column))
+            }
+            JoinForm::Shared(layout, _) => {
+                wanted.of_input(layout.probe_read.clone(), |column| layout.filtered_probe_column(column))
+            }
+        };
+        Wanted { is_among_joins: self.is_reorderable, ..of_probe }
+    }
+
     /// The columns of the probe side that are read.
     pub(super) fn probe_columns(&self) -> Vec<usize> {
-        (0..self.layout.probe_read.len()).filter(|column| self.layout.probe_read[*column]).collect()
+        let read = self.form.probe_read();
+        (0..read.len()).filter(|column| read[*column]).collect()
+    }
+
+    /// Number of columns of the probe side.
+    pub(super) fn probe_width(&self) -> usize {
+        self.form.probe_read().len()
     }
 
     /// Whether the result of a build row and its pairs is independent of other build rows.
     pub(super) fn takes_pieces(&self) -> bool {
-        matches!(self.spec.kind, JoinKind::Inner | JoinKind::BuildOuter | JoinKind::BuildSemi | JoinKind::BuildAnti)
+        matches!(self.kind, JoinKind::Inner | JoinKind::BuildOuter | JoinKind::BuildSemi | JoinKind::BuildAnti)
     }
 }
 

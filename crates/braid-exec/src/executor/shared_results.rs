@@ -14,7 +14,15 @@ use crate::runtime::stop::{Stop, StopFlag};
 use crate::sharing::routing::EqualQueries;
 use crate::sharing::shared_limit::{SharedLimit, SharedLimitWindow};
 use crate::sharing::shared_sort::SharedSortWorker;
+use crate::spill::OperatorMemory;
 use crate::{ExecError, PassError, QueryEnd, QueryNumber, Routing, SetStore, SharedPlan};
+
+/// Rows that a shared sort with a limit holds at most before it cuts them, for each of the first rows of all queries
+/// (`sorting::cut_rows`).
+const ROWS_PER_WANTED_ROW: usize = 4;
+
+/// Approximate bytes of a value that is sorted: a number takes fewer, a string of some words more.
+const VALUE_BYTES: usize = 32;
 
 impl Executor {
     /// Runs a shared plan, and fails as a whole when any of its queries does: see [`Self::run_pass`].
@@ -111,8 +119,15 @@ impl Executor {
     ) -> Result<Rows, Stop> {
         wanted.columns[sets.column] = true;
         let sorted = self.sort_input(input, spec, wanted).await?;
-        if sorted.spec.limit.is_none() {
+        let Some(limit) = sorted.spec.limit else {
             return self.sort_in_runs(sorted, input.column_count()).await;
+        };
+        if !self.may_keep_first_rows(limit, sets.store.query_count(), sorted.kept.len()) {
+            let keys = sorted.spec.keys.clone();
+            let all = SortInput { spec: Arc::new(SortSpec { keys, limit: None }), ..sorted };
+            let mut rows = self.sort_in_runs(all, input.column_count()).await?;
+            self.cut_for_each_query(&mut rows, 0, Some(limit as u64), sets)?;
+            return Ok(rows);
         }
         let SortInput { rows, kept, spec } = sorted;
         let column = place_among(&kept, sets.column).expect("sets are read");
@@ -133,11 +148,31 @@ impl Executor {
         let mut read = wanted.columns;
         read[sets.column] = true;
         let mut rows = self.rows(input, Wanted::columns(read)).await?;
+        self.cut_for_each_query(&mut rows, offset, limit, sets)?;
+        Ok(rows)
+    }
+
+    /// Whether a sort of so many columns has memory for the first `limit` rows of each query, with rows that are not cut yet.
+    /// Otherwise all rows are sorted in runs, which spill, and are cut afterwards.
+    fn may_keep_first_rows(&self, limit: usize, query_count: usize, column_count: usize) -> bool {
+        let Some(spill) = &self.spill else { return true };
+        let rows = limit.saturating_mul(query_count).saturating_mul(ROWS_PER_WANTED_ROW);
+        rows.saturating_mul(column_count * VALUE_BYTES) <= OperatorMemory::new(spill, self.worker_count).share()
+    }
+
+    /// Cuts the rows of each query to its window.
+    fn cut_for_each_query(
+        &self,
+        rows: &mut Rows,
+        offset: u64,
+        limit: Option<u64>,
+        sets: &SetColumn,
+    ) -> Result<(), ExecError> {
         let enough = StopFlag::default();
         let window = SharedLimitWindow::new(sets.clone(), offset, limit, enough.clone(), self.budget.clone())?;
         rows.push(Arc::new(move || Box::new(SharedLimit::new(window.clone()))), rows.column_count);
         rows.stages.iter_mut().for_each(|stage| stage.branch.limits.push(enough.clone()));
-        Ok(rows)
+        Ok(())
     }
 }
 

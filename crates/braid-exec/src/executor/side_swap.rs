@@ -85,20 +85,20 @@ impl Executor {
         let of_build = Wanted { may_restart: wanted.may_restart, ..join.of_build(wanted) };
         let rows = self.rows(sides.build, of_build).await?;
         let Some(again) = rows.again() else {
-            let build = self.collect(rows, &join.layout.build_columns, &join, 0).await?;
-            return self.probe_side(sides, build, join, wanted).await;
+            let build = self.collect(rows, join.form.build_columns(), &join, 0).await?;
+            return self.probe_side(sides.probe, build, join, wanted).await;
         };
         if let Some(build) = self.collect_up_to(rows, trial.build_rows_max, &join).await? {
-            return self.probe_side(sides, build, join, wanted).await;
+            return self.probe_side(sides.probe, build, join, wanted).await;
         }
         match self.if_small(sides, swapped, wanted, trial.probe_rows_max).await? {
             Some((build, join)) if SideShape::of(sides.build).is_chain => {
                 self.probe_other_side(sides, swapped, wanted, build, join).await
             }
-            Some((build, join)) => Ok(self.swapped_rows(self.probe(again, build, join, 0)?, swapped)),
+            Some((build, join)) => Ok(self.swapped_rows(self.probe(again, build, join, 0).await?, swapped)),
             None => {
-                let build = self.collect(again, &join.layout.build_columns, &join, 0).await?;
-                self.probe_side(sides, build, join, wanted).await
+                let build = self.collect(again, join.form.build_columns(), &join, 0).await?;
+                self.probe_side(sides.probe, build, join, wanted).await
             }
         }
     }
@@ -130,7 +130,7 @@ impl Executor {
         build: Build,
         join: Arc<Join>,
     ) -> Result<Rows, Stop> {
-        let rows = self.probe_side(sides.swapped(swapped), build, join, &swapped.wanted(wanted)).await?;
+        let rows = self.probe_side(sides.build, build, join, &swapped.wanted(wanted)).await?;
         Ok(self.swapped_rows(rows, swapped))
     }
 
@@ -150,7 +150,7 @@ impl Executor {
     async fn collect_up_to(&self, mut rows: Rows, max: u64, join: &Arc<Join>) -> Result<Option<Build>, Stop> {
         let too_many = StopFlag::default();
         rows.count(Tally::new(max, self.tuning.joins.reported_rows, too_many.clone()));
-        self.collect_unless(&too_many, rows, &join.layout.build_columns, join, 0).await
+        self.collect_unless(&too_many, rows, join.form.build_columns(), join, 0).await
     }
 }
 

@@ -18,6 +18,7 @@ mod reordering;
 mod shared_aggregates;
 mod shared_joins;
 mod shared_plans;
+mod shared_spilling;
 mod spilling;
 mod stored_tables;
 mod table_versions;

@@ -12,7 +12,6 @@ use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
 
 use crate::joins::hash::SharedBloom;
-use crate::joins::operator::ProbeOperator;
 use crate::keys::key_filter::KeyFilter;
 use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
@@ -235,13 +234,13 @@ pub(crate) struct SpilledProbe {
 
 /// Probes the build rows in memory, and writes the probe rows of other partitions.
 pub(crate) struct SpillingProbe {
-    probe: ProbeOperator,
+    probe: Box<dyn Operator>,
     of_all: Arc<SpilledProbe>,
     divider: Divider,
 }
 
 impl SpillingProbe {
-    pub(crate) fn new(probe: ProbeOperator, of_all: Arc<SpilledProbe>) -> Self {
+    pub(crate) fn new(probe: Box<dyn Operator>, of_all: Arc<SpilledProbe>) -> Self {
         let divider = Divider::new(of_all.keys.clone().into(), of_all.level);
         Self { probe, of_all, divider }
     }

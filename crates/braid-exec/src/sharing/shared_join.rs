@@ -145,6 +145,12 @@ impl SharedJoinLayout {
         }
     }
 
+    /// Whether the sides can be partitioned by key. NOT IN cannot: for each query, a null key anywhere in the build side decides
+    /// over rows of all partitions.
+    pub(crate) fn can_be_divided(&self) -> bool {
+        !self.null_keys.are_unknown()
+    }
+
     /// Number of columns of the returned rows.
     pub(crate) fn column_count(&self) -> usize {
         self.columns.len()

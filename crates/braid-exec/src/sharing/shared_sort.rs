@@ -7,6 +7,9 @@
 //! rows, and the row does not precede the last of them. At the end the rows of all workers are sorted together, and each
 //! row's set is narrowed to the queries whose first rows contain it.
 //!
+//! Without a limit, and where the first rows of all queries may not fit into memory, the executor sorts all rows in runs instead,
+//! which spill, and cuts them afterwards (`executor/shared_results`).
+//!
 //! Sets are narrowed only at the end, because the store keeps every narrowed set.
 
 use std::cmp::Ordering;

@@ -1,9 +1,10 @@
 //! A shared aggregation within a plan.
 
+use super::spilling::{assert_files_given_back, run_spilling, spill_space};
 use super::*;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::result_rows::ResultRows;
-use crate::{QueryBitmap, QueryNumber, SetNumber, SetStore, Vector};
+use crate::{QueryBitmap, QueryNumber, SetNumber, SetStore, SpillSettings, Vector};
 
 const QUERIES: usize = 5;
 const ROWS: i64 = 30_000;
@@ -39,6 +40,19 @@ fn of_query(store: &SetStore, found: &[Row], query: usize) -> Vec<Row> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn groups_of_a_pass_are_those_of_its_queries() {
+    check_groups(None).await;
+}
+
+/// Groups by key and set go to temporary files.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_of_a_pass_spill() {
+    for operator_bytes_max in [16 << 10, 64 << 10] {
+        let block_bytes = operator_bytes_max / 8;
+        check_groups(Some(SpillSettings { block_bytes, operator_bytes_max, operator_bytes_min: 0 })).await;
+    }
+}
+
+async fn check_groups(spilling: Option<SpillSettings>) {
     for (key_count, keys) in [(7, vec![0]), (ROWS / 6, vec![0]), (7, vec![])] {
         let store = SetStore::new(QUERIES, FixedBudget::new(PLENTY)).unwrap();
         let sets = SetColumn { store: store.clone(), column: 2 };
@@ -49,7 +63,19 @@ async fn groups_of_a_pass_are_those_of_its_queries() {
         assert_eq!(plan.column_count(), keys.len() + 3);
         for worker_count in [1, 3] {
             let budget = FixedBudget::new(PLENTY);
-            let found = run(&plan, worker_count, &budget).await.unwrap();
+            let found = match spilling {
+                None => run(&plan, worker_count, &budget).await.unwrap(),
+                Some(settings) => {
+                    let space = spill_space(settings);
+                    let found = run_spilling(&plan, worker_count, &budget, &space).await.unwrap();
+                    assert!(
+                        keys.is_empty() || key_count < 10 || space.file_count() > 0,
+                        "{key_count} keys stay in memory"
+                    );
+                    assert_files_given_back(&space).await;
+                    found
+                }
+            };
             assert_given_back(&budget).await;
             for query in 0..QUERIES {
                 let mut groups: std::collections::BTreeMap<i64, (i64, i64)> = Default::default();

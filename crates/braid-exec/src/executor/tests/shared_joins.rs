@@ -1,7 +1,7 @@
 //! Random shared joins, single or stacked. Each query must get the rows that ordinary joins of its own rows return. Other runs
 //! have too little memory, or are dropped before their end.
 
-mod shared_case;
+pub(super) mod shared_case;
 
 use super::*;
 use crate::expression::Comparison;

@@ -52,8 +52,21 @@ impl SharedCase {
     }
 
     async fn run(&self, worker_count: usize, budget: &Arc<FixedBudget>) -> Result<Vec<Vec<Row>>, ExecError> {
+        self.run_with(worker_count, budget, None).await
+    }
+
+    /// Runs the pass, and spills if there is a space for temporary files.
+    pub async fn run_with(
+        &self,
+        worker_count: usize,
+        budget: &Arc<FixedBudget>,
+        space: Option<&Arc<SpillSpace>>,
+    ) -> Result<Vec<Vec<Row>>, ExecError> {
         let shared = SharedPlan::new(&self.case.plan, &self.parameters, budget.clone())?;
-        let executor = Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small());
+        let mut executor = Executor::new(worker_count, budget.clone()).with_tuning(Tuning::small());
+        if let Some(space) = space {
+            executor = executor.with_spill_space(space.clone());
+        }
         let run = tokio::time::timeout(PATIENCE, executor.run_shared(&shared, |_| Collected::default()));
         let found = run.await.expect("it ends")?;
         assert_eq!(found.len(), self.parameters.len(), "each query has its rows");
@@ -85,7 +98,7 @@ impl SharedCase {
         true
     }
 
-    fn assert_answers(&self, found: Vec<Vec<Row>>, expected: &[Result<Answer, NoAnswer>]) {
+    pub fn assert_answers(&self, found: Vec<Vec<Row>>, expected: &[Result<Answer, NoAnswer>]) {
         for (query, (found, expected)) in found.into_iter().zip(expected).enumerate() {
             let outcome =
                 std::panic::catch_unwind(|| assert_answers(found, expected.as_ref().expect("it does not fail")));

@@ -15,7 +15,7 @@ pub(super) fn spill_space(settings: SpillSettings) -> Arc<SpillSpace> {
     space_on(device(), PLENTY, settings)
 }
 
-fn device() -> Arc<dyn Device> {
+pub(super) fn device() -> Arc<dyn Device> {
     static DEVICE: LazyLock<Arc<dyn Device>> = LazyLock::new(|| {
         let options = DeviceOptions { backend: Backend::Threads, threads: 2, ..DeviceOptions::default() };
         open_device(DIRECTORY.path(), &options).unwrap()
@@ -23,14 +23,14 @@ fn device() -> Arc<dyn Device> {
     DEVICE.clone()
 }
 
-fn space_on(device: Arc<dyn Device>, limit: ByteSize, settings: SpillSettings) -> Arc<SpillSpace> {
+pub(super) fn space_on(device: Arc<dyn Device>, limit: ByteSize, settings: SpillSettings) -> Arc<SpillSpace> {
     static SPACE_COUNT: AtomicU64 = AtomicU64::new(0);
     let directory = DIRECTORY.path().join(SPACE_COUNT.fetch_add(1, Ordering::Relaxed).to_string());
     std::fs::create_dir(&directory).unwrap();
     SpillSpace::new(device, directory, limit, settings)
 }
 
-async fn run_spilling(
+pub(super) async fn run_spilling(
     plan: &Plan,
     worker_count: usize,
     budget: &Arc<FixedBudget>,
@@ -73,7 +73,7 @@ pub(super) async fn check_spilling(case: &mut Case, expected: &Result<Answer, No
 }
 
 /// Settings with which operators spill all collected rows.
-const NEXT_TO_NOTHING: SpillSettings =
+pub(super) const NEXT_TO_NOTHING: SpillSettings =
     SpillSettings { block_bytes: 64, operator_bytes_max: 128, operator_bytes_min: 0 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
