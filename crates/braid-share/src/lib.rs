@@ -26,6 +26,7 @@
 //! | `trials` | when the dearer form is tried again |
 //! | `pass_size` | how many queries a pass takes |
 //! | `lanes` | how many passes run at a time |
+//! | `result_cache` | [`ResultCache`]: which finished results are kept |
 //! | `response_limit` | the predicted response time, and its limit |
 //!
 //! What they know:
@@ -53,6 +54,7 @@ mod pass_size;
 mod queues;
 mod refusal;
 mod response_limit;
+mod result_cache;
 mod router;
 mod running;
 mod scheduler;
@@ -69,6 +71,7 @@ pub use ids::{PassNumber, QueryTicket, TemplateNumber};
 pub use lanes::Lane;
 pub use options::{Form, PASS_QUERIES_MAX, SchedulerOptions};
 pub use refusal::Refusal;
+pub use result_cache::{RESULT_PART, ResultCache};
 pub use scheduler::Scheduler;
 pub use sharing_mode::{ParseSharingModeError, SharingMode};
 pub use views::{RunningView, WaitingView};

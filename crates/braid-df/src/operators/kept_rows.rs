@@ -70,6 +70,12 @@ impl KeptRows {
         self.parts.iter().all(|part| part.in_file.is_none())
     }
 
+    /// All rows; `None` if some are in a file.
+    pub fn in_memory(&self) -> Option<Vec<RecordBatch>> {
+        let batches = self.parts.iter().flat_map(|part| &part.in_memory).flat_map(|kept| kept.batches());
+        self.is_in_memory().then(|| batches.cloned().collect())
+    }
+
     /// Waits until all rows of the file are written.
     ///
     /// # Errors

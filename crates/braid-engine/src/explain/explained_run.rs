@@ -90,7 +90,7 @@ impl ExplainedQuery {
         };
         let row_count = row_count(rows, interrupt).await?;
         let shown = match &course {
-            None => self.shown(),
+            None | Some(Course::Kept) => self.shown(),
             Some(Course::Alone(plan, _)) => Shown::Operators(plan.shown()),
             Some(Course::Pass(report)) => Shown::Text(report.plan.clone().unwrap_or_default()),
         };
@@ -115,6 +115,7 @@ fn lines_of_course(course: &Course) -> Vec<String> {
             let for_equal = if *queries > 1 { format!(" for {queries} equal queries") } else { String::new() };
             format!("Pass: {}, alone{for_equal}, predicted {:.3} ms", start.number.0, ms(start.predicted))
         }
+        Course::Kept => "Pass: none, its result was kept from an equal query".to_owned(),
         Course::Alone(_, Place::AtOnce) => "Pass: none, it reads so few rows that it runs at once".to_owned(),
         Course::Alone(_, Place::NotSharing) => "Pass: none, the session does not share".to_owned(),
         Course::Alone(_, Place::OfOlderVersions) => {

@@ -12,7 +12,9 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, stream};
 
 use crate::settings::SettingValues;
-use crate::sharing::{AlonePlan, BoundQuery, PassReport, PassStart, QueryAnswer, Reads, TableVersions, Wanted};
+use crate::sharing::{
+    AlonePlan, AloneRows, BoundQuery, PassReport, PassStart, QueryAnswer, Reads, ResultKey, TableVersions, Wanted,
+};
 use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
 use crate::{EngineError, SqlState};
@@ -31,6 +33,8 @@ pub(crate) struct Answer {
 pub(crate) enum Course {
     /// It ran in a pass, which has ended.
     Pass(Arc<PassReport>),
+    /// Its result was kept from an equal query.
+    Kept,
     /// It runs alone.
     Alone(AlonePlan, Place),
 }
@@ -66,6 +70,16 @@ pub(crate) async fn answer(
     }
     // Its statement sees what was committed before now, or the snapshot of its block.
     let Some(versions) = TableVersions::of(&bound.template, &context.snapshot()) else { return Ok(None) };
+    let kept_key = settings.keeps_results().then(|| ResultKey::new(bound, versions.clone()));
+    let results = context.database().dispatcher().results();
+    if let Some(kept) = kept_key.as_ref().and_then(|key| results.find(key)) {
+        return Ok(Some(Answer { rows: kept.stream(bound.template.physical_schema.clone()), course: Course::Kept }));
+    }
+    let keep = |versions: &Option<TableVersions>, batches: &[RecordBatch]| {
+        if let (Some(_), Some(versions)) = (&kept_key, versions) {
+            results.keep(ResultKey::new(bound, versions.clone()), batches);
+        }
+    };
     let reads = if context.has_fixed_snapshot() { Reads::Only(versions) } else { Reads::AtLeast(versions) };
     let response_limit = settings.response_limit_ms().map(Duration::from_millis);
     let query = BoundQuery {
@@ -81,11 +95,15 @@ pub(crate) async fn answer(
     let answer = async {
         match handle.answer().await {
             Some(QueryAnswer::Rows(rows, report)) => {
+                if let Some(batches) = rows.in_memory() {
+                    keep(&report.versions, &batches);
+                }
                 Ok(Some(Answer { rows: rows.into_stream(), course: Course::Pass(report) }))
             }
-            Some(QueryAnswer::RowsAlone(kept, plan, start, queries)) => {
-                let rows = kept.stream(bound.template.physical_schema.clone());
-                Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries }) }))
+            Some(QueryAnswer::RowsAlone(AloneRows { rows, query_count, versions }, plan, start)) => {
+                keep(&versions, rows.batches());
+                let rows = rows.stream(bound.template.physical_schema.clone());
+                Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries: query_count }) }))
             }
             Some(QueryAnswer::Stream(rows, plan, start)) => {
                 Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries: 1 }) }))

@@ -65,6 +65,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Response time in milliseconds beyond which a query that would have to wait is refused at once; 0 means no limit.",
     ),
     setting(
+        "braid.result_cache",
+        "off",
+        Domain::Boolean,
+        Silent,
+        "Whether the results of this session's queries are kept for equal ones, and found, while no table has changed.",
+    ),
+    setting(
         "braid.scan_policy",
         "",
         Domain::ScanPolicy,

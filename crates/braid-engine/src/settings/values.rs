@@ -106,6 +106,11 @@ impl SettingValues {
         self.get("braid.response_limit").and_then(milliseconds).filter(|ms| *ms > 0)
     }
 
+    /// Whether results of the session's queries are kept, and found.
+    pub fn keeps_results(&self) -> bool {
+        self.get("braid.result_cache") == Some("on")
+    }
+
     /// Time limit of a statement, in milliseconds.
     pub fn statement_timeout_ms(&self) -> Option<u64> {
         self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)

@@ -33,9 +33,9 @@ use futures::{Stream, StreamExt, stream};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use super::kept_rows::KeptRows;
 use super::lane_hold::LaneHold;
-use super::query_handle::{PassStart, QueryAnswer};
+use super::query_handle::{AloneRows, PassStart, QueryAnswer};
+use super::rows_in_memory::RowsInMemory;
 use super::running_queries::{RunningQueries, answer_all};
 use crate::memory::QueryMemory;
 use crate::templates::plan_template::ParameterRow;
@@ -155,7 +155,7 @@ impl AloneRun {
     pub async fn run(mut self) {
         let memory = self.lane.dispatcher.resources().pass_memory(1);
         let mut rows = self.start_plan(&self.plan, memory.clone());
-        let mut kept = KeptRows::new(&memory);
+        let mut kept = RowsInMemory::new(&memory);
         let none_left = self.running.lock().none_left();
         let collected = tokio::select! {
             collected = collect_kept(&mut rows, &mut kept) => collected,
@@ -167,11 +167,12 @@ impl AloneRun {
             Collected::All => {
                 drop(rows);
                 self.lane.end(Ending::Answered);
-                let queries = self.running.lock().take_all();
-                let (kept, query_count) = (Arc::new(kept), queries.len());
-                answer_all(queries, || {
-                    QueryAnswer::RowsAlone(kept.clone(), self.plan.clone(), self.start, query_count)
-                });
+                let (queries, versions) = {
+                    let mut running = self.running.lock();
+                    (running.take_all(), running.versions())
+                };
+                let rows = AloneRows { rows: Arc::new(kept), query_count: queries.len(), versions };
+                answer_all(queries, || QueryAnswer::RowsAlone(rows.clone(), self.plan.clone(), self.start));
             }
             Collected::Failed(error) => {
                 drop(rows);
@@ -196,7 +197,7 @@ impl AloneRun {
     async fn stream(
         self,
         memory: Arc<QueryMemory>,
-        kept: KeptRows,
+        kept: RowsInMemory,
         next: RecordBatch,
         rows: SendableRecordBatchStream,
     ) {
@@ -223,7 +224,7 @@ impl AloneRun {
 }
 
 /// Keeps rows up to their end.
-async fn collect_kept(rows: &mut SendableRecordBatchStream, kept: &mut KeptRows) -> Collected {
+async fn collect_kept(rows: &mut SendableRecordBatchStream, kept: &mut RowsInMemory) -> Collected {
     while let Some(batch) = rows.next().await {
         match batch.map(|batch| kept.add(batch)) {
             Ok(Ok(())) => {}

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 
 use super::equal_queries::{EqualQueries, Place};
 use super::heavy_threads::HeavyThreads;
+use super::kept_results::KeptResults;
 use super::lane_hold::LaneHold;
 use super::pass::Pass;
 use super::pass_log::{PassEnd, PassLog, PassRecord, PassSize, QueryRecord, TemplateRef};
@@ -35,6 +36,7 @@ const SHORT_PASS_MAX: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     resources: PassResources,
+    results: KeptResults,
     /// Where short passes run.
     runtime: Handle,
     heavy_threads: HeavyThreads,
@@ -93,7 +95,16 @@ impl Dispatcher {
         let (figures, log) = (SharingFigures::default(), PassLog::default());
         let state = State { scheduler, figures, waiting, running, equal, log, next_ticket: 0 };
         let (runtime, clock, state) = (Handle::current(), SystemClock::new(), Mutex::new(state));
-        Arc::new_cyclic(|myself| Self { resources, runtime, heavy_threads, clock, state, myself: myself.clone() })
+        let results = KeptResults::new(resources.memory.clone());
+        Arc::new_cyclic(|myself| Self {
+            resources,
+            results,
+            runtime,
+            heavy_threads,
+            clock,
+            state,
+            myself: myself.clone(),
+        })
     }
 
     /// Where queries run that compute for long.
@@ -104,6 +115,11 @@ impl Dispatcher {
     /// What passes run with.
     pub fn resources(&self) -> &PassResources {
         &self.resources
+    }
+
+    /// The results that are kept.
+    pub fn results(&self) -> &KeptResults {
+        &self.results
     }
 
     /// What queries do.

@@ -12,7 +12,8 @@
 //! | [`dispatcher`] | the queries that wait and run; asks the scheduler, starts passes |
 //! | [`pass`] | one start: its execution, its answers |
 //! | [`alone_run`] | a query alone, with those that equal it |
-//! | [`kept_rows`] | the rows of a query, for all who ask for them |
+//! | [`kept_results`] | results that are kept after their queries have ended |
+//! | [`rows_in_memory`] | the rows of a query alone, for all who ask for them |
 //! | [`running_queries`] | the queries of a pass |
 //! | [`equal_queries`] | finds a running query that equals one that arrives |
 //! | [`table_versions`] | whether a query may have another's answer |
@@ -41,13 +42,14 @@ mod alone_run;
 mod dispatcher;
 mod equal_queries;
 mod heavy_threads;
-mod kept_rows;
+mod kept_results;
 mod lane_hold;
 mod pass;
 mod pass_log;
 mod pass_resources;
 mod query_handle;
 mod result_memory;
+mod rows_in_memory;
 mod running_queries;
 mod sharing_views;
 mod table_versions;
@@ -56,8 +58,9 @@ pub(crate) use alone_run::AlonePlan;
 pub(crate) use dispatcher::Dispatcher;
 pub use dispatcher::SharingFigures;
 pub(crate) use heavy_threads::HeavyThreads;
+pub(crate) use kept_results::ResultKey;
 pub(crate) use pass_resources::PassResources;
-pub(crate) use query_handle::{BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
+pub(crate) use query_handle::{AloneRows, BoundQuery, PassReport, PassStart, QueryAnswer, Wanted};
 pub(crate) use result_memory::ResultMemory;
 pub(crate) use sharing_views::sharing_views;
 pub(crate) use table_versions::{Reads, TableVersions};

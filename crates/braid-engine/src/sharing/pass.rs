@@ -100,10 +100,10 @@ impl SharedRun {
         lane.size.row_count = Some(row_count(&ends));
         // The lane is free before the answers are sent, so that the next pass starts while they are.
         lane.end(ending_of_queries(&ends));
-        let (queries, is_plan_wanted) = {
+        let (queries, versions, is_plan_wanted) = {
             let mut running = running.lock();
-            let is_plan_wanted = running.is_plan_wanted();
-            (running.take(), is_plan_wanted)
+            let (versions, is_plan_wanted) = (running.versions(), running.is_plan_wanted());
+            (running.take(), versions, is_plan_wanted)
         };
         let report = Arc::new(PassReport {
             query_count: queries.iter().map(Vec::len).sum(),
@@ -111,6 +111,7 @@ impl SharedRun {
             set_count: shared.set_count(),
             start: self.start,
             took: started.elapsed(),
+            versions,
             plan: is_plan_wanted.then(|| shared.describe()),
         });
         // Nobody waits for the file of another query.

@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 
 use super::alone_run::AlonePlan;
 use super::dispatcher::Dispatcher;
-use super::table_versions::Reads;
+use super::rows_in_memory::RowsInMemory;
+use super::table_versions::{Reads, TableVersions};
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 
 /// A query that is ready to run.
@@ -46,8 +47,8 @@ pub(crate) enum Wanted {
 pub(crate) enum QueryAnswer {
     /// All its rows, and how its pass went.
     Rows(KeptRows, Arc<PassReport>),
-    /// All its rows, which a plan alone has made for it and the queries that equal it: so many altogether.
-    RowsAlone(Arc<super::kept_rows::KeptRows>, AlonePlan, PassStart, usize),
+    /// All its rows, which a plan alone has made for it and the queries that equal it.
+    RowsAlone(AloneRows, AlonePlan, PassStart),
     /// Its rows as they are made by a plan that runs for it alone.
     Stream(SendableRecordBatchStream, AlonePlan, PassStart),
     /// It has failed alone, for itself and the queries that equal it.
@@ -56,6 +57,17 @@ pub(crate) enum QueryAnswer {
     RunAlone,
     /// Its plan does not fit the tables any more.
     PlanAnew,
+}
+
+/// The rows that a plan alone has made.
+#[derive(Clone)]
+pub(crate) struct AloneRows {
+    /// The rows.
+    pub rows: Arc<RowsInMemory>,
+    /// For so many equal queries.
+    pub query_count: usize,
+    /// What it has read.
+    pub versions: Option<TableVersions>,
 }
 
 /// A pass that has started.
@@ -80,6 +92,8 @@ pub(crate) struct PassReport {
     pub set_count: usize,
     /// The time that it took.
     pub took: Duration,
+    /// What it has read.
+    pub versions: Option<TableVersions>,
     /// Its plan, if one of its queries wanted to know.
     pub plan: Option<String>,
 }

@@ -88,6 +88,11 @@ impl RunningQueries {
         self.distinct.iter().map(|distinct| distinct.row.clone()).collect()
     }
 
+    /// What the pass reads; `None` if a table of its plan is gone.
+    pub fn versions(&self) -> Option<TableVersions> {
+        self.versions.clone()
+    }
+
     /// The keys of the distinct queries, if others can be attached to them.
     pub fn keys(&self) -> Vec<QueryKey> {
         let keys = self.distinct.iter().map(|distinct| distinct.key);

@@ -8,6 +8,7 @@ mod doubtful_commits;
 mod errors;
 mod group_rules;
 mod queries;
+mod result_cache;
 mod sessions;
 mod sharing;
 mod sharing_views;

@@ -16,13 +16,13 @@ use super::alone_run::RESULT_BYTES_MAX;
 use crate::memory::QueryMemory;
 
 /// Rows within [`RESULT_BYTES_MAX`], and their memory.
-pub(crate) struct KeptRows {
+pub(crate) struct RowsInMemory {
     batches: Vec<RecordBatch>,
     bytes: usize,
     reservation: Reservation,
 }
 
-impl KeptRows {
+impl RowsInMemory {
     /// No rows yet. Their memory is reserved from `memory`.
     pub fn new(memory: &Arc<QueryMemory>) -> Self {
         let memory: Arc<dyn MemoryPool> = memory.clone();
@@ -42,6 +42,11 @@ impl KeptRows {
         self.bytes = bytes;
         self.batches.push(batch);
         Ok(())
+    }
+
+    /// The batches.
+    pub fn batches(&self) -> &[RecordBatch] {
+        &self.batches
     }
 
     /// Number of rows.
