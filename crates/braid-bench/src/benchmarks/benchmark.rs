@@ -41,8 +41,8 @@ pub struct BenchOptions {
     /// Number of rows that `footprint` streams.
     #[arg(long, default_value_t = 100_000_000)]
     pub rows: u64,
-    /// Number of random queries that `differential` runs.
-    #[arg(long, default_value_t = 20_000)]
+    /// Number of random queries that `differential` and `histories` run.
+    #[arg(long, visible_alias = "queries", default_value_t = 20_000)]
     pub cases: u64,
     /// Seed of the random queries.
     #[arg(long, default_value_t = 1)]

@@ -22,6 +22,7 @@ pub mod demo;
 mod differential;
 mod footprint;
 mod heavy_light;
+mod histories;
 mod join_order;
 mod load;
 mod measured_server;

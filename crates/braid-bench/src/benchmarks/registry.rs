@@ -2,8 +2,8 @@
 
 use crate::benchmarks::benchmark::{BenchOptions, Benchmark};
 use crate::benchmarks::{
-    cold_scan, differential, footprint, heavy_light, join_order, load, one_pass, overload, panels, query_sets,
-    scan_sharing, spilling, star, star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
+    cold_scan, differential, footprint, heavy_light, histories, join_order, load, one_pass, overload, panels,
+    query_sets, scan_sharing, spilling, star, star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
 };
 use crate::report::{Report, machine};
 use crate::workloads::tpch;
@@ -106,6 +106,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "differential",
             about: "runs random queries on random tables on Braid and another engine: answers that differ",
             run: |options, _| Box::pin(differential::run(options)),
+        },
+        Benchmark {
+            name: "histories",
+            about: "asks random statements with many clients while tables change: answers that differ from the query alone",
+            run: |options, servers| Box::pin(histories::run(options, servers)),
         },
     ]
 }

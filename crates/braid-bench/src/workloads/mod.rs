@@ -8,11 +8,13 @@
 //! | `star` | a star schema made from TPC-H's tables, and statements on it |
 //! | `unlike` | statements that share nothing |
 //! | `union` | several workloads as one |
+//! | `histories` | tables that change, and random statements on them, on fixed ones and on TPC-H's |
 //! | `random_sql` | random tables and random queries on them, as pure functions of a seed |
 //! | [`workload`] | what clients send: added tables, and a seeded stream of texts |
 //! | [`answer`] | rows as canonical text, for comparison between engines |
 
 pub mod answer;
+pub(crate) mod histories;
 pub(crate) mod look_ups;
 pub(crate) mod panels;
 pub(crate) mod random_sql;

@@ -57,6 +57,22 @@ fn demo_and_benchmarks_run_tiny() {
     check_overload(directory.path());
     check_footprint(directory.path());
     check_memory(directory.path());
+    check_histories(directory.path());
+}
+
+/// Few queries, of enough clients that they share passes. A wrong answer would be an error.
+fn check_histories(directory: &Path) {
+    let report = bench("histories", directory, &["--queries", "600", "--clients", "24", "--seed", "3"]);
+    assert_eq!(value(&report, "wrong answers"), 0.0, "{report}");
+    let of = |figure| value(&report, figure);
+    let ended = of("queries with the answer of the query alone")
+        + of("queries with the error of the query alone")
+        + of("cancelled queries")
+        + of("refused queries")
+        + of("queries whose client left");
+    assert_eq!(ended, 600.0, "{report}");
+    assert!(of("answers computed alone") > 0.0 && of("versions of the tables") > 0.0, "{report}");
+    assert!(of("queries in passes with others, at least") > 0.0, "{report}");
 }
 
 /// DuckDB is beside it where it is installed.

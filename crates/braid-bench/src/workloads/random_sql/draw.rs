@@ -6,12 +6,28 @@ use braid_base::{Random, SeededRandom};
 #[derive(Clone, Debug)]
 pub struct Draw {
     random: SeededRandom,
+    /// The source of literals, if it is another one.
+    literals: Option<SeededRandom>,
 }
 
 impl Draw {
     /// The choices that `seed` determines.
     pub fn new(seed: u64) -> Self {
-        Self { random: SeededRandom::new(seed) }
+        Self { random: SeededRandom::new(seed), literals: None }
+    }
+
+    /// As [`Self::new`], but `literals` determines the literals, so that the queries of one `seed` differ only in them.
+    pub fn with_literals(seed: u64, literals: u64) -> Self {
+        Self { random: SeededRandom::new(seed), literals: Some(SeededRandom::new(literals)) }
+    }
+
+    /// The source of literals in the place of this one; itself if there is no other.
+    pub(super) fn for_literal<T>(&mut self, draw: impl FnOnce(&mut Self) -> T) -> T {
+        let Some(literals) = self.literals.take() else { return draw(self) };
+        let mut source = Self { random: literals, literals: None };
+        let drawn = draw(&mut source);
+        self.literals = Some(source.random);
+        drawn
     }
 
     /// A number in `0..bound`.

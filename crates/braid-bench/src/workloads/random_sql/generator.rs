@@ -33,7 +33,12 @@ struct Selected {
 impl<'a> Generator<'a> {
     /// A generator of queries on `tables`.
     pub fn new(seed: u64, tables: &'a [Table]) -> Self {
-        Self { draw: Draw::new(seed), tables, name_count: 0, equal_with_nulls: Vec::new() }
+        Self::of(Draw::new(seed), tables)
+    }
+
+    /// A generator of queries by given choices.
+    pub fn of(draw: Draw, tables: &'a [Table]) -> Self {
+        Self { draw, tables, name_count: 0, equal_with_nulls: Vec::new() }
     }
 
     /// A query.

@@ -189,6 +189,10 @@ impl Domain {
 
 /// A literal of a kind, mostly a value that columns have, too.
 pub fn literal(draw: &mut Draw, kind: Kind) -> String {
+    draw.for_literal(|draw| random_literal(draw, kind))
+}
+
+fn random_literal(draw: &mut Draw, kind: Kind) -> String {
     let member = if draw.percent(80) { draw.between(-3, 15) } else { draw.between(-50, 400) };
     match kind {
         Kind::Int => member.to_string(),
