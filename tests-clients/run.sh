@@ -81,6 +81,7 @@ run_psycopg() {
     fi
     start psycopg
     "$python" "$here/psycopg_client.py"
+    "$python" "$here/psycopg_load.py"
     stop_server
     echo "psycopg: ok"
 }
@@ -95,6 +96,7 @@ run_jdbc() {
     fi
     start jdbc
     java -cp "$jar" "$here/JdbcClient.java"
+    java -cp "$jar" "$here/JdbcLoad.java"
     stop_server
     echo "jdbc: ok"
 }
