@@ -174,7 +174,7 @@ impl Dispatcher {
 
     fn enter(&self, state: &mut State, query: PendingQuery) -> Result<(), Refusal> {
         let now_us = self.clock.now_us();
-        let Err(query) = attach(state, now_us, query) else { return Ok(()) };
+        let Some(query) = attach(state, now_us, query) else { return Ok(()) };
         let arrival = Arrival {
             query: query.ticket,
             template: TemplateNumber(query.query.template.number),
@@ -287,8 +287,8 @@ impl Dispatcher {
     }
 }
 
-/// Attaches a query to an equal one of a pass that runs, or gives it back.
-fn attach(state: &mut State, now_us: u64, query: PendingQuery) -> Result<(), PendingQuery> {
+/// Attaches a query to an equal one of a pass that runs; gives it back if there is none.
+fn attach(state: &mut State, now_us: u64, query: PendingQuery) -> Option<PendingQuery> {
     let State { scheduler, figures, running, equal, log, .. } = state;
     for Place { pass, distinct } in equal.places(query.key()) {
         let Some(mut running) = running.get(pass).map(|running| running.lock()) else { continue };
@@ -299,10 +299,10 @@ fn attach(state: &mut State, now_us: u64, query: PendingQuery) -> Result<(), Pen
             figures.attached_queries += 1;
             log.attach(*pass, query.record());
             running.attach(*distinct, query);
-            return Ok(());
+            return None;
         }
     }
-    Err(query)
+    Some(query)
 }
 
 /// A number that equal parameters have in common.
