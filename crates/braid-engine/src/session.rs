@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::interrupt::Interrupt;
-use crate::query::{self, QuerySource};
+use crate::query::{self, PreparedQuery, QuerySource};
 use crate::recall::SharedForm;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
@@ -78,7 +78,11 @@ impl Session {
         let statement = &statement.parsed()?;
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
-                query::prepare(context, statement, given).await
+                let PreparedQuery { prepared, tables } = query::prepare(context, statement, given).await?;
+                if let (Some(scanned), Some(tables)) = (statement.scanned(), tables) {
+                    recall::keep_description(context, scanned, given, tables, &prepared);
+                }
+                Ok(prepared)
             }
             Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, given).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, given).await,

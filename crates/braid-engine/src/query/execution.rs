@@ -17,7 +17,6 @@ use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use super::shown_lengths::shown_lengths;
 use crate::interrupt::Interrupt;
-use crate::recall::keep_description;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, Statement};
 
@@ -52,6 +51,14 @@ impl QuerySource {
             }
         }
     }
+}
+
+/// A query that is prepared.
+pub(crate) struct PreparedQuery {
+    /// Its description.
+    pub prepared: Prepared,
+    /// The tables that it reads, on which the description depends; `None` if it reads something else.
+    pub tables: Option<Vec<Arc<TableDef>>>,
 }
 
 /// Plans a query on a planning thread.
@@ -96,7 +103,7 @@ pub(crate) async fn prepare(
     context: &StatementContext,
     statement: &Statement,
     given: &[Option<DataType>],
-) -> Result<Prepared, EngineError> {
+) -> Result<PreparedQuery, EngineError> {
     let (statement, given) = (statement.clone(), given.to_vec());
     let size = statement.size();
     let work = async move |context: StatementContext| {
@@ -106,10 +113,7 @@ pub(crate) async fn prepare(
         let nulls = nulls_of(&parameter_types)?;
         let plan = planner.plan(&statement, query, Parameters::Values(&nulls), &context).await?;
         let prepared = Prepared { parameter_types, schema: Some(planner.schema(&plan)?) };
-        if let (Some(scanned), Some(tables)) = (statement.scanned(), tables_of(&plan.logical)) {
-            keep_description(&context, scanned, &given, tables, &prepared);
-        }
-        Ok(prepared)
+        Ok(PreparedQuery { prepared, tables: tables_of(&plan.logical) })
     };
     context.plan_apart(size, work).await
 }

@@ -48,5 +48,5 @@ mod shown_lengths;
 mod statement_planner;
 mod subquery_shapes;
 
-pub(crate) use execution::{PlannedQuery, QuerySource, execute, parameter_types, plan, prepare};
+pub(crate) use execution::{PlannedQuery, PreparedQuery, QuerySource, execute, parameter_types, plan, prepare};
 pub(crate) use shown_lengths::shown_lengths;
