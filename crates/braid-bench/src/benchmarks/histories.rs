@@ -73,7 +73,7 @@ const IDLE: Duration = Duration::from_secs(1);
 const GROWTH_MB_MAX: f64 = 64.0;
 
 /// Least share of the answered queries that were seen in passes with others.
-const SHARED_MIN: f64 = 0.05;
+const SHARED_MIN: f64 = 0.01;
 
 /// Distance of the seeds of two turns, which is more than there are clients.
 const SEEDS_OF_TURN: u64 = 1 << 20;
