@@ -46,7 +46,7 @@ impl Maker {
 
     /// A pattern on a text among the columns, which are those of the join in this order.
     fn pattern(&mut self, columns: &[usize]) -> Expression {
-        let texts: Vec<usize> = (0..columns.len()).filter(|at| columns[*at] % KINDS.len() != 0).collect();
+        let texts: Vec<usize> = (0..columns.len()).filter(|at| !columns[*at].is_multiple_of(KINDS.len())).collect();
         let value = Expression::Column(texts[self.below(texts.len())]);
         let pattern = match self.below(5) {
             0 => Expression::Parameter(1),
@@ -63,7 +63,7 @@ impl Maker {
             2 => Expression::Or(vec![pattern, Expression::Not(self.pattern(columns).into())]),
             3 => Expression::IsNull(pattern.into()),
             _ => {
-                let at = columns.iter().position(|column| column % KINDS.len() == 0).expect("a key");
+                let at = columns.iter().position(|column| column.is_multiple_of(KINDS.len())).expect("a key");
                 Expression::Case { branches: vec![(pattern, Expression::Column(at))], otherwise: None }
             }
         }
