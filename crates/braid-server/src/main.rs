@@ -16,7 +16,7 @@ use tracing_subscriber::EnvFilter;
 use command::CommandError;
 use command::{bench, check, demo, load, process_limits, processor, serve, sql};
 
-/// Short queries spend a third less time in it than in the C library's, and it returns freed memory to the operating system.
+/// With 32 clients, 1.3 times as many short joins a second as with the C library's.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
