@@ -95,7 +95,7 @@ pub(crate) async fn answer(
     let answer = async {
         match handle.answer().await {
             Some(QueryAnswer::Rows(rows, report)) => {
-                if let Some(batches) = rows.in_memory() {
+                if let Some(batches) = kept_key.as_ref().and_then(|_| rows.in_memory()) {
                     keep(&report.versions, &batches);
                 }
                 Ok(Some(Answer { rows: rows.into_stream(), course: Course::Pass(report) }))

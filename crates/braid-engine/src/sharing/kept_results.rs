@@ -15,6 +15,7 @@ use arrow::datatypes::DataType;
 use braid_base::ByteSize;
 use braid_df::bounded::batch_bytes;
 use braid_share::ResultCache;
+use braid_storage::Scalar;
 use braid_storage::scalar::ScalarKey;
 use parking_lot::Mutex;
 
@@ -25,6 +26,9 @@ use crate::templates::plan_template::{BoundTemplate, ParameterRow};
 
 /// Bytes of all results: a small part of the total budget, from which they are reserved.
 const RESULTS_BYTES_MAX: ByteSize = ByteSize::mib(16);
+
+/// Bytes of an entry beside its key and its rows: two nodes of maps, and the lists of batches and columns.
+const ENTRY_BYTES: usize = 512;
 
 /// What a result depends on.
 #[derive(Clone, Debug)]
@@ -38,6 +42,16 @@ impl ResultKey {
     /// The key of a query on these versions of its tables.
     pub fn new(query: &BoundTemplate, versions: TableVersions) -> Self {
         Self { plan: query.template.number, row: query.row.clone(), versions }
+    }
+
+    /// Bytes that an entry takes without its rows, estimated: the key twice, with its values, and the entry itself.
+    fn bytes(&self) -> u64 {
+        let value = |value: &Option<Scalar>| match value {
+            Some(Scalar::Bytes(text)) => size_of::<Option<Scalar>>() + text.len(),
+            _ => size_of::<Option<Scalar>>(),
+        };
+        let of_key = size_of::<Self>() + self.row.iter().map(value).sum::<usize>() + self.versions.bytes();
+        (2 * of_key + ENTRY_BYTES) as u64
     }
 
     fn parts(&self) -> (u64, &TableVersions, impl Iterator<Item = ScalarKey<'_>>) {
@@ -88,7 +102,7 @@ impl KeptResults {
 
     /// Keeps the rows of a query, unless they are too many or memory is short.
     pub fn keep(&self, key: ResultKey, batches: &[RecordBatch]) {
-        let bytes = batches.iter().map(batch_bytes).sum::<usize>() as u64;
+        let bytes = key.bytes() + batches.iter().map(batch_bytes).sum::<usize>() as u64;
         {
             let results = self.results.lock();
             if bytes > results.result_bytes_max() || results.contains(&key) {

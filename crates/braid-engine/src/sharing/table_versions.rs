@@ -19,6 +19,11 @@ impl TableVersions {
         template.tables.iter().map(version).collect::<Option<_>>().map(Self)
     }
 
+    /// Bytes of the names.
+    pub fn bytes(&self) -> usize {
+        self.0.len() * size_of::<(TableId, u64)>()
+    }
+
     /// Whether no table has an older version here than in `other`, of the same plan.
     fn is_as_new_as(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()
