@@ -21,7 +21,9 @@ use braid_base::VECTOR_ROWS;
 use bytes::Bytes;
 
 use super::bit_packing::{self, Lane, PACKED_ALIGN_BYTES, bit_width, packed_bytes, width_mask, with_lane};
-use super::integer_test::{IntegerTest, filter_where};
+use super::flags::filter_where;
+use super::integer_set::{ComparedLane, IntegerSet, filter_compared};
+use super::integer_test::IntegerTest;
 use super::target::{Target, extend_selected};
 use crate::Selection;
 use crate::sections::{SectionReader, SectionWriter, check_limit};
@@ -30,9 +32,6 @@ use crate::segment_error::SegmentError;
 /// Selected rows up to which values are unpacked one by one: unpacking a whole vector costs about as much as 32 of
 /// them.
 pub(crate) const SPARSE_ROWS_MAX: usize = 16;
-
-/// Members of a set up to which a vector is compared with each of them.
-const SET_COMPARISONS_MAX: usize = 4;
 
 /// A sequence of 64-bit integers, packed by vectors.
 #[derive(Debug)]
@@ -198,16 +197,7 @@ impl PackedIntegers {
         }
         match test {
             IntegerTest::Range { low, high, negated } => self.filter_range(vector, *low, *high, *negated, selection),
-            IntegerTest::Set { set, negated } => {
-                let members = set.within(low, high);
-                if members.len() > SET_COMPARISONS_MAX {
-                    let mut values = [0; VECTOR_ROWS];
-                    self.unpack(vector, &mut values);
-                    test.filter(&values, selection);
-                } else {
-                    self.filter_members(vector, members, *negated, selection);
-                }
-            }
+            IntegerTest::Set { set, negated } => self.filter_set(vector, set, *negated, selection),
             IntegerTest::Never | IntegerTest::Always => unreachable!("these have a verdict about every vector"),
         }
     }
@@ -229,25 +219,25 @@ impl PackedIntegers {
         });
     }
 
-    /// Keeps the rows equal to (or different from) all of a few values within the vector's range.
-    fn filter_members(&self, vector: usize, members: &[i64], negated: bool, selection: &mut Selection) {
+    /// Keeps the rows whose value is in a set, or is not.
+    fn filter_set(&self, vector: usize, set: &IntegerSet, negated: bool, selection: &mut Selection) {
         let (PackedVector { reference, width, .. }, packed) = self.vector(vector);
-        let mut equal = Selection::none(selection.len());
+        let (low, high) = self.bounds(vector);
+        let members = set.within(low, high);
         with_lane!(width, L => {
             let mut codes = [L::default(); VECTOR_ROWS];
             bit_packing::unpack(width, packed, &mut codes);
-            for member in members {
-                let member = L::truncate(member.wrapping_sub(reference) as u64);
-                let mut rows = *selection;
-                filter_where(&codes, &mut rows, |code| code == member);
-                equal.or_words(rows.words());
+            if members.len() <= L::MEMBERS_MAX {
+                let mut compared = [L::default(); L::MEMBERS_MAX];
+                for (code, member) in compared.iter_mut().zip(members) {
+                    *code = L::truncate(member.wrapping_sub(reference) as u64);
+                }
+                filter_compared(&codes, &compared[..members.len()], negated, selection);
+            } else {
+                let value = |code: L| reference.wrapping_add(Into::<u64>::into(code) as i64);
+                set.filter(&codes, value, negated, selection);
             }
         });
-        if negated {
-            selection.and_not_words(equal.words());
-        } else {
-            selection.and_words(equal.words());
-        }
     }
 
     fn vector(&self, vector: usize) -> (PackedVector, &[u8]) {

@@ -2,16 +2,15 @@
 //!
 //! Every condition is a range, a set, or the complement of one. Booleans, dates, timestamps, numerics, dictionary
 //! codes and (through an order-preserving map) floats all come down to it. Comparisons produce one byte a row, which
-//! compilers vectorise, and eight bytes are folded to eight bits by one multiplication.
+//! compilers vectorise, and whose highest bits are a word of the selection.
 
 use std::ops::Bound;
 
 use braid_base::VECTOR_ROWS;
 
+use super::flags::filter_where;
+use super::integer_set::IntegerSet;
 use crate::{ColumnPredicate, Scalar, Selection};
-
-/// Widest range, in values, over which a set keeps a bitmap: 2^20 bits are 128 KiB.
-const DENSE_SET_SPAN: u64 = 1 << 20;
 
 /// A condition on an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,48 +35,6 @@ pub(crate) enum IntegerTest {
         /// Whether it is the values outside that satisfy the condition.
         negated: bool,
     },
-}
-
-/// A set of at least two integers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IntegerSet {
-    /// Ascending, without duplicates.
-    values: Vec<i64>,
-    /// Bit `i` says whether `values[0] + i` is in the set; empty when that would take too many bits.
-    dense: Vec<u64>,
-}
-
-impl IntegerSet {
-    fn new(values: Vec<i64>) -> Self {
-        let (first, last) = (values[0], values[values.len() - 1]);
-        let span = last.wrapping_sub(first) as u64;
-        let mut dense = Vec::new();
-        if span < DENSE_SET_SPAN {
-            dense = vec![0; span as usize / 64 + 1];
-            for &value in &values {
-                let bit = value.wrapping_sub(first) as usize;
-                dense[bit / 64] |= 1u64 << (bit % 64);
-            }
-        }
-        Self { values, dense }
-    }
-
-    /// The members within `low..=high`.
-    pub(crate) fn within(&self, low: i64, high: i64) -> &[i64] {
-        let start = self.values.partition_point(|&v| v < low);
-        let end = self.values.partition_point(|&v| v <= high);
-        &self.values[start..end.max(start)]
-    }
-
-    /// Whether `value` is a member.
-    #[inline]
-    fn contains(&self, value: i64) -> bool {
-        if self.dense.is_empty() {
-            return self.values.binary_search(&value).is_ok();
-        }
-        let bit = value.wrapping_sub(self.values[0]) as u64;
-        self.dense.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1)
-    }
 }
 
 impl IntegerTest {
@@ -199,7 +156,7 @@ impl IntegerTest {
                 let (low, span, negated) = (*low, high.wrapping_sub(*low) as u64, *negated);
                 filter_where(values, selection, |v| (v.wrapping_sub(low) as u64 <= span) != negated);
             }
-            Self::Set { set, negated } => selection.retain(|row| set.contains(values[row]) != *negated),
+            Self::Set { set, negated } => set.filter(values, |value| value, *negated, selection),
         }
     }
 }
@@ -234,50 +191,9 @@ fn exact_keys(values: &[Scalar], key: impl Fn(&Scalar) -> Option<Key>) -> Vec<i6
     values.iter().filter_map(exact).collect()
 }
 
-/// Keeps the rows whose value passes `test`, which is evaluated 64 values at a time, without branches.
-#[inline]
-pub(crate) fn filter_where<T: Copy>(
-    values: &[T; VECTOR_ROWS],
-    selection: &mut Selection,
-    test: impl Fn(T) -> bool + Copy,
-) {
-    for (word, values) in selection.words_mut().iter_mut().zip(values.as_chunks::<64>().0) {
-        if *word != 0 {
-            let mut flags = [0u8; 64];
-            for (flag, &value) in flags.iter_mut().zip(values) {
-                *flag = u8::from(test(value));
-            }
-            *word &= fold_flags(&flags);
-        }
-    }
-}
-
-/// The bits of 64 bytes that are 0 or 1.
-#[inline]
-fn fold_flags(flags: &[u8; 64]) -> u64 {
-    let mut word = 0;
-    for (i, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
-        // Byte j holds 0 or 1 at bit 8j. The factor has the bits 56 - 7j, so that byte j arrives at bit 56 + j and
-        // no two products meet.
-        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        word |= bits << (i * 8);
-    }
-    word
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn flags_fold_to_their_bits() {
-        let mut flags = [0u8; 64];
-        assert_eq!(fold_flags(&flags), 0);
-        for i in 0..64 {
-            flags[i] = 1;
-            assert_eq!(fold_flags(&flags), u64::MAX >> (63 - i));
-        }
-    }
 
     #[test]
     fn tests_agree_with_their_verdicts_and_their_filters() {
@@ -292,6 +208,8 @@ mod tests {
             IntegerTest::one_of(vec![7, 2, 2, 11]),
             IntegerTest::one_of(vec![4, 5, 6]),
             IntegerTest::one_of(vec![i64::MIN, 8, i64::MAX]).not(),
+            IntegerTest::one_of(vec![-1, 0, 2, 4, 6, 8, 10, 12, 14, 15, 17]),
+            IntegerTest::one_of(vec![-1, 0, 2, 4, 6, 8, 10, 12, 14, 15, 1 << 40]).not(),
             IntegerTest::one_of(vec![]),
         ];
         let values: [i64; VECTOR_ROWS] = std::array::from_fn(|i| (i % 16) as i64);

@@ -13,6 +13,8 @@
 //! | `strings`, `fsst` | strings as they are, and compressed one by one |
 //! | `bitmap` | booleans and validity |
 //! | `integer_test` | conditions on integers, evaluated over vectors of values or codes |
+//! | `integer_set` | sets of integers, searched for in vectors |
+//! | `flags` | decisions about 64 rows at a time |
 //! | `target` | what integers become in Arrow; the selected values of a vector |
 //!
 //! A codec has a type for what was read (`parse`, then gathers and filters, total on whatever `parse` accepted) and a
@@ -23,8 +25,10 @@ pub(crate) mod bit_packing;
 pub(crate) mod bitmap;
 pub(crate) mod delta;
 pub(crate) mod dictionary;
+pub(crate) mod flags;
 pub(crate) mod frame_of_reference;
 pub(crate) mod fsst;
+pub(crate) mod integer_set;
 pub(crate) mod integer_test;
 pub(crate) mod integers;
 pub(crate) mod run_length;
