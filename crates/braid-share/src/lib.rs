@@ -37,6 +37,7 @@
 //! | `cost_model`, `memory_model` | time and memory of a pass by its number of queries |
 //! | `estimate` | a quantity learned from noisy observations |
 //! | `queues` | the queries that wait |
+//! | `unqueued` | the queries that wait to run beside the lanes |
 //! | `running` | the passes that run |
 //!
 //! This crate knows nothing of SQL, plans, rows, snapshots or memory budgets: a template is a number, and equal constants
@@ -61,6 +62,7 @@ mod scheduler;
 mod sharing_mode;
 mod template_models;
 mod trials;
+mod unqueued;
 mod views;
 
 #[cfg(test)]

@@ -25,6 +25,10 @@ pub struct SchedulerOptions {
     pub light_lanes: usize,
     /// Predicted time below which a pass is light. 10 ms: a heavy pass beside it, of 20 to 250 ms, is hardly delayed.
     pub light_below: Duration,
+    /// Queries with sharing off, equal ones counted once, that run at a time beside the lanes, at least 1; the others wait for
+    /// these. Unbounded, because a query with sharing off starts at once. A bound suits an engine where only the queries of
+    /// failed passes, up to `pass_queries_max` at once, have sharing off.
+    pub unqueued_max: usize,
     /// Most queries of one pass, at least 1.
     pub pass_queries_max: usize,
     /// Memory granted to one pass, in bytes; `None` if it is not limited.
@@ -45,6 +49,7 @@ impl Default for SchedulerOptions {
             heavy_lanes: 1,
             light_lanes: 1,
             light_below: Duration::from_millis(10),
+            unqueued_max: usize::MAX,
             pass_queries_max: PASS_QUERIES_MAX,
             pass_memory_bytes_max: None,
             waiting_max: 65_536,
@@ -58,6 +63,7 @@ impl SchedulerOptions {
     /// Panics if an option has a value that nothing could run with.
     pub(crate) fn assert_valid(&self) {
         assert!(self.heavy_lanes > 0, "heavy passes need a lane");
+        assert!(self.unqueued_max > 0, "a query with sharing off runs some time");
         assert!(self.pass_queries_max > 0, "a pass has at least one query");
         assert!(self.models_max > 0, "the running template needs a model");
     }

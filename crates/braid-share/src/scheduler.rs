@@ -14,7 +14,8 @@
 //!
 //! 1. *No timer.* A query that finds a lane free starts at once. Otherwise it waits with its like, and the batch grows with
 //!    the load. So no call is due because of time alone.
-//! 2. *Work conserving.* No lane that a waiting query may take stays free after `next_start` has returned `None`.
+//! 2. *Work conserving.* No lane that a waiting query may take stays free after `next_start` has returned `None`. A query with
+//!    sharing off waits only for others of its kind, and only beyond a bound (`unqueued_max`).
 //! 3. *Exactly once.* A query that was accepted is in exactly one start, unless it leaves before or was attached to a pass that
 //!    ran. A failed pass is not repeated here: the engine lets its queries arrive again, with the mode `Off` to isolate the
 //!    one that fails.
@@ -25,7 +26,6 @@
 //!
 //! Costs for n waiting queries in q queues: an event O(log n), a start O(q) and O(log n) for each of its queries.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::choice::{Candidate, choose, wait_bound_us};
@@ -41,6 +41,7 @@ use crate::router::route;
 use crate::running::{RunningPass, RunningPasses};
 use crate::sharing_mode::SharingMode;
 use crate::template_models::{Execution, TemplateModels};
+use crate::unqueued::Unqueued;
 use crate::views::{RunningView, WaitingView};
 
 /// The state machine.
@@ -50,7 +51,7 @@ pub struct Scheduler {
     models: TemplateModels,
     queues: Queues,
     /// Queries with sharing off that have arrived and not yet started.
-    unqueued: VecDeque<(QueryTicket, TemplateNumber)>,
+    unqueued: Unqueued,
     lanes: Lanes,
     running: RunningPasses,
     admission: Admission,
@@ -65,8 +66,8 @@ impl Scheduler {
         Self {
             models: TemplateModels::new(options.models_max, micros(options.prior)),
             queues: Queues::default(),
-            unqueued: VecDeque::new(),
-            lanes: Lanes::new(options.heavy_lanes, options.light_lanes, micros(options.light_below)),
+            unqueued: Unqueued::default(),
+            lanes: Lanes::new(&options),
             running: RunningPasses::default(),
             admission: Admission::new(),
             passes_started: 0,
@@ -85,7 +86,7 @@ impl Scheduler {
         let ticket = arrival.query;
         self.assert_new(ticket);
         if arrival.mode == SharingMode::Off {
-            self.unqueued.push_back((ticket, arrival.template));
+            self.unqueued.add(ticket, arrival.template, arrival.identity);
             return Ok(());
         }
         let (waiting, waiting_max) = (self.queues.len(), self.options.waiting_max);
@@ -125,18 +126,16 @@ impl Scheduler {
         if let Some((pass, remaining)) = self.running.leave(ticket) {
             return Departure::Ran { pass, remaining };
         }
-        let place = self.unqueued.iter().position(|(unqueued, _)| *unqueued == ticket);
-        match place.and_then(|place| self.unqueued.remove(place)) {
-            Some(_) => Departure::Waited,
-            None => Departure::Unknown,
-        }
+        if self.unqueued.remove(ticket) { Departure::Waited } else { Departure::Unknown }
     }
 
     /// The next pass to start now; `None` if no lane is free for what waits. To be called until then after each event.
     pub fn next_start(&mut self, now_us: u64) -> Option<Start> {
         self.advance(now_us);
-        if let Some((ticket, template)) = self.unqueued.pop_front() {
-            return Some(self.start(template, Lane::Unqueued, Form::Alone, vec![ticket], 1));
+        if self.lanes.has_room_beside()
+            && let Some((template, tickets)) = self.unqueued.take_equal(self.options.pass_queries_max)
+        {
+            return Some(self.start(template, Lane::Unqueued, Form::Alone, tickets, 1));
         }
         let template = self.choose_queue()?;
         let planned = *self.queues.get(template)?.planned();
@@ -291,7 +290,8 @@ impl Scheduler {
     // ---- Events ----
 
     fn assert_new(&self, ticket: QueryTicket) {
-        assert!(!self.queues.contains(ticket) && !self.running.contains(ticket), "{ticket} is in use");
+        let waits = self.queues.contains(ticket) || self.unqueued.contains(ticket);
+        assert!(!waits && !self.running.contains(ticket), "{ticket} is in use");
     }
 
     fn advance(&mut self, now_us: u64) {

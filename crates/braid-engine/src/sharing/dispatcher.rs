@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use braid_base::{Clock, SystemClock};
 use braid_share::{
-    Arrival, Attachment, Departure, Outcome, PassNumber, QueryTicket, Refusal, Scheduler, SchedulerOptions,
+    Arrival, Attachment, Departure, Lane, Outcome, PassNumber, QueryTicket, Refusal, Scheduler, SchedulerOptions,
     SharingMode, Start, TemplateNumber,
 };
 use braid_storage::scalar::ScalarKey;
@@ -90,7 +90,10 @@ impl PendingQuery {
 impl Dispatcher {
     /// A dispatcher whose short passes run on the current runtime.
     pub fn new(resources: PassResources, heavy_threads: HeavyThreads) -> Arc<Self> {
-        let scheduler = Scheduler::new(SchedulerOptions::default());
+        // Sharing is off for the queries that a pass could not answer. Each uses all workers, so that more at a time than there
+        // are workers would only need more memory.
+        let unqueued_max = resources.worker_count.max(1);
+        let scheduler = Scheduler::new(SchedulerOptions { unqueued_max, ..SchedulerOptions::default() });
         let (waiting, running, equal) = (HashMap::new(), HashMap::new(), EqualQueries::default());
         let (figures, log) = (SharingFigures::default(), PassLog::default());
         let state = State { scheduler, figures, waiting, running, equal, log, next_ticket: 0 };
@@ -156,7 +159,8 @@ impl Dispatcher {
         Ok(QueryHandle { ticket, dispatcher: self.myself.clone(), answer, is_answered: false })
     }
 
-    /// Queries that their pass could not answer run at once, alone, beside the lanes: equal ones once.
+    /// Queries that their pass could not answer run alone, beside the lanes, equal ones once. Beyond a bound they wait for each
+    /// other: a pass that fails as a whole may have had hundreds of them.
     pub(super) fn run_apart(&self, queries: Vec<PendingQuery>) {
         let mut state = self.state.lock();
         for mut query in queries {
@@ -175,15 +179,7 @@ impl Dispatcher {
     fn enter(&self, state: &mut State, query: PendingQuery) -> Result<(), Refusal> {
         let now_us = self.clock.now_us();
         let Some(query) = attach(state, now_us, query) else { return Ok(()) };
-        let arrival = Arrival {
-            query: query.ticket,
-            template: TemplateNumber(query.query.template.number),
-            identity: query.identity,
-            mode: query.query.mode,
-            response_limit: query.query.response_limit,
-        };
-        state.scheduler.arrive(now_us, arrival)?;
-        state.waiting.insert(query.ticket, query);
+        wait(state, now_us, query)?;
         self.start_ready(state);
         Ok(())
     }
@@ -247,6 +243,7 @@ impl Dispatcher {
                 state.scheduler.leave(self.clock.now_us(), other.ticket);
                 other.answer(QueryAnswer::RunAlone);
             }
+            let queries = self.equal_to_first(state, start.lane, queries);
             let Start { pass, form, predicted, .. } = start;
             self.note_start(state, &start, &queries);
             let running = RunningQueries::new(form, queries, versions);
@@ -260,6 +257,26 @@ impl Dispatcher {
                 false => self.heavy_threads.spawn(pass.run()),
             }
         }
+    }
+
+    /// Beside the lanes only equal queries run together. The others, whose parameters have the same hash, wait anew.
+    fn equal_to_first(&self, state: &mut State, lane: Lane, queries: Vec<PendingQuery>) -> Vec<PendingQuery> {
+        if lane != Lane::Unqueued {
+            return queries;
+        }
+        let mut queries = queries.into_iter();
+        let Some(first) = queries.next() else { return Vec::new() };
+        let (mut equal, others): (Vec<PendingQuery>, Vec<PendingQuery>) =
+            queries.partition(|query| query.equals(&first));
+        for other in others {
+            let (now_us, ticket) = (self.clock.now_us(), other.ticket);
+            state.scheduler.leave(now_us, ticket);
+            if let Err(refusal) = wait(state, now_us, other) {
+                tracing::error!(%ticket, %refusal, "a query that was accepted was refused");
+            }
+        }
+        equal.insert(0, first);
+        equal
     }
 
     /// Counts a start, and writes it into the log.
@@ -303,6 +320,20 @@ fn attach(state: &mut State, now_us: u64, query: PendingQuery) -> Option<Pending
         }
     }
     Some(query)
+}
+
+/// A query waits until the scheduler starts it.
+fn wait(state: &mut State, now_us: u64, query: PendingQuery) -> Result<(), Refusal> {
+    let arrival = Arrival {
+        query: query.ticket,
+        template: TemplateNumber(query.query.template.number),
+        identity: query.identity,
+        mode: query.query.mode,
+        response_limit: query.query.response_limit,
+    };
+    state.scheduler.arrive(now_us, arrival)?;
+    state.waiting.insert(query.ticket, query);
+    Ok(())
 }
 
 /// A number that equal parameters have in common.

@@ -46,9 +46,10 @@ impl Pass {
         let schema = template.physical_schema.clone();
         let start = PassStart { number: lane.pass, predicted };
         if let (Form::Alone, [row]) = (form, &rows[..]) {
-            let resources = lane.dispatcher.resources();
-            let plan = resources.order_joins(&plan, &rows).await;
-            let plan = AlonePlan::new(&plan, row, schema, resources.worker_count);
+            let Some(plan) = order_joins(&lane, &plan, &rows, &running).await else {
+                return lane.end(Ending::Cancelled);
+            };
+            let plan = AlonePlan::new(&plan, row, schema, lane.dispatcher.resources().worker_count);
             return AloneRun { lane, start, plan, running }.run().await;
         }
         SharedRun { plan, schema, start, snapshot }.run(lane, rows, &running).await;
@@ -71,7 +72,9 @@ impl SharedRun {
         let memory = dispatcher.resources().pass_memory(rows.len());
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let budget: Arc<dyn MemoryBudget> = QueryBudget::new(&pool);
-        let plan = dispatcher.resources().order_joins(&self.plan, &rows).await;
+        let Some(plan) = order_joins(&lane, &self.plan, &rows, running).await else {
+            return lane.end(Ending::Cancelled);
+        };
         let shared = match SharedPlan::new(&plan, &rows, budget.clone()) {
             Ok(shared) => shared,
             Err(error) => {
@@ -149,6 +152,21 @@ impl SharedRun {
             collector.with_file(files[query.index()].clone())
         };
         executor.run_pass(shared, make_sink).await
+    }
+}
+
+/// The plan with its joins ordered for these queries; `None` if all queries have left meanwhile, since keys of large tables may be
+/// observed for it.
+async fn order_joins(
+    lane: &LaneHold,
+    plan: &Plan,
+    rows: &[ParameterRow],
+    running: &Mutex<RunningQueries>,
+) -> Option<Plan> {
+    let none_left = running.lock().none_left();
+    tokio::select! {
+        plan = lane.dispatcher.resources().order_joins(plan, rows) => Some(plan),
+        () = none_left.cancelled() => None,
     }
 }
 

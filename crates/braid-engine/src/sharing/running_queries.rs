@@ -33,6 +33,11 @@ impl PendingQuery {
         QueryKey { plan: self.query.template.number, identity: self.identity }
     }
 
+    /// Whether it has the parameters of another query of its plan.
+    pub fn equals(&self, other: &Self) -> bool {
+        keys_of(&self.query.row).eq(keys_of(&other.query.row))
+    }
+
     /// Answers it. Its statement may have ended.
     pub fn answer(self, answer: QueryAnswer) {
         let _ = self.answer.send(answer);

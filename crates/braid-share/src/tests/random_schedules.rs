@@ -54,6 +54,7 @@ impl Schedule {
         let options = SchedulerOptions {
             heavy_lanes: 1 + random.below(2) as usize,
             light_lanes: random.below(3) as usize,
+            unqueued_max: 1 + random.below(3) as usize,
             pass_queries_max: 1 + random.below(12) as usize,
             pass_memory_bytes_max: random.chance(1, 2).then_some(1000),
             waiting_max: 5 + random.below(60) as usize,
@@ -239,7 +240,8 @@ impl Schedule {
         let modes: BTreeSet<bool> = started.iter().map(|(_, query)| query.mode == SharingMode::Off).collect();
         assert_eq!(modes, BTreeSet::from([start.lane == Lane::Unqueued]));
         if start.lane == Lane::Unqueued {
-            assert_eq!((started.len(), start.form), (1, Form::Alone));
+            assert_eq!((start.distinct, start.form), (1, Form::Alone));
+            self.check_order_beside(start, &started);
             return;
         }
         assert!(start.form == Form::Shared || start.distinct == 1);
@@ -257,6 +259,12 @@ impl Schedule {
 
     fn take(&mut self, ticket: &QueryTicket) -> Waiting {
         self.waiting.remove(ticket).expect("only waiting queries start, each once")
+    }
+
+    /// Of the queries with sharing off, none that stays is older than the first that starts.
+    fn check_order_beside(&self, start: &Start, started: &[(QueryTicket, Waiting)]) {
+        let mut staying = self.waiting.iter().filter(|(_, query)| query.mode == SharingMode::Off);
+        assert!(staying.all(|(ticket, _)| *ticket > started[0].0), "{} overtakes", start.pass);
     }
 
     /// Among the queries of the template that stay, none is older than one that starts, unless that one is equal to the
@@ -291,16 +299,25 @@ impl Schedule {
         let lanes = || self.running.values().filter_map(|running| running.lane);
         let heavy = lanes().filter(|lane| matches!(lane, Lane::Heavy(_))).count();
         let light = lanes().filter(|lane| matches!(lane, Lane::Light(_))).count();
-        assert!(self.waiting.is_empty() || heavy == self.options.heavy_lanes, "a lane is free and queries wait");
+        let beside = lanes().filter(|lane| *lane == Lane::Unqueued).count();
+        let (unqueued, queued): (Vec<&Waiting>, Vec<&Waiting>) =
+            self.waiting.values().partition(|query| query.mode == SharingMode::Off);
+        assert!(queued.is_empty() || heavy == self.options.heavy_lanes, "a lane is free and queries wait");
+        assert!(beside <= self.options.unqueued_max, "{beside} queries run beside the lanes");
+        assert!(
+            unqueued.is_empty() || beside == self.options.unqueued_max,
+            "queries beside the lanes wait for nothing"
+        );
         let is_light = self.scheduler.waiting().iter().any(|view| view.predicted < self.options.light_below);
         assert!(!is_light || light == self.options.light_lanes, "a light lane is free and a light pass waits");
     }
 
     fn check_views(&self) {
         let views = self.scheduler.waiting();
-        assert_eq!(views.iter().map(|view| view.queries).sum::<usize>(), self.waiting.len());
+        let queued = || self.waiting.values().filter(|query| query.mode != SharingMode::Off);
+        assert_eq!(views.iter().map(|view| view.queries).sum::<usize>(), queued().count());
         for view in &views {
-            let mine = || self.waiting.values().filter(|query| query.template == view.template);
+            let mine = || queued().filter(|query| query.template == view.template);
             let identities: BTreeSet<u64> = mine().map(|query| query.identity).collect();
             let oldest_us = mine().map(|query| query.arrived_us).min().unwrap();
             assert_eq!((view.queries, view.distinct), (mine().count(), identities.len()));

@@ -114,6 +114,31 @@ fn off_is_never_queued_and_global_is_always_a_pass() {
 }
 
 #[test]
+fn queries_beside_the_lanes_wait_for_each_other_beyond_their_bound_and_equal_ones_run_once() {
+    let mut steps = Steps::with_known_templates(SchedulerOptions { unqueued_max: 2, ..SchedulerOptions::default() });
+    for (query, identity) in [(1, 1), (2, 2), (3, 3), (4, 1), (5, 3), (6, 4)] {
+        let (mode, response_limit) = (SharingMode::Off, None);
+        let arrival = Arrival { query: QueryTicket(query), template: A, identity, mode, response_limit };
+        steps.scheduler.arrive(0, arrival).unwrap();
+    }
+    let first = steps.next().unwrap();
+    assert_eq!((first.lane, first.form, first.queries), (Lane::Unqueued, Form::Alone, tickets(&[1, 4])));
+    let second = steps.next().unwrap();
+    assert_eq!(second.queries, tickets(&[2]));
+    // The lanes are free for others.
+    steps.arrive(B, &[7]);
+    assert_eq!(steps.next().unwrap().queries, tickets(&[7]));
+    assert_eq!(steps.next(), None);
+    assert_eq!(steps.scheduler.leave(0, QueryTicket(3)), Departure::Waited);
+    // One that waits for its reader lets the next one start, one that ends as well.
+    steps.scheduler.give_up_lane(0, first.pass);
+    assert_eq!(steps.next().unwrap().queries, tickets(&[5]));
+    assert_eq!(steps.next(), None);
+    steps.finish(second.pass, 10, Ending::Failed, None);
+    assert_eq!(steps.next().unwrap().queries, tickets(&[6]));
+}
+
+#[test]
 fn light_passes_do_not_wait_for_heavy_ones() {
     let mut steps = Steps::new(SchedulerOptions::default());
     steps.arrive(A, &[1000]);
