@@ -15,7 +15,7 @@ use super::running_join::{
     Build, DividedBuild, Join, JoinForm, ProbeRows, Sides, SpilledPartition, spilled_partitions,
 };
 use super::{Executor, Rows, Stage, Wanted, place_among};
-use crate::joins::hash::{Elsewhere, JoinTable};
+use crate::joins::hash::JoinTable;
 use crate::joins::operator::{BuildSink, ProbeOperator, UnmatchedSource};
 use crate::joins::spilled::{
     DividedRows, SpillableBuild, SpillableLayout, SpilledProbe, SpillingBuildSink, SpillingProbe,
@@ -113,6 +113,7 @@ impl Executor {
             piece_rows: self.tuning.joins.piece_rows,
             // Rows from temporary files have already passed the key filter.
             notes_keys: level == 0 && join.kind.drops_probe_rows(),
+            not_in: join.not_in(),
         };
         let build = SpillableBuild::new(spill.clone(), self.worker_count, layout);
         let sinks = self.drain(rows, || SpillingBuildSink::new(build.clone(), columns)).await?;
@@ -125,9 +126,9 @@ impl Executor {
         }
         run_all(sinks.into_iter().map(|mut sink| async move { sink.spill_all().await })).await?;
         let build = Arc::into_inner(build).expect("the workers have ended");
-        let DividedRows { partitions: Divided { resident, spilled }, keys, has_null_keys } =
-            build.into_divided(spec.null_keys);
-        let elsewhere = Elsewhere { has_rows: true, has_null_keys: join.elsewhere.has_null_keys || has_null_keys };
+        let DividedRows { partitions: Divided { resident, spilled }, keys, whole } = build.into_divided(spec.null_keys);
+        // A partition has the properties of the whole build side.
+        let elsewhere = if join.elsewhere.has_rows { join.elsewhere } else { whole };
         let join = Arc::new(Join { elsewhere, ..(**join).clone() });
         let table = self.join_table(&join, resident).await?;
         let is_all_here = spilled.iter().all(Option::is_none);

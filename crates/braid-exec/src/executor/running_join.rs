@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::wanted::Wanted;
 use crate::SetStore;
 use crate::joins::hash::{Elsewhere, JoinSpec, JoinTable};
+use crate::joins::not_in::NotInBuild;
 use crate::joins::operator::JoinLayout;
 use crate::joins::spilled::SpilledProbe;
 use crate::keys::key_filter::KeyFilter;
@@ -175,6 +176,18 @@ impl Join {
             JoinForm::Shared(layout, _) => layout.can_be_divided(),
         };
         does_form_allow && self.spec.can_be_divided()
+    }
+
+    /// What NOT IN notes of its build side while it is partitioned; `None` for other joins, and for a partition, since the whole
+    /// build side was noted before.
+    pub(super) fn not_in(&self) -> Option<NotInBuild> {
+        let is_noted = self.elsewhere.has_rows;
+        match &self.form {
+            _ if is_noted => None,
+            JoinForm::OfOneQuery(_) if !self.spec.null_keys.are_unknown() => None,
+            JoinForm::OfOneQuery(_) => Some(NotInBuild { key: *self.spec.build_keys.first()?, sets: None }),
+            JoinForm::Shared(layout, store) => layout.not_in(store),
+        }
     }
 
     /// The requirements on the build side.

@@ -17,6 +17,7 @@ mod random_plans;
 mod reordering;
 mod shared_aggregates;
 mod shared_joins;
+mod shared_not_in;
 mod shared_plans;
 mod shared_spilling;
 mod spilling;

@@ -5,13 +5,14 @@
 //! many partitions spill as necessary. Probe rows of the partitions in memory are joined at once. The other probe rows are
 //! written, and are joined partition by partition when both sides are complete (`executor/join`).
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use braid_base::VECTOR_ROWS;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
-use crate::joins::hash::SharedBloom;
+use crate::joins::hash::{Elsewhere, SharedBloom};
+use crate::joins::not_in::{NotInBuild, NotInNotes};
 use crate::keys::key_filter::KeyFilter;
 use crate::keys::null_keys::NullKeys;
 use crate::runtime::collected_rows::CollectedRows;
@@ -46,13 +47,16 @@ pub(crate) struct SpillableLayout {
     pub(crate) piece_rows: usize,
     /// Whether the keys are added to a filter for the source of the probe side.
     pub(crate) notes_keys: bool,
+    /// What is noted of the whole build side for NOT IN.
+    pub(crate) not_in: Option<NotInBuild>,
 }
 
 /// The partitions of a build side that exceeds the memory.
 struct Division {
     rows: PartitionedRows,
     keys: Option<SharedBloom>,
-    has_null_keys: AtomicBool,
+    /// The properties of all its rows, as far as the join needs them.
+    whole: Mutex<Elsewhere>,
 }
 
 /// A partitioned build side.
@@ -60,8 +64,8 @@ pub(crate) struct DividedRows {
     pub(crate) partitions: Divided,
     /// The filter for the source of the probe side.
     pub(crate) keys: Option<KeyFilter>,
-    /// Whether a row has a null key.
-    pub(crate) has_null_keys: bool,
+    /// The properties of all its rows, as far as the join needs them.
+    pub(crate) whole: Elsewhere,
 }
 
 impl SpillableBuild {
@@ -84,16 +88,17 @@ impl SpillableBuild {
             let rows =
                 PartitionedRows::new(spill, memory, OPERATOR, self.layout.column_count, Some(DIRECTORY_ROW_BYTES))?;
             // Another worker may have started meanwhile.
-            drop(self.division.set(Division { rows, keys, has_null_keys: AtomicBool::new(false) }));
+            let whole = Mutex::new(Elsewhere { has_rows: true, ..Elsewhere::default() });
+            drop(self.division.set(Division { rows, keys, whole }));
         }
         Ok(self.division.get().expect("there are some by now"))
     }
 
     /// The partitioned rows. Panics unless they are partitioned.
     pub(crate) fn into_divided(self, null_keys: NullKeys) -> DividedRows {
-        let Division { rows, keys, has_null_keys } = self.division.into_inner().expect("the rows were divided");
+        let Division { rows, keys, whole } = self.division.into_inner().expect("the rows were divided");
         let keys = keys.and_then(|keys| keys.into_filter(null_keys));
-        DividedRows { partitions: rows.divided(), keys, has_null_keys: has_null_keys.into_inner() }
+        DividedRows { partitions: rows.divided(), keys, whole: whole.into_inner() }
     }
 }
 
@@ -109,6 +114,7 @@ pub(crate) struct SpillingBuildSink {
     closed_bytes: usize,
     memory: WorkerMemory,
     divider: Divider,
+    not_in: Option<NotInNotes>,
 }
 
 impl SpillingBuildSink {
@@ -116,7 +122,8 @@ impl SpillingBuildSink {
     pub(crate) fn new(build: Arc<SpillableBuild>, columns: &[usize]) -> Self {
         let (memory, divider) = (build.memory.of_worker(), Divider::new(build.layout.keys.clone(), build.layout.level));
         let columns = columns.iter().copied().map(Some).collect();
-        Self { build, columns, pieces: Vec::new(), closed_bytes: 0, memory, divider }
+        let not_in = build.layout.not_in.clone().map(NotInNotes::new);
+        Self { build, columns, pieces: Vec::new(), closed_bytes: 0, memory, divider, not_in }
     }
 
     /// The rows of a build side that is not partitioned.
@@ -138,13 +145,12 @@ impl SpillingBuildSink {
     }
 
     fn divide(&mut self, division: &Division, mut batch: Batch) -> Result<(), ExecError> {
+        if let Some(not_in) = &mut self.not_in {
+            not_in.note(&mut batch, &division.whole)?;
+        }
         self.divider.divide(&mut batch);
         if let Some(keys) = &division.keys {
             keys.insert(self.divider.hashes());
-        }
-        let has_nulls = |key: &usize| batch.column(*key).valid().is_some_and(|valid| valid.contains(&false));
-        if self.build.layout.keys.iter().any(has_nulls) {
-            division.has_null_keys.store(true, Ordering::Relaxed);
         }
         division.rows.add(&batch.all_columns(), self.divider.rows())
     }

@@ -28,6 +28,7 @@ mod shared_unmatched;
 use std::sync::Arc;
 
 use crate::joins::hash::JoinSpec;
+use crate::joins::not_in::{NotInBuild, NotInSets};
 use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
@@ -35,7 +36,7 @@ use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetCondition};
 use crate::query_sets::set_calculator::{set_column, sets_of};
 use crate::tuning::JoinTuning;
-use crate::{Batch, Expression, Origin, SetNumber, Vector};
+use crate::{Batch, Expression, Origin, SetNumber, SetStore, Vector};
 
 pub(crate) use shared_probe::SharedProbe;
 pub(crate) use shared_table::SharedTable;
@@ -145,10 +146,17 @@ impl SharedJoinLayout {
         }
     }
 
-    /// Whether the sides can be partitioned by key. NOT IN cannot: for each query, a null key anywhere in the build side decides
-    /// over rows of all partitions.
+    /// Whether the sides can be partitioned by key. NOT IN with a further condition cannot, because each null needs all rows.
     pub(crate) fn can_be_divided(&self) -> bool {
-        !self.null_keys.are_unknown()
+        !(self.null_keys.are_unknown() && self.has_conditions())
+    }
+
+    /// What NOT IN needs to know of a build side that is partitioned; `None` for other joins.
+    pub(crate) fn not_in(&self, store: &Arc<SetStore>) -> Option<NotInBuild> {
+        let kept = |key: &usize| self.build_columns.iter().position(|kept| kept == key).expect("keys are kept");
+        let key = self.build_keys.first().filter(|_| self.null_keys.are_unknown())?;
+        let sets = NotInSets { store: store.clone(), column: self.kept_set };
+        Some(NotInBuild { key: kept(key), sets: Some(sets) })
     }
 
     /// Number of columns of the returned rows.

@@ -25,7 +25,7 @@ use crate::runtime::stop::StopFlag;
 use crate::values::batch::Origin;
 use crate::values::row_numbers::RowNumbers;
 use crate::values::vector::NO_ROW;
-use crate::{ExecError, Vector};
+use crate::{ExecError, SetNumber, Vector};
 
 /// The build side of a join during the probe.
 pub struct JoinTable {
@@ -48,12 +48,24 @@ pub struct JoinTable {
 }
 
 /// The properties of a partitioned build side that NOT IN needs in each partition.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
     /// Whether other partitions may have rows.
     pub(crate) has_rows: bool,
     /// Whether a row of another partition has a null key.
     pub(crate) has_null_keys: bool,
+    /// In a pass, the queries with any row.
+    pub(crate) rows_for: SetNumber,
+    /// In a pass, the queries with a row whose key is null.
+    pub(crate) null_keys_for: SetNumber,
+}
+
+impl Default for Elsewhere {
+    /// There are no other partitions.
+    fn default() -> Self {
+        let none = SetNumber::EMPTY;
+        Self { has_rows: false, has_null_keys: false, rows_for: none, null_keys_for: none }
+    }
 }
 
 /// One worker's buffers for looking up groups.
@@ -110,6 +122,11 @@ impl JoinTable {
     /// Whether a row of the whole build side has a null key.
     pub(super) fn has_any_null_keys(&self) -> bool {
         !self.null_key_rows.is_empty() || self.elsewhere.has_null_keys
+    }
+
+    /// The properties of the other partitions of the build side.
+    pub(crate) fn elsewhere(&self) -> Elsewhere {
+        self.elsewhere
     }
 
     pub(super) async fn build_with(

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::joins::hash::{JoinTable, Pace};
+use crate::joins::hash::{Elsewhere, JoinTable, Pace};
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::stop::StopFlag;
 use crate::sharing::shared_join::SharedJoinLayout;
@@ -26,8 +26,8 @@ pub(crate) struct SharedTable {
     waiting: Vec<AtomicU32>,
     /// The union of the rows' sets of each group, followed by the empty set. Empty if rows or pairs decide.
     group_sets: Vec<SetNumber>,
-    /// The queries with any build row, and the queries with a build row whose key is null; empty sets if the kind does not need
-    /// them.
+    /// The queries with any build row, and the queries with a build row whose key is null, in all partitions of the build side.
+    /// Empty sets if the kind does not need them.
     rows_for: SetNumber,
     null_keys_for: SetNumber,
     _reservation: Reservation,
@@ -101,7 +101,9 @@ impl SharedTable {
             let null_key_rows = table.null_key_rows.iter().copied();
             let null_keys_for = union(&mut calculator, sets, null_key_rows, pace).await?;
             let rows_for = union(&mut calculator, sets, 0..self.row_count(), pace).await?;
-            (self.null_keys_for, self.rows_for) = (null_keys_for, rows_for);
+            let Elsewhere { rows_for: rows_elsewhere, null_keys_for: null_keys_elsewhere, .. } = table.elsewhere();
+            self.null_keys_for = calculator.unite(null_keys_for, null_keys_elsewhere)?;
+            self.rows_for = calculator.unite(rows_for, rows_elsewhere)?;
         }
         let Some(lists) = &table.lists else { return Ok(()) };
         let group_count = lists.group_count();

@@ -319,6 +319,13 @@ impl SharedCase {
         join.condition.probe_keys.is_empty()
     }
 
+    /// Whether its topmost join is NOT IN without further conditions, which can spill.
+    pub fn is_not_in(&self) -> bool {
+        let Node::Join(join) = &self.root else { unreachable!("the root is a join") };
+        let condition = &join.condition;
+        condition.null_keys.are_unknown() && condition.residual.is_none() && join.by_query.is_none()
+    }
+
     pub fn queries(&self) -> impl Iterator<Item = QueryNumber> + use<> {
         (0..self.store.query_count()).map(QueryNumber::at)
     }
