@@ -64,7 +64,7 @@ impl Coverage<'_> {
         let call_count = calls.len();
         let spec = Arc::new(AggregationSpec { keys: distinct_keys.clone(), aggregates: calls });
         let plan = Plan::Aggregate { input: Box::new(input.plan), spec };
-        let grouped = Covered { plan, estimate: Estimate { rows, distinct } };
+        let grouped = Covered { plan, estimate: Estimate { rows, distinct, explodes: input.estimate.explodes } };
         let place = |key: &usize| distinct_keys.iter().position(|other| other == key).expect("every key is among them");
         let of_keys = keys.iter().map(place);
         let columns = of_keys.chain((0..call_count).map(|at| distinct_keys.len() + at)).map(Expression::Column);

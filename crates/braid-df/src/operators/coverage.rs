@@ -161,7 +161,7 @@ impl Coverage<'_> {
             LogicalPlan::Union(union) => self.union(union),
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row && empty.schema.fields().is_empty() => {
                 let plan = Plan::Source { source: Arc::new(SingleRow), column_count: 0 };
-                Ok(Covered { plan, estimate: Estimate { rows: 1.0, distinct: Vec::new() } })
+                Ok(Covered { plan, estimate: Estimate { rows: 1.0, distinct: Vec::new(), explodes: false } })
             }
             other => Err(uncovered(format!("the operator {}", other.display()))),
         }
@@ -352,7 +352,8 @@ pub(super) fn projected(input: Covered, expressions: Vec<Expression>) -> Covered
         Some(column) => input.estimate.distinct[column],
         None => input.estimate.rows.max(1.0),
     };
-    let estimate = Estimate { rows: input.estimate.rows, distinct: expressions.iter().map(distinct).collect() };
+    let Estimate { rows, explodes, .. } = input.estimate;
+    let estimate = Estimate { rows, distinct: expressions.iter().map(distinct).collect(), explodes };
     Covered { plan: Plan::Project { input: Box::new(input.plan), expressions }, estimate }
 }
 

@@ -62,7 +62,7 @@ impl Ordering<'_> {
         let rows = (groups * sets).min(of_input.rows.max(groups));
         let of_keys = spec.keys.iter().map(|key| of_input.distinct[*key]);
         let distinct = of_keys.chain(spec.aggregates.iter().map(|_| rows)).collect();
-        Estimate { rows, distinct }.limited(rows.max(1.0))
+        Estimate { rows, distinct, explodes: of_input.explodes }.limited(rows.max(1.0))
     }
 }
 

@@ -16,6 +16,12 @@ pub(super) const SELECTIVITY_OF_GROUPS: f64 = 0.1;
 /// Assumed distinct values of an unknown column, as a share of the rows.
 const DISTINCT_SHARE_UNKNOWN: f64 = 0.1;
 
+/// A join explodes if its pairs are more than this multiple of the rows of both sides, and more than [`EXPLOSION_PAIRS_MIN`].
+const EXPLOSION_FACTOR: f64 = 10.0;
+
+/// Fewer pairs are no explosion: a core makes them within a second.
+const EXPLOSION_PAIRS_MIN: f64 = 1e7;
+
 /// The estimates for a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
@@ -23,6 +29,8 @@ pub(super) struct Estimate {
     pub(super) rows: f64,
     /// Distinct values of each column.
     pub(super) distinct: Vec<f64>,
+    /// Whether one of its joins explodes.
+    pub(super) explodes: bool,
 }
 
 impl Estimate {
@@ -36,7 +44,7 @@ impl Estimate {
             let distinct = counted.or_else(|| integer_width(column)).unwrap_or(rows * DISTINCT_SHARE_UNKNOWN);
             distinct.min(rows).max(1.0)
         };
-        Self { rows, distinct: statistics.column_statistics.iter().map(distinct).collect() }
+        Self { rows, distinct: statistics.column_statistics.iter().map(distinct).collect(), explodes: false }
     }
 
     /// A share of the rows, drawn evenly.
@@ -62,8 +70,16 @@ impl Estimate {
     /// The rows beside those of another.
     pub(super) fn with_columns_of(mut self, other: &Self, rows: f64) -> Self {
         self.distinct.extend_from_slice(&other.distinct);
+        self.explodes |= other.explodes;
         self.rows = rows;
         self.cap();
+        self
+    }
+
+    /// The same after a join with another side that makes so many pairs.
+    pub(super) fn joined(mut self, pairs: f64, probe: &Self, build: &Self) -> Self {
+        let is_explosion = pairs > (EXPLOSION_FACTOR * (probe.rows + build.rows)).max(EXPLOSION_PAIRS_MIN);
+        self.explodes |= is_explosion || probe.explodes || build.explodes;
         self
     }
 
@@ -75,5 +91,29 @@ impl Estimate {
     /// Share of the pairs of two inputs' rows whose keys are equal.
     pub(super) fn equal_share(&self, keys: &[usize], other: &Self, other_keys: &[usize]) -> f64 {
         1.0 / self.distinct_of(keys).max(other.distinct_of(other_keys)).max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_join_explodes_if_its_pairs_are_many_and_far_more_than_its_rows() {
+        let side = |rows: f64| Estimate { rows, distinct: vec![1.0], explodes: false };
+        for (probe, build, pairs, expected) in [
+            (1e4, 1e4, 1.1e7, true),
+            (1e4, 1e4, 0.9e7, false),
+            (1e6, 1e6, 1.1e7, false),
+            (1e6, 1e6, 1.9e7, false),
+            (1e6, 1e6, 2.1e7, true),
+        ] {
+            let (probe, build) = (side(probe), side(build));
+            let joined = probe.clone().with_columns_of(&build, pairs).joined(pairs, &probe, &build);
+            assert_eq!(joined.explodes, expected, "{pairs} pairs of {probe:?} and {build:?}");
+            // What comes later does not undo it.
+            let above = side(1.0).joined(1.0, &joined, &side(1.0)).scaled(0.1).limited(1.0);
+            assert_eq!(above.explodes, expected);
+        }
     }
 }

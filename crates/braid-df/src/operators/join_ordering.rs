@@ -47,6 +47,8 @@ pub struct OrderedPlan {
     pub plan: Plan,
     /// Keys for which another plan would be better if they are unique.
     pub unobserved: Vec<KeyCandidate>,
+    /// Whether a join is predicted to explode: to make far more pairs than its sides have rows.
+    pub explodes: bool,
 }
 
 /// The same plan with its joins in the best order for queries with these parameters, which must be at least one, and with groups
@@ -56,8 +58,8 @@ pub fn order_joins(plan: &Plan, queries: &[ParameterRow], keys: &UniqueKeys) -> 
     let samples = queries.iter().step_by(step).collect();
     let (unobserved, looks) = (RefCell::default(), Cell::new(0));
     let ordering = Ordering { samples, queries, keys, unobserved, looks };
-    let plan = ordering.plan(plan).0;
-    OrderedPlan { plan, unobserved: ordering.unobserved.into_inner() }
+    let (plan, Estimate { explodes, .. }) = ordering.plan(plan);
+    OrderedPlan { plan, unobserved: ordering.unobserved.into_inner(), explodes }
 }
 
 /// As [`order_joins`], after the keys have been observed that matter. `executor` makes what reads them.
@@ -66,7 +68,7 @@ pub async fn observe_and_order_joins(
     queries: &[ParameterRow],
     keys: &UniqueKeys,
     executor: impl Fn() -> Executor,
-) -> Plan {
+) -> OrderedPlan {
     let mut ordered = order_joins(plan, queries, keys);
     for _ in 0..OBSERVATIONS_MAX {
         if ordered.unobserved.is_empty() {
@@ -77,7 +79,7 @@ pub async fn observe_and_order_joins(
         }
         ordered = order_joins(plan, queries, keys);
     }
-    ordered.plan
+    ordered
 }
 
 pub(super) struct Ordering<'a> {
@@ -139,8 +141,10 @@ impl Ordering<'_> {
             }
             Plan::Union(plans) => self.union(plans),
             Plan::WithScalars { subqueries, input } => {
-                let subqueries = subqueries.iter().map(|subquery| self.plan(subquery).0).collect();
-                let (input, estimate) = self.plan(input);
+                let (subqueries, of_subqueries): (Vec<Plan>, Vec<Estimate>) =
+                    subqueries.iter().map(|subquery| self.plan(subquery)).unzip();
+                let (input, mut estimate) = self.plan(input);
+                estimate.explodes |= of_subqueries.iter().any(|estimate| estimate.explodes);
                 (Plan::WithScalars { subqueries, input: input.into() }, estimate)
             }
             Plan::Shared(_) => (plan.clone(), unknown(plan.column_count())),
@@ -177,8 +181,9 @@ impl Ordering<'_> {
     fn union(&self, plans: &[Plan]) -> (Plan, Estimate) {
         let (plans, estimates): (Vec<Plan>, Vec<Estimate>) = plans.iter().map(|plan| self.plan(plan)).unzip();
         let rows = estimates.iter().map(|estimate| estimate.rows).sum();
+        let explodes = estimates.iter().any(|estimate| estimate.explodes);
         let mut estimate = estimates.into_iter().next().unwrap_or_else(|| unknown(0));
-        estimate.rows = rows;
+        (estimate.rows, estimate.explodes) = (rows, explodes);
         (Plan::Union(plans), estimate)
     }
 
@@ -254,8 +259,9 @@ impl JoinKnowledge for Known<'_> {
             Some(Expression::And(parts)) => parts.len(),
             Some(_) => 1,
         };
-        let rows = build.rows * probe.rows * share * SELECTIVITY_UNKNOWN.powi(conditions as i32);
-        probe.with_columns_of(&build, rows)
+        let pairs = build.rows * probe.rows * share;
+        let rows = pairs * SELECTIVITY_UNKNOWN.powi(conditions as i32);
+        probe.clone().with_columns_of(&build, rows).joined(pairs, &probe, &build)
     }
 }
 
@@ -318,7 +324,7 @@ fn conjuncts(condition: &Expression) -> Vec<Expression> {
 
 /// The rows of a join that is not inner, in the columns of its kind.
 fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) -> Estimate {
-    let JoinCondition { kind, build_keys, probe_keys, .. } = condition;
+    let JoinCondition { kind, build_keys, probe_keys, residual, .. } = condition;
     let pairs = probe.rows * build.rows * probe.equal_share(probe_keys, build, build_keys);
     let met_share = |side: &Estimate, keys: &[usize], other: &Estimate, other_keys: &[usize]| {
         let values = side.distinct_of(keys);
@@ -327,7 +333,9 @@ fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) 
     let probe_met = met_share(probe, probe_keys, build, build_keys);
     let build_met = met_share(build, build_keys, probe, probe_keys);
     let both = |rows: f64| probe.clone().with_columns_of(build, rows);
-    match kind {
+    // Without a further condition, keys alone tell whether a row has a partner.
+    let made = if kind.makes_pairs() || residual.is_some() { pairs } else { 0.0 };
+    let of_kind = match kind {
         JoinKind::Inner => both(pairs),
         JoinKind::ProbeOuter => both(pairs.max(probe.rows)),
         JoinKind::BuildOuter => both(pairs.max(build.rows)),
@@ -341,7 +349,8 @@ fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) 
         }
         JoinKind::BuildSemi => build.clone().scaled(build_met),
         JoinKind::BuildAnti => build.clone().scaled((1.0 - build_met).max(0.1)),
-    }
+    };
+    of_kind.joined(made, probe, build)
 }
 
 pub(super) fn projected(input: &Estimate, expressions: &[Expression]) -> Estimate {
@@ -349,7 +358,7 @@ pub(super) fn projected(input: &Estimate, expressions: &[Expression]) -> Estimat
         Some(column) => input.distinct[column],
         None => input.rows.max(1.0),
     };
-    Estimate { rows: input.rows, distinct: expressions.iter().map(distinct).collect() }
+    Estimate { rows: input.rows, distinct: expressions.iter().map(distinct).collect(), explodes: input.explodes }
 }
 
 fn is_groups(plan: &Plan) -> bool {
@@ -361,5 +370,5 @@ fn is_groups(plan: &Plan) -> bool {
 }
 
 fn unknown(column_count: usize) -> Estimate {
-    Estimate { rows: ROWS_UNKNOWN, distinct: vec![ROWS_UNKNOWN; column_count] }
+    Estimate { rows: ROWS_UNKNOWN, distinct: vec![ROWS_UNKNOWN; column_count], explodes: false }
 }

@@ -85,7 +85,8 @@ impl Coverage<'_> {
         let (build, probe) = if build_is_left { (left, right) } else { (right, left) };
         let condition = JoinCondition { kind, build_keys: build.keys, probe_keys: probe.keys, residual, null_keys };
         let plan = Plan::join(build.covered.plan, probe.covered.plan, condition);
-        let mut wide = Estimate { rows: estimate.rows, distinct: vec![1.0; plan.column_count()] };
+        let Estimate { rows, explodes, .. } = estimate;
+        let mut wide = Estimate { rows, distinct: vec![1.0; plan.column_count()], explodes };
         for (column, distinct) in columns.iter().zip(&estimate.distinct) {
             wide.distinct[*column] = *distinct;
         }

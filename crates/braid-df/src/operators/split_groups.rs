@@ -34,7 +34,8 @@ impl Ordering<'_> {
         let of_groups = &of_keys[..groups.key_count()];
         let rows = (of_groups.iter().product::<f64>() * self.queries.len() as f64).min(of_input.rows);
         let distinct = of_groups.iter().copied().chain((0..groups.aggregate_count()).map(|_| rows)).collect();
-        Some((groups.in_two_steps(input), Estimate { rows, distinct }.limited(rows.max(1.0))))
+        let estimate = Estimate { rows, distinct, explodes: of_input.explodes };
+        Some((groups.in_two_steps(input), estimate.limited(rows.max(1.0))))
     }
 
     /// Whether the queries have several values for a parameter.

@@ -109,7 +109,7 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
     let parameters = parameters.ok_or_else(|| none("a constant of one of them is another statement's plan"))?;
-    let plan = context.database().dispatcher().resources().order_joins(&template.plan.plan, &parameters).await;
+    let plan = context.database().dispatcher().resources().order_joins(&template.plan.plan, &parameters).await.plan;
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 

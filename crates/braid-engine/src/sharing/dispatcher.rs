@@ -176,6 +176,28 @@ impl Dispatcher {
         }
     }
 
+    /// The distinct queries of a pass whose joins are predicted to explode leave it before it reads a row, and run alone, where joins
+    /// can be reordered. A pass cannot begin anew. True if no query is left.
+    pub(super) fn run_explosions_apart(&self, pass: PassNumber, explode: &[bool]) -> bool {
+        let (queries, is_empty) = {
+            let mut state = self.state.lock();
+            let now_us = self.clock.now_us();
+            let Some(running) = state.running.get(&pass).cloned() else { return true };
+            let mut running = running.lock();
+            let queries = running.take_distinct(explode);
+            for query in &queries {
+                state.scheduler.leave(now_us, query.ticket);
+                state.log.leave(pass, query.ticket);
+            }
+            (queries, running.is_empty())
+        };
+        if !queries.is_empty() {
+            tracing::debug!(%pass, count = queries.len(), "joins are predicted to explode");
+        }
+        self.run_apart(queries);
+        is_empty
+    }
+
     fn enter(&self, state: &mut State, query: PendingQuery) -> Result<(), Refusal> {
         let now_us = self.clock.now_us();
         let Some(query) = attach(state, now_us, query) else { return Ok(()) };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::{KeptRows, QueryBudget, ResultCollector};
+use braid_df::operators::{KeptRows, OrderedPlan, QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, QueryNumber, RowFile, SharedPlan};
@@ -46,7 +46,8 @@ impl Pass {
         let schema = template.physical_schema.clone();
         let start = PassStart { number: lane.pass, predicted };
         if let (Form::Alone, [row]) = (form, &rows[..]) {
-            let Some(plan) = order_joins(&lane, &plan, &rows, &running).await else {
+            let ordered = lane.dispatcher.resources().order_joins(&plan, &rows);
+            let Some(plan) = unless_all_leave(&running, ordered).await.map(|ordered| ordered.plan) else {
                 return lane.end(Ending::Cancelled);
             };
             let plan = AlonePlan::new(&plan, row, schema, lane.dispatcher.resources().worker_count);
@@ -72,9 +73,14 @@ impl SharedRun {
         let memory = dispatcher.resources().pass_memory(rows.len());
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let budget: Arc<dyn MemoryBudget> = QueryBudget::new(&pool);
-        let Some(plan) = order_joins(&lane, &self.plan, &rows, running).await else {
+        let ordered = dispatcher.resources().order_pass(&self.plan, &rows);
+        let Some((OrderedPlan { plan, .. }, explode)) = unless_all_leave(running, ordered).await else {
             return lane.end(Ending::Cancelled);
         };
+        if dispatcher.run_explosions_apart(lane.pass, &explode) {
+            return lane.end(Ending::Cancelled);
+        }
+        let distinct_count = explode.iter().filter(|explodes| !**explodes).count();
         let shared = match SharedPlan::new(&plan, &rows, budget.clone()) {
             Ok(shared) => shared,
             Err(error) => {
@@ -110,7 +116,7 @@ impl SharedRun {
         };
         let report = Arc::new(PassReport {
             query_count: queries.iter().map(Vec::len).sum(),
-            distinct_count: rows.len(),
+            distinct_count,
             set_count: shared.set_count(),
             start: self.start,
             took: started.elapsed(),
@@ -155,17 +161,12 @@ impl SharedRun {
     }
 }
 
-/// The plan with its joins ordered for these queries; `None` if all queries have left meanwhile, since keys of large tables may be
+/// What becomes of joins that are being ordered; `None` if all queries have left meanwhile, since keys of large tables may be
 /// observed for it.
-async fn order_joins(
-    lane: &LaneHold,
-    plan: &Plan,
-    rows: &[ParameterRow],
-    running: &Mutex<RunningQueries>,
-) -> Option<Plan> {
+async fn unless_all_leave<T>(running: &Mutex<RunningQueries>, ordered: impl Future<Output = T>) -> Option<T> {
     let none_left = running.lock().none_left();
     tokio::select! {
-        plan = lane.dispatcher.resources().order_joins(plan, rows) => Some(plan),
+        ordered = ordered => Some(ordered),
         () = none_left.cancelled() => None,
     }
 }

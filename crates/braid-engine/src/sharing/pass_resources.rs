@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_base::ByteSize;
-use braid_df::operators::{QueryBudget, UniqueKeys, observe_and_order_joins};
+use braid_df::operators::{OrderedPlan, QueryBudget, UniqueKeys, observe_and_order_joins, order_joins};
 use braid_exec::SpillSpace;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
@@ -47,11 +47,31 @@ impl PassResources {
         QueryMemory::new(ByteSize(bytes), self.memory.clone())
     }
     /// The plan with its joins ordered for these queries, after the keys of its tables have been observed that matter.
-    pub async fn order_joins(&self, plan: &Plan, queries: &[ParameterRow]) -> Plan {
+    pub async fn order_joins(&self, plan: &Plan, queries: &[ParameterRow]) -> OrderedPlan {
         let executor = || {
             let memory: Arc<dyn MemoryPool> = self.pass_memory(1);
             Executor::new(self.worker_count, QueryBudget::new(&memory)).with_spill_space(self.spill.clone())
         };
         observe_and_order_joins(plan, queries, &self.unique_keys, executor).await
+    }
+
+    /// As [`Self::order_joins`] for the queries of a pass, whose joins are not predicted to explode, and which of the queries have
+    /// such joins. Each query is looked at only if joins for all of them explode.
+    pub async fn order_pass(&self, plan: &Plan, queries: &[ParameterRow]) -> (OrderedPlan, Vec<bool>) {
+        let ordered = self.order_joins(plan, queries).await;
+        let mut explode = vec![false; queries.len()];
+        if !ordered.explodes {
+            return (ordered, explode);
+        }
+        for (query, explodes) in queries.iter().zip(&mut explode) {
+            *explodes = order_joins(plan, std::slice::from_ref(query), &self.unique_keys).explodes;
+            tokio::task::yield_now().await;
+        }
+        let others = queries.iter().zip(&explode).filter(|(_, explodes)| !**explodes);
+        let others: Vec<ParameterRow> = others.map(|(query, _)| query.clone()).collect();
+        if others.is_empty() || others.len() == queries.len() {
+            return (ordered, explode);
+        }
+        (self.order_joins(plan, &others).await, explode)
     }
 }

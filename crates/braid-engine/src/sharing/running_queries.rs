@@ -160,6 +160,22 @@ impl RunningQueries {
         self.distinct.iter_mut().map(take).collect()
     }
 
+    /// Takes the queries of some of the distinct ones, which are given up as if they had left.
+    pub fn take_distinct(&mut self, taken: &[bool]) -> Vec<PendingQuery> {
+        let taken = self.distinct.iter_mut().zip(taken).filter(|(_, taken)| **taken);
+        let queries: Vec<PendingQuery> =
+            taken.flat_map(|(distinct, _)| std::mem::take(&mut distinct.staying).into_values()).collect();
+        for query in &queries {
+            self.place_of.remove(&query.ticket);
+        }
+        queries
+    }
+
+    /// Whether all queries have left or were taken.
+    pub fn is_empty(&self) -> bool {
+        self.place_of.is_empty()
+    }
+
     /// Takes the queries, all in one list.
     pub fn take_all(&mut self) -> Vec<PendingQuery> {
         self.take().into_iter().flatten().collect()

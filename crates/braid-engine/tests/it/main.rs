@@ -6,6 +6,7 @@ mod copy;
 mod dml;
 mod doubtful_commits;
 mod errors;
+mod explosions;
 mod failed_passes;
 mod group_rules;
 mod queries;

@@ -77,7 +77,7 @@ impl JoinKind {
     }
 
     /// Whether the join returns pairs.
-    pub(crate) fn makes_pairs(self) -> bool {
+    pub fn makes_pairs(self) -> bool {
         matches!(self, Self::Inner | Self::ProbeOuter | Self::BuildOuter | Self::FullOuter)
     }
 
