@@ -8,7 +8,7 @@ use crate::expression::Comparison;
 use crate::keys::null_keys::NullKeys;
 use crate::plan::shared_operator::JoinSets;
 use crate::{SetStore, Vector};
-use shared_case::{KINDS, SMALL, SharedCase, Sizes};
+use shared_case::{KINDS, SMALL, SharedCase};
 
 async fn check_shared(mut case: SharedCase) -> bool {
     let Some(expected) = case.expected() else { return false };
@@ -47,24 +47,8 @@ async fn shared_joins_give_each_query_its_rows() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_shared_joins_give_each_query_its_rows() {
     for drawn in cases!(0..2 * KINDS.len() as u64) {
-        let at = drawn.seed as usize % KINDS.len();
-        let large = Sizes {
-            query_counts: &[2, 3],
-            row_counts: &[2_500],
-            varieties: &[300, 600],
-            kinds: &KINDS[at..=at],
-            one_null_in: 100,
-            one_without_keys_in: 0,
-        };
-        let case = SharedCase::new(drawn.seed, &large);
-        if case.lacks_keys() {
-            continue;
-        }
-        let mut expected = Vec::new();
-        for query in case.queries() {
-            let rows = run(&case.plain_plan(query).0, 2, &FixedBudget::new(PLENTY)).await.unwrap();
-            expected.push(Answer { rows, order: Order::Any });
-        }
+        let Some(case) = SharedCase::large(drawn.seed) else { continue };
+        let expected = case.expected_alone().await;
         let budget = FixedBudget::new(PLENTY);
         case.assert_answers(run(&case.plan().0, 3, &budget).await.unwrap(), &expected);
         assert_given_back(&budget).await;

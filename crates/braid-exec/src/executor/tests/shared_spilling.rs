@@ -1,7 +1,7 @@
 //! Passes whose operators, or which as a whole, may hold almost no memory. Each query must get its rows, and nothing is left
 //! behind.
 
-use super::shared_joins::shared_case::{KINDS, SMALL, SharedCase as JoinCase, Sizes};
+use super::shared_joins::shared_case::{KINDS, SMALL, SharedCase as JoinCase};
 use super::shared_plans::SharedCase as PlanCase;
 use super::spilling::{NEXT_TO_NOTHING, assert_files_given_back, device, run_spilling, space_on, spill_space};
 use super::*;
@@ -74,24 +74,8 @@ async fn shared_joins_that_spill_give_each_query_its_rows() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_shared_joins_of_each_kind_spill() {
     for drawn in cases!(0..KINDS.len() as u64) {
-        let at = drawn.seed as usize % KINDS.len();
-        let large = Sizes {
-            query_counts: &[2, 3],
-            row_counts: &[2_500],
-            varieties: &[300, 600],
-            kinds: &KINDS[at..=at],
-            one_null_in: 100,
-            one_without_keys_in: 0,
-        };
-        let case = JoinCase::new(drawn.seed, &large);
-        if case.lacks_keys() {
-            continue;
-        }
-        let mut expected = Vec::new();
-        for query in case.queries() {
-            let rows = run(&case.plain_plan(query).0, 2, &FixedBudget::new(PLENTY)).await.unwrap();
-            expected.push(Answer { rows, order: Order::Any });
-        }
+        let Some(case) = JoinCase::large(drawn.seed) else { continue };
+        let expected = case.expected_alone().await;
         for operator_bytes_max in [8 << 10, 64 << 10] {
             let settings = SpillSettings { block_bytes: 1 << 10, operator_bytes_max, operator_bytes_min: 0 };
             let (space, budget) = (spill_space(settings), FixedBudget::new(PLENTY));

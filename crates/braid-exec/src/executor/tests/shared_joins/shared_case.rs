@@ -121,6 +121,24 @@ impl SharedCase {
         case
     }
 
+    /// A case of one join, each seed with the next kind, whose sides and pairs exceed a vector. `None` if it has no keys: it would
+    /// have too many pairs.
+    pub fn large(seed: u64) -> Option<Self> {
+        let at = seed as usize % KINDS.len();
+        let sizes = Sizes {
+            query_counts: &[2, 3],
+            row_counts: &[2_500],
+            varieties: &[300, 600],
+            kinds: &KINDS[at..=at],
+            one_null_in: 100,
+            one_without_keys_in: 0,
+        };
+        let case = Self::new(seed, &sizes);
+        let Node::Join(join) = &case.root else { unreachable!("the root is a join") };
+        let has_keys = !join.condition.probe_keys.is_empty();
+        has_keys.then_some(case)
+    }
+
     fn side(&mut self, sizes: &Sizes) -> Node {
         let random = &mut self.random;
         let kinds: Vec<Kind> =
@@ -305,18 +323,12 @@ impl SharedCase {
         self.sides.iter().enumerate().map(table).collect()
     }
 
-    pub fn plain_plan(&self, query: QueryNumber) -> (Plan, Vec<Arc<Table>>) {
+    fn plain_plan(&self, query: QueryNumber) -> (Plan, Vec<Arc<Table>>) {
         let tables = self.tables_of(query);
         let plan = self.plain(&self.root, query, &tables);
         let Some(projection) = &self.projection else { return (plan, tables) };
         let expressions = projection.iter().map(|column| Expression::Column(*column)).collect();
         (Plan::Project { input: plan.into(), expressions }, tables)
-    }
-
-    /// Whether its only join has no keys.
-    pub fn lacks_keys(&self) -> bool {
-        let Node::Join(join) = &self.root else { unreachable!("the root is a join") };
-        join.condition.probe_keys.is_empty()
     }
 
     /// Whether its topmost join is NOT IN without further conditions, which can spill.
@@ -326,7 +338,7 @@ impl SharedCase {
         condition.null_keys.are_unknown() && condition.residual.is_none() && join.by_query.is_none()
     }
 
-    pub fn queries(&self) -> impl Iterator<Item = QueryNumber> + use<> {
+    fn queries(&self) -> impl Iterator<Item = QueryNumber> + use<> {
         (0..self.store.query_count()).map(QueryNumber::at)
     }
 
@@ -337,6 +349,16 @@ impl SharedCase {
             Definition { tables: &tables, parameters: &[], subquery_values: Vec::new() }.answer(&plan).ok()
         };
         self.queries().map(answer).collect()
+    }
+
+    /// The answer of each query as ordinary joins give it, for cases with too many pairs for the definition.
+    pub async fn expected_alone(&self) -> Vec<Answer> {
+        let mut expected = Vec::new();
+        for query in self.queries() {
+            let rows = run(&self.plain_plan(query).0, 2, &FixedBudget::new(PLENTY)).await.unwrap();
+            expected.push(Answer { rows, order: Order::Any });
+        }
+        expected
     }
 
     /// Distributes rows to queries by their sets, and compares them with the expected answers.
