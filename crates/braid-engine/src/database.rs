@@ -17,6 +17,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use futures::future::BoxFuture;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -220,6 +221,12 @@ impl Database {
     /// Number of running statements, including loads and COPYs, and statements with rows that are not fetched yet.
     pub fn running_statement_count(&self) -> usize {
         self.statements.len()
+    }
+
+    /// The runtime whose threads run heavy queries, beside the one that the database was opened in. For upkeep of those threads: what is
+    /// spawned there waits behind queries.
+    pub fn heavy_runtime(&self) -> Option<Handle> {
+        self.dispatcher.heavy_threads().handle().cloned()
     }
 
     /// The statements under way.

@@ -18,6 +18,7 @@
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
+//! | [`idle_memory`], [`each_worker`] | gives freed memory back while no statement runs, on each of the threads |
 //! | [`cancel_registry`] | the secret keys of connections and the statements that they cancel |
 //! | [`wire`], [`frontend_message`] | buffers and frames; decoding with every length checked |
 //! | [`error_report`] | the errors and notices that a client gets |
@@ -34,9 +35,11 @@ pub(crate) mod connection;
 pub(crate) mod copy;
 pub(crate) mod cursor;
 pub(crate) mod cursor_command;
+pub(crate) mod each_worker;
 pub(crate) mod error_report;
 pub(crate) mod extended_query;
 pub(crate) mod frontend_message;
+pub(crate) mod idle_memory;
 pub(crate) mod portal;
 pub(crate) mod row_stream;
 pub(crate) mod running;

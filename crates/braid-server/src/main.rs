@@ -10,15 +10,10 @@ mod command;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mimalloc::MiMalloc;
 use tracing_subscriber::EnvFilter;
 
 use command::CommandError;
 use command::{bench, check, demo, load, process_limits, processor, serve, sql};
-
-/// With 32 clients, 1.3 times as many short joins a second as with the C library's.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// A SQL database server for many concurrent queries over the same data.
 #[derive(Parser)]

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use tokio::runtime::{Builder, EnterGuard, Runtime};
+use tokio::runtime::{Builder, EnterGuard, Handle, Runtime};
 
 use crate::RUNTIME_STACK_BYTES;
 
@@ -38,6 +38,11 @@ impl HeavyThreads {
     /// Has what the caller spawns run on these threads, while the guard lives.
     pub fn enter(&self) -> Option<EnterGuard<'_>> {
         self.runtime.as_ref().map(Runtime::enter)
+    }
+
+    /// The runtime of these threads.
+    pub fn handle(&self) -> Option<&Handle> {
+        self.runtime.as_ref().map(Runtime::handle)
     }
 }
 

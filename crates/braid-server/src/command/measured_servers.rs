@@ -13,6 +13,7 @@ use braid_engine::Database;
 use braid_server::{ServerOptions, serve};
 use tokio_util::sync::CancellationToken;
 
+use super::allocator;
 use super::password::VARIABLE;
 use super::serve::LISTENING;
 
@@ -30,7 +31,9 @@ pub(crate) fn server_starter() -> Box<ServerStarter> {
         Box::pin(async move {
             // The caller stops the server after it has all answers.
             let grace = Duration::from_secs(1);
-            let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), grace, ..ServerOptions::default() };
+            let give_back_memory = Some(allocator::give_back as fn());
+            let listen = ([127, 0, 0, 1], 0).into();
+            let options = ServerOptions { listen, grace, give_back_memory, ..ServerOptions::default() };
             let shutdown = CancellationToken::new();
             let server = serve(database, options, shutdown.clone()).await?;
             let address = server.address;

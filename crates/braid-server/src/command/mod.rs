@@ -1,5 +1,6 @@
 //! The commands, one file each, and the parts that they share: their error, and the opening of a data directory.
 
+pub(crate) mod allocator;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod demo;

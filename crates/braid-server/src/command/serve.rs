@@ -10,11 +10,11 @@ use braid_server::{RunningServer, ServerOptions, TlsFiles, serve};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::CommandError;
 use super::open::{DataOption, DatabaseOptions};
 use super::password::PasswordOptions;
 use super::process_limits;
 use super::server_address::PublishedAddress;
+use super::{CommandError, allocator};
 
 /// The beginning of the first line on standard output. The address follows it.
 pub(crate) const LISTENING: &str = "braid listens on ";
@@ -58,6 +58,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
                 options.grace
             ))
         })?,
+        give_back_memory: Some(allocator::give_back),
     };
     let limit = process_limits::raise_descriptors();
     let database = options.database.open(&options.data.data).await?;
