@@ -27,7 +27,7 @@ use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlannerBase, PlanningThreads};
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
-use crate::templates::{DescriptionCache, TemplateCache, TemplateFigures, template_view};
+use crate::templates::{TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
 /// The directory of temporary files within the data directory. It is deleted and created again when the database opens.
@@ -48,7 +48,6 @@ pub struct Database {
     planner_base: PlannerBase,
     planning_threads: PlanningThreads,
     templates: Arc<TemplateCache>,
-    descriptions: DescriptionCache,
     dispatcher: Arc<Dispatcher>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
@@ -128,7 +127,6 @@ impl Database {
                 planner_base,
                 planning_threads: PlanningThreads::new(partitions),
                 templates,
-                descriptions: DescriptionCache::default(),
                 dispatcher,
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
@@ -139,7 +137,7 @@ impl Database {
 
     /// The templates of statements in numbers.
     pub fn template_figures(&self) -> TemplateFigures {
-        TemplateFigures { descriptions_found: self.descriptions.found_count(), ..self.templates.figures() }
+        self.templates.figures()
     }
 
     /// What queries do, alone and in passes.
@@ -150,11 +148,6 @@ impl Database {
     /// What decides which queries run together.
     pub(crate) fn dispatcher(&self) -> &Arc<Dispatcher> {
         &self.dispatcher
-    }
-
-    /// What prepared statements were described as.
-    pub(crate) fn descriptions(&self) -> &DescriptionCache {
-        &self.descriptions
     }
 
     /// The templates of statements.

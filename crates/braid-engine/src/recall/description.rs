@@ -23,7 +23,7 @@ pub(crate) fn described(
     let database = context.database();
     if has_parameters(scanned) || !declared.is_empty() {
         let table_of = |table| Some(snapshot.by_id(table)?.def.clone());
-        return database.descriptions().find(&key, scanned, declared, table_of);
+        return database.templates().descriptions().find(&key, scanned, declared, table_of);
     }
     let constants = constants_of(scanned, &[]).ok()??;
     match database.templates().look(&key)?.look(&constants, &snapshot) {
@@ -43,7 +43,7 @@ pub(crate) fn keep_description(
     let Ok(key) = key(scanned, &[], &context.settings()) else { return };
     let holes = scanned.holes.iter().map(|hole| hole.content.clone()).collect();
     let description = Description { holes, declared: declared.to_vec(), tables, prepared: prepared.clone() };
-    context.database().descriptions().keep(&key, description);
+    context.database().templates().descriptions().keep(&key, description);
 }
 
 pub(super) fn has_parameters(scanned: &ScannedText) -> bool {

@@ -27,7 +27,7 @@ pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> boo
     let Ok(key) = key(scanned, &[], &context.settings()) else { return false };
     // The types of parameters are part of a plan's key, and not known yet.
     if has_parameters(scanned) {
-        return context.database().descriptions().is_known(&key, scanned);
+        return context.database().templates().descriptions().is_known(&key, scanned);
     }
     context.database().templates().known(&key).is_some_and(|entry| entry.plan_count() > 0)
 }

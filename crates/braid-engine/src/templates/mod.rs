@@ -17,7 +17,6 @@ pub(crate) mod plan_template;
 pub(crate) mod template_cache;
 mod template_view;
 
-pub(crate) use description_cache::DescriptionCache;
 pub(crate) use template_cache::TemplateCache;
 pub use template_cache::TemplateFigures;
 pub(crate) use template_view::template_view;

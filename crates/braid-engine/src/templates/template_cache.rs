@@ -1,4 +1,5 @@
-//! The templates of a database: for each text template what its statements have in common, and the plans made for them.
+//! The templates of a database: for each text template what its statements have in common, and the plans made for them; and the
+//! descriptions of prepared statements.
 //!
 //! The first statement of a text template only leaves its constants: most statements of an ad-hoc session never come again. The
 //! second one makes a plan ([`Learning`]). A statement that no plan includes widens the generalization, and makes another.
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use braid_storage::Catalog;
 use parking_lot::Mutex;
 
+use super::description_cache::DescriptionCache;
 use super::generalization::{Generalization, HoleRole};
 use super::plan_template::PlanTemplate;
 use crate::statement::Constant;
@@ -40,6 +42,7 @@ pub(crate) struct TemplateCache {
     clock: AtomicU64,
     /// Text templates made so far.
     texts_made: AtomicU64,
+    descriptions: DescriptionCache,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +64,7 @@ pub struct TemplateFigures {
     pub hits: u64,
     /// Prepared statements whose description was there already.
     pub descriptions_found: u64,
-    /// Estimated bytes of all.
+    /// Estimated bytes of text templates and plans. Descriptions have bounds of their own.
     pub bytes: usize,
 }
 
@@ -189,6 +192,11 @@ impl TemplateCache {
         }
     }
 
+    /// What prepared statements were described as.
+    pub fn descriptions(&self) -> &DescriptionCache {
+        &self.descriptions
+    }
+
     /// All entries, in no order.
     pub fn all(&self) -> Vec<Arc<TextEntry>> {
         self.entries.lock().by_key.values().cloned().collect()
@@ -202,7 +210,7 @@ impl TemplateCache {
             plans: entries.iter().map(|entry| entry.plan_count()).sum(),
             refused: entries.iter().filter(|entry| entry.refusal().is_some()).count(),
             hits: entries.iter().map(|entry| entry.hits.load(Ordering::Relaxed)).sum(),
-            descriptions_found: 0,
+            descriptions_found: self.descriptions.found_count(),
             bytes: self.entries.lock().bytes,
         }
     }
