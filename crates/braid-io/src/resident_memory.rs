@@ -1,13 +1,17 @@
-//! Resident memory of a process, as `/proc/PID/status` tells it.
+//! Resident memory of a process, as `/proc/PID/status` tells it, and its peak within a time.
 
 use std::io;
+
+/// Most by which the peak may exceed the memory held after it was forgotten: what a process frees meanwhile, and the pages that the kernel
+/// counts late.
+const FORGOTTEN_BYTES_MAX: u64 = 16 << 20;
 
 /// Bytes of a process's memory that are in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResidentMemory {
     /// Now (`VmRSS`).
     pub now_bytes: u64,
-    /// At most, since the process started (`VmHWM`).
+    /// At most, since the process started or [`Self::forget_peak`] (`VmHWM`).
     pub peak_bytes: u64,
 }
 
@@ -16,6 +20,20 @@ impl ResidentMemory {
     pub fn of(pid: u32) -> io::Result<Self> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         parse(&status).ok_or_else(|| io::Error::other(format!("/proc/{pid}/status has no VmRSS or VmHWM")))
+    }
+
+    /// Has the peak of a process count from now, and returns what it holds.
+    ///
+    /// # Errors
+    /// Where this process may not do it, or the kernel does nothing of the kind.
+    pub fn forget_peak(pid: u32) -> io::Result<Self> {
+        // 5: "reset the peak resident set size", proc_pid_clear_refs(5).
+        std::fs::write(format!("/proc/{pid}/clear_refs"), "5")?;
+        let memory = Self::of(pid)?;
+        if memory.peak_bytes > memory.now_bytes + FORGOTTEN_BYTES_MAX {
+            return Err(io::Error::other(format!("/proc/{pid}/clear_refs leaves VmHWM as it was")));
+        }
+        Ok(memory)
     }
 }
 
@@ -38,5 +56,19 @@ mod tests {
         assert_eq!(parse("Name:\tkthreadd\n"), None);
         let own = ResidentMemory::of(std::process::id()).unwrap();
         assert!(own.now_bytes > 1 << 20 && own.now_bytes <= own.peak_bytes + (1 << 20), "{own:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_peak_is_forgotten() {
+        let own = std::process::id();
+        // Larger than what the allocator keeps.
+        drop(std::hint::black_box(vec![1_u8; 64 << 20]));
+        let before = ResidentMemory::of(own).unwrap();
+        match ResidentMemory::forget_peak(own) {
+            Ok(after) => assert!(after.peak_bytes + (32 << 20) < before.peak_bytes, "{before:?} {after:?}"),
+            // A container may forbid it.
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
+        }
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! The clients are this process, so that their processor time is known: clients on the same cores take time from the server.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
-use braid_io::raise_descriptor_limit;
+use braid_io::{ResidentMemory, raise_descriptor_limit};
 use futures::stream::{StreamExt, TryStreamExt};
 
 use crate::benchmarks::data_directory::{database_directory, ensure_added_tables, open_tpch};
 use crate::drivers::client::{Client, WireClient};
 use crate::drivers::closed_loop::Clients;
+use crate::drivers::disk_reads::read_bytes;
 use crate::drivers::lent_servers::Login;
 use crate::drivers::processor_time::processor_time;
 use crate::workloads::workload::AddedTable;
@@ -29,6 +31,17 @@ const IDLE_AFTER_MAX: Duration = Duration::from_secs(30);
 /// The server. It ends when this is dropped.
 pub(crate) struct MeasuredServer {
     process: ServerProcess,
+    /// The capacity of its buffer.
+    buffer: ByteSize,
+}
+
+/// Memory of the server's process at its peak.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeakMemory {
+    /// All of it, code included.
+    pub(crate) peak_bytes: u64,
+    /// The part that cached table data may be: what the server has read from disks, at most its buffer.
+    pub(crate) buffer_bytes: u64,
 }
 
 /// Processor time since the start of each process.
@@ -58,7 +71,7 @@ impl MeasuredServer {
         let buffer = prepare(options, added_tables).await?;
         let directory = database_directory(&options.data, options.scale);
         let process = (servers.own_process)(&directory, buffer, Login::Trusted).await;
-        Ok(Self { process: process.map_err(|e| BenchError::other("starting the server's process", e))? })
+        Ok(Self { process: process.map_err(|e| BenchError::other("starting the server's process", e))?, buffer })
     }
 
     /// New connections.
@@ -76,6 +89,22 @@ impl MeasuredServer {
     pub(crate) fn processor_times(&self) -> Result<ProcessorTimes, BenchError> {
         let of = |pid| processor_time(pid).map_err(|e| BenchError::other(format!("process {pid}'s time"), e));
         Ok(ProcessorTimes { server: of(self.process.child.id())?, driver: of(std::process::id())? })
+    }
+
+    /// Has the peak of the server's memory count from now.
+    ///
+    /// # Errors
+    /// Where the system does not allow it. Then the peak is that since the server's start.
+    pub(crate) fn forget_peak_memory(&self) -> io::Result<()> {
+        ResidentMemory::forget_peak(self.process.child.id()).map(drop)
+    }
+
+    /// The peak of the server's memory, since it was forgotten.
+    pub(crate) fn peak_memory(&self) -> Result<PeakMemory, BenchError> {
+        let pid = self.process.child.id();
+        let memory = ResidentMemory::of(pid).map_err(|e| BenchError::other(format!("process {pid}'s memory"), e))?;
+        let buffer_bytes = read_bytes(pid)?.map_or(self.buffer.0, |read| read.min(self.buffer.0));
+        Ok(PeakMemory { peak_bytes: memory.peak_bytes, buffer_bytes })
     }
 
     /// Waits until the server has stopped what it did for connections that are closed.

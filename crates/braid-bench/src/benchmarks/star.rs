@@ -11,6 +11,7 @@ const GOALS: Goals = Goals {
     to_duckdb_min: &[(1, 1.0), (12, 2.5), (64, 6.0), (256, 20.0), (1024, 50.0)],
     p95_to_duckdb_max: &[],
     to_off_min: &[],
+    beyond_buffer_mb_max: &[],
 };
 
 /// Runs it.

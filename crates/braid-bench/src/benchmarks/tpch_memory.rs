@@ -22,6 +22,7 @@ use serde_json::json;
 use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::benchmarks::data_directory::{database_directory, duckdb_file, open_tpch};
 use crate::drivers::client::{Client, WireClient};
+use crate::drivers::disk_reads::read_bytes;
 use crate::drivers::duckdb::run_duckdb;
 use crate::drivers::lent_servers::{Login, ProcessStarter};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};
@@ -236,16 +237,6 @@ fn threads() -> usize {
 
 fn resident(pid: u32) -> Result<ResidentMemory, BenchError> {
     ResidentMemory::of(pid).map_err(|e| BenchError::other(format!("reading the memory of process {pid}"), e))
-}
-
-/// The bytes that a process has read from disks; `None` if the system does not report them.
-fn read_bytes(pid: u32) -> Result<Option<u64>, BenchError> {
-    let path = PathBuf::from(format!("/proc/{pid}/io"));
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
-        Err(source) => Err(BenchError::File { path, source }),
-    }
 }
 
 fn mb(bytes: u64) -> f64 {

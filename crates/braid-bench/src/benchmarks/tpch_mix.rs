@@ -13,6 +13,7 @@ const GOALS: Goals = Goals {
     to_duckdb_min: &[(1, 1.5), (12, 3.0), (64, 10.0), (256, 30.0), (1024, 75.0)],
     p95_to_duckdb_max: &[(64, 0.1)],
     to_off_min: &[],
+    beyond_buffer_mb_max: &[(1024, 1000.0)],
 };
 
 /// Runs it.

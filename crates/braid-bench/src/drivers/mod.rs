@@ -12,9 +12,11 @@
 //! | `duckdb` | DuckDB in a process of its own, where it is installed |
 //! | `duckdb_clients` | the closed loop in such a process |
 //! | `processor_time` | processor time of a process |
+//! | `disk_reads` | what a process has read from disks |
 
 pub mod client;
 pub mod closed_loop;
+pub(crate) mod disk_reads;
 pub(crate) mod duckdb;
 pub(crate) mod duckdb_clients;
 pub mod lent_servers;

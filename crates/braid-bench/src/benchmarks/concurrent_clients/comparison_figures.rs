@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::Goals;
 use super::measurement::{Contestant, Measured, Rounds, Row};
 use crate::BenchOptions;
+use crate::benchmarks::measured_server::PeakMemory;
 use crate::drivers::client::Sharing;
 use crate::drivers::closed_loop::LoopFigures;
 use crate::report::plot::{Curve, Plot, Stroke};
@@ -14,7 +15,7 @@ use crate::report::{Figure, Goal, left, number, plain_table, right};
 /// Goal for the mean latency of one client with sharing on / with sharing off.
 const ALONE_TO_OFF_MAX: f64 = 1.03;
 
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 14] = [
     "clients",
     "engine",
     "queries/s",
@@ -27,6 +28,8 @@ const HEADER: [&str; 12] = [
     "server\nCPU %",
     "driver\nCPU %",
     "CPU ms\nper query",
+    "peak MB",
+    "beyond\nbuffer",
 ];
 
 /// Prints the table and the first failures, and returns the figures.
@@ -40,7 +43,8 @@ pub(super) fn report(rows: &[Row], duckdb_version: Option<&str>, goals: &Goals) 
     println!("{table}");
     println!(
         "Medians of the rounds; sums of queries. Distinct: different texts. CPU: of all cores; per query, server + driver. \
-         Braid's driver is a process with all clients."
+         Braid's driver is a process with all clients. Peak: the server's resident memory, the largest of the rounds; beyond its \
+         buffer, of which at most what it read from the disk is taken off."
     );
     if let Some(version) = duckdb_version {
         println!(
@@ -101,6 +105,8 @@ fn cells(client_count: usize, rounds: &Rounds) -> Vec<comfy_table::Cell> {
         right(number(percent(server_s))),
         right(number(percent(driver_s))),
         right(format!("{} + {}", per_query(server_s), per_query(driver_s))),
+        right(rounds.peak_mb().map_or_else(|| "–".to_owned(), number)),
+        right(rounds.beyond_buffer_mb().map_or_else(|| "–".to_owned(), number)),
     ]
 }
 
@@ -137,6 +143,22 @@ impl Rounds {
         self.sum(|m| m.driver.as_secs_f64())
     }
 
+    /// The largest of the rounds; `None` unless each tells it.
+    fn largest_mb(&self, bytes: impl Fn(PeakMemory) -> u64) -> Option<f64> {
+        let of_rounds: Option<Vec<u64>> = self.rounds.iter().map(|measured| measured.peak.map(&bytes)).collect();
+        of_rounds?.into_iter().max().map(|bytes| bytes as f64 / 1e6)
+    }
+
+    /// The server's memory at its peak.
+    fn peak_mb(&self) -> Option<f64> {
+        self.largest_mb(|memory| memory.peak_bytes)
+    }
+
+    /// What of it is not cached table data.
+    fn beyond_buffer_mb(&self) -> Option<f64> {
+        self.largest_mb(|memory| memory.peak_bytes.saturating_sub(memory.buffer_bytes))
+    }
+
     fn distinct(&self) -> usize {
         let texts = self.rounds.iter().flat_map(|measured| measured.figures.distinct_texts());
         texts.collect::<HashSet<_>>().len()
@@ -163,11 +185,10 @@ impl Row {
     }
 
     fn figures(&self, goals: &Goals) -> Vec<Figure> {
-        let mut figures: Vec<Figure> = self.contestants.iter().flat_map(|rounds| self.figures_of(rounds)).collect();
+        let mut figures: Vec<Figure> =
+            self.contestants.iter().flat_map(|rounds| self.figures_of(rounds, goals)).collect();
         let named = |what: &str| format!("{what}, {}", clients(self.client_count));
-        let goal = |goals: &[(usize, f64)]| {
-            goals.iter().find(|(client_count, _)| *client_count == self.client_count).map(|(_, limit)| *limit)
-        };
+        let goal = |goals: &[(usize, f64)]| self.goal(goals);
         let auto = self.of(Contestant::Braid(Sharing::Auto)).expect("it is always measured");
         let off = self.of(Contestant::Braid(Sharing::Off)).expect("it is always measured");
         let to_off = Figure::new(named("throughput, auto / off"), auto.ratio_to(off, LoopFigures::throughput), "");
@@ -188,11 +209,16 @@ impl Row {
         figures
     }
 
+    /// The goal for this number of clients.
+    fn goal(&self, goals: &[(usize, f64)]) -> Option<f64> {
+        goals.iter().find(|(client_count, _)| *client_count == self.client_count).map(|(_, limit)| *limit)
+    }
+
     /// The figures of a contestant.
-    fn figures_of(&self, rounds: &Rounds) -> Vec<Figure> {
+    fn figures_of(&self, rounds: &Rounds, goals: &Goals) -> Vec<Figure> {
         let named = |what: &str| format!("{what}, {}, {}", rounds.name(), clients(self.client_count));
         let per_query_ms = |processor_s: f64| 1e3 * processor_s / rounds.queries().max(1.0);
-        vec![
+        let mut figures = vec![
             Figure::new(named("throughput"), rounds.median(|m| m.figures.throughput()), "1/s"),
             Figure::new(named("latency p50"), rounds.latency_ms(0.50), "ms"),
             Figure::new(named("latency p95"), rounds.latency_ms(0.95), "ms"),
@@ -200,7 +226,15 @@ impl Row {
             Figure::new(named("server's processor time per query"), per_query_ms(rounds.server_s()), "ms"),
             Figure::new(named("driver's processor time per query"), per_query_ms(rounds.driver_s()), "ms"),
             Figure::new(named("failed queries"), rounds.failed() as f64, "").with_goal(Goal::AtMost(0.0)),
-        ]
+        ];
+        let peaks = rounds.peak_mb().zip(rounds.beyond_buffer_mb());
+        figures.extend(peaks.into_iter().flat_map(|(peak_mb, beyond_mb)| {
+            let is_auto = rounds.contestant == Contestant::Braid(Sharing::Auto);
+            let limit = self.goal(goals.beyond_buffer_mb_max).filter(|_| is_auto).map(Goal::AtMost);
+            let beyond = Figure::new(named("server's peak memory beyond the buffer"), beyond_mb, "MB");
+            [Figure::new(named("server's peak memory"), peak_mb, "MB"), with_goal(beyond, limit)]
+        }));
+        figures
     }
 }
 

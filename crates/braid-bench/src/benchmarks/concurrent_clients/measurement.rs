@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::benchmarks::client_pool::{ClientPool, WARM_UP_CLIENTS_MAX, round_load, warm_up_load};
-use crate::benchmarks::measured_server::MeasuredServer;
+use crate::benchmarks::measured_server::{MeasuredServer, PeakMemory};
 use crate::drivers::client::Sharing;
 use crate::drivers::closed_loop::{Clients, LoopFigures};
 use crate::drivers::duckdb_clients::DuckDbClients;
 use crate::workloads::workload::Workload;
 use crate::{BenchError, BenchOptions};
+
+/// Longest pause before a measurement, in which the server gives back what the last one used (it does after a second without
+/// statements). Shorter if measurements are shorter.
+const PAUSE_S_MAX: f64 = 2.0;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(super) struct Measured {
     pub(super) server: Duration,
     /// Processor time of what asks.
     pub(super) driver: Duration,
+    /// The server's memory during the loop; `None` for a contestant in the driver's process, and where the system does not tell it.
+    pub(super) peak: Option<PeakMemory>,
 }
 
 /// The rounds of a contestant with a number of clients.
@@ -47,6 +53,7 @@ pub(super) struct Contest<'a> {
     server: &'a MeasuredServer,
     pool: ClientPool<'a>,
     duckdb: Option<DuckDbClients>,
+    said_why_no_peak: bool,
 }
 
 impl<'a> Contest<'a> {
@@ -58,7 +65,7 @@ impl<'a> Contest<'a> {
         clients: Clients,
         duckdb: Option<DuckDbClients>,
     ) -> Self {
-        Self { workload, options, server, pool: ClientPool::new(server, clients), duckdb }
+        Self { workload, options, server, pool: ClientPool::new(server, clients), duckdb, said_why_no_peak: false }
     }
 
     /// DuckDB's version, if it is a contestant.
@@ -94,13 +101,28 @@ impl<'a> Contest<'a> {
         client_count: usize,
         round: usize,
     ) -> Result<Measured, BenchError> {
+        tokio::time::sleep(Duration::from_secs_f64(self.options.seconds.min(PAUSE_S_MAX))).await;
         self.pool.set(client_count, sharing, None).await?;
         let warm_up = warm_up_load(self.workload, self.options);
         self.pool.closed_loop(client_count.min(WARM_UP_CLIENTS_MAX), warm_up).await?;
+        let is_forgotten = self.forget_peak_memory();
         let before = self.server.processor_times()?;
         let figures = self.pool.closed_loop(client_count, round_load(self.workload, self.options, round)).await?;
         let taken = self.server.processor_times()?.since(before);
-        Ok(Measured { figures, server: taken.server, driver: taken.driver })
+        let peak = if is_forgotten { Some(self.server.peak_memory()?) } else { None };
+        Ok(Measured { figures, server: taken.server, driver: taken.driver, peak })
+    }
+
+    /// Whether the server's peak is that of the next loop. Says once why not.
+    fn forget_peak_memory(&mut self) -> bool {
+        let forgotten = self.server.forget_peak_memory();
+        if let (Err(error), false) = (&forgotten, self.said_why_no_peak) {
+            println!(
+                "the server's peak memory is not reported, because the system does not forget an earlier one: {error}"
+            );
+            self.said_why_no_peak = true;
+        }
+        forgotten.is_ok()
     }
 
     fn measure_duckdb(&mut self, client_count: usize, round: usize) -> Result<Measured, BenchError> {
@@ -110,6 +132,6 @@ impl<'a> Contest<'a> {
         duckdb.closed_loop(client_count.min(WARM_UP_CLIENTS_MAX), &warm_up)?;
         let measured = duckdb.closed_loop(client_count, &load)?;
         let server = measured.processor.saturating_sub(measured.driver);
-        Ok(Measured { figures: measured.figures, server, driver: measured.driver })
+        Ok(Measured { figures: measured.figures, server, driver: measured.driver, peak: None })
     }
 }
