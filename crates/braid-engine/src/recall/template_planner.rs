@@ -38,7 +38,7 @@ use crate::statement::{AskedFact, Constant, ScannedText};
 use crate::statement_context::StatementContext;
 use crate::templates::generalization::{Generalization, HoleRole};
 use crate::templates::hole_value::{HoleType, literal_of};
-use crate::templates::plan_template::{Guard, PlanTemplate, PlanValue};
+use crate::templates::plan_template::{Guard, PlanTemplate, PlanValue, estimated_bytes};
 use crate::{EngineError, Statement};
 
 /// How often a query is planned anew with one more hole pinned.
@@ -146,6 +146,7 @@ async fn attempt(
     let tables = plan.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
     let (number, planned_on) = (NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), snapshot.sequence());
     let guards = guards(general);
+    let estimated_bytes = estimated_bytes(&plan.plan, guards.len(), schema.fields().len());
     Ok(PlanTemplate {
         number,
         guards,
@@ -158,6 +159,7 @@ async fn attempt(
         physical_schema,
         schema,
         lengths,
+        estimated_bytes,
     })
 }
 

@@ -1,5 +1,6 @@
 //! A plan for many statements: the plan with its parameters, and the guards under which it is right for a statement.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
@@ -20,6 +21,18 @@ const TINY_ROWS_MAX: u64 = 4096;
 
 /// Differences of so many rows do not matter: one chunk's vector.
 const ROWS_EQUAL: u64 = 1024;
+
+/// Bytes of what every plan has: itself, and the options of the session that planned it, which formulas hold.
+const PLAN_BYTES: usize = 5 << 10;
+
+/// Bytes of operators and expressions, for each byte of their description.
+const BYTES_PER_DESCRIBED: usize = 6;
+
+/// Bytes of a hole: its guard, its value, what is computed from it.
+const HOLE_BYTES: usize = 300;
+
+/// Bytes of a column in both schemas.
+const COLUMN_BYTES: usize = 400;
 
 /// The parameters of a statement, by their numbers in the plan.
 pub(crate) type ParameterRow = Vec<Option<Scalar>>;
@@ -80,6 +93,28 @@ pub(crate) struct PlanTemplate {
     pub schema: SchemaRef,
     /// The length that each column is padded to for the client.
     pub lengths: Vec<Option<u32>>,
+    /// Bytes that all of this is estimated to take ([`estimated_bytes`]).
+    pub estimated_bytes: usize,
+}
+
+/// Bytes that a template with this plan takes: 7 kB for a look-up in a table, 13 kB for a join of six tables. An operator has a line of
+/// its own in the description of a plan, and an expression a word, so that larger plans have longer descriptions. The test
+/// `template_memory` of `braid-testkit` compares this with what is allocated.
+pub(crate) fn estimated_bytes(plan: &Plan, hole_count: usize, column_count: usize) -> usize {
+    let mut described = DescriptionLength(0);
+    // Counting does not fail.
+    let _ = plan.describe(0, &mut described);
+    PLAN_BYTES + described.0 * BYTES_PER_DESCRIBED + hole_count * HOLE_BYTES + column_count * COLUMN_BYTES
+}
+
+/// Counts the bytes of a text.
+struct DescriptionLength(usize);
+
+impl fmt::Write for DescriptionLength {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
+        Ok(())
+    }
 }
 
 impl PlanTemplate {

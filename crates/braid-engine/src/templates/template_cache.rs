@@ -32,9 +32,6 @@ const PLANS_MAX: usize = 8;
 /// Most plans that are made for a text template.
 const PLANS_MADE_MAX: u32 = 64;
 
-/// Bytes of a plan's operator or expression, on average: some hundred nodes take 30 kB.
-const PLAN_BYTES: usize = 30 << 10;
-
 /// All templates.
 #[derive(Debug, Default)]
 pub(crate) struct TemplateCache {
@@ -361,6 +358,7 @@ impl TextState {
     }
 
     fn bytes(&self) -> usize {
-        self.general.as_ref().map_or(0, Generalization::bytes) + self.plans.len() * PLAN_BYTES
+        let of_plans: usize = self.plans.iter().map(|plan| plan.estimated_bytes).sum();
+        self.general.as_ref().map_or(0, Generalization::bytes) + of_plans
     }
 }
