@@ -31,8 +31,11 @@ pub(crate) const PASSES_VIEW: &str = "braid_passes";
 /// The view of the queries that wait and run.
 pub(crate) const QUERIES_VIEW: &str = "braid_queries";
 
+/// The view of the totals of all passes.
+pub(crate) const SHARING_VIEW: &str = "braid_sharing";
+
 /// All views.
-pub(crate) const SYSTEM_VIEWS: [&str; 3] = [TEMPLATES_VIEW, PASSES_VIEW, QUERIES_VIEW];
+pub(crate) const SYSTEM_VIEWS: [&str; 4] = [TEMPLATES_VIEW, PASSES_VIEW, QUERIES_VIEW, SHARING_VIEW];
 
 /// A view.
 pub(crate) trait SystemView: fmt::Debug + Send + Sync {

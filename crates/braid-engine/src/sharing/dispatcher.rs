@@ -22,7 +22,7 @@ use super::heavy_threads::HeavyThreads;
 use super::kept_results::KeptResults;
 use super::lane_hold::LaneHold;
 use super::pass::Pass;
-use super::pass_log::{PassEnd, PassLog, PassRecord, PassSize, QueryRecord, TemplateRef};
+use super::pass_log::{PassEnd, PassLog, PassRecord, PassSize, PassTotals, QueryRecord, TemplateRef};
 use super::pass_resources::PassResources;
 use super::query_handle::{BoundQuery, QueryAnswer, QueryHandle};
 use super::running_queries::{PendingQuery, RunningQueries};
@@ -129,6 +129,11 @@ impl Dispatcher {
     pub fn figures(&self) -> SharingFigures {
         let state = self.state.lock();
         SharingFigures { waiting: state.waiting.len(), running: state.running.len(), ..state.figures }
+    }
+
+    /// Totals of the passes that have answered their queries.
+    pub fn pass_totals(&self) -> PassTotals {
+        self.state.lock().log.totals()
     }
 
     /// The time of the dispatcher's clock, and the passes that run or have ended lately.

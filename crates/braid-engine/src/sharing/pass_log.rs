@@ -1,4 +1,4 @@
-//! The passes that run with their queries, and the last ones that have ended: what the system views show.
+//! The passes that run with their queries, the last ones that have ended, and totals of all: what the system views show.
 //!
 //! A synchronous state machine, guarded by the dispatcher's lock. Records are small and plain, so that a reader copies them under
 //! the lock and works on the copies.
@@ -74,6 +74,33 @@ impl PassRecord {
     }
 }
 
+/// Totals of the passes that have answered their queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PassTotals {
+    pub passes: u64,
+    /// Queries of these, with those that were attached and those that left.
+    pub queries: u64,
+    /// Passes with several distinct queries.
+    pub shared_passes: u64,
+    /// Queries of these.
+    pub shared_queries: u64,
+    /// Distinct queries of the largest pass.
+    pub distinct_count_max: usize,
+}
+
+impl PassTotals {
+    fn add(&mut self, pass: &PassRecord) {
+        let queries = pass.query_count as u64;
+        self.passes += 1;
+        self.queries += queries;
+        if pass.distinct_count > 1 {
+            self.shared_passes += 1;
+            self.shared_queries += queries;
+        }
+        self.distinct_count_max = self.distinct_count_max.max(pass.distinct_count);
+    }
+}
+
 /// The passes.
 #[derive(Debug, Default)]
 pub(super) struct PassLog {
@@ -81,6 +108,7 @@ pub(super) struct PassLog {
     running: BTreeMap<PassNumber, (PassRecord, Vec<QueryRecord>)>,
     /// The oldest first.
     ended: VecDeque<PassRecord>,
+    totals: PassTotals,
 }
 
 impl PassLog {
@@ -115,6 +143,9 @@ impl PassLog {
         let Some((mut record, _)) = self.running.remove(&pass) else { return };
         record.taken = Some(record.taken_until(now_us));
         record.end = Some(end);
+        if end.ending == Ending::Answered {
+            self.totals.add(&record);
+        }
         self.ended.push_back(record);
         if self.ended.len() > ENDED_MAX {
             self.ended.pop_front();
@@ -124,6 +155,11 @@ impl PassLog {
     /// All passes: those that have ended in the order of their ends, then those that run.
     pub fn passes(&self) -> Vec<PassRecord> {
         self.ended.iter().chain(self.running.values().map(|(pass, _)| pass)).copied().collect()
+    }
+
+    /// What all passes together were that have answered their queries.
+    pub fn totals(&self) -> PassTotals {
+        self.totals
     }
 
     /// The queries that run, each with its pass.
@@ -178,6 +214,29 @@ mod tests {
         assert_eq!(passes[0].taken, Some(Duration::from_micros(7)));
         assert_eq!(passes[100].taken_until(250_500), Duration::from_micros(500));
         assert_eq!(log.queries().count(), 3);
+    }
+
+    #[test]
+    fn totals_count_what_was_answered_and_tell_equal_queries_from_different_ones() {
+        let mut log = PassLog::default();
+        for (number, queries, distinct, ending) in [
+            (1, 1, 1, Ending::Answered),
+            (2, 4, 1, Ending::Answered),
+            (3, 5, 3, Ending::Answered),
+            (4, 2, 2, Ending::Answered),
+            (5, 7, 7, Ending::Failed),
+            (6, 8, 8, Ending::Cancelled),
+        ] {
+            let (pass, queries) = started(number, queries);
+            log.start(PassRecord { distinct_count: distinct, ..pass }, queries);
+            log.end(9000, PassNumber(number), PassEnd { ending, ..end() });
+        }
+        // One that runs does not count yet.
+        let (pass, queries) = started(7, 3);
+        log.start(pass, queries);
+        let expected =
+            PassTotals { passes: 4, queries: 12, shared_passes: 2, shared_queries: 7, distinct_count_max: 3 };
+        assert_eq!(log.totals(), expected);
     }
 
     #[test]

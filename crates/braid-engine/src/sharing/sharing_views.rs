@@ -1,5 +1,5 @@
-//! System views `braid_passes` and `braid_queries`: the passes that run and the last ones that have ended; the queries that wait
-//! and run.
+//! System views `braid_passes`, `braid_queries` and `braid_sharing`: the passes that run and the last ones that have ended; the
+//! queries that wait and run; totals of all passes.
 //!
 //! Records are copied under the dispatcher's lock; arrays are made of the copies.
 
@@ -11,12 +11,16 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use braid_share::{Ending, Form};
 
 use super::dispatcher::Dispatcher;
-use super::pass_log::{PassEnd, PassRecord, QueryRecord};
-use crate::catalog::system_views::{PASSES_VIEW, QUERIES_VIEW, SystemView};
+use super::pass_log::{PassEnd, PassRecord, PassTotals, QueryRecord};
+use crate::catalog::system_views::{PASSES_VIEW, QUERIES_VIEW, SHARING_VIEW, SystemView};
 
 /// The views of a dispatcher.
 pub(crate) fn sharing_views(dispatcher: &Arc<Dispatcher>) -> Vec<Arc<dyn SystemView>> {
-    vec![Arc::new(PassView { dispatcher: dispatcher.clone() }), Arc::new(QueryView { dispatcher: dispatcher.clone() })]
+    vec![
+        Arc::new(PassView { dispatcher: dispatcher.clone() }),
+        Arc::new(QueryView { dispatcher: dispatcher.clone() }),
+        Arc::new(SharingView { dispatcher: dispatcher.clone() }),
+    ]
 }
 
 #[derive(Debug)]
@@ -115,6 +119,29 @@ impl SystemView for QueryView {
             Arc::new(Float64Array::from_iter_values(queries.iter().map(waited))),
             Arc::new(StringArray::from_iter_values(queries.iter().map(|(query, _)| query.mode.name()))),
         ]
+    }
+}
+
+#[derive(Debug)]
+struct SharingView {
+    dispatcher: Arc<Dispatcher>,
+}
+
+impl SystemView for SharingView {
+    fn name(&self) -> &'static str {
+        SHARING_VIEW
+    }
+
+    fn schema(&self) -> SchemaRef {
+        let names = ["passes", "queries", "shared_passes", "shared_queries", "distinct_queries_max"];
+        Arc::new(Schema::new(names.map(|name| Field::new(name, DataType::Int64, false)).to_vec()))
+    }
+
+    fn columns(&self) -> Vec<ArrayRef> {
+        let PassTotals { passes, queries, shared_passes, shared_queries, distinct_count_max } =
+            self.dispatcher.pass_totals();
+        let totals = [passes, queries, shared_passes, shared_queries, distinct_count_max as u64];
+        totals.map(|total| integers([Some(total)].into_iter())).to_vec()
     }
 }
 
