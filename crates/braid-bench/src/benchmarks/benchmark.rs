@@ -47,6 +47,9 @@ pub struct BenchOptions {
     /// Seed of the random queries.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Every how many answers `histories` makes one wrong, and must then end with an error.
+    #[arg(long, value_name = "COUNT", hide = true)]
+    pub planted_every: Option<u64>,
     /// Engine to compare Braid with [default: all installed engines, or DataFusion's operators for `differential`].
     #[arg(long)]
     pub peer: Option<Peer>,

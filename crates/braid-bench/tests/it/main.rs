@@ -38,6 +38,7 @@ fn options(directory: &Path) -> BenchOptions {
         rows: 1,
         cases: 300,
         seed: 1,
+        planted_every: None,
         plot: Some(directory.join("growth.svg")),
         json: Some(directory.join("figures.json")),
     }

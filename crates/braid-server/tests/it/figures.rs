@@ -72,7 +72,21 @@ fn check_histories(directory: &Path) {
         + of("queries whose client left");
     assert_eq!(ended, 600.0, "{report}");
     assert!(of("answers computed alone") > 0.0 && of("versions of the tables") > 0.0, "{report}");
-    assert!(of("queries in passes with others, at least") > 0.0, "{report}");
+    assert!(of("queries in passes with different ones") > 0.0, "{report}");
+    assert!(of("distinct queries in the largest pass") > 1.0, "{report}");
+}
+
+/// Answers that are made wrong before they are checked are found, and are an error.
+#[test]
+fn histories_find_wrong_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command.args(["bench", "histories", "--queries", "200", "--clients", "8", "--seed", "5", "--planted-every", "40"]);
+    let output = command.arg("--data").arg(directory.path()).output().unwrap();
+    let (printed, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!output.status.success(), "{printed}");
+    let expected = (1..=5).any(|n| error.contains(&format!("{n} of the answers of this history, {n} of them planted")));
+    assert!(expected && printed.contains("wrong answer, seed 5"), "{printed}{error}");
 }
 
 /// DuckDB is beside it where it is installed.

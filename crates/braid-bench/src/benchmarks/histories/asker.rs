@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use braid_base::{Random, SeededRandom};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_postgres::NoTls;
 
 use super::history::{History, Observation};
@@ -20,9 +19,9 @@ const BURST_PERIOD_MS: u64 = 20;
 
 /// Forms that most queries have at a time, for how many queries, and the percentage of these queries. Without them few queries that wait at
 /// the same time would be of one plan.
-const TOPICS: u64 = 3;
-const QUERIES_OF_TOPICS: u64 = 200;
-const TOPIC_PERCENT: u64 = 80;
+const THEMES: u64 = 3;
+const QUERIES_OF_THEMES: u64 = 1200;
+const THEME_PERCENT: u64 = 92;
 
 /// A query without an answer after this time hangs.
 const ANSWER_AFTER_MAX: Duration = Duration::from_secs(120);
@@ -38,6 +37,7 @@ const PAUSE_MS_MAX: u64 = 30;
 struct Settings {
     sharing: &'static str,
     templates: &'static str,
+    result_cache: &'static str,
     timeout_ms: u64,
     limit_ms: u64,
 }
@@ -45,12 +45,14 @@ struct Settings {
 impl Settings {
     fn random(random: &mut SeededRandom) -> Self {
         let mut one_in = |count| random.below(count) == 0;
-        let sharing = if one_in(2) { "global" } else { "auto" };
-        let templates = if one_in(5) { "eager" } else { "learned" };
+        let sharing = if one_in(3) { "auto" } else { "global" };
+        let templates = if one_in(3) { "eager" } else { "learned" };
+        // A result that is kept takes no pass.
+        let result_cache = if one_in(10) { "on" } else { "off" };
         // Few: sessions whose queries end early ask more of them.
         let mut rarely = || if one_in(25) { if one_in(2) { 50 } else { 500 } } else { 0 };
         let (timeout_ms, limit_ms) = (rarely(), rarely());
-        Self { sharing, templates, timeout_ms, limit_ms }
+        Self { sharing, templates, result_cache, timeout_ms, limit_ms }
     }
 }
 
@@ -58,9 +60,9 @@ impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "set braid.sharing = '{}'; set braid.templates = '{}'; set statement_timeout = '{}ms'; \
-             set braid.response_limit = '{}ms'",
-            self.sharing, self.templates, self.timeout_ms, self.limit_ms
+            "set braid.sharing = '{}'; set braid.templates = '{}'; set braid.result_cache = '{}'; \
+             set statement_timeout = '{}ms'; set braid.response_limit = '{}ms'",
+            self.sharing, self.templates, self.result_cache, self.timeout_ms, self.limit_ms
         )
     }
 }
@@ -73,10 +75,11 @@ enum Behaviour {
     Vanishes(Duration),
 }
 
-/// Asks until `left` queries, of all clients, are asked.
+/// Asks until `left` queries, of all clients, are asked. Clients with the same `themes` have the same forms at a time.
 pub(super) async fn ask(
     history: Arc<History>,
     seed: u64,
+    themes: u64,
     left: Arc<AtomicU64>,
     observations: mpsc::Sender<Observation>,
 ) -> Result<(), BenchError> {
@@ -89,10 +92,9 @@ pub(super) async fn ask(
             asker.wait_for_burst().await;
         }
         burst -= 1;
-        let of_now = left / QUERIES_OF_TOPICS * TOPICS + random.below(TOPICS);
-        let topic =
-            (random.below(100) < TOPIC_PERCENT).then(|| asker.history.seed.wrapping_mul(1 << 32).wrapping_add(of_now));
-        let statement = asker.history.statements.next(&mut random, topic);
+        let of_now = themes.wrapping_add(left / QUERIES_OF_THEMES * THEMES + random.below(THEMES));
+        let theme = (random.below(100) < THEME_PERCENT).then_some(of_now);
+        let statement = asker.history.statements.next(&mut random, theme);
         let interrupt = Duration::from_millis(random.below(INTERRUPT_AFTER_MS_MAX));
         let pause = Duration::from_millis(random.below(PAUSE_MS_MAX));
         let (behaviour, reading) = match random.below(100) {
@@ -113,7 +115,6 @@ struct Asker {
     history: Arc<History>,
     session: WireSession,
     settings: Settings,
-    started: Instant,
     /// Whether the query before was cancelled: the request may arrive late, and end this one.
     has_cancelled: bool,
     observations: mpsc::Sender<Observation>,
@@ -127,13 +128,22 @@ impl Asker {
     ) -> Result<Self, BenchError> {
         let settings = Settings::random(random);
         let session = WireSession::connect(history.address, &settings.to_string()).await?;
-        Ok(Self { history, session, settings, started: Instant::now(), has_cancelled: false, observations })
+        Ok(Self { history, session, settings, has_cancelled: false, observations })
     }
 
+    /// Waits for the next burst of all clients. If many answers are unchecked, that is when few are left, so that checks and bursts
+    /// take turns.
     async fn wait_for_burst(&self) {
-        let period = u128::from(BURST_PERIOD_MS);
-        let past_ms = self.started.elapsed().as_millis() % period;
-        tokio::time::sleep(Duration::from_millis((period - past_ms) as u64)).await;
+        let checks = &self.observations;
+        let is_congested = checks.capacity() < checks.max_capacity() / 2;
+        loop {
+            let period = u128::from(BURST_PERIOD_MS);
+            let past_ms = self.history.started.elapsed().as_millis() % period;
+            tokio::time::sleep(Duration::from_millis((period - past_ms) as u64)).await;
+            if !is_congested || checks.capacity() > checks.max_capacity() / 8 * 7 {
+                return;
+            }
+        }
     }
 
     /// Asks, and hands the answer over. Returns whether the connection is still there.
@@ -159,7 +169,7 @@ impl Asker {
                 self.history.versions.lock().checked(oldest_version);
                 return Ok(true);
             }
-            Some(found) => found,
+            Some(found) => self.history.planted(found),
         };
         let versions = self.history.versions.lock().answered(oldest_version);
         let observation = Observation {

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -14,6 +15,10 @@ use crate::workloads::histories::tables::HistoryTables;
 pub(super) struct History {
     pub(super) address: SocketAddr,
     pub(super) seed: u64,
+    /// When it began.
+    pub(super) started: Instant,
+    /// Every how many answers one is made wrong, to see that the checks find it.
+    pub(super) planted_every: Option<u64>,
     pub(super) tables: std::sync::Arc<HistoryTables>,
     pub(super) statements: Statements,
     /// The versions of the tables that change.
@@ -21,6 +26,18 @@ pub(super) struct History {
     pub(super) tally: Tally,
     /// Held while a version is written. Who holds it sees no change.
     pub(super) writing: tokio::sync::Mutex<()>,
+}
+
+impl History {
+    /// The outcome, or a wrong one in its place if it is its turn.
+    pub(super) fn planted(&self, outcome: Outcome) -> Outcome {
+        let is_due = self.planted_every.is_some_and(|every| self.tally.to_check.next().is_multiple_of(every));
+        if !is_due {
+            return outcome;
+        }
+        self.tally.planted.add(1);
+        outcome.made_wrong()
+    }
 }
 
 /// Counts.
@@ -42,10 +59,10 @@ pub(super) struct Tally {
     pub(super) computed: Count,
     /// Versions of the tables.
     pub(super) versions: Count,
-    /// Passes that were seen to end.
-    pub(super) passes: Count,
-    /// Queries of passes with several.
-    pub(super) shared: Count,
+    /// Answers and errors that came to a check, counted only if some are made wrong.
+    pub(super) to_check: Count,
+    /// Those that were made wrong.
+    pub(super) planted: Count,
 }
 
 /// A count of several tasks.
@@ -56,6 +73,11 @@ impl Count {
     pub(super) fn add(&self, count: u64) {
         // Only sums are read, after the tasks have ended.
         self.0.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Adds one, and returns the sum.
+    pub(super) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub(super) fn get(&self) -> u64 {

@@ -1,40 +1,52 @@
-//! Watches the passes of the server, and what it has left to do.
+//! The passes of the server: what it has left to do, and how many queries shared one.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::history::History;
 use super::wire_session::WireSession;
 use crate::BenchError;
 
-/// Time between two looks. The view has the last hundred passes that ended.
+/// Time between two looks at what is left.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// Numbers of passes that are remembered: more than the view has.
-const SEEN_MAX: usize = 1000;
 
 /// How long a server may take to end what its clients no longer wait for.
 const QUIET_AFTER_MAX: Duration = Duration::from_secs(10);
 
-/// Counts passes for ever. Passes that are gone between two looks are not counted.
-pub(super) async fn watch(history: Arc<History>) -> Result<(), BenchError> {
-    let session = WireSession::connect(history.address, "").await?;
-    let mut seen = BTreeSet::new();
-    loop {
-        let rows = session.text_rows("select number, queries from braid_passes where state = 'ended'").await?;
-        for row in rows {
-            let [number, queries] = &row[..] else { continue };
-            let (Ok(number), Ok(queries)) = (number.parse::<u64>(), queries.parse::<u64>()) else { continue };
-            if seen.insert(number) {
-                history.tally.passes.add(1);
-                history.tally.shared.add(if queries > 1 { queries } else { 0 });
-            }
+/// Totals of the passes of a server that answered their queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PassTotals {
+    pub(super) passes: u64,
+    /// Queries of these.
+    pub(super) queries: u64,
+    /// Passes with several distinct queries.
+    pub(super) shared_passes: u64,
+    /// Queries of these.
+    pub(super) shared_queries: u64,
+    /// Distinct queries of the largest pass.
+    pub(super) distinct_queries_max: u64,
+}
+
+impl PassTotals {
+    /// Those of the server until now.
+    pub(super) async fn read(session: &WireSession) -> Result<Self, BenchError> {
+        const TOTALS: &str =
+            "select passes, queries, shared_passes, shared_queries, distinct_queries_max from braid_sharing";
+        let rows = session.text_rows(TOTALS).await?;
+        let row = rows.first().map(|row| row.iter().filter_map(|total| total.parse().ok()).collect::<Vec<u64>>());
+        let Some(&[passes, queries, shared_passes, shared_queries, distinct_queries_max]) = row.as_deref() else {
+            return Err(BenchError::other(TOTALS, format!("five numbers expected: {rows:?}")));
+        };
+        Ok(Self { passes, queries, shared_passes, shared_queries, distinct_queries_max })
+    }
+
+    /// What was added to earlier ones. The largest pass is that of both.
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            passes: self.passes - before.passes,
+            queries: self.queries - before.queries,
+            shared_passes: self.shared_passes - before.shared_passes,
+            shared_queries: self.shared_queries - before.shared_queries,
+            distinct_queries_max: self.distinct_queries_max,
         }
-        while seen.len() > SEEN_MAX {
-            seen.pop_first();
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

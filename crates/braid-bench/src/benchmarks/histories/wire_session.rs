@@ -15,7 +15,7 @@ use crate::workloads::histories::statements::Statement;
 /// Prepared statements that a session keeps.
 const PREPARED_MAX: usize = 8;
 
-/// Rows of an answer that are kept as text, to be shown if they are wrong.
+/// Rows of an answer that are kept, to be shown if they are wrong.
 const SHOWN_ROWS_MAX: usize = 40;
 
 /// Rows of each step of a portal.
@@ -32,6 +32,9 @@ pub(super) enum Outcome {
     Failed { sqlstate: String, message: String },
 }
 
+/// A row in the bytes of the wire.
+type Row = Vec<Option<Vec<u8>>>;
+
 /// Rows by their hash. Values are compared as the bytes that came over the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
@@ -39,7 +42,7 @@ pub(super) struct Rows {
     /// Of the columns' names and all rows.
     hash: u64,
     /// The first rows; for people.
-    shown: Vec<String>,
+    shown: Vec<Row>,
 }
 
 impl PartialEq for Rows {
@@ -49,6 +52,23 @@ impl PartialEq for Rows {
 }
 
 impl Eq for Rows {}
+
+impl Outcome {
+    /// Rows of one column in their order.
+    #[cfg(test)]
+    pub(super) fn of_values(values: &[&str]) -> Self {
+        let rows = values.iter().map(|value| vec![Some(value.as_bytes().to_vec())]).collect();
+        Self::Rows(Collected { columns: vec!["v".to_owned()], rows }.rows(true))
+    }
+
+    /// Another outcome: rows with another hash, or an error with another message.
+    pub(super) fn made_wrong(self) -> Self {
+        match self {
+            Self::Rows(rows) => Self::Rows(Rows { hash: !rows.hash, ..rows }),
+            Self::Failed { sqlstate, message } => Self::Failed { sqlstate, message: message + ", planted" },
+        }
+    }
+}
 
 /// How a client reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,7 +264,7 @@ fn parameters(statement: &Statement) -> Vec<TextParameter<'_>> {
 #[derive(Default)]
 struct Collected {
     columns: Vec<String>,
-    rows: Vec<Vec<Option<Vec<u8>>>>,
+    rows: Vec<Row>,
 }
 
 impl Collected {
@@ -269,12 +289,10 @@ impl Collected {
         }
         let mut hasher = DefaultHasher::new();
         (&self.columns, &self.rows).hash(&mut hasher);
-        let value = |value: &Option<Vec<u8>>| {
-            value.as_ref().map_or_else(|| "null".to_owned(), |bytes| bytes.escape_ascii().to_string())
-        };
-        let row = |row: &Vec<Option<Vec<u8>>>| row.iter().map(value).collect::<Vec<_>>().join(" | ");
-        let shown = self.rows.iter().take(SHOWN_ROWS_MAX).map(row).collect();
-        Rows { count: self.rows.len(), hash: hasher.finish(), shown }
+        let count = self.rows.len();
+        self.rows.truncate(SHOWN_ROWS_MAX);
+        self.rows.shrink_to_fit();
+        Rows { count, hash: hasher.finish(), shown: self.rows }
     }
 }
 
@@ -283,7 +301,12 @@ impl std::fmt::Display for Outcome {
         match self {
             Self::Rows(rows) => {
                 write!(f, "{} rows", rows.count)?;
-                rows.shown.iter().try_for_each(|row| write!(f, "\n    {row}"))
+                let value = |value: &Option<Vec<u8>>| {
+                    value.as_ref().map_or_else(|| "null".to_owned(), |bytes| bytes.escape_ascii().to_string())
+                };
+                rows.shown
+                    .iter()
+                    .try_for_each(|row| write!(f, "\n    {}", row.iter().map(value).collect::<Vec<_>>().join(" | ")))
             }
             Self::Failed { sqlstate, message } => write!(f, "{message} (SQLSTATE {sqlstate})"),
         }

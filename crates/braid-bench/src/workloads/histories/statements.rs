@@ -21,6 +21,13 @@ const LITERALS_OF_FORM: i64 = 16;
 /// Number of the sets of parameters of each type on TPC-H's tables.
 const PARAMETERS_OF_TYPE: usize = 40;
 
+/// Number of the sets of constants of each form of a theme: so many different queries of it can share a pass.
+const CONSTANTS_OF_THEME: u64 = 32;
+
+/// Weights of forms by hand, of the random generator, of TPC-H, and of look-ups. The latter read few rows, and so take no pass.
+const WEIGHTS: [usize; 4] = [55, 20, 15, 10];
+const WEIGHTS_OF_THEME: [usize; 4] = [60, 20, 20, 0];
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Statement {
@@ -65,11 +72,19 @@ impl Statements {
         Self { tables: Arc::clone(tables), random_forms, look_ups: LookUps::new(scale) }
     }
 
-    /// The next statement, of any form, or of the form that a topic determines: clients with the same topic ask what can share a pass.
-    pub fn next(&self, random: &mut SeededRandom, topic: Option<u64>) -> Statement {
-        let mut form_draw = Draw::new(topic.unwrap_or_else(|| random.next_u64()));
-        let mut draw = Draw::new(random.next_u64());
-        let text = match form_draw.weighted(&[55, 20, 15, 10]) {
+    /// The next statement, of any form, or of the form that a theme determines. Clients with the same theme ask what can share a pass:
+    /// their statements differ in constants, of which there are few sets, so that some are equal, too.
+    pub fn next(&self, random: &mut SeededRandom, theme: Option<u64>) -> Statement {
+        let (weights, form, constants) = match theme {
+            Some(theme) => {
+                let constants = theme.wrapping_mul(CONSTANTS_OF_THEME).wrapping_add(random.below(CONSTANTS_OF_THEME));
+                (WEIGHTS_OF_THEME, theme, constants)
+            }
+            None => (WEIGHTS, random.next_u64(), random.next_u64()),
+        };
+        let (mut form_draw, mut draw) = (Draw::new(form), Draw::new(constants));
+        let is_prepared = random.below(100) < 20;
+        let text = match form_draw.weighted(&weights) {
             0 => return of_form(&mut form_draw, &mut draw),
             1 => {
                 let form = *form_draw.choose(&self.random_forms);
@@ -85,14 +100,14 @@ impl Statements {
                 self.look_ups.text(form_draw.below(self.look_ups.type_count()), &mut { keys })
             }
         };
-        Statement { text, parameters: draw.percent(20).then(Vec::new) }
+        Statement { text, parameters: is_prepared.then(Vec::new) }
     }
 }
 
 /// A form with constants or with parameters.
 fn of_form(form_draw: &mut Draw, draw: &mut Draw) -> Statement {
     let table = *form_draw.choose(&["changing_0", "changing_1", "fixed"]);
-    let mut parameters = draw.percent(35).then(Vec::new);
+    let mut parameters = form_draw.percent(35).then(Vec::new);
     let form = form_draw.choose(&FORMS).replace("{t}", table);
     let mut pieces = form.split('{');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -139,6 +154,23 @@ mod tests {
         assert!((500..1500).contains(&prepared), "{prepared}");
         let distinct: BTreeSet<&String> = drawn.iter().map(|s| &s.text).collect();
         assert!(distinct.len() > 1000 && distinct.len() < 2900, "{}", distinct.len());
+    }
+
+    #[test]
+    fn statements_of_a_theme_are_one_form_with_few_sets_of_constants() {
+        let tables = Arc::new(HistoryTables::new(3));
+        let statements = Statements::new(3, &tables, 0.001);
+        let mut distinct_max = 0;
+        for theme in 0..50 {
+            let mut random = SeededRandom::new(theme);
+            let texts: BTreeSet<String> = (0..500).map(|_| statements.next(&mut random, Some(theme)).text).collect();
+            assert!((1..=CONSTANTS_OF_THEME as usize).contains(&texts.len()), "{texts:?}");
+            let words = |text: &String| text.matches("select").count();
+            assert!(texts.iter().all(|text| words(text) == words(&texts.first().unwrap())), "{texts:?}");
+            assert!(texts.iter().all(|text| !text.contains("c_custkey = ")), "{texts:?}");
+            distinct_max = distinct_max.max(texts.len());
+        }
+        assert!(distinct_max > 20, "{distinct_max}");
     }
 
     #[test]

@@ -40,6 +40,7 @@ async fn tiny_database(directory: &Path) -> Arc<Database> {
         rows: 1,
         cases: 300,
         seed: 1,
+        planted_every: None,
         plot: None,
         json: None,
     };
