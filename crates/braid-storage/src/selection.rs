@@ -107,13 +107,6 @@ impl Selection {
         }
     }
 
-    /// Adds the rows whose bit is set in `words`; none at or above the length may be.
-    pub(crate) fn or_words(&mut self, words: &[u64; SELECTION_WORDS]) {
-        for (word, other) in self.words.iter_mut().zip(words) {
-            *word |= other;
-        }
-    }
-
     /// Keeps the rows whose bit is not set in `words`.
     pub(crate) fn and_not_words(&mut self, words: &[u64; SELECTION_WORDS]) {
         for (word, other) in self.words.iter_mut().zip(words) {

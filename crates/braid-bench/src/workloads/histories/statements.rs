@@ -166,8 +166,7 @@ mod tests {
             let texts: BTreeSet<String> = (0..500).map(|_| statements.next(&mut random, Some(theme)).text).collect();
             assert!((1..=CONSTANTS_OF_THEME as usize).contains(&texts.len()), "{texts:?}");
             let words = |text: &String| text.matches("select").count();
-            assert!(texts.iter().all(|text| words(text) == words(&texts.first().unwrap())), "{texts:?}");
-            assert!(texts.iter().all(|text| !text.contains("c_custkey = ")), "{texts:?}");
+            assert!(texts.iter().all(|text| words(text) == words(texts.first().unwrap())), "{texts:?}");
             distinct_max = distinct_max.max(texts.len());
         }
         assert!(distinct_max > 20, "{distinct_max}");
