@@ -29,7 +29,8 @@ use super::running_queries::{PendingQuery, RunningQueries};
 use super::table_versions::TableVersions;
 use crate::templates::plan_template::ParameterRow;
 
-/// Passes that are predicted to take at most this time run on the connections' threads: two turns of each.
+/// Passes that are predicted to take at most this time run on the connections' threads: each of their workers computes for about two
+/// turns of a millisecond, which another task of the thread can wait for.
 const SHORT_PASS_MAX: Duration = Duration::from_millis(2);
 
 /// Decides what runs, and runs it.
