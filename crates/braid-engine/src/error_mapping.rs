@@ -26,8 +26,8 @@ pub(crate) use store_errors::null_violation;
 use texts::{first_line, from_execution_text, from_plan_text, from_unknown, is_range_text};
 
 impl EngineError {
-    /// The engine's error for one of DataFusion's, such as the streams of [`crate::Outcome::Rows`] yield.
-    pub fn from_datafusion(error: &DataFusionError) -> Self {
+    /// The engine's error for one of DataFusion's, such as those of its streams.
+    pub(crate) fn from_datafusion(error: &DataFusionError) -> Self {
         match error {
             DataFusionError::Context(_, inner) => Self::from_datafusion(inner),
             DataFusionError::Diagnostic(_, inner) => Self::from_datafusion(inner),

@@ -22,7 +22,7 @@
 //! | `templates` | plans of statements that differ only in their constants |
 //! | `catalog` | the tables of one snapshot, and the system tables |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
-//! | [`outcome`] | the outcome of a statement, with the data of a COPY |
+//! | [`outcome`], `parameter_value` | what a statement returns, and what it takes |
 //! | [`statement`] | SQL text into statements |
 //! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction block |
@@ -61,6 +61,7 @@ mod interrupt;
 mod load;
 mod names;
 mod output;
+mod parameter_value;
 mod planning;
 mod query;
 mod recall;
@@ -78,8 +79,9 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
-pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared};
+pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared, RowBatches};
 pub use output::{float_digits, shown_digits};
+pub use parameter_value::ParameterValue;
 pub use recall::SharedForm;
 pub use session::Session;
 pub use sharing::SharingFigures;

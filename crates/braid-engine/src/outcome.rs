@@ -7,23 +7,23 @@ use std::fmt;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream;
+use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
 pub use copying::{CopyIn, CopyOut, CopyRecords};
 pub(crate) use copying::{CopySink, CopySource};
 
+/// The rows of a statement as they are produced. After an error nothing follows. Dropping the stream stops the query.
+pub type RowBatches = BoxStream<'static, Result<RecordBatch, EngineError>>;
+
 /// The outcome of one statement.
 pub enum Outcome {
-    /// A stream of rows. Dropping the stream stops the query.
+    /// A stream of rows.
     Rows {
         /// The rows' columns.
         schema: SchemaRef,
-        /// The rows as they are produced. Its errors are [`crate::EngineError`]s inside
-        /// `DataFusionError::External`; [`crate::EngineError::from_datafusion`] extracts them.
-        stream: SendableRecordBatchStream,
+        /// The rows.
+        stream: RowBatches,
         /// The command tag without the row count: `SELECT`, `EXPLAIN`, `SHOW`.
         tag: &'static str,
     },
@@ -47,8 +47,7 @@ impl Outcome {
     /// The rows of one batch of these columns.
     pub(crate) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, tag: &'static str) -> Result<Self, EngineError> {
         let batch = RecordBatch::try_new(schema.clone(), columns)?;
-        let stream = RecordBatchStreamAdapter::new(schema.clone(), stream::iter([Ok(batch)]));
-        Ok(Self::Rows { schema, stream: Box::pin(stream), tag })
+        Ok(Self::Rows { schema, stream: Box::pin(stream::iter([Ok(batch)])), tag })
     }
 }
 

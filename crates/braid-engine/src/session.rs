@@ -16,8 +16,8 @@ use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
-    Database, EngineError, Outcome, Prepared, SqlState, Statement, StatementKind, TransactionStatus, copy, dml,
-    explain, recall, session_control, table,
+    Database, EngineError, Outcome, ParameterValue, Prepared, SqlState, Statement, StatementKind, TransactionStatus,
+    copy, dml, explain, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -97,7 +97,7 @@ impl Session {
     pub fn execute<'a>(
         &'a self,
         statement: &'a Statement,
-        params: Vec<ScalarValue>,
+        params: Vec<ParameterValue>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<Outcome, EngineError>> {
         Box::pin(async move {
@@ -109,13 +109,14 @@ impl Session {
     async fn execute_inner(
         &self,
         statement: &Statement,
-        params: &[ScalarValue],
+        params: &[ParameterValue],
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
         self.context.begin_statement(statement.kind())?;
+        let params = params.iter().map(ParameterValue::scalar).collect::<Result<Vec<_>, _>>()?;
         let interrupt = self.interrupt(cancel);
         let running = self.database().statements().token();
-        let outcome = interrupt.run(self.dispatch(statement, params, &interrupt)).await;
+        let outcome = interrupt.run(self.dispatch(statement, &params, &interrupt)).await;
         drop(running);
         outcome
     }

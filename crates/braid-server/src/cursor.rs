@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-use braid_engine::TransactionStatus;
-use datafusion::common::ScalarValue;
+use braid_engine::{ParameterValue, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::CommandComplete;
 
@@ -55,7 +54,7 @@ impl Connection {
     pub(crate) async fn run_cursor_command(
         &mut self,
         command: CursorCommand,
-        parameters: Vec<ScalarValue>,
+        parameters: Vec<ParameterValue>,
         call: Call,
     ) -> Result<(), Failure> {
         self.check_not_failed()?;
@@ -85,7 +84,7 @@ impl Connection {
         Ok(())
     }
 
-    async fn declare(&mut self, declaration: Declaration, parameters: Vec<ScalarValue>) -> Result<(), Failure> {
+    async fn declare(&mut self, declaration: Declaration, parameters: Vec<ParameterValue>) -> Result<(), Failure> {
         let Declaration { name, hold, binary, query } = declaration;
         let prepared = Arc::new(self.prepare(query, &[]).await?);
         let result_formats = if binary { vec![1] } else { Vec::new() };

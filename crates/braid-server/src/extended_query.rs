@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use braid_engine::{Outcome, Statement, StatementKind, TransactionStatus};
-use datafusion::common::ScalarValue;
+use braid_engine::{Outcome, ParameterValue, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
@@ -227,7 +226,7 @@ impl Connection {
 }
 
 /// Decodes the parameters of Bind.
-fn bound_parameters(prepared: &PreparedStatement, bind: &Bind) -> Result<Vec<ScalarValue>, ErrorReport> {
+fn bound_parameters(prepared: &PreparedStatement, bind: &Bind) -> Result<Vec<ParameterValue>, ErrorReport> {
     let expected = prepared.parameter_oids.len();
     let (formats, values) = (&bind.parameter_formats, &bind.parameters);
     if values.len() != expected {

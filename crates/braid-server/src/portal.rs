@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::ScalarValue;
+use braid_engine::ParameterValue;
 use pgwire::messages::data::RowDescription;
 
 use crate::cursor_command::Command;
@@ -46,7 +46,7 @@ impl PreparedStatement {
 /// A statement that is about to run, runs, or has run.
 pub(crate) struct Portal {
     pub prepared: Arc<PreparedStatement>,
-    pub parameters: Vec<ScalarValue>,
+    pub parameters: Vec<ParameterValue>,
     pub result_formats: Vec<i16>,
     /// Whether it outlives its transaction (a cursor WITH HOLD).
     pub hold: bool,

@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use braid_engine::EngineError;
-use datafusion::execution::SendableRecordBatchStream;
+use braid_engine::RowBatches;
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +18,7 @@ use crate::wire::OUTPUT_FULL;
 /// A query's rows, at some place.
 pub(crate) struct RowStream {
     encoder: RowEncoder,
-    stream: SendableRecordBatchStream,
+    stream: RowBatches,
     cursor: Option<RowCursor>,
     /// The token that stops the query, in this Execute or a later one.
     pub token: CancellationToken,
@@ -40,7 +39,7 @@ impl RowStream {
     /// A stream over `stream`. `described` is the description that the client has already got, if any.
     pub fn new(
         schema: &SchemaRef,
-        stream: SendableRecordBatchStream,
+        stream: RowBatches,
         described: Option<&SchemaRef>,
         formats: &[i16],
         token: CancellationToken,
@@ -107,7 +106,7 @@ impl RowStream {
             self.cursor = None;
             match running.wait_for_rows(self.stream.next()).await? {
                 Some(Ok(batch)) => self.cursor = Some(self.encoder.start(&batch)?),
-                Some(Err(error)) => return Err(EngineError::from_datafusion(&error).into()),
+                Some(Err(error)) => return Err(error.into()),
                 None => return Ok(None),
             }
         }

@@ -45,7 +45,7 @@ impl AsyncDB for SqlLogicSession {
         for statement in self.session.parse(sql)? {
             output = match self.session.execute(&statement, Vec::new(), CancellationToken::new()).await? {
                 Outcome::Rows { schema, stream, .. } => {
-                    let batches = stream.try_collect::<Vec<_>>().await.map_err(|e| EngineError::from_datafusion(&e))?;
+                    let batches = stream.try_collect::<Vec<_>>().await?;
                     rows(&schema, &batches)?
                 }
                 Outcome::Done { tag } => DBOutput::StatementComplete(affected_rows(&tag)),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
-use braid_engine::{Database, EngineError, Outcome, Session};
+use braid_engine::{Database, Outcome, Session};
 use futures::TryStreamExt;
 use futures::future::BoxFuture;
 use tokio_postgres::SimpleQueryMessage;
@@ -66,9 +66,7 @@ impl SessionClient {
         let mut batches = Vec::new();
         for statement in self.session.parse(sql)? {
             batches = match self.session.execute(&statement, Vec::new(), cancel.clone()).await? {
-                Outcome::Rows { stream, .. } => {
-                    stream.try_collect().await.map_err(|e| EngineError::from_datafusion(&e))?
-                }
+                Outcome::Rows { stream, .. } => stream.try_collect().await?,
                 _ => Vec::new(),
             };
         }
@@ -83,7 +81,7 @@ impl Client for SessionClient {
             for statement in self.session.parse(sql)? {
                 let outcome = self.session.execute(&statement, Vec::new(), CancellationToken::new()).await?;
                 if let Outcome::Rows { mut stream, .. } = outcome {
-                    while let Some(batch) = stream.try_next().await.map_err(|e| EngineError::from_datafusion(&e))? {
+                    while let Some(batch) = stream.try_next().await? {
                         rows += batch.num_rows() as u64;
                     }
                 }

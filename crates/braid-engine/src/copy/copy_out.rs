@@ -3,13 +3,12 @@
 use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::execution::SendableRecordBatchStream;
 use datafusion::sql::sqlparser::parser::Parser;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
 use crate::interrupt::Interrupt;
-use crate::outcome::{CopyOut, CopyRecords, CopySource};
+use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::shown_digits::least_digits;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::query::QuerySource;
@@ -20,7 +19,7 @@ use crate::{EngineError, Outcome, Statement};
 /// The rows of a query on their way into records.
 struct RecordWriter {
     schema: SchemaRef,
-    rows: SendableRecordBatchStream,
+    rows: RowBatches,
     options: CopyOptions,
     zone: Tz,
     header_pending: bool,
@@ -83,7 +82,7 @@ impl CopySource for RecordWriter {
             }
             match self.rows.next().await? {
                 Ok(batch) => Some(self.encode(&batch)),
-                Err(error) => Some(Err(EngineError::from_datafusion(&error))),
+                Err(error) => Some(Err(error)),
             }
         })
     }

@@ -10,14 +10,14 @@ use std::task::{Context, Poll};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit, TimestampMicrosecondType};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
+use datafusion::execution::SendableRecordBatchStream;
 use futures::future::BoxFuture;
 use futures::stream::{Stream, StreamExt};
 
 use crate::EngineError;
 use crate::arrow_cast::strict_cast;
 use crate::interrupt::Interrupt;
+use crate::outcome::RowBatches;
 use crate::semantics::padded_texts::pad_texts;
 use crate::statement_context::OnFailure;
 
@@ -43,20 +43,20 @@ impl ResultStream {
         interrupt: &Interrupt,
         on_failure: OnFailure,
         alive: impl Send + 'static,
-    ) -> SendableRecordBatchStream {
+    ) -> RowBatches {
         let interrupted = interrupt.wait();
         Box::pin(Self { schema, lengths, rows: Some(rows), interrupted, on_failure, _alive: Box::new(alive) })
     }
 
-    fn fail(&mut self, error: EngineError) -> Poll<Option<Result<RecordBatch>>> {
+    fn fail(&mut self, error: EngineError) -> Poll<Option<Result<RecordBatch, EngineError>>> {
         self.rows = None;
         (self.on_failure)();
-        Poll::Ready(Some(Err(DataFusionError::from(error))))
+        Poll::Ready(Some(Err(error)))
     }
 }
 
 impl Stream for ResultStream {
-    type Item = Result<RecordBatch>;
+    type Item = Result<RecordBatch, EngineError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -76,12 +76,6 @@ impl Stream for ResultStream {
                 Err(error) => this.fail(error),
             },
         }
-    }
-}
-
-impl RecordBatchStream for ResultStream {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
     }
 }
 
@@ -135,6 +129,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use arrow::array::Int32Array;
+    use datafusion::common::DataFusionError;
     use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
     use futures::stream;
     use tokio_util::sync::CancellationToken;
@@ -150,11 +145,11 @@ mod tests {
     }
 
     fn guarded(
-        items: Vec<Result<RecordBatch>>,
+        items: Vec<datafusion::common::Result<RecordBatch>>,
         endless: bool,
         cancel: &CancellationToken,
         failures: &Arc<AtomicUsize>,
-    ) -> SendableRecordBatchStream {
+    ) -> RowBatches {
         let tail = if endless { stream::pending().boxed() } else { stream::empty().boxed() };
         let rows = RecordBatchStreamAdapter::new(schema("a"), stream::iter(items).chain(tail));
         let interrupt = Interrupt::new(cancel.clone(), CancellationToken::new(), None);
@@ -172,7 +167,7 @@ mod tests {
         let mut rows = guarded(items, false, &cancel, &failures);
         assert_eq!(rows.next().await.unwrap().unwrap().schema(), schema("b"));
         let error = rows.next().await.unwrap().unwrap_err();
-        assert_eq!(EngineError::from_datafusion(&error).sqlstate(), "53200");
+        assert_eq!(error.sqlstate(), "53200");
         assert!(rows.next().await.is_none());
         assert_eq!(failures.load(Ordering::Relaxed), 1);
     }
@@ -185,7 +180,7 @@ mod tests {
         let canceller = cancel.clone();
         tokio::spawn(async move { canceller.cancel() });
         let error = rows.next().await.unwrap().unwrap_err();
-        assert_eq!(EngineError::from_datafusion(&error).sqlstate(), "57014");
+        assert_eq!(error.sqlstate(), "57014");
         assert!(rows.next().await.is_none());
     }
 }

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use braid_base::Random;
-use braid_engine::{EngineError, Outcome, Session, SharingFigures};
+use braid_engine::{EngineError, Outcome, RowBatches, Session, SharingFigures};
 use braid_testing::cases;
-use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -80,7 +79,7 @@ async fn until_nothing_is_left(db: &TestDb) {
 }
 
 /// The rows of a query, to be read.
-async fn start(session: &Session, sql: &str) -> Result<SendableRecordBatchStream, EngineError> {
+async fn start(session: &Session, sql: &str) -> Result<RowBatches, EngineError> {
     let statement = session.parse(sql).unwrap().remove(0);
     let outcome = tokio::time::timeout(PATIENCE, session.execute(&statement, vec![], CancellationToken::new())).await;
     match outcome.unwrap_or_else(|_| panic!("{sql} has no answer"))? {
@@ -90,7 +89,7 @@ async fn start(session: &Session, sql: &str) -> Result<SendableRecordBatchStream
 }
 
 /// Reads rows to their end, and counts them.
-async fn count_rows(mut rows: SendableRecordBatchStream) -> usize {
+async fn count_rows(mut rows: RowBatches) -> usize {
     let mut count = 0;
     while let Some(batch) = tokio::time::timeout(PATIENCE, rows.next()).await.unwrap() {
         count += batch.unwrap().num_rows();
@@ -268,13 +267,13 @@ async fn large_results_are_read_each_at_its_own_pace() {
         let clients: Vec<Session> = (0..6).map(|_| session(&db, mode)).collect();
         let text = sql(102);
         let streams = join_all(clients.iter().map(|client| start(client, &text))).await;
-        let streams: Vec<SendableRecordBatchStream> = streams.into_iter().map(Result::unwrap).collect();
+        let streams: Vec<RowBatches> = streams.into_iter().map(Result::unwrap).collect();
         assert!(db.database.sharing_figures().attached_queries > before, "{mode}");
         // The first is never read, the second vanishes, the last is read first.
         let mut streams = streams.into_iter();
         let unread = streams.next().unwrap();
         drop(streams.next());
-        let others: Vec<SendableRecordBatchStream> = streams.rev().collect();
+        let others: Vec<RowBatches> = streams.rev().collect();
         for rows in others {
             assert_eq!(count_rows(rows).await, expected, "{mode}");
         }

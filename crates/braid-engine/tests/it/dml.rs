@@ -1,8 +1,10 @@
 //! INSERT.
 
-use datafusion::common::ScalarValue;
+use arrow::array::{Decimal128Array, Int32Array, TimestampMicrosecondArray};
+use arrow::datatypes::{DataType, TimeUnit};
+use braid_engine::ParameterValue;
 
-use crate::test_db::{TestDb, run_one};
+use crate::test_db::{TestDb, run_one, text_value, value};
 
 #[tokio::test]
 async fn values_convert_to_the_columns_types() {
@@ -67,21 +69,18 @@ async fn prepared_inserts_take_the_columns_types() {
     assert_eq!(types, ["Timestamp(µs)", "Int32", "Utf8View", "Decimal128(6, 2)"]);
     assert!(prepared.schema.is_none());
     let values = vec![
-        ScalarValue::TimestampMicrosecond(Some(0), None),
-        ScalarValue::Int32(Some(5)),
-        ScalarValue::from("it's"),
-        ScalarValue::Decimal128(Some(125), 6, 2),
+        value(TimestampMicrosecondArray::from(vec![0])),
+        value(Int32Array::from(vec![5])),
+        text_value("it's"),
+        value(Decimal128Array::from(vec![125]).with_precision_and_scale(6, 2).unwrap()),
     ];
     assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "INSERT 0 1");
-    let nulls = vec![
-        ScalarValue::TimestampMicrosecond(None, None),
-        ScalarValue::Int32(None),
-        ScalarValue::Utf8(None),
-        ScalarValue::Decimal128(None, 6, 2),
-    ];
+    let nulls =
+        [DataType::Timestamp(TimeUnit::Microsecond, None), DataType::Int32, DataType::Utf8, DataType::Decimal128(6, 2)];
+    let nulls = nulls.iter().map(ParameterValue::null).collect();
     assert_eq!(run_one(&db.session, &statement, nulls).await.unwrap(), "INSERT 0 1");
     // Values of other types convert like expressions.
-    let strings = ["2024-01-01 10:00:00", "6", "x", "1.005"].map(ScalarValue::from).to_vec();
+    let strings = ["2024-01-01 10:00:00", "6", "x", "1.005"].map(text_value).to_vec();
     assert_eq!(run_one(&db.session, &statement, strings).await.unwrap(), "INSERT 0 1");
     db.check(&[(
         "select a, b, c, d from t order by a",

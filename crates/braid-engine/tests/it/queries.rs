@@ -1,12 +1,12 @@
 //! Queries: prepared, explained, cancelled, over budget; and the PostgreSQL in them.
 
-use braid_engine::{EngineError, Outcome};
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
+use arrow::array::{Date32Array, Int32Array, Int64Array, ListBuilder, StringBuilder};
+use arrow::datatypes::DataType;
+use braid_engine::Outcome;
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::test_db::{TestDb, column_names, run, run_one};
+use crate::test_db::{TestDb, column_names, run, run_one, text_value, value};
 
 #[tokio::test]
 async fn columns_are_named_as_in_postgresql() {
@@ -112,26 +112,24 @@ async fn parameters_are_inferred_and_replaced() {
         prepare("select a, b from t where a > $1 and b <> $2 and d >= $3 order by a limit $4", &[]).await;
     assert_eq!((types.as_str(), width), ("Int32 Utf8View Date32 Int64", Some(2)));
     let values = vec![
-        ScalarValue::Int32(Some(0)),
-        ScalarValue::from("nobody"),
-        ScalarValue::Date32(Some(0)),
-        ScalarValue::Int64(Some(1)),
+        value(Int32Array::from(vec![0])),
+        text_value("nobody"),
+        value(Date32Array::from(vec![0])),
+        value(Int64Array::from(vec![1])),
     ];
     assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1|x");
     let (statement, types, _) = prepare("select $1::date, $2", &[]).await;
     assert_eq!(types, "Date32 Utf8");
-    let values = vec![ScalarValue::Date32(Some(1)), ScalarValue::from("q")];
+    let values = vec![value(Date32Array::from(vec![1])), text_value("q")];
     assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1970-01-02|q");
     let (statement, types, _) = prepare("select b from t where a = $1", &[Some(DataType::Int64)]).await;
     assert_eq!(types, "Int64");
-    assert_eq!(run_one(&db.session, &statement, vec![ScalarValue::Int64(Some(2))]).await.unwrap(), "y");
+    assert_eq!(run_one(&db.session, &statement, vec![value(Int64Array::from(vec![2]))]).await.unwrap(), "y");
     let (statement, _, _) =
         prepare("select a from t where b = any($1)", &[Some(DataType::new_list(DataType::Utf8, true))]).await;
-    let list = ScalarValue::List(ScalarValue::new_list_nullable(
-        &[ScalarValue::from("x"), ScalarValue::from("z")],
-        &DataType::Utf8,
-    ));
-    assert_eq!(run_one(&db.session, &statement, vec![list]).await.unwrap(), "1\n3");
+    let mut list = ListBuilder::new(StringBuilder::new());
+    list.append_value([Some("x"), Some("z")]);
+    assert_eq!(run_one(&db.session, &statement, vec![value(list.finish())]).await.unwrap(), "1\n3");
 }
 
 #[tokio::test]
@@ -165,7 +163,7 @@ async fn a_cancelled_query_stops() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         cancel.cancel();
     });
-    let error = EngineError::from_datafusion(&stream.next().await.unwrap().unwrap_err());
+    let error = stream.next().await.unwrap().unwrap_err();
     assert_eq!(error.sqlstate(), "57014");
     assert!(stream.next().await.is_none());
     db.run("set statement_timeout = '50ms'").await;

@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use braid_base::{ByteSize, Random};
-use braid_engine::{Config, Database, EngineError, Outcome, Session};
+use braid_engine::{Config, Database, EngineError, Outcome, RowBatches, Session};
 use braid_testing::cases;
-use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -38,7 +37,7 @@ fn session(db: &TestDb, sharing: &str) -> Session {
     session
 }
 
-async fn rows_of(session: &Session, sql: &str) -> Result<SendableRecordBatchStream, EngineError> {
+async fn rows_of(session: &Session, sql: &str) -> Result<RowBatches, EngineError> {
     let statement = session.parse(sql)?.remove(0);
     match session.execute(&statement, vec![], CancellationToken::new()).await? {
         Outcome::Rows { stream, .. } => Ok(stream),
@@ -52,7 +51,7 @@ fn lines(batches: &[RecordBatch]) -> Vec<String> {
     text.lines().filter(|line| line.starts_with("| ")).skip(1).map(str::to_owned).collect()
 }
 
-async fn rest(stream: SendableRecordBatchStream) -> Vec<RecordBatch> {
+async fn rest(stream: RowBatches) -> Vec<RecordBatch> {
     stream.map(Result::unwrap).collect().await
 }
 
@@ -83,7 +82,7 @@ async fn a_pass_waits_for_no_reader() {
     assert!(db.database.spill_space().used() > ByteSize::mib(4), "{}", db.database.spill_space().used());
     // One of three equal queries leaves before its first row, another in the middle.
     drop(streams.remove(1));
-    let mut streams: Vec<SendableRecordBatchStream> = streams.into_iter().map(Result::unwrap).collect();
+    let mut streams: Vec<RowBatches> = streams.into_iter().map(Result::unwrap).collect();
     let mut firsts = Vec::new();
     for stream in &mut streams {
         firsts.push(stream.next().await.unwrap().unwrap());

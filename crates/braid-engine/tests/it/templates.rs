@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use arrow::array::{Decimal128Array, Float64Array, Int32Array, Int64Array};
 use arrow::datatypes::{DataType, Field};
 use braid_base::Random;
 use braid_engine::Session;
 use braid_testing::cases;
-use datafusion::common::ScalarValue;
 
-use crate::test_db::{TestDb, run_one};
+use crate::test_db::{TestDb, run_one, text_value, value};
 
 async fn two_tables() -> TestDb {
     let db = TestDb::new().await;
@@ -359,7 +359,7 @@ async fn descriptions_of_prepared_statements_are_kept_while_they_are_right() {
     assert_eq!(description(&db, &text.replace('3', "3.5"), &[]).await.unwrap(), first);
     assert_eq!(found(), 3);
     let statement = db.session.parse(text).unwrap().remove(0);
-    let values = vec![ScalarValue::Int32(Some(7)), ScalarValue::from("y")];
+    let values = vec![value(Int32Array::from(vec![7])), text_value("y")];
     assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "x|14");
     db.run("drop table going").await;
     assert!(description(&db, text, &[]).await.unwrap_err().contains("does not exist"));
@@ -390,12 +390,12 @@ async fn the_types_of_parameters_tell_plans_apart() {
     let by_text = by_text(&db);
     for sql in ["select 5 / $1 from t where a < 3 order by 1", "select count(*), sum(a + $1) from t where a > $1"] {
         for value in [
-            ScalarValue::Int32(Some(2)),
-            ScalarValue::Int32(Some(3)),
-            ScalarValue::Float64(Some(2.0)),
-            ScalarValue::Int64(Some(2)),
-            ScalarValue::Decimal128(Some(2), 4, 0),
-            ScalarValue::Int32(Some(4)),
+            value(Int32Array::from(vec![2])),
+            value(Int32Array::from(vec![3])),
+            value(Float64Array::from(vec![2.0])),
+            value(Int64Array::from(vec![2])),
+            value(Decimal128Array::from(vec![2]).with_precision_and_scale(4, 0).unwrap()),
+            value(Int32Array::from(vec![4])),
         ] {
             let [found, expected] = [&db.session, &by_text].map(async |session| {
                 let statement = session.parse(sql).unwrap().remove(0);

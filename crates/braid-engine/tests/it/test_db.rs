@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow::array::{Array, StringArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use braid_base::ByteSize;
-use braid_engine::{Config, Database, EngineError, Outcome, Session, Statement};
+use braid_engine::{Config, Database, EngineError, Outcome, ParameterValue, Session, Statement};
 use bytes::Bytes;
-use datafusion::common::ScalarValue;
 use futures::StreamExt;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -86,14 +86,14 @@ pub async fn run(session: &Session, sql: &str) -> Result<String, EngineError> {
 pub async fn run_one(
     session: &Session,
     statement: &Statement,
-    params: Vec<ScalarValue>,
+    params: Vec<ParameterValue>,
 ) -> Result<String, EngineError> {
     match session.execute(statement, params, CancellationToken::new()).await? {
         Outcome::Done { tag } => Ok(tag),
         Outcome::Rows { mut stream, schema, .. } => {
             let mut lines = Vec::new();
             while let Some(batch) = stream.next().await {
-                let batch = batch.map_err(|error| EngineError::from_datafusion(&error))?;
+                let batch = batch?;
                 assert_eq!(batch.schema(), schema, "the stream keeps the promised schema");
                 let options = FormatOptions::default().with_null("NULL");
                 let columns: Vec<ArrayFormatter<'_>> =
@@ -114,6 +114,16 @@ pub async fn run_one(
         }
         Outcome::CopyIn(_) => panic!("COPY FROM STDIN needs data"),
     }
+}
+
+/// The only value of an array, as a parameter.
+pub fn value(array: impl Array + 'static) -> ParameterValue {
+    ParameterValue::of(Arc::new(array))
+}
+
+/// A text, as a parameter.
+pub fn text_value(text: &str) -> ParameterValue {
+    value(StringArray::from_iter_values([text]))
 }
 
 /// The names of a query's columns.

@@ -1,4 +1,4 @@
-//! Values on the wire: Arrow arrays into DataRow bytes, parameters into scalars, in PostgreSQL's text and binary forms.
+//! Values on the wire: Arrow arrays into DataRow bytes, parameters into values of one row, in PostgreSQL's text and binary forms.
 //!
 //! | module | contents |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | [`row_encoder`] | batches into DataRow messages |
 //! | [`column`] | one column of a batch: the value of a row as text or binary |
 //! | [`nested`] | lists as arrays, structs as records |
-//! | [`parameter`], [`parameter_text`], [`parameter_binary`] | parameters in text and binary form into scalars |
+//! | [`parameter`], [`parameter_text`], [`parameter_binary`] | parameters in text and binary form into values |
 //! | [`decimal_digits`], [`float_text`], [`numeric`], [`calendar`], [`interval`] | one family of types each |
 //!
 //! This room is synchronous, and knows neither sockets nor sessions.

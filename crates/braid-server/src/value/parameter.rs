@@ -1,11 +1,18 @@
-//! Parameters of prepared statements: bytes from Bind into scalars for the engine.
+//! Parameters of prepared statements: bytes from Bind into values for the engine.
 //!
 //! A parameter has the type that the client declared in Parse, or, where it declared none (or one that Braid does not
 //! know), the type that the engine inferred from the statement. Declared types keep their own width: a numeric keeps
 //! the scale it was sent with, so that comparing with it never rounds it. Arrays are read in one dimension.
 
-use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, Decimal128Array, ListArray, PrimitiveArray, StringArray, new_empty_array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{CastOptions, cast_with_options, concat};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
+use braid_engine::ParameterValue;
 
 use super::pg_type::{NUMERIC, PgType, UNKNOWN};
 use super::{Format, ValueError, parameter_binary, parameter_text};
@@ -36,59 +43,81 @@ pub(crate) fn decode(
     format: Format,
     bytes: Option<&[u8]>,
     inferred: &DataType,
-) -> Result<ScalarValue, ValueError> {
+) -> Result<ParameterValue, ValueError> {
     let unsupported = || ValueError::UnsupportedParameter { name: format!("with oid {oid}") };
     let Some(bytes) = bytes else {
         let data_type = declared_type(oid).unwrap_or_else(|| inferred.clone());
-        return ScalarValue::try_from(&data_type).map_err(|_| unsupported());
+        return Ok(ParameterValue::null(&data_type));
     };
     if let Some(element) = PgType::element_of(oid) {
         let values = match format {
             Format::Text => parameter_text::parse_array(element, utf8(bytes)?)?,
             Format::Binary => parameter_binary::parse_array(element, bytes)?,
         };
-        return list(element, values).ok_or_else(unsupported);
+        return list(element, values).map(ParameterValue::of).ok_or_else(unsupported);
     }
     let pg_type = PgType::by_oid(oid).ok_or_else(unsupported)?;
-    match format {
+    let value = match format {
         Format::Text => parameter_text::parse(pg_type, utf8(bytes)?),
         Format::Binary => parameter_binary::parse(pg_type, bytes),
-    }
+    };
+    value.map(ParameterValue::of)
 }
 
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ValueError> {
     std::str::from_utf8(bytes).map_err(|_| ValueError::NotUtf8)
 }
 
-/// An unscaled number as a scalar of the least sufficient precision, like a literal.
-pub(crate) fn numeric_scalar((value, scale): super::numeric::Unscaled) -> ScalarValue {
-    let digits = value.unsigned_abs().checked_ilog10().map_or(1, |log| log as u8 + 1);
-    ScalarValue::Decimal128(Some(value), digits.max(scale.unsigned_abs()).max(1), scale)
+/// An array of one value.
+pub(crate) fn one<T: ArrowPrimitiveType>(value: T::Native) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(vec![value].into(), None))
 }
 
-/// A list of `values`. Numerics are first converted to a common precision and scale.
-fn list(element: PgType, mut values: Vec<ScalarValue>) -> Option<ScalarValue> {
+/// An array of one text.
+pub(crate) fn one_text(value: &str) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values([value]))
+}
+
+/// An array of an unscaled number, of the least sufficient precision, like a literal.
+pub(crate) fn one_numeric((value, scale): super::numeric::Unscaled) -> Result<ArrayRef, ValueError> {
+    let digits = value.unsigned_abs().checked_ilog10().map_or(1, |log| log as u8 + 1);
+    let precision = digits.max(scale.unsigned_abs()).max(1);
+    Ok(Arc::new(Decimal128Array::new(vec![value].into(), None).with_precision_and_scale(precision, scale)?))
+}
+
+/// The type of an array's nulls before its other values say which numerics they are.
+pub(crate) fn null_type(element: PgType) -> DataType {
+    element.parameter_type().unwrap_or(DataType::Decimal128(1, 0))
+}
+
+/// A list of the values, each an array of one. Numerics are first converted to a common precision and scale.
+fn list(element: PgType, mut values: Vec<ArrayRef>) -> Option<ArrayRef> {
     let data_type = match element.parameter_type() {
         Some(data_type) => data_type,
         None if element == NUMERIC => {
             let data_type = common_decimal(&values);
-            values = values.iter().map(|v| v.cast_to(&data_type)).collect::<Result<_, _>>().ok()?;
+            let options = CastOptions { safe: false, ..CastOptions::default() };
+            let common = |value: &ArrayRef| cast_with_options(value, &data_type, &options);
+            values = values.iter().map(common).collect::<Result<_, _>>().ok()?;
             data_type
         }
         None => return None,
     };
-    Some(ScalarValue::List(ScalarValue::new_list(&values, &data_type, true)))
+    let lengths = OffsetBuffer::from_lengths([values.len()]);
+    let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    let values = if values.is_empty() { new_empty_array(&data_type) } else { concat(&values).ok()? };
+    Some(Arc::new(ListArray::new(Arc::new(Field::new_list_field(data_type, true)), lengths, values, None)))
 }
 
-fn common_decimal(values: &[ScalarValue]) -> DataType {
+fn common_decimal(values: &[ArrayRef]) -> DataType {
     let (mut whole, mut scale) = (1, 0);
     for value in values {
-        if let ScalarValue::Decimal128(_, p, s) = value {
+        if let DataType::Decimal128(p, s) = value.data_type() {
             whole = whole.max(*p - s.unsigned_abs());
             scale = scale.max(*s);
         }
     }
-    DataType::Decimal128((whole + scale.unsigned_abs()).min(38), scale)
+    DataType::Decimal128((whole + scale.unsigned_abs()).min(DECIMAL128_MAX_PRECISION), scale)
 }
 
 #[cfg(test)]

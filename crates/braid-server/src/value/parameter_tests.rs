@@ -1,6 +1,6 @@
 //! Every parameter type in both forms: what is sent, what the engine gets, what is refused and how.
 
-use arrow::array::ArrayRef;
+use arrow::array::Int32Array;
 use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
 use braid_base::ByteSize;
@@ -9,14 +9,13 @@ use super::super::pg_type::*;
 use super::super::row_encoder::RowEncoder;
 use super::*;
 
-fn text(pg_type: PgType, text: &str) -> Result<ScalarValue, ValueError> {
+fn text(pg_type: PgType, text: &str) -> Result<ParameterValue, ValueError> {
     decode(pg_type.oid, Format::Text, Some(text.as_bytes()), &DataType::Null)
 }
 
-/// What the row encoder sends for a scalar.
-fn encoded(value: &ScalarValue, format: Format) -> Vec<u8> {
-    let array: ArrayRef = value.to_array().unwrap();
-    let batch = RecordBatch::try_from_iter([("c", array)]).unwrap();
+/// What the row encoder sends for a value.
+fn encoded(value: &ParameterValue, format: Format) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter([("c", value.array().clone())]).unwrap();
     let schema: &Schema = &batch.schema();
     let mut out = Vec::new();
     RowEncoder::new(schema, &[format.code()])
@@ -59,7 +58,7 @@ fn what_is_printed_reads_back_in_both_forms() {
         let read = decode(pg_type.oid, Format::Binary, Some(&binary), &DataType::Null).unwrap();
         assert_eq!(encoded(&read, Format::Text), printed.as_bytes(), "{} in binary", pg_type.name);
         if let Some(declared) = declared_type(pg_type.oid) {
-            assert_eq!(read.data_type(), declared);
+            assert_eq!(*read.data_type(), declared);
         }
         // Every beginning of a binary value is refused or another value, never a panic.
         for length in 0..binary.len() {
@@ -128,14 +127,15 @@ fn a_declared_type_counts_and_otherwise_the_inferred_one() {
     assert_eq!(declared_type(NUMERIC.oid), None);
     // Nothing rounds what a client compares with.
     let value = decode(NUMERIC.oid, Format::Text, Some(b"10.125"), &decimal).unwrap();
-    assert_eq!(value, ScalarValue::Decimal128(Some(10_125), 5, 3));
+    let expected = Decimal128Array::from(vec![10_125]).with_precision_and_scale(5, 3).unwrap();
+    assert_eq!(value, ParameterValue::of(Arc::new(expected)));
 }
 
 #[test]
 fn nulls_have_the_parameters_type() {
     let null = |pg_type: PgType, inferred| decode(pg_type.oid, Format::Binary, None, &inferred).unwrap();
-    assert_eq!(null(INT4, DataType::Null), ScalarValue::Int32(None));
-    assert_eq!(null(NUMERIC, DataType::Decimal128(15, 2)), ScalarValue::Decimal128(None, 15, 2));
+    assert_eq!(null(INT4, DataType::Null), ParameterValue::of(Arc::new(Int32Array::from(vec![None]))));
+    assert_eq!(null(NUMERIC, DataType::Decimal128(15, 2)), ParameterValue::null(&DataType::Decimal128(15, 2)));
 }
 
 #[test]

@@ -1,31 +1,38 @@
 //! Parameters in text form, read as PostgreSQL's input functions read them.
 
-use arrow::datatypes::IntervalMonthDayNano;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, TimestampMicrosecondArray, new_null_array,
+};
+use arrow::datatypes::{
+    Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
+    IntervalMonthDayNanoType, Time64MicrosecondType,
+};
 use braid_base::{one_nan, one_nan_real};
-use datafusion::common::ScalarValue;
 
 use super::ValueError;
 use super::calendar::{self, CalendarFault};
 use super::numeric::{self, NumericFault};
-use super::parameter::numeric_scalar;
+use super::parameter::{null_type, one, one_numeric, one_text};
 use super::pg_type::*;
 use super::{interval, interval::Interval};
 
-/// Reads `text` as a value of `pg_type`.
-pub(crate) fn parse(pg_type: PgType, text: &str) -> Result<ScalarValue, ValueError> {
+/// Reads `text` as a value of `pg_type`: an array of one.
+pub(crate) fn parse(pg_type: PgType, text: &str) -> Result<ArrayRef, ValueError> {
     let syntax = || ValueError::Syntax { pg_type: pg_type.name, text: shortened(text) };
     Ok(match pg_type {
-        BOOL => ScalarValue::Boolean(Some(parse_bool(text).ok_or_else(syntax)?)),
-        INT2 => ScalarValue::Int16(Some(parse_integer(pg_type, text)?)),
-        INT4 => ScalarValue::Int32(Some(parse_integer(pg_type, text)?)),
-        INT8 | OID => ScalarValue::Int64(Some(parse_integer(pg_type, text)?)),
-        FLOAT4 => ScalarValue::Float32(Some(one_nan_real(parse_float(pg_type, text, f32::is_infinite)?))),
-        FLOAT8 => ScalarValue::Float64(Some(one_nan(parse_float(pg_type, text, f64::is_infinite)?))),
-        NUMERIC => numeric_scalar(numeric::parse_text(text).map_err(|fault| numeric_error(fault, text))?),
-        CHAR | NAME | TEXT | BPCHAR | VARCHAR | UNKNOWN => ScalarValue::Utf8(Some(text.to_owned())),
-        BYTEA => ScalarValue::Binary(Some(parse_bytea(text).ok_or_else(syntax)?)),
-        UUID => ScalarValue::FixedSizeBinary(16, Some(parse_uuid(text).ok_or_else(syntax)?)),
-        INTERVAL => interval_scalar(interval::parse(text).ok_or_else(syntax)?)?,
+        BOOL => Arc::new(BooleanArray::from(vec![parse_bool(text).ok_or_else(syntax)?])),
+        INT2 => one::<Int16Type>(parse_integer(pg_type, text)?),
+        INT4 => one::<Int32Type>(parse_integer(pg_type, text)?),
+        INT8 | OID => one::<Int64Type>(parse_integer(pg_type, text)?),
+        FLOAT4 => one::<Float32Type>(one_nan_real(parse_float(pg_type, text, f32::is_infinite)?)),
+        FLOAT8 => one::<Float64Type>(one_nan(parse_float(pg_type, text, f64::is_infinite)?)),
+        NUMERIC => one_numeric(numeric::parse_text(text).map_err(|fault| numeric_error(fault, text))?)?,
+        CHAR | NAME | TEXT | BPCHAR | VARCHAR | UNKNOWN => one_text(text),
+        BYTEA => Arc::new(BinaryArray::from_vec(vec![&parse_bytea(text).ok_or_else(syntax)?])),
+        UUID => Arc::new(FixedSizeBinaryArray::try_from_iter([parse_uuid(text).ok_or_else(syntax)?].into_iter())?),
+        INTERVAL => one_interval(interval::parse(text).ok_or_else(syntax)?)?,
         DATE | TIMESTAMP | TIMESTAMPTZ | TIME => parse_datetime(pg_type, text).map_err(|fault| match fault {
             CalendarFault::Malformed => syntax(),
             CalendarFault::OutOfRange => ValueError::DatetimeOutOfRange { text: shortened(text) },
@@ -43,22 +50,19 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn parse_datetime(pg_type: PgType, text: &str) -> Result<ScalarValue, CalendarFault> {
+fn parse_datetime(pg_type: PgType, text: &str) -> Result<ArrayRef, CalendarFault> {
     let beyond = CalendarFault::OutOfRange;
     Ok(match pg_type {
-        TIME => ScalarValue::Time64Microsecond(Some(calendar::parse_time(text)?)),
-        DATE => ScalarValue::Date32(Some(calendar::parse_timestamp(text)?.days)),
-        TIMESTAMP => {
-            ScalarValue::TimestampMicrosecond(Some(calendar::parse_timestamp(text)?.local_us().ok_or(beyond)?), None)
-        }
+        TIME => one::<Time64MicrosecondType>(calendar::parse_time(text)?),
+        DATE => one::<Date32Type>(calendar::parse_timestamp(text)?.days),
+        TIMESTAMP => one_timestamp(pg_type, calendar::parse_timestamp(text)?.local_us().ok_or(beyond)?),
         _ => {
             let written = calendar::parse_timestamp(text)?;
             if written.offset_seconds.is_none() {
                 // Local time in the session's time zone, which the engine knows: it reads the text.
-                return Ok(ScalarValue::Utf8(Some(text.to_owned())));
+                return Ok(one_text(text));
             }
-            let micros = written.utc_us().ok_or(beyond)?;
-            ScalarValue::TimestampMicrosecond(Some(micros), Some("UTC".into()))
+            one_timestamp(pg_type, written.utc_us().ok_or(beyond)?)
         }
     })
 }
@@ -157,22 +161,27 @@ fn parse_uuid(text: &str) -> Option<Vec<u8>> {
     if digits.len() == 32 { parse_hex(&digits) } else { None }
 }
 
-pub(crate) fn interval_scalar(value: Interval) -> Result<ScalarValue, ValueError> {
+/// An array of one point in time, a [`TIMESTAMP`] or a [`TIMESTAMPTZ`].
+pub(crate) fn one_timestamp(pg_type: PgType, micros: i64) -> ArrayRef {
+    let array = TimestampMicrosecondArray::from(vec![micros]);
+    Arc::new(if pg_type == TIMESTAMPTZ { array.with_timezone("UTC") } else { array })
+}
+
+/// An array of one interval.
+pub(crate) fn one_interval(value: Interval) -> Result<ArrayRef, ValueError> {
     let nanoseconds = value.micros.checked_mul(1000).ok_or_else(|| ValueError::OutOfRange {
         pg_type: INTERVAL.name,
         text: format!("{} microseconds", value.micros),
     })?;
-    Ok(ScalarValue::IntervalMonthDayNano(Some(IntervalMonthDayNano::new(value.months, value.days, nanoseconds))))
+    Ok(one::<IntervalMonthDayNanoType>(IntervalMonthDayNano::new(value.months, value.days, nanoseconds)))
 }
 
-/// Reads `{1,NULL,"a b"}`: one dimension, no explicit bounds.
-pub(crate) fn parse_array(element: PgType, text: &str) -> Result<Vec<ScalarValue>, ValueError> {
+/// Reads the elements of `{1,NULL,"a b"}`: one dimension, no explicit bounds.
+pub(crate) fn parse_array(element: PgType, text: &str) -> Result<Vec<ArrayRef>, ValueError> {
     let malformed = || ValueError::Syntax { pg_type: "array", text: shortened(text) };
     let inner = text.trim().strip_prefix('{').and_then(|t| t.strip_suffix('}')).ok_or_else(malformed)?;
     let mut values = Vec::new();
     let mut characters = inner.chars().peekable();
-    let null =
-        || ScalarValue::try_from(&element.parameter_type().unwrap_or(arrow::datatypes::DataType::Decimal128(1, 0)));
     while characters.peek().is_some() || !values.is_empty() {
         while characters.next_if(|c| c.is_ascii_whitespace()).is_some() {}
         if values.is_empty() && characters.peek().is_none() {
@@ -180,7 +189,7 @@ pub(crate) fn parse_array(element: PgType, text: &str) -> Result<Vec<ScalarValue
         }
         let (word, quoted) = array_word(&mut characters).ok_or_else(malformed)?;
         if !quoted && word.eq_ignore_ascii_case("null") {
-            values.push(null().map_err(|_| malformed())?);
+            values.push(new_null_array(&null_type(element), 1));
         } else if word.is_empty() && !quoted {
             return Err(malformed());
         } else {
