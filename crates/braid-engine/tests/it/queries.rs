@@ -183,7 +183,7 @@ async fn a_query_over_its_budget_fails_alone() {
     let (failed, fine) = tokio::join!(run(&small, big), run(&db.session, big));
     assert_eq!(failed.unwrap_err().sqlstate(), "53200");
     assert_eq!(fine.unwrap(), "100000");
-    assert_eq!(db.database.memory().used().0, 0, "what a failed query held is free again");
+    db.until_nothing_is_held().await;
     assert_eq!(db.state("set braid.query_memory = '1TB'").await, "22023");
 }
 
@@ -196,11 +196,7 @@ async fn a_cancelled_join_of_very_many_pairs_stops() {
     // One batch of one side makes millions of pairs, which a condition drops, or an aggregation takes in.
     for sql in ["select count(*) from t x, t y, t z", "select count(*) from t x join t y on x.a * y.a = -1"] {
         assert_eq!(db.state(sql).await, "57014", "{sql}");
-        let stopped = std::time::Instant::now();
-        while db.database.memory().used().0 > 0 || db.database.buffer().stats().scans > 0 {
-            assert!(stopped.elapsed().as_secs() < 5, "{sql}: still running");
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        }
+        db.until_nothing_is_held().await;
     }
 }
 
@@ -227,13 +223,7 @@ async fn what_does_not_fit_goes_to_temporary_files() {
     // Some budgets are too small for any operator.
     run(&small, "set braid.query_memory = '64kB'").await.unwrap();
     assert_eq!(run(&small, distinct).await.unwrap_err().sqlstate(), "53200");
-    // Tasks that were aborted let go of what they held soon after.
-    let failed = std::time::Instant::now();
-    while db.database.memory().used().0 > 0 || db.database.spill_space().used().0 > 0 {
-        let (memory, files) = (db.database.memory().used(), db.database.spill_space().used());
-        assert!(failed.elapsed().as_secs() < 5, "{memory} of memory and {files} of files are still held");
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-    }
+    db.until_nothing_is_held().await;
     let names = std::fs::read_dir(db.database.config().data_dir.join("spill")).unwrap();
     let left = names.filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_file());
     assert_eq!(left.count(), 0, "temporary files have no names");

@@ -1,6 +1,6 @@
 //! Results of passes that exceed the memory for them, and readers that are slow, leave early or never begin.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use braid_base::{ByteSize, Random};
@@ -60,15 +60,6 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-async fn assert_nothing_left(db: &TestDb) {
-    let since = Instant::now();
-    while db.database.spill_space().used() > ByteSize(0) || db.database.memory().used() > ByteSize(0) {
-        let (disk, memory) = (db.database.spill_space().used(), db.database.memory().used());
-        assert!(since.elapsed() < Duration::from_secs(30), "{disk} on disk, {memory} in memory");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
 /// The pass ends while its readers have hardly begun.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pass_waits_for_no_reader() {
@@ -94,7 +85,7 @@ async fn a_pass_waits_for_no_reader() {
         let expected = rest(rows_of(&alone, &text(v)).await.unwrap()).await;
         assert_eq!(sorted(lines(&found)), sorted(lines(&expected)), "{v}");
     }
-    assert_nothing_left(&db).await;
+    db.until_nothing_is_held().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,7 +99,7 @@ async fn ordered_rows_stay_in_order() {
         assert_eq!(found.unwrap(), run(&alone, text).await.unwrap(), "{text}");
     }
     assert!(db.database.spill_space().file_count() > 0);
-    assert_nothing_left(&db).await;
+    db.until_nothing_is_held().await;
 }
 
 /// `EXPLAIN ANALYZE` tells which way a query took.
@@ -128,7 +119,7 @@ async fn large_results_are_of_a_pass_unless_the_disk_is_full() {
         let found = rest(rows_of(&client, "select * from wide where v <> 5").await.unwrap()).await;
         let expected = rest(rows_of(&session(&db, "off"), "select * from wide where v <> 5").await.unwrap()).await;
         assert_eq!(sorted(lines(&found)), sorted(lines(&expected)));
-        assert_nothing_left(&db).await;
+        db.until_nothing_is_held().await;
     }
 }
 
@@ -159,5 +150,5 @@ async fn readers_that_vanish_leave_nothing_behind() {
             assert_eq!(sorted(found), sorted(lines(&expected)), "{text}");
         }
     }
-    assert_nothing_left(&db).await;
+    db.until_nothing_is_held().await;
 }

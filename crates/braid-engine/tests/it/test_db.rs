@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::{Array, StringArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -53,6 +54,21 @@ impl TestDb {
     /// Runs statements. One must fail; returns its SQLSTATE.
     pub async fn state(&self, sql: &str) -> &'static str {
         self.fail(sql).await.sqlstate()
+    }
+
+    /// Waits until queries hold neither memory nor files, and scan nothing: their tasks let go of it soon after their ends.
+    pub async fn until_nothing_is_held(&self) {
+        let since = Instant::now();
+        loop {
+            let (memory, disk) = (self.database.memory().used(), self.database.spill_space().used());
+            let scans = self.database.buffer().stats().scans;
+            if (memory.0, disk.0, scans) == (0, 0, 0) {
+                return;
+            }
+            let held = format!("{memory} of memory, {disk} of files and {scans} scans");
+            assert!(since.elapsed() < Duration::from_secs(30), "{held} are still held");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Checks a list of statements against what they print.
