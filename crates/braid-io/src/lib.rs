@@ -13,6 +13,7 @@
 //! | `resident_memory` | what a process holds in RAM |
 //! | [`mod@free_space`] | how much a filesystem still takes |
 //! | `descriptor_limit` | how many files and sockets the process may have open |
+//! | `giving_way` | threads that compute for long, and give their core to those that wake up |
 //! | [`durable`] | directories and small files that survive a power cut |
 //! | `small_file` | the steps of that, one system call each |
 //! | `faults` | any device, failing on command: only in tests (the feature `testing`) |
@@ -32,6 +33,7 @@ mod error;
 mod faults;
 mod file_handle;
 pub mod free_space;
+mod giving_way;
 mod io_reason;
 mod open;
 mod resident_memory;
@@ -57,6 +59,7 @@ pub use error::{IoError, IoOperation, is_space_used_up};
 pub use faults::{Fault, FaultDevice, OperationCounts, ReadLatency};
 pub use file_handle::{FileHandle, FileId, OpenMode};
 pub use free_space::free_space;
+pub use giving_way::give_way;
 pub use io_reason::IoReason;
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
 pub use resident_memory::ResidentMemory;

@@ -80,3 +80,36 @@ pub(crate) fn set_descriptor_limits(soft: u64, hard: u64) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// The scheduling attributes of the calling thread.
+pub(crate) fn scheduling() -> io::Result<libc::sched_attr> {
+    let mut attributes = libc::sched_attr {
+        size: 0,
+        sched_policy: 0,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    let (this_thread, flags) = (0, 0);
+    // SAFETY: the structure lives through the call, which writes at most as many bytes to it as the third argument says.
+    let returned = unsafe {
+        libc::syscall(libc::SYS_sched_getattr, this_thread, &raw mut attributes, size_of_val(&attributes), flags)
+    };
+    match returned {
+        0 => Ok(attributes),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sets the scheduling attributes of the calling thread.
+pub(crate) fn set_scheduling(attributes: &libc::sched_attr) -> io::Result<()> {
+    let (this_thread, flags) = (0, 0);
+    // SAFETY: the structure is initialised, and says its own size; the call only reads it.
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, std::ptr::from_ref(attributes), flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

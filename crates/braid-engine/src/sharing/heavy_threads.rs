@@ -2,10 +2,12 @@
 //!
 //! The threads of a runtime take its tasks in turns, and a turn of a query that computes lasts for milliseconds. On the runtime of the
 //! connections, each step of a light query (its message, its pass, its workers, its answer) would wait for such turns. So what
-//! computes for long runs on threads of its own, and the operating system interrupts it for those that had nothing to do until now.
+//! computes for long runs on threads of its own, which give way ([`give_way`]): the operating system interrupts them at once for a
+//! thread that wakes up, of this process or of a client beside it.
 
 use std::io;
 
+use braid_io::give_way;
 use tokio::runtime::{Builder, EnterGuard, Handle, Runtime};
 
 use crate::RUNTIME_STACK_BYTES;
@@ -25,6 +27,11 @@ impl HeavyThreads {
     pub fn start(worker_count: usize) -> io::Result<Self> {
         let mut threads = Builder::new_multi_thread();
         threads.worker_threads(worker_count.max(1)).thread_name("braid-heavy").thread_stack_size(RUNTIME_STACK_BYTES);
+        threads.on_thread_start(|| {
+            if let Err(error) = give_way() {
+                tracing::debug!(%error, "a thread of heavy queries does not give way");
+            }
+        });
         Ok(Self { runtime: Some(threads.enable_all().build()?) })
     }
 
