@@ -142,17 +142,17 @@ fn queries_beside_the_lanes_wait_for_each_other_beyond_their_bound_and_equal_one
 fn light_passes_do_not_wait_for_heavy_ones() {
     let mut steps = Steps::new(SchedulerOptions::default());
     steps.arrive(A, &[1000]);
-    steps.finish_next(5000);
+    steps.finish_next(3000);
     steps.arrive(B, &[1]);
     assert_eq!(steps.next().unwrap().lane, Lane::Heavy(0));
     steps.arrive(A, &[2]);
     let light = steps.next().unwrap();
-    assert_eq!((light.lane, light.predicted.as_millis()), (Lane::Light(0), 5));
+    assert_eq!((light.lane, light.predicted.as_millis()), (Lane::Light(0), 3));
     steps.arrive(A, &[3]);
     assert_eq!(steps.next(), None);
     // It turns out long: it just finishes, and the next one is heavy.
     steps.finish(light.pass, 60_000, Ending::Answered, None);
-    assert_eq!(steps.predicted_ms(A), 10);
+    assert_eq!(steps.predicted_ms(A), 6);
     assert_eq!(steps.next(), None);
 }
 
