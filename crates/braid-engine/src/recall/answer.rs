@@ -19,6 +19,9 @@ use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
 use crate::{EngineError, SqlState};
 
+/// Most of a response limit that is left for sending the first rows, and for timers, which fire up to a millisecond late.
+const SENDING_MAX: Duration = Duration::from_millis(5);
+
 const LIMIT_HINT: &str = "Try again later, or raise braid.response_limit.";
 
 /// The rows of a query, and how they are made.
@@ -120,7 +123,8 @@ pub(crate) async fn answer(
     }
 }
 
-/// An answer whose first rows have come within the limit. A query that is late leaves: what was predicted at its arrival was wrong.
+/// An answer whose first rows have come early enough to be sent within the limit. A query that is late leaves: what was predicted
+/// at its arrival was wrong.
 async fn first_rows_within(
     limit: Duration,
     answer: impl Future<Output = Result<Option<Answer>, EngineError>>,
@@ -131,7 +135,8 @@ async fn first_rows_within(
         let rows = RecordBatchStreamAdapter::new(rows.schema(), stream::iter(first).chain(rows));
         Ok(Some(Answer { rows: Box::pin(rows), course }))
     };
-    tokio::time::timeout(limit, started).await.unwrap_or_else(|_| {
+    let sending = (limit / 10).min(SENDING_MAX);
+    tokio::time::timeout(limit - sending, started).await.unwrap_or_else(|_| {
         let message = format!("the query was not answered within the limit of {:.3} s", limit.as_secs_f64());
         Err(EngineError::new(SqlState::InsufficientResources, message).with_hint(LIMIT_HINT))
     })
