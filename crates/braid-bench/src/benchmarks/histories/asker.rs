@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use braid_base::{Random, SeededRandom};
 use tokio::sync::mpsc;
-use tokio_postgres::NoTls;
 
 use super::history::{History, Observation};
 use super::wire_session::{Outcome, Reading, WireSession};
@@ -196,17 +195,17 @@ impl Asker {
             let seconds = ANSWER_AFTER_MAX.as_secs();
             BenchError::other(statement.text.clone(), format!("no answer after {seconds} s"))
         };
-        let token = self.session.cancel_token();
+        let canceller = self.session.canceller();
         let asking = tokio::time::timeout(ANSWER_AFTER_MAX, self.session.ask(statement, reading));
         match behaviour {
             Behaviour::Waits => asking.await.map_err(|_| hangs())?.map(Some),
             Behaviour::Cancels(after) => {
                 let cancelling = async {
                     tokio::time::sleep(after).await;
-                    token.cancel_query(NoTls).await
+                    canceller.cancel().await
                 };
                 let (asked, cancelled) = tokio::join!(asking, cancelling);
-                cancelled.map_err(|source| BenchError::Wire { what: "a cancel request".to_owned(), source })?;
+                cancelled?;
                 asked.map_err(|_| hangs())?.map(Some)
             }
             Behaviour::Vanishes(after) => tokio::select! {

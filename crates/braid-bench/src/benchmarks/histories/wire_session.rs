@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use futures::TryStreamExt;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type};
 use tokio_postgres::{CancelToken, Config, NoTls, SimpleQueryMessage};
 
@@ -119,8 +121,35 @@ impl ToSql for TextParameter<'_> {
     tokio_postgres::types::to_sql_checked!();
 }
 
+/// Cancels the statement that runs on a connection.
+pub(super) struct Canceller {
+    token: CancelToken,
+    address: SocketAddr,
+}
+
+impl Canceller {
+    /// Sends the request, and waits until the server has dealt with it: otherwise it could hit the connection's next statement.
+    ///
+    /// # Errors
+    /// When the request cannot be sent.
+    pub(super) async fn cancel(self) -> Result<(), BenchError> {
+        const WHAT: &str = "a cancel request";
+        let mut stream = TcpStream::connect(self.address).await.map_err(|error| BenchError::other(WHAT, error))?;
+        let sent = self.token.cancel_query_raw(&mut stream, NoTls).await;
+        sent.map_err(|source| BenchError::Wire { what: WHAT.to_owned(), source })?;
+        // The server answers by closing, and may do so before it has read that this side is closed.
+        match stream.read(&mut [0]).await {
+            Ok(0) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(()),
+            Ok(_) => Err(BenchError::other(WHAT, "the server sent something")),
+            Err(error) => Err(BenchError::other(WHAT, error)),
+        }
+    }
+}
+
 /// The connection. It closes when this is dropped, whatever it does then.
 pub(super) struct WireSession {
+    address: SocketAddr,
     client: tokio_postgres::Client,
     connection: tokio::task::JoinHandle<()>,
     prepared: Vec<(String, tokio_postgres::Statement)>,
@@ -141,7 +170,7 @@ impl WireSession {
         let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
         // An error of the connection reaches the client as an error of its next query.
         let connection = tokio::spawn(async move { drop(connection.await) });
-        let session = Self { client, connection, prepared: Vec::new() };
+        let session = Self { address, client, connection, prepared: Vec::new() };
         session.run(settings).await?;
         Ok(session)
     }
@@ -166,8 +195,8 @@ impl WireSession {
     }
 
     /// What cancels its statement.
-    pub(super) fn cancel_token(&self) -> CancelToken {
-        self.client.cancel_token()
+    pub(super) fn canceller(&self) -> Canceller {
+        Canceller { token: self.client.cancel_token(), address: self.address }
     }
 
     /// Asks, and reads the rows.
