@@ -103,7 +103,7 @@ fn check_memory(directory: &Path) {
 fn check_mix(directory: &Path) {
     let plot = directory.join("throughput.svg");
     let plot_path = plot.to_str().unwrap();
-    let options = ["--clients", "1,3", "--seconds", "0.2", "--rounds", "2", "--peer", "duckdb", "--plot", plot_path];
+    let options = ["--clients", "1,3", "--seconds", "0.2", "--rounds", "1", "--peer", "duckdb", "--plot", plot_path];
     check_comparison(&bench("tpch-mix", directory, &options), &[1, 3]);
     let drawing = std::fs::read_to_string(plot).unwrap();
     assert!(drawing.starts_with("<svg") && drawing.contains("sharing off"), "{drawing}");
@@ -125,9 +125,10 @@ fn check_comparison(report: &Value, client_counts: &[usize]) {
             let of = |figure: &str| value(report, &format!("{figure}, sharing {sharing}, {clients}"));
             assert_eq!(of("failed queries"), 0.0, "{report}");
             assert!(of("latency p50") <= of("latency p95") && of("latency p95") <= of("latency p99"), "{report}");
-            // Half of the queries took the median at least, and no client asks two at a time. The medians may be of two rounds.
+            // Half of the queries took the median at least, and no client asks two at a time. It holds for the figures of one
+            // round: the medians over several rounds may be those of different ones.
             let busy_clients = of("throughput") / 2.0 * of("latency p50") / 1e3;
-            assert!(busy_clients <= 2.0 * *count as f64, "{busy_clients} of {report}");
+            assert!(busy_clients <= 1.05 * *count as f64, "{busy_clients} of {report}");
             assert!(of("server's processor time per query") > 0.0, "{report}");
             // Where a process may have a peak forgotten. Opening the file changes nothing: tests here measure this process's peak.
             // Code takes tens of megabytes, and tiny tables no gigabyte.
