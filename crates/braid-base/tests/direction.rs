@@ -10,6 +10,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-testing", &["braid-base"]),
     ("braid-features", &[]),
     ("braid-share", &["braid-base"]),
+    ("braid-sql", &["braid-base"]),
     ("braid-io", &["braid-base"]),
     ("braid-storage", &["braid-base", "braid-io"]),
     ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
@@ -24,6 +25,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "braid-base",
             "braid-share",
+            "braid-sql",
             "braid-io",
             "braid-storage",
             "braid-buffer",
@@ -103,7 +105,8 @@ fn only_tests_turn_on_testing_and_all_of_them_do() {
         let name = name_of(&package);
         let mut dependencies = dependencies_of(&package).iter();
         assert!(dependencies.all(|d| is_dev(d) || !has_testing(d)), "{name} takes test code into the server");
-        let is_above_io = !["braid-base", "braid-features", "braid-share", "braid-testing"].contains(&name);
+        let is_above_io =
+            !["braid-base", "braid-features", "braid-share", "braid-sql", "braid-testing"].contains(&name);
         let tests_with = dependencies_of(&package).iter().filter(|d| is_dev(d) && has_testing(d));
         let tests_with: Vec<&str> = tests_with.map(name_of).collect();
         assert_eq!(tests_with.contains(&"braid-io"), is_above_io, "{name} and braid-io's feature `testing`");

@@ -8,6 +8,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use braid_sql::SqlError;
+
 use crate::SqlState;
 
 /// A failed statement, as PostgreSQL would report it. Cheap to clone and to carry in a `Result`.
@@ -149,6 +151,16 @@ impl fmt::Debug for EngineError {
             Some(source) => write!(f, "; source: {source}"),
             None => Ok(()),
         }
+    }
+}
+
+impl From<SqlError> for EngineError {
+    fn from(error: SqlError) -> Self {
+        let mut report = Self::new(error.state(), error.message());
+        report.0.detail = error.detail().map(str::to_owned);
+        report.0.hint = error.hint().map(str::to_owned);
+        report.0.position = error.position();
+        report
     }
 }
 

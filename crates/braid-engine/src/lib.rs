@@ -31,7 +31,7 @@
 //! | `conversion` | casts |
 //! | `input`, `output` | values from text, and as text |
 //! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
-//! | [`error`], `error_mapping`, [`sql_state`] | errors as PostgreSQL reports them |
+//! | [`error`], `error_mapping` | errors as PostgreSQL reports them |
 //!
 //! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
 
@@ -41,7 +41,6 @@ pub mod error;
 pub mod memory;
 pub mod outcome;
 pub mod session;
-pub mod sql_state;
 pub mod statement;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -75,17 +74,18 @@ mod statement_limits;
 mod table;
 mod templates;
 
+pub use braid_sql::SqlState;
+pub use braid_sql::output::float_digits;
 pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared, RowBatches};
-pub use output::{float_digits, shown_digits};
+pub use output::shown_digits;
 pub use parameter_value::ParameterValue;
 pub use recall::SharedForm;
 pub use session::Session;
 pub use sharing::SharingFigures;
-pub use sql_state::SqlState;
 pub use statement::{Statement, StatementKind};
 pub use templates::TemplateFigures;
 pub use transaction::TransactionStatus;

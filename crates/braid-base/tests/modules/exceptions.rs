@@ -3,6 +3,7 @@
 /// Crates, or folders of crates (`braid-exec::joins`), whose modules must not import each other in a cycle.
 pub const ROOMS: &[&str] = &[
     "braid-share",
+    "braid-sql",
     "braid-io",
     "braid-storage",
     "braid-buffer",

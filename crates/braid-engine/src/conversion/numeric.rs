@@ -107,7 +107,7 @@ pub(crate) fn to_numeric(array: &ArrayRef, precision: u8, scale: u8) -> Result<A
             let texts = |value: f32| format!("{value:.5e}");
             floats_to_numeric(array.as_primitive::<Float32Type>(), texts, precision, scale)
         }
-        _ => strict_cast(array, &target).map_err(|_| numeric_overflow(precision, scale)),
+        _ => strict_cast(array, &target).map_err(|_| numeric_overflow(precision, scale).into()),
     }
 }
 
@@ -116,11 +116,11 @@ pub(crate) fn check_digits_kept(array: &ArrayRef, scale: u8) -> Result<(), Engin
     match array.data_type() {
         DataType::Float64 => {
             let floats = array.as_primitive::<Float64Type>().iter().flatten();
-            floats.map(|value| format!("{value:.14e}")).try_for_each(|text| check_plain_digits(&text))
+            floats.map(|value| format!("{value:.14e}")).try_for_each(|text| Ok(check_plain_digits(&text)?))
         }
         DataType::Float32 => {
             let floats = array.as_primitive::<Float32Type>().iter().flatten();
-            floats.map(|value| format!("{value:.5e}")).try_for_each(|text| check_plain_digits(&text))
+            floats.map(|value| format!("{value:.5e}")).try_for_each(|text| Ok(check_plain_digits(&text)?))
         }
         DataType::Decimal128(_, source) if *source > scale as i8 => {
             let cut = 10_i128.pow(u32::from(source.unsigned_abs() - scale));
@@ -131,7 +131,7 @@ pub(crate) fn check_digits_kept(array: &ArrayRef, scale: u8) -> Result<(), Engin
                 Some(unscaled) => {
                     let mut text = String::new();
                     write_numeric(unscaled, source, &mut text);
-                    check_plain_digits(&text)
+                    Ok(check_plain_digits(&text)?)
                 }
             }
         }
@@ -145,7 +145,7 @@ fn floats_to_numeric<T: ArrowPrimitiveType>(
     precision: u8,
     scale: u8,
 ) -> Result<ArrayRef, EngineError> {
-    let numerics: Decimal128Array = try_map(floats, |value| parse_numeric(&digits(value), precision, scale))?;
+    let numerics: Decimal128Array = try_map(floats, |value| Ok(parse_numeric(&digits(value), precision, scale)?))?;
     Ok(Arc::new(numerics.with_data_type(DataType::Decimal128(precision, scale as i8))))
 }
 

@@ -92,9 +92,9 @@ fn fit_length(views: &ArrayRef, target: ColumnType, strength: Strength) -> Resul
 
 fn fit(text: &str, target: ColumnType, strength: Strength) -> Result<&str, EngineError> {
     match (target, strength) {
-        (ColumnType::Varchar(n), Strength::Assignment) => fit_varchar(text, n),
+        (ColumnType::Varchar(n), Strength::Assignment) => Ok(fit_varchar(text, n)?),
         (ColumnType::Varchar(n), Strength::Explicit) => Ok(cut(text, n)),
-        (ColumnType::Char(n), Strength::Assignment) => fit_char(text, n),
+        (ColumnType::Char(n), Strength::Assignment) => Ok(fit_char(text, n)?),
         (ColumnType::Char(n), Strength::Explicit) => Ok(cut(text, n).trim_end_matches(' ')),
         _ => Ok(text),
     }

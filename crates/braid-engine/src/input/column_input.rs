@@ -12,10 +12,10 @@ use braid_storage::ColumnType;
 
 use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
 use super::datetime::{parse_date, parse_timestamp, parse_timestamptz};
-use super::interval::parse_interval;
 use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
 use crate::sql_types::NUMERIC_DEFAULT;
+use braid_sql::input::interval::parse_interval;
 
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {

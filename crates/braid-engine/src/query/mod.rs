@@ -11,7 +11,6 @@
 //! | [`join_columns`] | `JOIN … USING` and `NATURAL JOIN` spelled out with ON |
 //! | [`name_check`] | tables and functions that do not exist, with their place in the text |
 //! | [`order_by_names`] | names in ORDER BY's expressions are the tables' |
-//! | [`precedence`] | `IS DISTINCT FROM` binds tighter than AND |
 //! | [`row_values`] | comparisons of rows, column by column |
 //! | [`named_windows`] | windows that extend a named one |
 //! | [`subquery_shapes`] | subqueries that would be answered wrongly |
@@ -38,7 +37,6 @@ mod order_by_names;
 pub(crate) mod parameters;
 mod plan_names;
 pub(crate) mod planner;
-mod precedence;
 mod regular_expressions;
 pub(crate) mod result_stream;
 pub(crate) mod rewrite;

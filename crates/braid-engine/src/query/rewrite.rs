@@ -9,6 +9,7 @@
 use std::ops::ControlFlow;
 
 use arrow::datatypes::DataType;
+use braid_sql::binder::precedence::rebind;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType as SqlType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -24,7 +25,6 @@ use super::integer_rows::{name_series, narrow_recursion, narrow_values};
 use super::interval_literal::interval_cast;
 use super::named_windows::spell_out_windows;
 use super::parameters::{literal_at, placeholder_as};
-use super::precedence::rebind;
 use super::regular_expressions::{fit_function, fit_operator, similar_to};
 use super::row_values::{spell_out_membership, spelled_out};
 use super::set_returning::check_limited_order;

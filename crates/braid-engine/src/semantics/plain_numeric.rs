@@ -33,7 +33,8 @@ pub(crate) fn plain_numeric() -> ScalarUDF {
 pub(super) fn cast_of(argument: &Expr, source: &DataType) -> Result<Option<Expr>> {
     if let Some(text) = unknown_text(argument) {
         check_value_free(argument)?;
-        return Ok(Some(cast_to(argument.clone(), numeric_digits(text)?)));
+        let (precision, scale) = numeric_digits(text).map_err(EngineError::from)?;
+        return Ok(Some(cast_to(argument.clone(), ColumnType::Numeric { precision, scale })));
     }
     Ok(target_of(source).map(|target| cast_to(argument.clone(), target)))
 }

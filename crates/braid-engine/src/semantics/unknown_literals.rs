@@ -20,6 +20,7 @@ use datafusion::optimizer::analyzer::AnalyzerRule;
 use super::marked_literals::check_value_free;
 use super::operator_types::{check_condition, length_of, resolve_operator};
 use super::rewrite_expressions;
+use crate::EngineError;
 use crate::input::numbers::numeric_digits;
 use crate::sql_types::{column_type_of, field_of};
 
@@ -208,7 +209,8 @@ pub(super) fn typed_as(expr: &Expr, field: &Field) -> Result<Option<Expr>> {
         }
         ColumnType::Numeric { .. } => {
             check_value_free(expr)?;
-            numeric_digits(text)?
+            let (precision, scale) = numeric_digits(text).map_err(EngineError::from)?;
+            ColumnType::Numeric { precision, scale }
         }
         column_type => column_type,
     };

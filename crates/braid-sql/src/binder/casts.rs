@@ -1,0 +1,217 @@
+//! Casts: what is written, and what is added where types differ.
+
+use sqlparser::ast::{CastKind, Expr};
+
+use super::{Binder, implementation, unnested, unsupported};
+use crate::evaluation::read_text;
+use crate::expression::{ElementCast, Expression, FunctionCall, Node, ThroughText};
+use crate::pg_catalog::{CastContext, FunctionId, TypeId, TypeKind, pg_catalog};
+use crate::resolution::{Pathway, coercion_pathway, length_coercion};
+use crate::types::type_names::format_type;
+use crate::values::Value;
+use crate::{SqlError, SqlState, SqlType};
+
+impl Binder<'_> {
+    /// `x::type`, `CAST(x AS type)`
+    pub(super) fn cast_syntax(&self, syntax: &Expr) -> Result<Expression, SqlError> {
+        let Expr::Cast { kind, expr, data_type, array: false, format: None } = syntax else {
+            return Err(unsupported(syntax));
+        };
+        let target = self.type_of(data_type).map_err(|error| error.at(self.places.of_cast_type(expr)))?;
+        if let (Expr::Array(array), Some(element)) = (unnested(expr), pg_catalog().element_of_array(target.id)) {
+            return self.array_of(&array.elem, target, element);
+        }
+        let place = match kind {
+            CastKind::DoubleColon => self.places.after(expr),
+            CastKind::Cast => None,
+            CastKind::TryCast | CastKind::SafeCast => return Err(unsupported(syntax)),
+        };
+        let operand = self.expression(expr)?;
+        let literal_place = self.places.of_expression(expr);
+        let place = if operand.unknown_literal().is_some() { literal_place } else { place.or(literal_place) };
+        self.coerce(operand, place, target, CastContext::Explicit)
+    }
+
+    /// An expression as a value of `target`, or PostgreSQL's refusal of a written cast.
+    pub(super) fn coerce(
+        &self,
+        operand: Expression,
+        place: Option<usize>,
+        target: SqlType,
+        context: CastContext,
+    ) -> Result<Expression, SqlError> {
+        let source = operand.sql_type;
+        match self.coerced(operand, place, target, context)? {
+            Ok(coerced) => Ok(coerced),
+            Err(_) => {
+                let (from, to) = (format_type(SqlType::of(source.id)), format_type(SqlType::of(target.id)));
+                let message = format!("cannot cast type {from} to {to}");
+                Err(SqlError::new(SqlState::CannotCoerce, message).at(place))
+            }
+        }
+    }
+
+    /// An expression as a value of `target`; the expression itself if there is no such cast in this context.
+    pub(super) fn coerced(
+        &self,
+        operand: Expression,
+        place: Option<usize>,
+        target: SqlType,
+        context: CastContext,
+    ) -> Result<Result<Expression, Expression>, SqlError> {
+        if let Some(literal) = operand.unknown_literal() {
+            let read = self.read_literal(literal, target).map_err(|error| error.at(place))?;
+            return Ok(Ok(self.with_modifier(read, target, context)?));
+        }
+        let source = operand.sql_type;
+        let Some(pathway) = coercion_pathway(source.id, target.id, context) else { return Ok(Err(operand)) };
+        let coerced = self.along(operand, &pathway, target, context)?;
+        Ok(Ok(self.with_modifier(coerced, target, context)?))
+    }
+
+    /// The value of a literal, read by the type's input function. Only intervals look at the modifier while they are read.
+    fn read_literal(&self, literal: &Value, target: SqlType) -> Result<Expression, SqlError> {
+        let modifier = if target.id == TypeId::INTERVAL { target.modifier } else { -1 };
+        let read_type = SqlType { id: target.id, modifier };
+        if literal.is_null() {
+            return Ok(Expression::null(read_type));
+        }
+        if [TypeId::UNKNOWN, TypeId::CSTRING].contains(&target.id) {
+            return Ok(Expression::of(literal.clone(), target.id));
+        }
+        let entry = pg_catalog().type_entry(target.id);
+        if entry.kind == TypeKind::Pseudo {
+            return Err(SqlError::unsupported(format!("cannot accept a value of type {}", entry.name)));
+        }
+        let input = implementation(pg_catalog().function(entry.input))?;
+        let value = read_text(input, literal.clone(), read_type, modifier, self.session)?;
+        Ok(Expression::constant(value, read_type))
+    }
+
+    /// A cast along a pathway, without the target's modifier.
+    pub(super) fn along(
+        &self,
+        operand: Expression,
+        pathway: &Pathway,
+        target: SqlType,
+        context: CastContext,
+    ) -> Result<Expression, SqlError> {
+        let is_explicit = context == CastContext::Explicit;
+        let bare = SqlType::of(target.id);
+        Ok(match pathway {
+            Pathway::Relabel if operand.sql_type.id == target.id => operand,
+            Pathway::Relabel => Expression { node: Node::Relabel(Box::new(operand)), sql_type: bare },
+            Pathway::Function(function) => cast_call(*function, operand, target, is_explicit)?,
+            Pathway::InputOutput => {
+                let catalog = pg_catalog();
+                let output = catalog.function(catalog.type_entry(operand.sql_type.id).output);
+                let input = catalog.function(catalog.type_entry(target.id).input);
+                let (output, input) = (implementation(output)?, implementation(input)?);
+                Expression {
+                    node: Node::ThroughText(Box::new(ThroughText { argument: operand, output, input })),
+                    sql_type: bare,
+                }
+            }
+            Pathway::ArrayElements(element, source, element_target) => {
+                let cast = element_cast(element, *source, *element_target)?;
+                Expression { node: Node::EachElement { array: Box::new(operand), cast }, sql_type: bare }
+            }
+        })
+    }
+
+    /// The cast of a type to itself that applies a modifier.
+    fn with_modifier(
+        &self,
+        operand: Expression,
+        target: SqlType,
+        context: CastContext,
+    ) -> Result<Expression, SqlError> {
+        if target.modifier < 0 || operand.sql_type == target {
+            return Ok(operand);
+        }
+        let Some(function) = length_coercion(target.id) else {
+            return Ok(Expression { sql_type: target, ..operand });
+        };
+        if pg_catalog().element_of_array(target.id).is_some() {
+            let entry = pg_catalog().function(function);
+            let cast = ElementCast::Function(implementation(entry)?, entry.arguments.len());
+            return Ok(Expression { node: Node::EachElement { array: Box::new(operand), cast }, sql_type: target });
+        }
+        cast_call(function, operand, target, context == CastContext::Explicit)
+    }
+
+    /// A boolean, for `what` (`argument of AND`).
+    pub(super) fn boolean(&self, syntax: &Expr, what: &str) -> Result<Expression, SqlError> {
+        let place = self.places.of_expression(syntax);
+        match self.coerced(self.expression(syntax)?, place, SqlType::of(TypeId::BOOL), CastContext::Assignment)? {
+            Ok(boolean) => Ok(boolean),
+            Err(other) => {
+                let message =
+                    format!("{what} must be type boolean, not type {}", format_type(SqlType::of(other.sql_type.id)));
+                Err(SqlError::new(SqlState::DatatypeMismatch, message).at(place))
+            }
+        }
+    }
+
+    /// A literal that nothing gave a type is a text.
+    pub(super) fn resolve_unknown(&self, operand: Expression) -> Result<Expression, SqlError> {
+        match operand.sql_type.id {
+            TypeId::UNKNOWN => self.coerce(operand, None, SqlType::of(TypeId::TEXT), CastContext::Implicit),
+            _ => Ok(operand),
+        }
+    }
+}
+
+/// A call of a cast's function; some take the target's modifier, and whether the cast is written.
+fn cast_call(
+    function: FunctionId,
+    operand: Expression,
+    target: SqlType,
+    is_explicit: bool,
+) -> Result<Expression, SqlError> {
+    let entry = pg_catalog().function(function);
+    let mut arguments = vec![operand];
+    let takes_modifier = entry.arguments.len() > 1;
+    if takes_modifier {
+        arguments.push(Expression::of(Value::Int4(target.modifier), TypeId::INT4));
+    }
+    if entry.arguments.len() > 2 {
+        arguments.push(Expression::of(Value::Bool(is_explicit), TypeId::BOOL));
+    }
+    let sql_type = if takes_modifier { target } else { SqlType::of(target.id) };
+    call(function, arguments, sql_type)
+}
+
+fn element_cast(pathway: &Pathway, source: TypeId, target: TypeId) -> Result<ElementCast, SqlError> {
+    let catalog = pg_catalog();
+    Ok(match pathway {
+        Pathway::Relabel => ElementCast::Relabel,
+        Pathway::Function(function) => {
+            let entry = catalog.function(*function);
+            ElementCast::Function(implementation(entry)?, entry.arguments.len())
+        }
+        Pathway::InputOutput => ElementCast::ThroughText(
+            implementation(catalog.function(catalog.type_entry(source).output))?,
+            implementation(catalog.function(catalog.type_entry(target).input))?,
+        ),
+        Pathway::ArrayElements(..) => return Err(SqlError::unsupported("arrays of arrays are not supported")),
+    })
+}
+
+/// A call of a function with arguments of its types.
+pub(super) fn call(
+    function: FunctionId,
+    arguments: Vec<Expression>,
+    sql_type: SqlType,
+) -> Result<Expression, SqlError> {
+    let entry = pg_catalog().function(function);
+    let call = FunctionCall {
+        function,
+        implementation: implementation(entry)?,
+        is_strict: entry.is_strict,
+        volatility: entry.volatility,
+        argument_types: arguments.iter().map(|argument| argument.sql_type).collect(),
+        arguments,
+    };
+    Ok(Expression { node: Node::Call(Box::new(call)), sql_type })
+}

@@ -1,0 +1,275 @@
+//! Operators, and what is defined by operators: comparisons, BETWEEN, IN, ANY and ALL, IS DISTINCT FROM; AND, OR and NOT.
+
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+
+use super::casts::call;
+use super::{Binder, implementation, negation, placed, truth, unnested, unsupported};
+use crate::expression::{Expression, Node, Quantified};
+use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
+use crate::resolution::{ResolvedOperator, common_type, resolve_operator};
+use crate::{SqlError, SqlState, SqlType};
+
+impl Binder<'_> {
+    /// An operator before its operand.
+    pub(super) fn prefix(&self, syntax: &Expr, op: &UnaryOperator, operand: &Expr) -> Result<Expression, SqlError> {
+        let name = match op {
+            UnaryOperator::Not => return Ok(negation(self.boolean(operand, "argument of NOT")?)),
+            UnaryOperator::Minus => match self.negative_literal(operand)? {
+                Some(literal) => return Ok(literal),
+                None => "-",
+            },
+            UnaryOperator::Plus => "+",
+            UnaryOperator::BitwiseNot => "~",
+            UnaryOperator::PGSquareRoot => "|/",
+            UnaryOperator::PGCubeRoot => "||/",
+            UnaryOperator::PGAbs => "@",
+            _ => return Err(unsupported(syntax)),
+        };
+        let (operand, place) = (self.placed(operand)?, self.places.before(operand, name));
+        let resolved = resolve_operator(name, None, operand.0.sql_type.id).map_err(|error| placed(error, place))?;
+        self.operator_call(&resolved, vec![operand])
+    }
+
+    /// An operator between its operands.
+    pub(super) fn binary(
+        &self,
+        syntax: &Expr,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+    ) -> Result<Expression, SqlError> {
+        match op {
+            BinaryOperator::And => return self.connected(syntax, &BinaryOperator::And),
+            BinaryOperator::Or => return self.connected(syntax, &BinaryOperator::Or),
+            _ => {}
+        }
+        let name = operator_name(op).ok_or_else(|| unsupported(syntax))?;
+        if is_comparison(op) && matches!(left, Expr::BinaryOp { op, .. } if is_comparison(op)) {
+            let message = format!("syntax error at or near \"{op}\"");
+            return Err(SqlError::new(SqlState::SyntaxError, message).at(self.places.after(left)));
+        }
+        self.infix(left, name, right)
+    }
+
+    /// `left name right`
+    pub(super) fn infix(&self, left: &Expr, name: &str, right: &Expr) -> Result<Expression, SqlError> {
+        if let (Expr::Tuple(_), _) | (_, Expr::Tuple(_)) = (unnested(left), unnested(right)) {
+            return Err(SqlError::unsupported("comparisons of rows are not supported"));
+        }
+        let place = self.places.between(left, name, right);
+        let (left_place, right_place) = (self.places.of_expression(left), self.places.of_expression(right));
+        self.operator(name, place, (self.expression(left)?, left_place), (self.expression(right)?, right_place))
+    }
+
+    /// An operator on operands that are bound, each with its place.
+    pub(super) fn operator(
+        &self,
+        name: &str,
+        place: Option<usize>,
+        left: (Expression, Option<usize>),
+        right: (Expression, Option<usize>),
+    ) -> Result<Expression, SqlError> {
+        let resolved = resolve_operator(name, Some(left.0.sql_type.id), right.0.sql_type.id);
+        let resolved = resolved.map_err(|error| placed(error, place))?;
+        self.operator_call(&resolved, vec![left, right])
+    }
+
+    fn operator_call(
+        &self,
+        resolved: &ResolvedOperator,
+        operands: Vec<(Expression, Option<usize>)>,
+    ) -> Result<Expression, SqlError> {
+        let operands = operands.into_iter().zip(&resolved.argument_types);
+        let operands =
+            operands.map(|((operand, place), id)| self.coerce(operand, place, SqlType::of(*id), CastContext::Implicit));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        call(resolved.function, operands, SqlType::of(resolved.result))
+    }
+
+    /// A chain of AND or OR, however long, as one node.
+    fn connected(&self, syntax: &Expr, connective: &BinaryOperator) -> Result<Expression, SqlError> {
+        let what = if *connective == BinaryOperator::And { "argument of AND" } else { "argument of OR" };
+        let (mut operands, mut rest) = (Vec::new(), vec![syntax]);
+        while let Some(next) = rest.pop() {
+            match next {
+                Expr::BinaryOp { left, op, right } if op == connective => rest.extend([&**right, &**left]),
+                operand => operands.push(self.boolean(operand, what)?),
+            }
+        }
+        Ok(truth(if *connective == BinaryOperator::And { Node::And(operands) } else { Node::Or(operands) }))
+    }
+
+    pub(super) fn is_truth(&self, operand: &Expr, expected: bool, what: &str) -> Result<Expression, SqlError> {
+        Ok(truth(Node::Is(expected, Box::new(self.boolean(operand, &format!("argument of {what}"))?))))
+    }
+
+    pub(super) fn is_unknown(&self, operand: &Expr, what: &str) -> Result<Expression, SqlError> {
+        Ok(truth(Node::IsNull(Box::new(self.boolean(operand, &format!("argument of {what}"))?))))
+    }
+
+    /// `left IS DISTINCT FROM right`
+    pub(super) fn distinct(&self, left: &Expr, right: &Expr) -> Result<Expression, SqlError> {
+        let equal = self.infix(left, "=", right)?;
+        let Node::Call(call) = equal.node else {
+            return Err(SqlError::unsupported("this comparison is not supported"));
+        };
+        let equals = call.implementation;
+        let [left, right]: [Expression; 2] = call.arguments.try_into().expect("a comparison has two operands");
+        Ok(truth(Node::Distinct(Box::new(left), Box::new(right), equals)))
+    }
+
+    /// `x BETWEEN low AND high`: the operand is evaluated twice, as PostgreSQL does.
+    pub(super) fn between(
+        &self,
+        operand: &Expr,
+        low: &Expr,
+        high: &Expr,
+        negated: bool,
+    ) -> Result<Expression, SqlError> {
+        Ok(truth(if negated {
+            Node::Or(vec![self.infix(operand, "<", low)?, self.infix(operand, ">", high)?])
+        } else {
+            Node::And(vec![self.infix(operand, ">=", low)?, self.infix(operand, "<=", high)?])
+        }))
+    }
+
+    /// `x IN (a, b)`: of one common type where there is one, otherwise each member is compared by itself.
+    pub(super) fn in_list(&self, operand: &Expr, list: &[Expr], negated: bool) -> Result<Expression, SqlError> {
+        let name = if negated { "<>" } else { "=" };
+        let rows = std::iter::once(operand).chain(list).any(|syntax| matches!(unnested(syntax), Expr::Tuple(_)));
+        if rows {
+            return Err(SqlError::unsupported("IN with rows is not supported"));
+        }
+        let members = list.iter().map(|member| self.expression(member)).collect::<Result<Vec<_>, _>>()?;
+        let bound = self.expression(operand)?;
+        let ids: Vec<TypeId> = std::iter::once(&bound).chain(&members).map(|member| member.sql_type.id).collect();
+        if let (true, Ok(common)) = (list.len() > 1, common_type(&ids))
+            && let Some(array_type) = pg_catalog().type_entry(common).array
+        {
+            let members = members.into_iter().zip(list).map(|(member, syntax)| {
+                self.coerce(member, self.places.of_expression(syntax), SqlType::of(common), CastContext::Implicit)
+            });
+            let members = members.collect::<Result<Vec<_>, _>>()?;
+            let array = Expression { node: Node::Array(common, members), sql_type: SqlType::of(array_type) };
+            return self.any_or_all(operand, bound, name, array, negated);
+        }
+        let compared = list.iter().map(|member| self.infix(operand, name, member)).collect::<Result<Vec<_>, _>>()?;
+        Ok(truth(if negated { Node::And(compared) } else { Node::Or(compared) }))
+    }
+
+    /// `x op ANY (array)`
+    pub(super) fn quantified(
+        &self,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+        is_all: bool,
+    ) -> Result<Expression, SqlError> {
+        let name = operator_name(op).ok_or_else(|| unsupported(right))?;
+        if matches!(unnested(right), Expr::Subquery(_)) {
+            return Err(unsupported(right));
+        }
+        let (operand, mut array) = (self.expression(left)?, self.expression(right)?);
+        if array.unknown_literal().is_some() {
+            let operand_id = if operand.sql_type.id == TypeId::UNKNOWN { TypeId::TEXT } else { operand.sql_type.id };
+            if let Some(array_type) = pg_catalog().type_entry(operand_id).array {
+                let place = self.places.of_expression(right);
+                array = self.coerce(array, place, SqlType::of(array_type), CastContext::Implicit)?;
+            }
+        }
+        self.any_or_all(left, operand, name, array, is_all)
+    }
+
+    fn any_or_all(
+        &self,
+        left: &Expr,
+        operand: Expression,
+        name: &str,
+        array: Expression,
+        is_all: bool,
+    ) -> Result<Expression, SqlError> {
+        let place = self.places.after(left);
+        let Some(element) = pg_catalog().element_of_array(array.sql_type.id) else {
+            let message = "op ANY/ALL (array) requires array on right side";
+            return Err(SqlError::new(SqlState::WrongObjectType, message).at(place));
+        };
+        let resolved =
+            resolve_operator(name, Some(operand.sql_type.id), element).map_err(|error| placed(error, place))?;
+        if resolved.result != TypeId::BOOL {
+            let message = "op ANY/ALL (array) requires operator to yield boolean";
+            return Err(SqlError::new(SqlState::WrongObjectType, message).at(place));
+        }
+        let entry = pg_catalog().function(resolved.function);
+        let [operand_type, element_type] = resolved.argument_types[..] else {
+            return Err(SqlError::unsupported("this quantified comparison is not supported"));
+        };
+        let Some(array_type) = pg_catalog().type_entry(element_type).array.filter(|_| entry.is_strict) else {
+            return Err(SqlError::unsupported("this quantified comparison is not supported"));
+        };
+        let operand_place = self.places.of_expression(left);
+        let operand = self.coerce(operand, operand_place, SqlType::of(operand_type), CastContext::Implicit)?;
+        let array = self.coerce(array, place, SqlType::of(array_type), CastContext::Implicit)?;
+        let compare = implementation(entry)?;
+        Ok(truth(Node::Quantified(Box::new(Quantified { operand, array, compare, is_all }))))
+    }
+}
+
+/// Comparisons, which do not associate: `a < b < c` is an error of syntax.
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(op, B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq)
+}
+
+/// The name of an operator in the catalog; `None` for those that PostgreSQL has not.
+fn operator_name(op: &BinaryOperator) -> Option<&str> {
+    use BinaryOperator as B;
+    Some(match op {
+        B::Plus => "+",
+        B::Minus => "-",
+        B::Multiply => "*",
+        B::Divide => "/",
+        B::Modulo => "%",
+        B::StringConcat => "||",
+        B::Gt => ">",
+        B::Lt => "<",
+        B::GtEq => ">=",
+        B::LtEq => "<=",
+        B::Eq => "=",
+        B::NotEq => "<>",
+        B::BitwiseOr => "|",
+        B::BitwiseAnd => "&",
+        B::PGBitwiseXor => "#",
+        B::PGBitwiseShiftLeft => "<<",
+        B::PGBitwiseShiftRight => ">>",
+        B::PGExp => "^",
+        B::PGOverlap => "&&",
+        B::PGRegexMatch => "~",
+        B::PGRegexIMatch => "~*",
+        B::PGRegexNotMatch => "!~",
+        B::PGRegexNotIMatch => "!~*",
+        B::PGLikeMatch => "~~",
+        B::PGILikeMatch => "~~*",
+        B::PGNotLikeMatch => "!~~",
+        B::PGNotILikeMatch => "!~~*",
+        B::PGStartsWith => "^@",
+        B::Arrow => "->",
+        B::LongArrow => "->>",
+        B::HashArrow => "#>",
+        B::HashLongArrow => "#>>",
+        B::AtAt => "@@",
+        B::AtArrow => "@>",
+        B::ArrowAt => "<@",
+        B::HashMinus => "#-",
+        B::AtQuestion => "@?",
+        B::Question => "?",
+        B::QuestionAnd => "?&",
+        B::QuestionPipe => "?|",
+        B::Custom(name) => name,
+        B::PGCustomBinaryOperator(path) => match &path[..] {
+            [name] => name,
+            [schema, name] if schema.eq_ignore_ascii_case("pg_catalog") => name,
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

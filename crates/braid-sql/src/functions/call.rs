@@ -1,0 +1,40 @@
+//! What an implementation may ask about its call.
+
+use std::fmt;
+
+use arrow::array::timezone::Tz;
+
+use crate::types::SqlType;
+
+/// What functions read of the session and of the time. A function that calls any of these is not immutable.
+pub trait SessionFacts: fmt::Debug {
+    /// The setting `TimeZone`.
+    fn zone(&self) -> Tz;
+    /// Its name.
+    fn zone_name(&self) -> String;
+    /// When the transaction began, in microseconds since 1970-01-01 UTC: `now()`.
+    fn transaction_us(&self) -> i64;
+    /// When the statement began.
+    fn statement_us(&self) -> i64;
+    /// What time it is.
+    fn clock_us(&self) -> i64;
+    /// Who is connected.
+    fn user(&self) -> String;
+    /// The database.
+    fn database(&self) -> String;
+    /// The number of the session.
+    fn session_id(&self) -> i32;
+    /// A setting's value as SHOW prints it; `None` for an unknown one.
+    fn setting(&self, name: &str) -> Option<String>;
+}
+
+/// A call of a function.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The session.
+    pub session: &'a dyn SessionFacts,
+    /// The types of the arguments, with those that stand for polymorphic ones.
+    pub argument_types: &'a [SqlType],
+    /// The type of the result.
+    pub result_type: SqlType,
+}

@@ -1,0 +1,30 @@
+//! PostgreSQL's input functions: the text of a value into the value.
+//!
+//! COPY, string literals and column defaults all read values this way, so that `'007'` is 7 and `' yes '` is true wherever they
+//! stand, and an error names the type and the text.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`numbers`] | integers, floats, numeric |
+//! | [`datetime`] | date, timestamp, timestamptz |
+//! | [`interval`] | interval |
+//! | [`datetime_words`] | the words of dates, times and intervals, and how texts of them are cut |
+//! | [`datetime_numbers`], [`datetime_fields`] | all that PostgreSQL reads as a date, a time or a timestamp |
+//! | [`datetime_values`] | values of date, time, timetz, timestamp, timestamptz from text |
+//! | [`interval_fields`] | all that PostgreSQL reads as an interval |
+//! | [`time_zones`] | zones by name, abbreviation and offset |
+//! | [`bytes`] | boolean, bytea, uuid, the lengths of varchar and char |
+
+pub mod bytes;
+pub mod datetime;
+pub mod datetime_fields;
+pub mod datetime_numbers;
+pub mod datetime_values;
+pub mod datetime_words;
+pub mod interval;
+pub mod interval_fields;
+pub mod numbers;
+pub mod time_zone_abbreviations;
+pub mod time_zones;
+
+pub use crate::value_text::invalid_input;

@@ -1,0 +1,43 @@
+//! SQL as PostgreSQL means it: types, functions by name and argument types, the binder, expressions and their values.
+//!
+//! A module imports only modules of its own row and of the rows below it.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`binder`] | syntax into expressions |
+//! | [`evaluation`] | expressions into values |
+//! | [`expression`] | expressions with their types |
+//! | [`functions`] | what computes PostgreSQL's functions |
+//! | [`resolution`] | which operator, function, cast and common type an expression means |
+//! | [`input`], [`output`] | values from text, and as text |
+//! | [`types`] | types with their modifiers, and their names |
+//! | [`values`] | the values of SQL's types |
+//! | [`value_text`] | what readers of values share |
+//! | [`pg_catalog`] | what PostgreSQL has: types, casts, operators, functions |
+//! | [`sql_error`], [`sql_state`] | errors as PostgreSQL reports them |
+//!
+//! It knows neither tables nor sessions: the engine passes what it needs of them.
+
+pub mod binder;
+pub mod evaluation;
+pub mod expression;
+pub mod functions;
+pub mod input;
+pub mod output;
+pub mod pg_catalog;
+pub mod resolution;
+pub mod sql_error;
+pub mod sql_state;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod types;
+pub mod value_text;
+pub mod values;
+
+pub use binder::Binder;
+pub use evaluation::Evaluation;
+pub use expression::Expression;
+pub use sql_error::SqlError;
+pub use sql_state::SqlState;
+pub use types::SqlType;
+pub use values::Value;

@@ -1,0 +1,18 @@
+//! PostgreSQL's output functions: values into their text.
+//!
+//! COPY TO and casts to text write values this way, so that what one writes the other reads, and so that it is the
+//! text PostgreSQL writes: `2024-02-29 13:14:15.5`, `1e+20`, `\x00ff`, `1 year 2 mons 03:04:05`.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`numbers`] | floats and numeric |
+//! | [`float_digits`] | which digits a float has |
+//! | [`float_text`] | floats in messages |
+//! | [`datetime`] | date, timestamp, timestamptz, interval |
+//! | [`datetime_text`] | the same and times over their whole range, with infinities |
+
+pub mod datetime;
+pub mod datetime_text;
+pub mod float_digits;
+pub mod float_text;
+pub mod numbers;

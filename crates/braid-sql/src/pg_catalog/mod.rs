@@ -1,0 +1,23 @@
+//! What PostgreSQL 15 has: its types, casts, operators and functions, whether Braid computes them or not.
+//!
+//! Which operator or function an expression means depends on all candidates, so a list of those that Braid has would choose
+//! otherwise than PostgreSQL. The tables are PostgreSQL's own, written by `postgres/read_catalog.sh` and read once.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`type_id`] | the number of a type |
+//! | [`entries`] | the rows of the tables |
+//! | [`tables`] | the tables, and look-ups in them |
+//! | `tsv` | reading the files |
+
+pub mod entries;
+pub mod tables;
+mod tsv;
+pub mod type_id;
+
+pub use entries::{
+    CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
+    TypeEntry, TypeKind, Volatility,
+};
+pub use tables::{PgCatalog, pg_catalog};
+pub use type_id::TypeId;

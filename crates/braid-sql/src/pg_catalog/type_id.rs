@@ -1,0 +1,105 @@
+//! The number of a type: `pg_type.oid`, as it also goes over the wire.
+
+use std::fmt;
+
+/// A type of PostgreSQL, without its modifier.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
+macro_rules! type_ids {
+    ($($name:ident = $oid:literal,)*) => {
+        #[allow(missing_docs, reason = "their names are PostgreSQL's")]
+        impl TypeId {
+            $(pub const $name: Self = Self($oid);)*
+        }
+
+        /// The names of the constants, for messages of bugs.
+        const NAMES: &[(TypeId, &str)] = &[$((TypeId($oid), stringify!($name)),)*];
+    };
+}
+
+type_ids! {
+    BOOL = 16,
+    BYTEA = 17,
+    CHAR = 18,
+    NAME = 19,
+    INT8 = 20,
+    INT2 = 21,
+    INT2VECTOR = 22,
+    INT4 = 23,
+    REGPROC = 24,
+    TEXT = 25,
+    OID = 26,
+    OIDVECTOR = 30,
+    JSON = 114,
+    FLOAT4 = 700,
+    FLOAT8 = 701,
+    UNKNOWN = 705,
+    MONEY = 790,
+    INT4_ARRAY = 1007,
+    TEXT_ARRAY = 1009,
+    BPCHAR = 1042,
+    VARCHAR = 1043,
+    DATE = 1082,
+    TIME = 1083,
+    TIMESTAMP = 1114,
+    TIMESTAMPTZ = 1184,
+    INTERVAL = 1186,
+    TIMETZ = 1266,
+    BIT = 1560,
+    VARBIT = 1562,
+    NUMERIC = 1700,
+    REGCLASS = 2205,
+    REGTYPE = 2206,
+    RECORD = 2249,
+    CSTRING = 2275,
+    ANY = 2276,
+    ANYARRAY = 2277,
+    VOID = 2278,
+    ANYELEMENT = 2283,
+    ANYNONARRAY = 2776,
+    UUID = 2950,
+    ANYENUM = 3500,
+    JSONB = 3802,
+    ANYRANGE = 3831,
+    ANYMULTIRANGE = 4537,
+    ANYCOMPATIBLEMULTIRANGE = 4538,
+    ANYCOMPATIBLE = 5077,
+    ANYCOMPATIBLEARRAY = 5078,
+    ANYCOMPATIBLENONARRAY = 5079,
+    ANYCOMPATIBLERANGE = 5080,
+}
+
+impl TypeId {
+    /// Whether it stands for the type of an argument (`anyelement`, `anyarray`, …), and not `any`.
+    pub fn is_polymorphic(self) -> bool {
+        self.is_simple_polymorphic() || self.is_compatible_polymorphic()
+    }
+
+    /// Whether all arguments of this family must have one type (`anyelement` and its like).
+    pub fn is_simple_polymorphic(self) -> bool {
+        [Self::ANYELEMENT, Self::ANYARRAY, Self::ANYNONARRAY, Self::ANYENUM, Self::ANYRANGE, Self::ANYMULTIRANGE]
+            .contains(&self)
+    }
+
+    /// Whether arguments of this family are cast to a common type (`anycompatible` and its like).
+    pub fn is_compatible_polymorphic(self) -> bool {
+        [
+            Self::ANYCOMPATIBLE,
+            Self::ANYCOMPATIBLEARRAY,
+            Self::ANYCOMPATIBLENONARRAY,
+            Self::ANYCOMPATIBLERANGE,
+            Self::ANYCOMPATIBLEMULTIRANGE,
+        ]
+        .contains(&self)
+    }
+}
+
+impl fmt::Debug for TypeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.iter().find(|(id, _)| id == self) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "type {}", self.0),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! PostgreSQL's SQLSTATE codes, as far as Braid answers them.
+//!
+//! Clients branch on these five characters, never on texts, so each error of the engine carries one. The list is
+//! Appendix A of PostgreSQL's manual, cut to what can happen here.
+
+use std::fmt;
+
+macro_rules! sql_states {
+    ($($(#[$doc:meta])* $name:ident = $code:literal,)*) => {
+        /// A SQLSTATE: what kind of error it is, for programs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum SqlState {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl SqlState {
+            /// The five characters.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(Self::$name => $code,)*
+                }
+            }
+        }
+    };
+}
+
+sql_states! {
+    /// A commit that may or may not have been made.
+    TransactionResolutionUnknown = "08007",
+    /// A feature that Braid does not have (yet).
+    FeatureNotSupported = "0A000",
+    /// A statement that makes no sense within (or outside) a transaction block.
+    ActiveTransaction = "25001",
+    /// COMMIT or ROLLBACK without BEGIN.
+    NoActiveTransaction = "25P01",
+    /// A statement after an error within a transaction block.
+    InFailedTransaction = "25P02",
+    /// A write in a read-only transaction.
+    ReadOnlyTransaction = "25006",
+    /// A value or a function's argument that makes no sense, where no code says it better.
+    DataException = "22000",
+    /// A root or power that has no real value.
+    InvalidPowerArgument = "2201F",
+    /// A statement that does not make sense, where no code says it better.
+    InvalidStatement = "42000",
+    /// A scalar subquery gave several rows.
+    CardinalityViolation = "21000",
+    /// A text longer than varchar(n) or char(n) allows.
+    StringRightTruncation = "22001",
+    /// A number outside its type's range.
+    NumericOutOfRange = "22003",
+    /// A date or time outside its type's range, or no date or time at all.
+    DatetimeOverflow = "22008",
+    /// A text that is no date or time.
+    InvalidDatetime = "22007",
+    /// An offset from UTC of 16 hours or more.
+    TimeZoneDisplacement = "22009",
+    /// A part of an interval outside its range.
+    IntervalOverflow = "22015",
+    /// A part of a text of negative length.
+    SubstringError = "22011",
+    /// A subscript, or a dimension, that an array or a byte string does not have.
+    ArraySubscriptError = "2202E",
+    /// The row that nth_value asks for is below 1.
+    InvalidNthValueArgument = "22016",
+    /// Division by zero.
+    DivisionByZero = "22012",
+    /// A regular expression that does not parse.
+    InvalidRegularExpression = "2201B",
+    /// invalid_escape_sequence
+    InvalidEscapeSequence = "22025",
+    /// The argument of a logarithm was zero or negative.
+    InvalidLogarithmArgument = "2201E",
+    /// Buckets of `width_bucket` that have no width, or that there are none of.
+    InvalidWidthBucketArgument = "2201G",
+    /// LIMIT below zero.
+    InvalidLimit = "2201W",
+    /// OFFSET below zero.
+    InvalidOffset = "2201X",
+    /// A null where a value is needed.
+    NullValueNotAllowed = "22004",
+    /// An escape character where it means nothing.
+    InvalidUseOfEscapeCharacter = "2200C",
+    /// A character that another encoding does not have.
+    UntranslatableCharacter = "22P05",
+    /// A function's argument outside its domain.
+    InvalidParameterValue = "22023",
+    /// Bytes that are not UTF-8.
+    CharacterNotInRepertoire = "22021",
+    /// A text that does not read as a value of the type.
+    InvalidTextRepresentation = "22P02",
+    /// A row of COPY with too many or too few columns, or quotes left open.
+    BadCopyFileFormat = "22P04",
+    /// Null in a NOT NULL column.
+    NotNullViolation = "23502",
+    /// The SQL does not parse.
+    SyntaxError = "42601",
+    /// A misuse of names: two columns of one name.
+    DuplicateColumn = "42701",
+    /// A column name that several tables have.
+    AmbiguousColumn = "42702",
+    /// No such column.
+    UndefinedColumn = "42703",
+    /// No such type, setting or other object.
+    UndefinedObject = "42704",
+    /// Two tables of one alias.
+    DuplicateAlias = "42712",
+    /// An expression outside GROUP BY that is not aggregated, and the like.
+    GroupingError = "42803",
+    /// Types that do not fit.
+    DatatypeMismatch = "42804",
+    /// A wrong kind of object.
+    WrongObjectType = "42809",
+    /// A cast that does not exist.
+    CannotCoerce = "42846",
+    /// No such function, or not with these argument types.
+    UndefinedFunction = "42883",
+    /// An operator or function that the arguments' types do not single out.
+    AmbiguousFunction = "42725",
+    /// No such table.
+    UndefinedTable = "42P01",
+    /// No such parameter (`$n`).
+    UndefinedParameter = "42P02",
+    /// The table exists.
+    DuplicateTable = "42P07",
+    /// A schema of that name exists.
+    DuplicateSchema = "42P06",
+    /// A window function where there are no rows to look at.
+    WindowingError = "42P20",
+    /// A column list that does not fit.
+    InvalidColumnReference = "42P10",
+    /// A definition that contradicts itself.
+    InvalidTableDefinition = "42P16",
+    /// The type of a parameter cannot be told.
+    IndeterminateDatatype = "42P18",
+    /// The server may not read the file.
+    InsufficientPrivilege = "42501",
+    /// No such schema.
+    InvalidSchemaName = "3F000",
+    /// No such database.
+    InvalidCatalogName = "3D000",
+    /// No such cursor.
+    InvalidCursorName = "34000",
+    /// No such prepared statement.
+    InvalidStatementName = "26000",
+    /// A limit on resources that a session asked for, or the server has.
+    InsufficientResources = "53000",
+    /// No space left on the disk.
+    DiskFull = "53100",
+    /// The query went over its memory budget.
+    OutOfMemory = "53200",
+    /// A limit of the configuration: temporary files.
+    ConfigurationLimitExceeded = "53400",
+    /// A limit of the program: too many columns, a statement too complex.
+    ProgramLimitExceeded = "54000",
+    /// A statement that is nested too deeply, or too long.
+    StatementTooComplex = "54001",
+    /// More arguments than a function may have.
+    TooManyArguments = "54023",
+    /// More columns than a table may have.
+    TooManyColumns = "54011",
+    /// Another process has the data directory, or the object is in use.
+    ObjectInUse = "55006",
+    /// A setting that cannot be changed now.
+    CannotChangeNow = "55P02",
+    /// Cancelled by the client, or timed out.
+    QueryCanceled = "57014",
+    /// The database is shutting down.
+    AdminShutdown = "57P01",
+    /// The disk or the operating system failed.
+    IoError = "58030",
+    /// No such file.
+    UndefinedFile = "58P01",
+    /// Our own bug.
+    InternalError = "XX000",
+    /// Bytes on disk that are not what was written.
+    DataCorrupted = "XX001",
+}
+
+impl fmt::Display for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
