@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
+use crate::front_end_figures::{FrontEndFigures, front_end_view};
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::planning::{PlannerBase, PlanningThreads};
@@ -48,6 +49,7 @@ pub struct Database {
     planner_base: PlannerBase,
     planning_threads: PlanningThreads,
     templates: Arc<TemplateCache>,
+    front_end: Arc<FrontEndFigures>,
     dispatcher: Arc<Dispatcher>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
@@ -115,6 +117,8 @@ impl Database {
             let templates = Arc::new(TemplateCache::default());
             let mut views = sharing_views(&dispatcher);
             views.push(template_view(&templates));
+            let front_end = Arc::new(FrontEndFigures::default());
+            views.push(front_end_view(&front_end));
             let planner_base = PlannerBase::new(&settings, &store, &buffer, views)?;
             Ok(Arc::new(Self {
                 config,
@@ -127,6 +131,7 @@ impl Database {
                 planner_base,
                 planning_threads: PlanningThreads::new(partitions),
                 templates,
+                front_end,
                 dispatcher,
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
@@ -153,6 +158,11 @@ impl Database {
     /// The templates of statements.
     pub(crate) fn templates(&self) -> &TemplateCache {
         &self.templates
+    }
+
+    /// What Braid's own front end has answered.
+    pub(crate) fn front_end(&self) -> &FrontEndFigures {
+        &self.front_end
     }
 
     /// The space of temporary files.

@@ -14,12 +14,14 @@
 //! | `table`, `dml` | CREATE TABLE and DROP TABLE; INSERT |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
+//! | `front_end` | statements that Braid's own front end binds and computes |
 //! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | `planning` | the threads, functions, types and rules that queries are planned with |
 //! | `sharing` | queries of one plan that wait together run together |
 //! | `templates` | plans of statements that differ only in their constants |
+//! | `front_end_figures` | how many statements Braid's own front end has bound |
 //! | `catalog` | the tables of one snapshot, and the system tables |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
 //! | [`outcome`], `parameter_value` | what a statement returns, and what it takes |
@@ -55,6 +57,8 @@ mod deep_stack;
 mod dml;
 mod error_mapping;
 mod explain;
+mod front_end;
+mod front_end_figures;
 mod input;
 mod interrupt;
 mod load;
@@ -80,7 +84,7 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
-pub use outcome::{CopyIn, CopyOut, CopyRecords, Outcome, Prepared, RowBatches};
+pub use outcome::{CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, Prepared, RowBatches};
 pub use output::shown_digits;
 pub use parameter_value::ParameterValue;
 pub use recall::SharedForm;

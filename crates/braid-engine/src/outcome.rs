@@ -5,8 +5,10 @@ mod copying;
 use std::fmt;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
+use braid_sql::SqlType;
+use braid_sql::pg_catalog::pg_catalog;
 use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
@@ -49,6 +51,36 @@ impl Outcome {
         let batch = RecordBatch::try_new(schema.clone(), columns)?;
         Ok(Self::Rows { schema, stream: Box::pin(stream::iter([Ok(batch)])), tag })
     }
+}
+
+/// Metadata of a column whose type Arrow's type does not say: number, length and modifier of PostgreSQL's type.
+const DESCRIBED_TYPE_KEY: &str = "braid.pg_type";
+
+/// A type of PostgreSQL as a client is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescribedType {
+    /// `pg_type.oid`
+    pub oid: u32,
+    /// `pg_type.typlen`
+    pub length: i16,
+    /// `atttypmod`
+    pub modifier: i32,
+}
+
+impl DescribedType {
+    /// The type that a column says it has; `None` if it leaves it to Arrow's type.
+    pub fn of(field: &Field) -> Option<Self> {
+        let mut numbers = field.metadata().get(DESCRIBED_TYPE_KEY)?.split(' ');
+        let oid = numbers.next()?.parse().ok()?;
+        let length = numbers.next()?.parse().ok()?;
+        Some(Self { oid, length, modifier: numbers.next()?.parse().ok()? })
+    }
+}
+
+/// What a column of this type has in its metadata.
+pub(crate) fn described_as(sql_type: SqlType) -> (String, String) {
+    let length = pg_catalog().type_entry(sql_type.id).length;
+    (DESCRIBED_TYPE_KEY.to_owned(), format!("{} {length} {}", sql_type.id.0, sql_type.modifier))
 }
 
 impl fmt::Debug for Outcome {

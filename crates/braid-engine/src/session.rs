@@ -17,7 +17,7 @@ use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
     Database, EngineError, Outcome, ParameterValue, Prepared, SqlState, Statement, StatementKind, TransactionStatus,
-    copy, dml, explain, recall, session_control, table,
+    copy, dml, explain, front_end, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -72,6 +72,11 @@ impl Session {
     async fn prepare_inner(&self, statement: &Statement, given: &[Option<DataType>]) -> Result<Prepared, EngineError> {
         let context = &self.context;
         context.check_may_run(statement.kind())?;
+        if given.is_empty()
+            && let Some(described) = front_end::describe(context, statement)?
+        {
+            return Ok(described);
+        }
         if let Some(known) = statement.scanned().and_then(|scanned| recall::described(context, scanned, given)) {
             return Ok(known);
         }
@@ -148,6 +153,11 @@ impl Session {
         let (context, kind) = (&self.context, statement.kind());
         if kind.writes() {
             context.check_may_write(write_name(kind))?;
+        }
+        if params.is_empty()
+            && let Some(outcome) = front_end::execute(context, statement).await?
+        {
+            return Ok(outcome);
         }
         if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
             return Ok(outcome);

@@ -197,6 +197,11 @@ impl Statement {
         &self.origin[self.range.clone()]
     }
 
+    /// Everything that was sent with it: what its places count in.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// For DEALLOCATE: the name, or `None` for ALL. `None` for every other statement.
     pub fn deallocates(&self) -> Option<Option<&str>> {
         match self.command.as_deref()? {

@@ -269,6 +269,17 @@ impl StatementContext {
         self.database().planner_state(snapshot, &self.settings())
     }
 
+    /// Runs what may take long on the planning thread for that, after what else waits for it.
+    pub async fn plan_alone<T, F, W>(&self, work: W) -> Result<T, EngineError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>>,
+        W: FnOnce(Self) -> F + Send + 'static,
+    {
+        let context = self.clone();
+        self.database().planning_threads().run(Lane::Large, move || work(context)).await
+    }
+
     /// Runs the planning of a statement of this size on a planning thread.
     pub async fn plan_apart<T, F, W>(&self, size: StatementSize, work: W) -> Result<T, EngineError>
     where

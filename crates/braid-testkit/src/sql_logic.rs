@@ -26,10 +26,12 @@ pub struct SqlLogicSession {
 }
 
 impl SqlLogicSession {
-    /// A new session of `database`, with this value of `braid.templates`.
-    pub fn new(database: &Arc<Database>, templates: &str) -> Self {
+    /// A new session of `database`, with these values of settings.
+    pub fn new(database: &Arc<Database>, settings: &[(&str, &str)]) -> Self {
         let session = database.session("braid");
-        session.set_setting("braid.templates", templates).expect("the setting exists");
+        for (name, value) in settings {
+            session.set_setting(name, value).expect("tests set settings that exist");
+        }
         Self { session }
     }
 }

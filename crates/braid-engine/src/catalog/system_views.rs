@@ -34,8 +34,11 @@ pub(crate) const QUERIES_VIEW: &str = "braid_queries";
 /// The view of the totals of all passes.
 pub(crate) const SHARING_VIEW: &str = "braid_sharing";
 
+/// The view of what Braid's own front end answers.
+pub(crate) const FRONT_END_VIEW: &str = "braid_front_end";
+
 /// All views.
-pub(crate) const SYSTEM_VIEWS: [&str; 4] = [TEMPLATES_VIEW, PASSES_VIEW, QUERIES_VIEW, SHARING_VIEW];
+pub(crate) const SYSTEM_VIEWS: [&str; 5] = [TEMPLATES_VIEW, PASSES_VIEW, QUERIES_VIEW, SHARING_VIEW, FRONT_END_VIEW];
 
 /// A view.
 pub(crate) trait SystemView: fmt::Debug + Send + Sync {

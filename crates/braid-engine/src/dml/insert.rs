@@ -38,7 +38,7 @@ pub(crate) async fn execute(
 ) -> Result<Outcome, EngineError> {
     let target = Target::of(context, insert)?;
     let mut appender = context.database().store().append(&target.def.name)?;
-    if let Some(batch) = target.plain_rows(context, params)? {
+    if let Some(batch) = target.plain_rows(context, statement, params)? {
         appender.append(batch).await?;
     } else {
         let (mut rows, width) = target.start(context, statement, params).await?;
@@ -108,15 +108,16 @@ impl<'a> Target<'a> {
         Ok(Self { def, columns, source: insert.source.as_deref() })
     }
 
-    /// The rows, if they consist of literals and parameters.
+    /// The rows, if they need no plan.
     fn plain_rows(
         &self,
         context: &StatementContext,
+        statement: &Statement,
         params: &[ScalarValue],
     ) -> Result<Option<RecordBatch>, EngineError> {
         let Some(values) = self.source.and_then(values_of) else { return Ok(None) };
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
-        ValueRows { values, columns: &self.columns, params }.batch(&assignment)
+        ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
     }
 
     /// Starts the query of the rows. Returns its number of columns, too.

@@ -13,9 +13,11 @@ use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value, Values};
 
 use super::assignment::Assignment;
 use super::defaults::default_syntax;
+use crate::front_end::{Assigned, AssignedExpression};
 use crate::input::ColumnInput;
 use crate::input::numbers::parse_numeric;
 use crate::query::rewrite::parameter_index;
+use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
 /// The rows of an INSERT.
@@ -26,6 +28,8 @@ pub(crate) struct ValueRows<'a> {
     pub columns: &'a [usize],
     /// The values of `$n`.
     pub params: &'a [ScalarValue],
+    /// The text that places in the rows count in.
+    pub text: &'a str,
 }
 
 /// A value without a plan.
@@ -35,20 +39,30 @@ enum Cell<'a> {
     Number(String),
     Boolean(bool),
     Parameter(&'a ScalarValue),
+    /// An expression's value, of the column's type.
+    Computed(ArrayRef),
 }
 
 impl ValueRows<'_> {
     /// The rows as a batch of the table; `None` if they need a plan because of an expression, the word DEFAULT, or a row with too
     /// few values.
-    pub fn batch(&self, assignment: &Assignment) -> Result<Option<RecordBatch>, EngineError> {
+    pub fn batch(
+        &self,
+        context: &StatementContext,
+        assignment: &Assignment,
+    ) -> Result<Option<RecordBatch>, EngineError> {
         let def = assignment.def();
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
         for row in &self.values.rows {
             if row.content.len() != self.columns.len() {
                 return Ok(None);
             }
-            for (column, expr) in cells.iter_mut().zip(&row.content) {
-                match self.cell(expr)? {
+            for ((column, expr), at) in cells.iter_mut().zip(&row.content).zip(self.columns) {
+                let cell = match self.cell(expr)? {
+                    Some(cell) => Some(cell),
+                    None => self.computed(context, expr, &def.columns[*at])?,
+                };
+                match cell {
                     Some(cell) => column.push(cell),
                     None => return Ok(None),
                 }
@@ -59,6 +73,21 @@ impl ValueRows<'_> {
             arrays[*at] = Some(column_array(assignment, *at, cells)?);
         }
         assignment.assemble(arrays, self.values.rows.len()).map(Some)
+    }
+
+    /// The value of an expression; `None` if it is the other planner's.
+    fn computed(
+        &self,
+        context: &StatementContext,
+        expr: &Expr,
+        column: &ColumnDef,
+    ) -> Result<Option<Cell<'_>>, EngineError> {
+        if is_default(expr) {
+            return Ok(None);
+        }
+        let bound = AssignedExpression::bind(context, self.text, expr, column, Assigned::Value)?;
+        let Some(bound) = bound else { return Ok(None) };
+        Ok(bound.values(1)?.map(Cell::Computed))
     }
 
     fn cell<'a>(&'a self, expr: &'a Expr) -> Result<Option<Cell<'a>>, EngineError> {
@@ -94,12 +123,17 @@ fn column_array(assignment: &Assignment, at: usize, cells: &[Cell<'_>]) -> Resul
     let mut literals = ColumnInput::new(column.column_type, *assignment.zone());
     let mut literal_count = 0;
     for cell in cells {
-        if let Cell::Parameter(value) = cell {
+        let piece = match cell {
+            Cell::Parameter(value) => Some(value.to_array()?),
+            Cell::Computed(value) => Some(value.clone()),
+            _ => None,
+        };
+        if let Some(piece) = piece {
             if literal_count > 0 {
                 pieces.push(literals.finish());
                 literal_count = 0;
             }
-            pieces.push(value.to_array()?);
+            pieces.push(piece);
         } else {
             append_literal(&mut literals, column, cell)
                 .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
@@ -149,7 +183,7 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             }
             _ => mismatch("boolean"),
         },
-        Cell::Parameter(_) => Err(EngineError::internal("a parameter was used as a literal")),
+        Cell::Parameter(_) | Cell::Computed(_) => Err(EngineError::internal("a value was used as a literal")),
     }
 }
 
@@ -179,12 +213,14 @@ pub(crate) fn parameter_types(
     Ok(types)
 }
 
+/// Whether this is the word DEFAULT.
+fn is_default(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
+}
+
 /// Replaces the word DEFAULT by the column's default, or NULL.
 pub(crate) fn spell_out_default(expr: &mut Expr, column: &ColumnDef) -> Result<(), EngineError> {
-    if let Expr::Identifier(word) = expr
-        && word.quote_style.is_none()
-        && word.value.eq_ignore_ascii_case("default")
-    {
+    if is_default(expr) {
         *expr = match default_syntax(column)? {
             Some(syntax) => Expr::Nested(Box::new(syntax)),
             None => Expr::Value(Value::Null.with_empty_span()),

@@ -134,7 +134,8 @@ pub(super) fn key(
         return Err(TemplatesOff::JoinOrder);
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
-    let mut key = format!("{}\0{zone}", scanned.template);
+    let planner = settings.get("braid.planner").unwrap_or_default();
+    let mut key = format!("{}\0{zone}\0{planner}", scanned.template);
     for param in params {
         key.push_str(&format!("\0{}", param.data_type()));
     }

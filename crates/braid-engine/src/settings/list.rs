@@ -51,6 +51,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Operators that run the queries of this session: braid (where they cover the plan) or datafusion.",
     ),
     setting(
+        "braid.planner",
+        "braid",
+        Domain::OneOf(&["braid", "datafusion"]),
+        Silent,
+        "Front end that binds and plans the queries of this session: braid (as far as it goes) or datafusion.",
+    ),
+    setting(
         "braid.query_memory",
         "",
         Domain::Bytes,

@@ -11,6 +11,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::ByteSize;
+use braid_engine::DescribedType;
 use braid_engine::shown_digits::least_digits;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
@@ -29,6 +30,8 @@ pub(crate) struct RowEncoder {
 struct EncodedColumn {
     name: String,
     data_type: DataType,
+    /// The type that the column says it has.
+    described: Option<DescribedType>,
     /// Of quotients: fewest digits after the point.
     least_digits: Option<u8>,
     format: Format,
@@ -41,6 +44,7 @@ impl RowEncoder {
         let columns = schema.fields().iter().map(|field| EncodedColumn {
             name: field.name().clone(),
             data_type: field.data_type().clone(),
+            described: DescribedType::of(field),
             least_digits: least_digits(field),
             format: Format::Text,
         });
@@ -62,6 +66,9 @@ impl RowEncoder {
     /// The RowDescription message of these rows.
     pub fn description(&self) -> RowDescription {
         let describe = |column: &EncodedColumn| {
+            if let Some(DescribedType { oid, length, modifier }) = column.described {
+                return FieldDescription::new(column.name.clone(), 0, 0, oid, length, modifier, column.format.code());
+            }
             let (oid, length) = PgType::described(&column.data_type);
             // A quotient's digits are its own, not its column's.
             let modifier = if column.least_digits.is_some() { -1 } else { type_modifier(&column.data_type) };

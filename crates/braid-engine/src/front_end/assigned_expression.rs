@@ -1,0 +1,133 @@
+//! Expressions whose values are stored in a column: in VALUES of an INSERT, and as DEFAULT.
+//!
+//! They are cast as PostgreSQL casts on assignment, each by itself.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::concat;
+use braid_sql::binder::precedence::rebind_all;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::types::type_names::format_type;
+use braid_sql::{Binder, Evaluation, Expression, SqlError, SqlState, SqlType};
+use braid_storage::{ColumnDef, ColumnType};
+use datafusion::sql::sqlparser::ast::Expr;
+
+use super::is_left_to_the_other_planner;
+use super::result_columns::column_of;
+use super::session_facts::StatementFacts;
+use crate::EngineError;
+use crate::deep_stack::on_deep_stack;
+use crate::sql_types::NUMERIC_DEFAULT;
+use crate::statement_context::StatementContext;
+use crate::statement_limits::StatementSize;
+
+/// Where an expression stands, for the error of a type that does not fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Assigned {
+    /// In a row of an INSERT.
+    Value,
+    /// After DEFAULT.
+    Default,
+}
+
+/// An expression with the cast to its column's type.
+pub(crate) struct AssignedExpression {
+    context: StatementContext,
+    expression: Expression,
+    name: String,
+}
+
+impl AssignedExpression {
+    /// Binds `syntax`, of which `text` was parsed; `None` if it has something that the front end lacks.
+    pub fn bind(
+        context: &StatementContext,
+        text: &str,
+        syntax: &Expr,
+        column: &ColumnDef,
+        assigned: Assigned,
+    ) -> Result<Option<Self>, EngineError> {
+        let size = StatementSize::of(syntax);
+        if is_left_to_the_other_planner(context) || size.check_for_planning().is_err() {
+            return Ok(None);
+        }
+        let facts = StatementFacts::of(context);
+        let bound = on_deep_stack(size.expressions, || {
+            let mut syntax = syntax.clone();
+            rebind_all(&mut syntax);
+            let bound = Binder::new(text, &facts).assigned_expression(&syntax, sql_type_of(column.column_type))?;
+            bound.map_err(|source| mismatch(column, source, assigned))
+        });
+        context.database().front_end().note(&bound);
+        match bound {
+            // Their time and memory are the other planner's to bound.
+            Ok(expression) if expression.may_take_long() || expression.may_grow() => Ok(None),
+            Ok(expression) => Ok(Some(Self { context: context.clone(), expression, name: column.name.clone() })),
+            Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Its values for so many rows, computed for each row where they may differ; `None` if a value has no form as a column.
+    pub fn values(&self, row_count: usize) -> Result<Option<ArrayRef>, EngineError> {
+        let facts = StatementFacts::of(&self.context);
+        let evaluation = Evaluation::new(&facts, &[]);
+        let differ = self.expression.is_volatile();
+        let one = || -> Result<ArrayRef, SqlError> {
+            let value = evaluation.value(&self.expression)?;
+            Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+        };
+        let pieces = (0..if differ { row_count } else { 1 }).map(|_| one()).collect::<Result<Vec<_>, _>>();
+        let pieces = match pieces {
+            Ok(pieces) => pieces,
+            Err(error) if error.state() == SqlState::FeatureNotSupported => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let repeated = if differ { 1 } else { row_count };
+        let pieces: Vec<&dyn Array> = pieces.iter().flat_map(|piece| std::iter::repeat_n(&**piece, repeated)).collect();
+        if pieces.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(concat(&pieces)?))
+    }
+}
+
+/// PostgreSQL's error for an expression that no assignment cast fits.
+fn mismatch(column: &ColumnDef, source: SqlType, assigned: Assigned) -> SqlError {
+    let what = match assigned {
+        Assigned::Value => "expression",
+        Assigned::Default => "default expression",
+    };
+    let message = format!(
+        "column \"{}\" is of type {} but {what} is of type {}",
+        column.name,
+        format_type(SqlType::of(sql_type_of(column.column_type).id)),
+        format_type(SqlType::of(source.id))
+    );
+    SqlError::new(SqlState::DatatypeMismatch, message).with_hint("You will need to rewrite or cast the expression.")
+}
+
+/// The type of a column's values.
+fn sql_type_of(column_type: ColumnType) -> SqlType {
+    match column_type {
+        ColumnType::Boolean => SqlType::of(TypeId::BOOL),
+        ColumnType::SmallInt => SqlType::of(TypeId::INT2),
+        ColumnType::Integer => SqlType::of(TypeId::INT4),
+        ColumnType::BigInt => SqlType::of(TypeId::INT8),
+        ColumnType::Real => SqlType::of(TypeId::FLOAT4),
+        ColumnType::Double => SqlType::of(TypeId::FLOAT8),
+        NUMERIC_DEFAULT => SqlType::of(TypeId::NUMERIC),
+        ColumnType::Numeric { precision, scale } => SqlType::numeric(precision.into(), scale.into()),
+        ColumnType::Text => SqlType::of(TypeId::TEXT),
+        ColumnType::Varchar(length) => SqlType::with_length(TypeId::VARCHAR, characters(length)),
+        ColumnType::Char(length) => SqlType::with_length(TypeId::BPCHAR, characters(length)),
+        ColumnType::Date => SqlType::of(TypeId::DATE),
+        ColumnType::Timestamp => SqlType::of(TypeId::TIMESTAMP),
+        ColumnType::TimestampTz => SqlType::of(TypeId::TIMESTAMPTZ),
+        ColumnType::Interval => SqlType::of(TypeId::INTERVAL),
+        ColumnType::Bytea => SqlType::of(TypeId::BYTEA),
+        ColumnType::Uuid => SqlType::of(TypeId::UUID),
+    }
+}
+
+fn characters(length: u32) -> i32 {
+    i32::try_from(length).expect("the length of a column is at most 10485760")
+}

@@ -1,0 +1,214 @@
+//! Queries of one row: `SELECT` of expressions, without FROM or any other clause.
+//!
+//! They are bound and evaluated in place. What the front end lacks comes back as SQLSTATE 0A000, and the statement is planned as before.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_sql::binder::precedence::rebind_all;
+use braid_sql::{Binder, Evaluation, Expression, SqlError, SqlState};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
+
+use super::is_left_to_the_other_planner;
+use super::result_columns::{column_of, described_field};
+use super::session_facts::StatementFacts;
+use crate::deep_stack::on_deep_stack;
+use crate::query::column_names::output_names;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, Prepared, Statement, StatementKind};
+
+/// Runs a query of one row; `None` if it is none, or has something that the front end lacks.
+pub(crate) async fn execute(context: &StatementContext, statement: &Statement) -> Result<Option<Outcome>, EngineError> {
+    let Some(bound) = bind(context, statement)? else { return Ok(None) };
+    if !bound.expressions.iter().any(Expression::may_take_long) {
+        return counted(context, bound.row(context));
+    }
+    // Apart, so that a timeout or a cancel ends the statement at once.
+    let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context))).await?;
+    counted(context, row)
+}
+
+/// The columns of a query of one row; `None` as in [`execute`].
+pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Result<Option<Prepared>, EngineError> {
+    let Some(bound) = bind(context, statement)? else { return Ok(None) };
+    let facts = StatementFacts::of(context);
+    let fields = bound.columns().map(|(name, expression)| described_field(name, expression.sql_type, &facts));
+    let described = fields.collect::<Result<Vec<Field>, _>>();
+    let prepared =
+        described.map(|fields| Prepared { parameter_types: Vec::new(), schema: Some(Arc::new(Schema::new(fields))) });
+    counted(context, prepared)
+}
+
+/// What is unsupported is left to the other planner; counted as one or the other.
+fn counted<T>(context: &StatementContext, result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
+    context.database().front_end().note(&result);
+    match result {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(error) if error.state() == SqlState::FeatureNotSupported => {
+            tracing::debug!(reason = error.message(), "not answered by the front end");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A query of one row, bound.
+struct BoundRow {
+    names: Vec<String>,
+    expressions: Vec<Expression>,
+    /// Expressions of its text, which bound the depth of evaluation.
+    size: usize,
+}
+
+impl BoundRow {
+    fn columns(&self) -> impl Iterator<Item = (&String, &Expression)> {
+        self.names.iter().zip(&self.expressions)
+    }
+
+    /// Its row.
+    fn row(&self, context: &StatementContext) -> Result<Outcome, SqlError> {
+        let facts = StatementFacts::of(context);
+        let evaluation = Evaluation::new(&facts, &[]);
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        on_deep_stack(self.size, || {
+            for (name, expression) in self.columns() {
+                let value = evaluation.value(expression)?;
+                let (field, column) = column_of(name, &value, expression.sql_type, &facts)?;
+                fields.push(field);
+                columns.push(column);
+            }
+            Ok(())
+        })?;
+        let schema: SchemaRef = Arc::new(Schema::new(fields));
+        Outcome::batch(schema, columns, "SELECT").map_err(|error| SqlError::new(error.state(), error.message()))
+    }
+}
+
+/// Binds a query of one row; `None` if it is none, or the front end lacks something.
+fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<BoundRow>, EngineError> {
+    if is_left_to_the_other_planner(context) {
+        return Ok(None);
+    }
+    let query = statement.query().filter(|_| statement.kind() == StatementKind::Query);
+    let Some(syntax) = query.and_then(select_list) else { return Ok(None) };
+    if statement.size().check_for_planning().is_err() {
+        return Ok(None);
+    }
+    let size = statement.size().expressions;
+    let bound = on_deep_stack(size, || {
+        let query = ConstantQuery::of(statement, syntax)?;
+        let facts = StatementFacts::of(context);
+        let binder = Binder::new(statement.origin(), &facts);
+        let expressions = query.expressions.iter().map(|expression| binder.output_expression(expression));
+        let expressions = expressions.collect::<Result<Vec<_>, _>>()?;
+        check_growth(&expressions)?;
+        Ok(BoundRow { names: query.names, expressions, size })
+    });
+    match bound {
+        Ok(bound) => Ok(Some(bound)),
+        Err(error) => counted(context, Err(error)),
+    }
+}
+
+/// Leaves long results to the other planner, which counts them under the query budget.
+fn check_growth(expressions: &[Expression]) -> Result<(), SqlError> {
+    match expressions.iter().any(Expression::may_grow) {
+        true => Err(SqlError::unsupported("functions with long results are not supported")),
+        false => Ok(()),
+    }
+}
+
+/// The expressions of a query of one row, as PostgreSQL's grammar groups them, and the names of its columns.
+struct ConstantQuery {
+    expressions: Vec<Expr>,
+    names: Vec<String>,
+}
+
+impl ConstantQuery {
+    fn of(statement: &Statement, items: &[SelectItem]) -> Result<Self, SqlError> {
+        let names: Option<Vec<String>> = statement.query().map(output_names).unwrap_or_default().into_iter().collect();
+        let expressions: Option<Vec<Expr>> = items.iter().map(expression_of).collect();
+        match (expressions, names) {
+            (Some(mut expressions), Some(names)) if expressions.len() == names.len() => {
+                expressions.iter_mut().for_each(rebind_all);
+                Ok(Self { expressions, names })
+            }
+            _ => Err(SqlError::unsupported("this select list is not supported")),
+        }
+    }
+}
+
+fn expression_of(item: &SelectItem) -> Option<Expr> {
+    match item {
+        SelectItem::UnnamedExpr(expr) => Some(expr.clone()),
+        // A string is no name in PostgreSQL.
+        SelectItem::ExprWithAlias { expr, alias } => (alias.quote_style != Some('\'')).then(|| expr.clone()),
+        _ => None,
+    }
+}
+
+/// The select list of a query that has nothing else.
+fn select_list(query: &Query) -> Option<&[SelectItem]> {
+    let Query {
+        with: None,
+        body,
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks,
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators,
+    } = query
+    else {
+        return None;
+    };
+    match &**body {
+        SetExpr::Select(select) if locks.is_empty() && pipe_operators.is_empty() => bare_list(select),
+        _ => None,
+    }
+}
+
+/// The select list of a SELECT that has nothing else. Every clause is named here, so that a new one is noticed.
+fn bare_list(select: &Select) -> Option<&[SelectItem]> {
+    let Select {
+        select_token: _,
+        optimizer_hints: _,
+        distinct: None,
+        select_modifiers: None,
+        top: None,
+        top_before_distinct: _,
+        projection,
+        exclude: None,
+        into: None,
+        from,
+        lateral_views,
+        prewhere: None,
+        selection: None,
+        connect_by,
+        group_by: GroupByExpr::Expressions(grouped, modifiers),
+        cluster_by,
+        distribute_by,
+        sort_by,
+        having: None,
+        named_window,
+        qualify: None,
+        window_before_qualify: _,
+        value_table_mode: None,
+        flavor: SelectFlavor::Standard,
+    } = select
+    else {
+        return None;
+    };
+    let has_nothing_else = from.is_empty()
+        && lateral_views.is_empty()
+        && connect_by.is_empty()
+        && grouped.is_empty()
+        && modifiers.is_empty()
+        && cluster_by.is_empty()
+        && distribute_by.is_empty()
+        && sort_by.is_empty()
+        && named_window.is_empty();
+    (has_nothing_else && !projection.is_empty()).then_some(projection)
+}

@@ -1,0 +1,177 @@
+//! Values as columns of a result: arrays of Arrow of one row, with the SQL type in the field's metadata.
+//!
+//! What has no form in Arrow that the server sends rightly is refused as unsupported: infinite dates, numerics beyond 38 digits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
+    Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, StringArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray, new_null_array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::concat;
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, TimeUnit};
+use braid_sql::functions::SessionFacts;
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
+use braid_sql::values::{ArrayValue, Interval};
+use braid_sql::{SqlError, SqlType, Value};
+
+use crate::outcome::described_as;
+
+/// Most bytes of a value that is computed here: these are not counted under any budget. It is what operators may hold uncounted, too.
+pub(super) const RESULT_BYTES_MAX: usize = 1 << 20;
+
+/// Digits that an Arrow decimal has at most.
+const DECIMAL_DIGITS_MAX: u8 = 38;
+
+/// The field of a column, before its value is known.
+pub(super) fn described_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Result<Field, SqlError> {
+    Ok(field(name, arrow_type(sql_type, session)?, sql_type))
+}
+
+/// A column of one value, and its field.
+pub(super) fn column_of(
+    name: &str,
+    value: &Value,
+    sql_type: SqlType,
+    session: &dyn SessionFacts,
+) -> Result<(Field, ArrayRef), SqlError> {
+    let data_type = arrow_type(sql_type, session)?;
+    let array = array_of(value, &data_type)?;
+    Ok((field(name, array.data_type().clone(), sql_type), array))
+}
+
+fn field(name: &str, data_type: DataType, sql_type: SqlType) -> Field {
+    let metadata = HashMap::from([described_as(sql_type)]);
+    Field::new(name, data_type, true).with_metadata(metadata)
+}
+
+/// The Arrow type of a type's values. A numeric's scale is that of its value, unless the type has one.
+fn arrow_type(sql_type: SqlType, session: &dyn SessionFacts) -> Result<DataType, SqlError> {
+    if let Some(element) = pg_catalog().element_of_array(sql_type.id) {
+        let element = arrow_type(SqlType { id: element, modifier: sql_type.modifier }, session)?;
+        return Ok(DataType::List(Arc::new(Field::new("item", element, true))));
+    }
+    Ok(match sql_type.id {
+        TypeId::BOOL => DataType::Boolean,
+        TypeId::INT2 => DataType::Int16,
+        TypeId::INT4 => DataType::Int32,
+        TypeId::INT8 => DataType::Int64,
+        TypeId::FLOAT4 => DataType::Float32,
+        TypeId::FLOAT8 => DataType::Float64,
+        TypeId::NUMERIC => match sql_type.numeric_digits() {
+            Some((precision @ 1..=38, scale @ 0..=38)) if scale <= precision => {
+                DataType::Decimal128(precision as u8, scale as i8)
+            }
+            Some(_) => return Err(unsupported(sql_type)),
+            None => DataType::Decimal128(DECIMAL_DIGITS_MAX, 0),
+        },
+        TypeId::TEXT | TypeId::VARCHAR | TypeId::BPCHAR | TypeId::NAME => DataType::Utf8,
+        TypeId::BYTEA => DataType::Binary,
+        TypeId::UUID => DataType::FixedSizeBinary(16),
+        TypeId::DATE => DataType::Date32,
+        TypeId::TIME => DataType::Time64(TimeUnit::Microsecond),
+        TypeId::TIMESTAMP => DataType::Timestamp(TimeUnit::Microsecond, None),
+        TypeId::TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some(session.zone_name().into())),
+        TypeId::INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
+        _ => return Err(unsupported(sql_type)),
+    })
+}
+
+fn unsupported(sql_type: SqlType) -> SqlError {
+    let name = braid_sql::types::type_names::format_type(sql_type);
+    SqlError::unsupported(format!("results of type {name} are not supported"))
+}
+
+/// An array of one value.
+fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, SqlError> {
+    Ok(match value {
+        Value::Null => new_null_array(data_type, 1),
+        Value::Bool(value) => Arc::new(BooleanArray::from(vec![*value])),
+        Value::Int2(value) => Arc::new(Int16Array::from(vec![*value])),
+        Value::Int4(value) => Arc::new(Int32Array::from(vec![*value])),
+        Value::Int8(value) => Arc::new(Int64Array::from(vec![*value])),
+        Value::Float4(value) => Arc::new(Float32Array::from(vec![*value])),
+        Value::Float8(value) => Arc::new(Float64Array::from(vec![*value])),
+        Value::Numeric(value) => decimal(value, data_type)?,
+        Value::Text(text) => {
+            check_length(text.len())?;
+            Arc::new(StringArray::from(vec![&**text]))
+        }
+        Value::Bytea(bytes) => {
+            check_length(bytes.len())?;
+            Arc::new(BinaryArray::from(vec![&**bytes]))
+        }
+        Value::Uuid(bytes) => {
+            Arc::new(FixedSizeBinaryArray::try_from_iter(std::iter::once(bytes)).expect("a uuid has 16 bytes"))
+        }
+        Value::Date(days) if !is_infinite(i64::from(*days), i64::from(i32::MIN), i64::from(i32::MAX)) => {
+            Arc::new(Date32Array::from(vec![*days]))
+        }
+        Value::Time(us) => Arc::new(Time64MicrosecondArray::from(vec![*us])),
+        Value::Timestamp(us) | Value::TimestampTz(us) if !is_infinite(*us, i64::MIN, i64::MAX) => {
+            Arc::new(TimestampMicrosecondArray::from(vec![*us]).with_data_type(data_type.clone()))
+        }
+        Value::Interval(interval) => Arc::new(IntervalMonthDayNanoArray::from(vec![in_nanoseconds(*interval)?])),
+        Value::Array(array) => list(array, data_type)?,
+        _ => return Err(SqlError::unsupported("a result of this value is not supported")),
+    })
+}
+
+fn is_infinite(value: i64, minus_infinity: i64, infinity: i64) -> bool {
+    value == minus_infinity || value == infinity
+}
+
+/// Longer results are computed where their memory is counted.
+fn check_length(bytes: usize) -> Result<(), SqlError> {
+    if bytes <= RESULT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(SqlError::unsupported(format!("results of {bytes} bytes are not supported: at most {RESULT_BYTES_MAX} are")))
+}
+
+/// With the scale of its type, or its own if the type has none.
+fn decimal(value: &braid_sql::values::Numeric, data_type: &DataType) -> Result<ArrayRef, SqlError> {
+    let too_wide =
+        || SqlError::unsupported(format!("results of more than {DECIMAL_DIGITS_MAX} digits are not supported"));
+    let (unscaled, scale) = value.unscaled().ok_or_else(too_wide)?;
+    let scale = u8::try_from(scale).ok().filter(|scale| *scale <= DECIMAL_DIGITS_MAX).ok_or_else(too_wide)?;
+    if unscaled.unsigned_abs() >= 10_u128.pow(u32::from(DECIMAL_DIGITS_MAX)) {
+        return Err(too_wide());
+    }
+    let (precision, scale) = match data_type {
+        DataType::Decimal128(precision, of_type) if *of_type == scale as i8 => (*precision, scale),
+        _ => (DECIMAL_DIGITS_MAX, scale),
+    };
+    Ok(Arc::new(Decimal128Array::from(vec![unscaled]).with_data_type(DataType::Decimal128(precision, scale as i8))))
+}
+
+fn in_nanoseconds(interval: Interval) -> Result<IntervalMonthDayNano, SqlError> {
+    let nanoseconds = interval.us.checked_mul(1000);
+    let nanoseconds =
+        nanoseconds.ok_or_else(|| SqlError::unsupported("results of intervals this long are not supported"))?;
+    Ok(IntervalMonthDayNano::new(interval.months, interval.days, nanoseconds))
+}
+
+/// A list, for arrays of one dimension that begin at 1.
+fn list(array: &ArrayValue, data_type: &DataType) -> Result<ArrayRef, SqlError> {
+    let DataType::List(item) = data_type else {
+        return Err(SqlError::unsupported("a result of this array is not supported"));
+    };
+    let is_plain = matches!(array.dimensions[..], [] | [(_, 1)]);
+    // Decimals of one array have one scale in Arrow, and each its own in PostgreSQL.
+    if !is_plain || matches!(item.data_type(), DataType::Decimal128(..)) {
+        return Err(SqlError::unsupported("a result of this array is not supported"));
+    }
+    let elements = array.values.iter().map(|value| array_of(value, item.data_type())).collect::<Result<Vec<_>, _>>()?;
+    let elements: Vec<&dyn arrow::array::Array> = elements.iter().map(|element| &**element).collect();
+    let values = match elements.is_empty() {
+        true => new_null_array(item.data_type(), 0),
+        false => {
+            concat(&elements).map_err(|error| SqlError::unsupported(format!("a result of this array: {error}")))?
+        }
+    };
+    Ok(Arc::new(ListArray::new(item.clone(), OffsetBuffer::from_lengths([values.len()]), values, None)))
+}
