@@ -179,7 +179,12 @@ fn check_overload(directory: &Path) {
         let mut arrived_before = 0.0;
         for load in ["0.5", "0.9", "1.5", "3"] {
             let contestants = ["sharing off", "sharing auto", "auto with a limit"];
-            let arrived = contestants.map(|contestant| check_contestant(&report, contestant, load));
+            // Within a millisecond a busy machine may answer nothing.
+            let answers_some = |contestant: &str| limit == "60000" || contestant != "auto with a limit";
+            let arrived = contestants.map(|contestant| {
+                assert!(!answers_some(contestant) || answered(&report, contestant, load) > 0.0, "{report}");
+                check_contestant(&report, contestant, load)
+            });
             // All have the same arrivals, no fewer than at the load before.
             assert!(arrived[0] >= arrived_before && arrived == [arrived[0]; 3], "{arrived:?} of {report}");
             arrived_before = arrived[0];
@@ -195,11 +200,16 @@ fn check_overload(directory: &Path) {
     }
 }
 
+/// How many queries of a contestant were answered at a load of `overload`.
+fn answered(report: &Value, contestant: &str, load: &str) -> f64 {
+    value(report, &format!("answered queries, {contestant}, load {load}"))
+}
+
 /// Checks the figures of a contestant at a load of `overload`; the number of queries that arrived.
 fn check_contestant(report: &Value, contestant: &str, load: &str) -> f64 {
     let of = |figure: &str| value(report, &format!("{figure}, {contestant}, load {load}"));
     assert_eq!(of("failed queries"), 0.0, "{report}");
-    assert!(of("answered queries") > 0.0 && of("response p50") > 0.0, "{report}");
+    assert_eq!(of("answered queries") > 0.0, of("response p50") > 0.0, "{report}");
     assert!(of("response p50") <= of("response p95") && of("response p95") <= of("response p99"), "{report}");
     if contestant != "auto with a limit" {
         assert_eq!(of("refused queries"), 0.0, "{report}");
