@@ -46,7 +46,7 @@ impl AssignedExpression {
         assigned: Assigned,
     ) -> Result<Option<Self>, EngineError> {
         let size = StatementSize::of(syntax);
-        if is_left_to_the_other_planner(context) || size.check_for_planning().is_err() {
+        if is_left_to_the_other_planner(context, text, size) {
             return Ok(None);
         }
         let facts = StatementFacts::of(context);

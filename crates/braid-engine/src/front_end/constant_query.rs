@@ -19,7 +19,11 @@ use crate::{EngineError, Outcome, Prepared, Statement, StatementKind};
 
 /// Runs a query of one row; `None` if it is none, or has something that the front end lacks.
 pub(crate) async fn execute(context: &StatementContext, statement: &Statement) -> Result<Option<Outcome>, EngineError> {
-    let Some(bound) = bind(context, statement)? else { return Ok(None) };
+    let bound = match bind(context, statement) {
+        Ok(Some(bound)) => bound,
+        Ok(None) => return Ok(None),
+        Err(error) => return counted(context, Err(error)),
+    };
     if !bound.expressions.iter().any(Expression::may_take_long) {
         return counted(context, bound.row(context));
     }
@@ -30,18 +34,27 @@ pub(crate) async fn execute(context: &StatementContext, statement: &Statement) -
 
 /// The columns of a query of one row; `None` as in [`execute`].
 pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Result<Option<Prepared>, EngineError> {
-    let Some(bound) = bind(context, statement)? else { return Ok(None) };
+    let bound = match bind(context, statement) {
+        Ok(Some(bound)) => bound,
+        Ok(None) => return Ok(None),
+        Err(error) => return unless_unsupported(Err(error)),
+    };
     let facts = StatementFacts::of(context);
     let fields = bound.columns().map(|(name, expression)| described_field(name, expression.sql_type, &facts));
     let described = fields.collect::<Result<Vec<Field>, _>>();
     let prepared =
         described.map(|fields| Prepared { parameter_types: Vec::new(), schema: Some(Arc::new(Schema::new(fields))) });
-    counted(context, prepared)
+    unless_unsupported(prepared)
 }
 
-/// What is unsupported is left to the other planner; counted as one or the other.
+/// Counts a query that is executed, and leaves what is unsupported to the other planner.
 fn counted<T>(context: &StatementContext, result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
     context.database().front_end().note(&result);
+    unless_unsupported(result)
+}
+
+/// `None` for what is left to the other planner.
+fn unless_unsupported<T>(result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
     match result {
         Ok(outcome) => Ok(Some(outcome)),
         Err(error) if error.state() == SqlState::FeatureNotSupported => {
@@ -85,13 +98,10 @@ impl BoundRow {
 }
 
 /// Binds a query of one row; `None` if it is none, or the front end lacks something.
-fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<BoundRow>, EngineError> {
-    if is_left_to_the_other_planner(context) {
-        return Ok(None);
-    }
+fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<BoundRow>, SqlError> {
     let query = statement.query().filter(|_| statement.kind() == StatementKind::Query);
     let Some(syntax) = query.and_then(select_list) else { return Ok(None) };
-    if statement.size().check_for_planning().is_err() {
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
         return Ok(None);
     }
     let size = statement.size().expressions;
@@ -106,7 +116,7 @@ fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<Boun
     });
     match bound {
         Ok(bound) => Ok(Some(bound)),
-        Err(error) => counted(context, Err(error)),
+        Err(error) => Err(error),
     }
 }
 

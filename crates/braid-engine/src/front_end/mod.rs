@@ -17,10 +17,18 @@ mod result_columns;
 mod session_facts;
 
 use crate::statement_context::StatementContext;
+use crate::statement_limits::StatementSize;
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
 pub(crate) use constant_query::{describe, execute};
 
-/// Whether the session wants everything planned by the other planner.
-fn is_left_to_the_other_planner(context: &StatementContext) -> bool {
+/// Longest text that is bound here. Binding runs on the session's thread, and looks up the place of each operator in the text; longer
+/// texts are planned on threads of their own.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// Whether what stands in `text` is planned by the other planner: because the session wants it so, or because binding it would take long.
+fn is_left_to_the_other_planner(context: &StatementContext, text: &str, size: StatementSize) -> bool {
     context.settings().get("braid.planner") == Some("datafusion")
+        || text.len() > TEXT_BYTES_MAX
+        || size.is_large()
+        || size.check_for_planning().is_err()
 }

@@ -51,6 +51,10 @@ fn field(name: &str, data_type: DataType, sql_type: SqlType) -> Field {
 /// The Arrow type of a type's values. A numeric's scale is that of its value, unless the type has one.
 fn arrow_type(sql_type: SqlType, session: &dyn SessionFacts) -> Result<DataType, SqlError> {
     if let Some(element) = pg_catalog().element_of_array(sql_type.id) {
+        // Decimals of one array have one scale in Arrow, and each its own in PostgreSQL.
+        if element == TypeId::NUMERIC {
+            return Err(unsupported(sql_type));
+        }
         let element = arrow_type(SqlType { id: element, modifier: sql_type.modifier }, session)?;
         return Ok(DataType::List(Arc::new(Field::new("item", element, true))));
     }
@@ -161,8 +165,7 @@ fn list(array: &ArrayValue, data_type: &DataType) -> Result<ArrayRef, SqlError> 
         return Err(SqlError::unsupported("a result of this array is not supported"));
     };
     let is_plain = matches!(array.dimensions[..], [] | [(_, 1)]);
-    // Decimals of one array have one scale in Arrow, and each its own in PostgreSQL.
-    if !is_plain || matches!(item.data_type(), DataType::Decimal128(..)) {
+    if !is_plain {
         return Err(SqlError::unsupported("a result of this array is not supported"));
     }
     let elements = array.values.iter().map(|value| array_of(value, item.data_type())).collect::<Result<Vec<_>, _>>()?;

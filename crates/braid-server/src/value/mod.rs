@@ -107,6 +107,9 @@ pub(crate) enum ValueError {
     /// Inner lists of different lengths. PostgreSQL's arrays are rectangular.
     #[error("a multidimensional array needs lists of equal length in binary format")]
     RaggedArray,
+    /// A result whose type is not the one that was described.
+    #[error("cached plan must not change result type")]
+    ChangedType,
     /// A row that exceeds the length of a message.
     #[error("a row has {bytes} bytes; a message has at most 2147483647 bytes")]
     RowTooLong {
@@ -127,7 +130,7 @@ impl ValueError {
             Self::OutOfRange { .. } | Self::Unsendable(_) => "22003",
             Self::Binary { .. } => "22P03",
             Self::NotUtf8 => "22021",
-            Self::NotFinite { .. } | Self::UnsupportedParameter { .. } => "0A000",
+            Self::NotFinite { .. } | Self::UnsupportedParameter { .. } | Self::ChangedType => "0A000",
             Self::RaggedArray => "2202E",
             Self::RowTooLong { .. } => "54000",
         }

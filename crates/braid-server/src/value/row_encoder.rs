@@ -86,11 +86,22 @@ impl RowEncoder {
     pub fn start(&self, batch: &RecordBatch) -> Result<RowCursor, ValueError> {
         assert_eq!(batch.num_columns(), self.columns.len(), "a batch has the columns its schema has");
         let columns = self.columns.iter().zip(batch.columns()).map(|(column, array)| {
-            let array = as_described(array, &column.data_type)?;
+            let array = match column.described {
+                Some(_) => unchanged(array, &column.data_type)?,
+                None => as_described(array, &column.data_type)?,
+            };
             Ok((Column::bind(&array)?.with_least_digits(column.least_digits), column.format))
         });
         Ok(RowCursor { columns: columns.collect::<Result<_, ValueError>>()?, next: 0, end: batch.num_rows() })
     }
+}
+
+/// A column of which the client was told a type of PostgreSQL must have it: a cast to the Arrow type that stood for it could lose digits.
+fn unchanged(array: &ArrayRef, described: &DataType) -> Result<ArrayRef, ValueError> {
+    if PgType::described(array.data_type()) == PgType::described(described) {
+        return Ok(array.clone());
+    }
+    Err(ValueError::ChangedType)
 }
 
 /// Casts a column whose type on the wire would differ from the described one.
