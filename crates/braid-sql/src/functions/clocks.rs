@@ -2,7 +2,7 @@
 
 use super::datetime_limits::local_us;
 use super::{Call, Implementations};
-use crate::input::time_zones::{abbreviation_at, zone_offset_s};
+use crate::input::time_zones::abbreviation_at;
 use crate::types::interval_modifier::{round_to_digits, second_digits};
 use crate::values::calendar::{DAY_US, SECOND_US, Y2K_US, civil_of_days, day_of_week};
 use crate::{SqlError, Value};
@@ -48,36 +48,6 @@ fn timeofday(_: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         abbreviation_at(instant, &call.session.zone())
     );
     Ok(Value::text(text))
-}
-
-/// `current_date`
-pub fn current_date(call: &Call<'_>) -> Value {
-    Value::Date(local_now_us(call).div_euclid(DAY_US) as i32)
-}
-
-/// `current_timestamp`, `current_timestamp(precision)`; -1 for none.
-pub fn current_timestamp(call: &Call<'_>, precision: i32) -> Value {
-    Value::TimestampTz(rounded_timestamp(call.session.transaction_us(), precision))
-}
-
-/// `localtimestamp`, `localtimestamp(precision)`
-pub fn localtimestamp(call: &Call<'_>, precision: i32) -> Value {
-    Value::Timestamp(rounded_timestamp(local_now_us(call), precision))
-}
-
-/// `current_time`, `current_time(precision)`
-pub fn current_time(call: &Call<'_>, precision: i32) -> Value {
-    let offset_s = zone_offset_s(call.session.transaction_us(), &call.session.zone());
-    Value::TimeTz(rounded_time(local_now_us(call).rem_euclid(DAY_US), precision), -offset_s)
-}
-
-/// `localtime`, `localtime(precision)`
-pub fn localtime(call: &Call<'_>, precision: i32) -> Value {
-    Value::Time(rounded_time(local_now_us(call).rem_euclid(DAY_US), precision))
-}
-
-fn local_now_us(call: &Call<'_>) -> i64 {
-    local_us(call.session.transaction_us(), call) as i64
 }
 
 /// A finite timestamp rounded to digits of a second; PostgreSQL rounds from 2000-01-01.

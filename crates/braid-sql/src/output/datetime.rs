@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::values::calendar::civil_of_days;
+
 use arrow::array::timezone::Tz;
 use arrow::datatypes::IntervalMonthDayNano;
 use arrow::temporal_conversions::as_datetime_with_timezone;
@@ -110,18 +112,11 @@ pub fn write_interval(interval: IntervalMonthDayNano, out: &mut String) {
     write_fraction(us % 1_000_000, out);
 }
 
-/// The day of the Gregorian calendar that lies `days` after 1970-01-01 (Hinnant's algorithm, see
-/// [`crate::input::datetime::days_from_civil`]).
+/// The day of the Gregorian calendar that lies `days` after 1970-01-01 as
+/// [`crate::input::datetime::days_from_civil`] takes it.
 pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = (day_of_year - (153 * month_from_march + 2) / 5 + 1) as u32;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 } as u32;
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let (year, month, day) = civil_of_days(days);
+    (year, month as u32, day as u32)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::types::SqlType;
+use crate::types::interval_modifier::{DAY, FULL_PRECISION, FULL_RANGE, HOUR, MINUTE, MONTH, SECOND, YEAR};
 use crate::types::sql_type::numeric_digits;
 use crate::{SqlError, SqlState};
 
@@ -16,17 +17,6 @@ const BITS_MAX: i32 = LENGTH_MAX * 8;
 const HEADER_BYTES: i32 = 4;
 /// Most digits of seconds.
 const SECONDS_DIGITS_MAX: i32 = 6;
-/// The fields of an interval that may have all of them (`INTERVAL_FULL_RANGE`).
-pub const INTERVAL_ALL_FIELDS: i32 = 0x7fff;
-/// The precision of an interval that has none (`INTERVAL_FULL_PRECISION`).
-const INTERVAL_ANY_PRECISION: i32 = 0xffff;
-
-const YEAR: i32 = 1 << 2;
-const MONTH: i32 = 1 << 1;
-const DAY: i32 = 1 << 3;
-const HOUR: i32 = 1 << 10;
-const MINUTE: i32 = 1 << 11;
-const SECOND: i32 = 1 << 12;
 
 /// The fields that an interval may be restricted to, and their words.
 const INTERVAL_FIELDS: [(i32, &str); 14] = [
@@ -43,7 +33,7 @@ const INTERVAL_FIELDS: [(i32, &str); 14] = [
     (HOUR | MINUTE, "hour to minute"),
     (HOUR | MINUTE | SECOND, "hour to second"),
     (MINUTE | SECOND, "minute to second"),
-    (INTERVAL_ALL_FIELDS, ""),
+    (FULL_RANGE, ""),
 ];
 
 /// Names that `typname` does not have.
@@ -118,10 +108,10 @@ fn with_digits(modifier: i32) -> String {
 }
 
 fn with_fields(modifier: i32) -> String {
-    let (fields, precision) = (modifier >> 16 & INTERVAL_ALL_FIELDS, modifier & INTERVAL_ANY_PRECISION);
+    let (fields, precision) = (modifier >> 16 & FULL_RANGE, modifier & FULL_PRECISION);
     let words = INTERVAL_FIELDS.iter().find(|(mask, _)| *mask == fields).map_or("", |(_, words)| words);
     let separator = if words.is_empty() { "" } else { " " };
-    let precision = if precision == INTERVAL_ANY_PRECISION { String::new() } else { format!("({precision})") };
+    let precision = if precision == FULL_PRECISION { String::new() } else { format!("({precision})") };
     format!("interval{separator}{words}{precision}")
 }
 
@@ -185,7 +175,7 @@ pub fn modifier_of(type_id: TypeId, parameters: &[i64]) -> Result<i32, SqlError>
         (TypeId::TIMETZ, [digits]) => seconds_digits(*digits, "TIME", " WITH TIME ZONE"),
         (TypeId::TIMESTAMP, [digits]) => seconds_digits(*digits, "TIMESTAMP", ""),
         (TypeId::TIMESTAMPTZ, [digits]) => seconds_digits(*digits, "TIMESTAMP", " WITH TIME ZONE"),
-        (TypeId::INTERVAL, [digits]) => interval_modifier(INTERVAL_ALL_FIELDS, Some(i64::from(*digits))),
+        (TypeId::INTERVAL, [digits]) => interval_modifier(FULL_RANGE, Some(i64::from(*digits))),
         (TypeId::INTERVAL, [fields, digits]) => interval_modifier(*fields, Some(i64::from(*digits))),
         (TypeId::INTERVAL, _) => Err(invalid("invalid INTERVAL type modifier".to_owned())),
         (
@@ -218,8 +208,8 @@ pub fn interval_modifier(fields: i32, digits: Option<i64>) -> Result<i32, SqlErr
         return Err(invalid("invalid INTERVAL type modifier".to_owned()));
     }
     match digits {
-        None if fields == INTERVAL_ALL_FIELDS => Ok(-1),
-        None => Ok(fields << 16 | INTERVAL_ANY_PRECISION),
+        None if fields == FULL_RANGE => Ok(-1),
+        None => Ok(fields << 16 | FULL_PRECISION),
         Some(digits) => Ok(fields << 16 | seconds_digits(parameter(digits)?, "INTERVAL", "")?),
     }
 }
