@@ -1,0 +1,41 @@
+//! Numbers and booleans.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`booleans`] | boolean |
+//! | [`integers`] | smallint, integer, bigint |
+//! | [`oids`] | oid |
+//! | [`floats`] | real, double precision |
+//! | [`trigonometry`] | trigonometric and hyperbolic functions |
+//! | [`numerics`] | numeric |
+//! | [`casts`] | casts among numbers |
+//! | [`comparisons`] | comparisons, three-way comparisons, extremes |
+
+pub mod booleans;
+pub mod casts;
+pub mod comparisons;
+pub mod floats;
+pub mod integers;
+pub mod numerics;
+pub mod oids;
+pub mod trigonometry;
+
+use crate::functions::Implementations;
+
+/// The tables of this room.
+pub const FAMILIES: &[Implementations] = &[
+    booleans::FUNCTIONS,
+    integers::ARITHMETIC,
+    integers::FUNCTIONS,
+    integers::DIVISORS,
+    oids::FUNCTIONS,
+    floats::ARITHMETIC,
+    floats::FUNCTIONS,
+    trigonometry::FUNCTIONS,
+    numerics::FUNCTIONS,
+    casts::FUNCTIONS,
+    comparisons::FUNCTIONS,
+    comparisons::THREE_WAY,
+    comparisons::DIFFERENCES,
+    comparisons::EXTREMES,
+];

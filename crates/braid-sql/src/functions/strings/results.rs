@@ -1,0 +1,61 @@
+//! Texts that functions make: how long they may be, and values of any type as text.
+
+use crate::functions::Call;
+use crate::functions::implementation_of;
+use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::{SqlError, SqlState, SqlType, Value};
+
+/// The most bytes of a value, with its header (`MaxAllocSize`).
+pub const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
+
+/// What a value of variable length has before its bytes.
+pub const HEADER_BYTES: usize = 4;
+
+/// Refuses a text that would not fit in a value, as PostgreSQL's growing strings do.
+pub fn check_growth(bytes: usize, more: usize) -> Result<(), SqlError> {
+    if bytes.saturating_add(more) < VALUE_BYTES_MAX {
+        return Ok(());
+    }
+    let detail = format!("Cannot enlarge string buffer containing {bytes} bytes by {more} more bytes.");
+    Err(SqlError::new(SqlState::ProgramLimitExceeded, "out of memory").with_detail(detail))
+}
+
+/// Refuses a value of too many bytes, as PostgreSQL's allocator does.
+pub fn check_allocation(bytes: usize) -> Result<(), SqlError> {
+    let request = bytes.saturating_add(HEADER_BYTES);
+    if request <= VALUE_BYTES_MAX {
+        return Ok(());
+    }
+    Err(SqlError::new(SqlState::InternalError, format!("invalid memory alloc request size {request}")))
+}
+
+/// Appends to a text that may not grow without bound.
+pub fn append(out: &mut String, text: &str) -> Result<(), SqlError> {
+    check_growth(out.len(), text.len())?;
+    out.push_str(text);
+    Ok(())
+}
+
+/// What a value's output function writes. The value is not null.
+pub fn output(value: &Value, sql_type: SqlType, call: &Call<'_>) -> Result<String, SqlError> {
+    if let Value::Text(text) = value {
+        return Ok(text.to_string());
+    }
+    let entry = pg_catalog().type_entry(sql_type.id);
+    let function = pg_catalog().function(entry.output);
+    let Some(implementation) = implementation_of(function) else {
+        return Err(SqlError::unsupported(format!("values of type {} as text are not supported", entry.name)));
+    };
+    let types = [sql_type];
+    let inner = Call { session: call.session, argument_types: &types, result_type: SqlType::of(TypeId::CSTRING) };
+    Ok(implementation(std::slice::from_ref(value), &inner)?.as_text().to_owned())
+}
+
+/// What a cast to text gives: a boolean is `true` there, and a `char(n)` loses its blanks.
+pub fn cast_to_text(value: &Value, sql_type: SqlType, call: &Call<'_>) -> Result<String, SqlError> {
+    match value {
+        Value::Bool(value) => Ok(if *value { "true" } else { "false" }.to_owned()),
+        Value::Text(text) if sql_type.id == TypeId::BPCHAR => Ok(text.trim_end_matches(' ').to_owned()),
+        _ => output(value, sql_type, call),
+    }
+}
