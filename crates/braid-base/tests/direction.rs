@@ -16,6 +16,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
     ("braid-scan", &["braid-base", "braid-io", "braid-storage", "braid-buffer"]),
     ("braid-exec", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),
+    ("braid-plan", &["braid-base", "braid-sql", "braid-io", "braid-storage", "braid-exec"]),
     (
         "braid-df",
         &["braid-features", "braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec"],
@@ -31,6 +32,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "braid-buffer",
             "braid-scan",
             "braid-exec",
+            "braid-plan",
             "braid-df",
         ],
     ),

@@ -159,6 +159,7 @@ impl From<SqlError> for EngineError {
         let mut report = Self::new(error.state(), error.message());
         report.0.detail = error.detail().map(str::to_owned);
         report.0.hint = error.hint().map(str::to_owned);
+        report.0.context = error.context().map(str::to_owned);
         report.0.position = error.position();
         report
     }

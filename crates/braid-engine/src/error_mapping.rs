@@ -20,6 +20,8 @@ use braid_storage::StoreError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 
+use braid_sql::SqlError;
+
 use crate::{EngineError, SqlState};
 use store_errors::from_store;
 pub(crate) use store_errors::null_violation;
@@ -64,6 +66,9 @@ impl EngineError {
                 if text.starts_with("Physical plan does not support logical expression") =>
             {
                 unsupported_subquery()
+            }
+            DataFusionError::NotImplemented(text) if text.starts_with("Unsupported ast node") => {
+                Self::unsupported("an expression of this form is not supported in queries with tables")
             }
             DataFusionError::NotImplemented(text) => Self::unsupported(first_line(text)),
             DataFusionError::Plan(text) => from_plan_text(text),
@@ -120,6 +125,8 @@ fn from_external(error: &(dyn Error + 'static)) -> EngineError {
         EngineError::from_datafusion(error)
     } else if let Some(error) = error.downcast_ref::<ArrowError>() {
         from_arrow(error)
+    } else if let Some(error) = error.downcast_ref::<SqlError>() {
+        error.clone().into()
     } else if let Some(error) = error.downcast_ref::<ExecError>() {
         from_operators(error)
     } else if let Some(error) = error.downcast_ref::<ValueTooLong>() {

@@ -84,7 +84,7 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
-pub use outcome::{CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, Prepared, RowBatches};
+pub use outcome::{CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, Prepared, RowBatches, binary_of_text};
 pub use output::shown_digits;
 pub use parameter_value::ParameterValue;
 pub use recall::SharedForm;

@@ -8,7 +8,9 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use braid_sql::SqlType;
-use braid_sql::pg_catalog::pg_catalog;
+use braid_sql::evaluation::value_of_text;
+use braid_sql::output::binary::send;
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
@@ -75,6 +77,17 @@ impl DescribedType {
         let length = numbers.next()?.parse().ok()?;
         Some(Self { oid, length, modifier: numbers.next()?.parse().ok()? })
     }
+}
+
+/// The binary format of a value that a column has as text, because its type has no form in Arrow.
+///
+/// # Errors
+/// For a type that has no binary format here (0A000), and a text that is no value of the type.
+pub fn binary_of_text(oid: u32, text: &str) -> Result<Vec<u8>, EngineError> {
+    let mut out = Vec::new();
+    let id = TypeId(oid);
+    send(&value_of_text(id, text)?, id, &mut out)?;
+    Ok(out)
 }
 
 /// What a column of this type has in its metadata.

@@ -155,7 +155,7 @@ impl Session {
             context.check_may_write(write_name(kind))?;
         }
         if params.is_empty()
-            && let Some(outcome) = front_end::execute(context, statement).await?
+            && let Some(outcome) = front_end::execute(context, statement, interrupt).await?
         {
             return Ok(outcome);
         }

@@ -147,7 +147,8 @@ impl Statement {
     }
 
     fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
-        let tokens = spell_out_table(tokens);
+        let tokens =
+            braid_sql::syntax::postgresql_tokens(spell_out_table(tokens)).map_err(|error| parser_error(sql, error))?;
         let dialect = SqlDialect::for_tokens(tokens.len());
         let mut parser =
             Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the tables of this folder from the system catalog of PostgreSQL 15, which psql's variables (PGHOST, PGPORT, …) name.
-# They say what PostgreSQL has: its types, casts, operators and functions. Types are named by `pg_type.typname`.
+# They say what PostgreSQL has: its types, casts, operators, functions, aggregates, orders and key words. Types are named by `pg_type.typname`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -34,3 +34,25 @@ table functions "SELECT p.oid, proname AS name, prokind AS kind, provolatile AS 
             JOIN pg_type t ON t.oid = o.id WHERE o.mode IN ('o', 'b', 't')) END AS columns,
         CASE WHEN l.lanname IN ('internal', 'c') THEN prosrc END AS symbol
     FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE pronamespace = 'pg_catalog'::regnamespace ORDER BY p.oid"
+
+# Transition functions that have no final function return their state.
+table aggregates "SELECT aggfnoid::oid AS function, aggkind AS kind, aggnumdirectargs AS direct_arguments, aggtransfn::oid AS transition,
+        nullif(aggfinalfn::oid, 0) AS final, nullif(aggcombinefn::oid, 0) AS combine, agginitval AS initial,
+        (SELECT oprname FROM pg_operator WHERE oid = aggsortop) AS sort_operator
+    FROM pg_aggregate WHERE aggfnoid::oid IN (SELECT oid FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace) ORDER BY aggfnoid::oid"
+
+# B-tree operator classes: the order that a type has, and others. Types that only hash have equality and no order.
+operator() { echo "(SELECT oprcode::oid FROM pg_amop JOIN pg_operator o ON o.oid = amopopr WHERE amopfamily = c.opcfamily
+        AND amoplefttype = c.opcintype AND amoprighttype = c.opcintype AND amopstrategy = $1)"; }
+table orders "SELECT $(name opcintype) AS type, opcdefault AS is_default,
+        CASE amname WHEN 'btree' THEN amproc::oid END AS compare,
+        CASE amname WHEN 'btree' THEN $(operator 1) END AS less,
+        CASE amname WHEN 'btree' THEN $(operator 3) ELSE $(operator 1) END AS equal,
+        CASE amname WHEN 'btree' THEN $(operator 5) END AS greater
+    FROM pg_opclass c JOIN pg_am m ON m.oid = c.opcmethod
+        JOIN pg_amproc p ON amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocrighttype = opcintype AND amprocnum = 1
+    WHERE amname = 'btree' OR (amname = 'hash' AND opcdefault AND NOT EXISTS
+        (SELECT FROM pg_opclass b JOIN pg_am a ON a.oid = b.opcmethod AND a.amname = 'btree' WHERE b.opcintype = c.opcintype))
+    ORDER BY opcintype, opcdefault DESC, opcname"
+table key_words "SELECT word, catcode AS category, barelabel AS is_label, catdesc AS category_words, baredesc AS label_words
+    FROM pg_get_keywords()"

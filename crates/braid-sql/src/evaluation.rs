@@ -1,31 +1,69 @@
-//! Evaluating an expression without columns.
+//! Evaluating an expression.
 //!
 //! Arguments are evaluated from left to right, and only those that PostgreSQL evaluates: AND, OR, CASE and COALESCE stop where the
 //! result is clear. The depth of the recursion is that of the expression, which the parser bounds.
 
+mod subscripts;
+
+use std::fmt;
 use std::sync::Arc;
 
-use crate::expression::{ElementCast, Expression, FunctionCall, Node, Quantified, ThroughText};
-use crate::functions::{Call, Implementation, SessionFacts, implementation_of};
+use arrow::array::timezone::Tz;
+
+use crate::expression::{ElementCast, Expression, FunctionCall, Node, Quantified, SetCall, ThroughText};
+use crate::functions::arrays::making::check_dimension_count;
+use crate::functions::{Call, Function, Rows, SessionFacts};
 use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::relation::{ColumnId, Subquery};
 use crate::values::{ArrayValue, Value};
 use crate::{SqlError, SqlState, SqlType};
-
-/// Most dimensions of an array (`MAXDIM`).
-const ARRAY_DIMENSIONS_MAX: usize = 6;
 
 /// What an expression is evaluated with.
 #[derive(Clone, Copy, Debug)]
 pub struct Evaluation<'a> {
     session: &'a dyn SessionFacts,
     parameters: &'a [Value],
+    row: &'a dyn Row,
     operand: Option<&'a Value>,
+}
+
+/// The row of an evaluation.
+pub trait Row: fmt::Debug {
+    /// The value of a column.
+    fn column(&self, column: ColumnId) -> Result<Value, SqlError>;
+    /// The value of a subquery. The evaluation is that of the expression around it.
+    fn subquery(&self, subquery: &Subquery, evaluation: &Evaluation<'_>) -> Result<Value, SqlError>;
+}
+
+/// The row of expressions that read none.
+#[derive(Clone, Copy, Debug)]
+pub struct NoRow;
+
+impl Row for NoRow {
+    fn column(&self, column: ColumnId) -> Result<Value, SqlError> {
+        panic!("{column} is read without a row")
+    }
+
+    fn subquery(&self, _subquery: &Subquery, _evaluation: &Evaluation<'_>) -> Result<Value, SqlError> {
+        panic!("a subquery is read without a row")
+    }
 }
 
 impl<'a> Evaluation<'a> {
     /// An evaluation in `session`, with the values of `$1`, `$2`, ….
     pub fn new(session: &'a dyn SessionFacts, parameters: &'a [Value]) -> Self {
-        Self { session, parameters, operand: None }
+        Self { session, parameters, row: &NoRow, operand: None }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &'a dyn SessionFacts {
+        self.session
+    }
+
+    /// The same with the columns of a row.
+    #[must_use]
+    pub fn in_row(self, row: &'a dyn Row) -> Self {
+        Self { row, ..self }
     }
 
     /// The value of an expression.
@@ -34,6 +72,8 @@ impl<'a> Evaluation<'a> {
             Node::Constant(value) => Ok(value.clone()),
             Node::Parameter(at) => Ok(self.parameters[*at].clone()),
             Node::Operand => Ok(self.operand.expect("the binder puts operands below their LET").clone()),
+            Node::Column(column, _) => self.row.column(*column),
+            Node::Subquery(subquery) => self.row.subquery(subquery, self),
             Node::Call(call) => self.call(call, expression.sql_type),
             Node::Relabel(operand) => Ok(relabelled(self.value(operand)?, expression.sql_type.id)),
             Node::ThroughText(cast) => self.through_text(cast, expression.sql_type),
@@ -76,8 +116,19 @@ impl<'a> Evaluation<'a> {
                 }))
             }
             Node::Array(element, values) => self.array(*element, values),
+            Node::Subscript(container, subscripts) => self.subscripted(container, subscripts),
             Node::Quantified(quantified) => self.quantified(quantified),
         }
+    }
+
+    /// The rows of a call, made as they are asked for.
+    pub fn rows(&self, call: &SetCall) -> Result<Rows, SqlError> {
+        let arguments = call.arguments.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>, _>>()?;
+        if call.is_strict && arguments.iter().any(Value::is_null) {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let context = Call { session: self.session, argument_types: &call.argument_types, result_type: call.row_type };
+        call.function.rows(&arguments, &context)
     }
 
     /// The text of a value, as its type's output function writes it; `None` for null.
@@ -87,7 +138,7 @@ impl<'a> Evaluation<'a> {
         }
         let catalog = pg_catalog();
         let output = catalog.function(catalog.type_entry(sql_type.id).output);
-        let output = implementation_of(output)
+        let output = Function::of(output)
             .ok_or_else(|| SqlError::unsupported(format!("values of type {:?} are not supported", sql_type.id)))?;
         match self.apply(output, std::slice::from_ref(value), &[sql_type], SqlType::of(TypeId::CSTRING))? {
             Value::Text(text) => Ok(Some(text.to_string())),
@@ -100,21 +151,21 @@ impl<'a> Evaluation<'a> {
         if call.is_strict && arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        self.apply(call.implementation, &arguments, &call.argument_types, result_type)
+        self.apply(call.function, &arguments, &call.argument_types, result_type)
     }
 
     fn apply(
         &self,
-        implementation: Implementation,
+        function: Function,
         arguments: &[Value],
         argument_types: &[SqlType],
         result_type: SqlType,
     ) -> Result<Value, SqlError> {
-        implementation(arguments, &Call { session: self.session, argument_types, result_type })
+        function.compute(arguments, &Call { session: self.session, argument_types, result_type })
     }
 
     /// A comparison of two values that are not null.
-    fn compare(&self, comparison: Implementation, left: Value, right: Value) -> Result<Value, SqlError> {
+    fn compare(&self, comparison: Function, left: Value, right: Value) -> Result<Value, SqlError> {
         self.apply(comparison, &[left, right], &[], SqlType::of(TypeId::BOOL))
     }
 
@@ -127,7 +178,7 @@ impl<'a> Evaluation<'a> {
         &self,
         value: Value,
         source: SqlType,
-        (output, input): (Implementation, Implementation),
+        (output, input): (Function, Function),
         target: SqlType,
     ) -> Result<Value, SqlError> {
         if value.is_null() {
@@ -150,7 +201,7 @@ impl<'a> Evaluation<'a> {
             }
             ElementCast::Function(function, argument_count) => {
                 let arguments = [value.clone(), Value::Int4(target.modifier), Value::Bool(true)];
-                self.apply(function, &arguments[..argument_count], &[source], target)
+                Ok(relabelled(self.apply(function, &arguments[..argument_count], &[source], target)?, id))
             }
         };
         let cast_values = values.values.iter().map(cast_one).collect::<Result<Vec<_>, _>>()?;
@@ -158,7 +209,7 @@ impl<'a> Evaluation<'a> {
         Ok(Value::Array(Arc::new(ArrayValue { element: id, dimensions, values: cast_values })))
     }
 
-    fn extreme(&self, values: &[Expression], is_beyond: Implementation) -> Result<Value, SqlError> {
+    fn extreme(&self, values: &[Expression], is_beyond: Function) -> Result<Value, SqlError> {
         let mut extreme = Value::Null;
         for value in values {
             let value = self.value(value)?;
@@ -227,12 +278,7 @@ fn array_of_arrays(element: TypeId, values: &[Value]) -> Result<ArrayValue, SqlE
         return Err(SqlError::new(SqlState::ArraySubscriptError, message));
     }
     let dimensions: Vec<(usize, i32)> = std::iter::once((values.len(), 1)).chain(first.dimensions.clone()).collect();
-    if dimensions.len() > ARRAY_DIMENSIONS_MAX {
-        let count = dimensions.len();
-        let message =
-            format!("number of array dimensions ({count}) exceeds the maximum allowed ({ARRAY_DIMENSIONS_MAX})");
-        return Err(SqlError::new(SqlState::ProgramLimitExceeded, message));
-    }
+    check_dimension_count(dimensions.len())?;
     let values = inner.iter().flat_map(|array| array.values.iter().cloned()).collect();
     Ok(ArrayValue { element, dimensions, values })
 }
@@ -246,9 +292,64 @@ fn relabelled(value: Value, target: TypeId) -> Value {
     }
 }
 
+/// The value that a type's output function wrote, with settings that change nothing of its text.
+///
+/// # Errors
+/// For a text that is no value of the type, and a type whose values are not supported.
+pub fn value_of_text(id: TypeId, text: &str) -> Result<Value, SqlError> {
+    let input = Function::of(pg_catalog().function(pg_catalog().find_type(id).map_or_else(
+        || Err(SqlError::unsupported(format!("the type with oid {} is not supported", id.0))),
+        |entry| Ok(entry.input),
+    )?));
+    let input = input.ok_or_else(|| SqlError::unsupported(format!("values of type {id:?} are not supported")))?;
+    read_text(input, Value::text(text), SqlType::of(id), -1, &OutputSession)
+}
+
+/// The session in which output is read back: texts with a zone have it in themselves.
+#[derive(Debug)]
+struct OutputSession;
+
+impl SessionFacts for OutputSession {
+    fn zone(&self) -> Tz {
+        crate::input::datetime::utc()
+    }
+
+    fn zone_name(&self) -> String {
+        "UTC".to_owned()
+    }
+
+    fn transaction_us(&self) -> i64 {
+        0
+    }
+
+    fn statement_us(&self) -> i64 {
+        0
+    }
+
+    fn clock_us(&self) -> i64 {
+        0
+    }
+
+    fn user(&self) -> String {
+        String::new()
+    }
+
+    fn database(&self) -> String {
+        String::new()
+    }
+
+    fn session_id(&self) -> i32 {
+        0
+    }
+
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
 /// A text read by a type's input function; `modifier` is passed to it, -1 where a cast applies it later.
 pub(crate) fn read_text(
-    input: Implementation,
+    input: Function,
     text: Value,
     target: SqlType,
     modifier: i32,
@@ -257,5 +358,5 @@ pub(crate) fn read_text(
     let element = pg_catalog().element_of_array(target.id).unwrap_or(target.id);
     let arguments = [text, Value::Oid(element.0), Value::Int4(modifier)];
     let text_type = SqlType::of(TypeId::CSTRING);
-    input(&arguments, &Call { session, argument_types: &[text_type], result_type: target })
+    input.compute(&arguments, &Call { session, argument_types: &[text_type], result_type: target })
 }

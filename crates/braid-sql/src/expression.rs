@@ -1,18 +1,26 @@
-//! Expressions with their types: what the binder makes of syntax, and what is evaluated.
+//! Expressions with their types: what the binder makes of syntax, and what is evaluated. Parts of an expression are its operands.
 //!
 //! Every operator and cast is a call of a function of the catalog, with its implementation beside it. Arguments have exactly the types
 //! that the function declares, because the binder adds casts.
 
+use std::cell::Cell;
+
+use sqlparser::tokenizer::Location;
+
 use crate::SqlType;
-use crate::functions::Implementation;
-use crate::pg_catalog::{FunctionId, TypeId, Volatility, pg_catalog};
+use crate::functions::Function;
+use crate::functions::sets::SetFunction;
+use crate::pg_catalog::{FunctionEntry, TypeId, Volatility, pg_catalog};
+use crate::relation::{ColumnId, Subquery, SubqueryKind};
 use crate::values::Value;
 
 /// How the names of functions begin that may take much longer than their arguments are long: powers and roots of many digits, regular
-/// expressions.
+/// expressions, containment of arrays in arrays, paths.
 const LONG_FUNCTIONS: &[&str] = &[
     "exp",
     "factorial",
+    "jsonb_contain",
+    "jsonb_path",
     "ln",
     "log",
     "numeric_",
@@ -30,10 +38,11 @@ const LONG_FUNCTIONS: &[&str] = &[
 ];
 
 /// Functions whose result may be much longer than their arguments.
-const GROWING_FUNCTIONS: &[&str] = &["array_fill", "lpad", "regexp_replace", "repeat", "replace", "rpad"];
+const GROWING_FUNCTIONS: &[&str] =
+    &["array_fill", "jsonb_pretty", "lpad", "regexp_replace", "repeat", "replace", "rpad"];
 
-/// An expression without columns.
-#[derive(Clone, Debug)]
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     /// What it computes.
     pub node: Node,
@@ -42,12 +51,16 @@ pub struct Expression {
 }
 
 /// What an expression computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// A value. A literal whose type is not known yet is a text of type `unknown`.
     Constant(Value),
     /// The value of `$1` is parameter 0.
     Parameter(usize),
+    /// A column, and where it is written.
+    Column(ColumnId, Origin),
+    /// A query.
+    Subquery(Box<Subquery>),
     /// A call.
     Call(Box<FunctionCall>),
     /// A cast that PostgreSQL does not compute, because the values are the same bytes.
@@ -84,7 +97,7 @@ pub enum Node {
         /// The values.
         values: Vec<Expression>,
         /// Whether an argument is beyond another: `<` for LEAST, `>` for GREATEST.
-        is_beyond: Implementation,
+        is_beyond: Function,
     },
     /// All are true.
     And(Vec<Expression>),
@@ -97,20 +110,30 @@ pub enum Node {
     /// `IS TRUE`, `IS FALSE`
     Is(bool, Box<Expression>),
     /// `IS DISTINCT FROM`, with what says that two values are equal.
-    Distinct(Box<Expression>, Box<Expression>, Implementation),
+    Distinct(Box<Expression>, Box<Expression>, Function),
     /// `ARRAY[…]` of this element type. Arrays as elements make further dimensions.
     Array(TypeId, Vec<Expression>),
+    /// `(array)[1]`, `(array)[1:2]`: null if a subscript is null.
+    Subscript(Box<Expression>, Subscripts),
     /// `operand <op> ANY (array)`, or ALL: each element against the operand.
     Quantified(Box<Quantified>),
 }
 
+/// Where something is written in the statement's text, if it is. Equal to any other: it is for messages only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Origin(pub Option<Location>);
+
+impl PartialEq for Origin {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
 /// A call of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FunctionCall {
     /// Which one.
-    pub function: FunctionId,
-    /// What computes it.
-    pub implementation: Implementation,
+    pub function: Function,
     /// Whether a null argument makes the result null.
     pub is_strict: bool,
     /// When it gives the same.
@@ -121,37 +144,102 @@ pub struct FunctionCall {
     pub argument_types: Vec<SqlType>,
 }
 
+/// A call of a function that returns rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetCall {
+    /// Which one.
+    pub function: SetFunction,
+    /// Whether a null argument leaves no rows.
+    pub is_strict: bool,
+    /// When it gives the same.
+    pub volatility: Volatility,
+    /// The arguments.
+    pub arguments: Vec<Expression>,
+    /// Their types.
+    pub argument_types: Vec<SqlType>,
+    /// The type of a row: that of its column, or `record`.
+    pub row_type: SqlType,
+    /// Names and types of the columns. One that has no name in the catalog is called like the function.
+    pub columns: Vec<(&'static str, SqlType)>,
+}
+
+impl SetCall {
+    /// A call with arguments of the function's types.
+    pub fn new(entry: &FunctionEntry, function: SetFunction, arguments: Vec<Expression>, row_type: SqlType) -> Self {
+        let columns = match entry.columns[..] {
+            [] => vec![(entry.name, row_type)],
+            ref columns => columns.iter().map(|(name, id)| (*name, SqlType::of(*id))).collect(),
+        };
+        Self {
+            function,
+            is_strict: entry.is_strict,
+            volatility: entry.volatility,
+            argument_types: arguments.iter().map(|argument| argument.sql_type).collect(),
+            arguments,
+            row_type,
+            columns,
+        }
+    }
+}
+
 /// A cast through the text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ThroughText {
     /// What is cast.
     pub argument: Expression,
     /// From its type.
-    pub output: Implementation,
+    pub output: Function,
     /// To the type of the expression.
-    pub input: Implementation,
+    pub input: Function,
 }
 
 /// A cast of an element.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ElementCast {
     /// The values are the same.
     Relabel,
     /// A function of the element, with the modifier of the target type and whether the cast is written if it takes them.
-    Function(Implementation, usize),
+    Function(Function, usize),
     /// Through the text.
-    ThroughText(Implementation, Implementation),
+    ThroughText(Function, Function),
+}
+
+/// The subscripts of an array, which are integers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subscripts {
+    /// Of one element.
+    Element(Vec<Expression>),
+    /// Of a part: the first and the last subscript of each dimension, those of the array where they are not written.
+    Slice(Vec<(Option<Expression>, Option<Expression>)>),
+}
+
+impl Subscripts {
+    /// All that are written.
+    pub fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Self::Element(indexes) => indexes.iter().collect(),
+            Self::Slice(slices) => slices.iter().flat_map(|(first, last)| [first, last]).flatten().collect(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn expressions_mut(&mut self) -> Vec<&mut Expression> {
+        match self {
+            Self::Element(indexes) => indexes.iter_mut().collect(),
+            Self::Slice(slices) => slices.iter_mut().flat_map(|(first, last)| [first, last]).flatten().collect(),
+        }
+    }
 }
 
 /// `operand <op> ANY (array)`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Quantified {
     /// The left side.
     pub operand: Expression,
     /// The right side.
     pub array: Expression,
     /// The operator, which is strict.
-    pub compare: Implementation,
+    pub compare: Function,
     /// ALL instead of ANY.
     pub is_all: bool,
 }
@@ -175,37 +263,103 @@ impl Expression {
     /// Whether it calls a function that may take much longer than its arguments are long.
     pub fn may_take_long(&self) -> bool {
         self.has_call(&|call| {
-            let name = pg_catalog().function(call.function).name;
+            let name = pg_catalog().function(call.function.id).name;
             LONG_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix))
         })
     }
 
     /// Whether it calls a function whose result may be much longer than its arguments.
     pub fn may_grow(&self) -> bool {
-        self.has_call(&|call| GROWING_FUNCTIONS.contains(&pg_catalog().function(call.function).name))
+        self.has_call(&|call| GROWING_FUNCTIONS.contains(&pg_catalog().function(call.function.id).name))
     }
 
-    /// Whether one of its calls is such a call.
+    /// How many calls of functions it has.
+    pub fn call_count(&self) -> usize {
+        let count = Cell::new(0);
+        self.has_call(&|_| {
+            count.set(count.get() + 1);
+            false
+        });
+        count.get()
+    }
+
+    /// Whether one of its calls is such a call, outside of its subqueries.
     fn has_call(&self, is_such: &dyn Fn(&FunctionCall) -> bool) -> bool {
-        let any = |expressions: &[Self]| expressions.iter().any(|expression| expression.has_call(is_such));
+        let is_such_itself = matches!(&self.node, Node::Call(call) if is_such(call));
+        is_such_itself || self.any_operand(&mut |operand| operand.has_call(is_such))
+    }
+
+    /// The expressions of which it is made directly, in the order in which they are written. Those within a subquery's relation are none
+    /// of them.
+    pub fn operands(&self) -> Vec<&Self> {
+        let mut operands = Vec::new();
+        self.any_operand(&mut |operand| {
+            operands.push(operand);
+            false
+        });
+        operands
+    }
+
+    /// Whether one of its operands is such an expression; those after it are not looked at.
+    pub fn any_operand<'e>(&'e self, is_such: &mut dyn FnMut(&'e Self) -> bool) -> bool {
         match &self.node {
-            Node::Constant(_) | Node::Parameter(_) | Node::Operand => false,
-            Node::Call(call) => is_such(call) || any(&call.arguments),
-            Node::ThroughText(cast) => cast.argument.has_call(is_such),
-            Node::EachElement { array, .. } => array.has_call(is_such),
+            Node::Constant(_) | Node::Parameter(_) | Node::Operand | Node::Column(..) => false,
+            Node::Subquery(subquery) => match &subquery.kind {
+                SubqueryKind::Quantified { comparison, .. } => is_such(comparison),
+                SubqueryKind::Exists | SubqueryKind::Scalar | SubqueryKind::Array => false,
+            },
+            Node::Call(call) => call.arguments.iter().any(is_such),
+            Node::ThroughText(cast) => is_such(&cast.argument),
+            Node::EachElement { array: operand, .. }
+            | Node::Not(operand)
+            | Node::IsNull(operand)
+            | Node::Is(_, operand)
+            | Node::Relabel(operand) => is_such(operand),
             Node::Case { branches, otherwise } => {
-                let of_branch =
-                    |(condition, result): &(Self, Self)| condition.has_call(is_such) || result.has_call(is_such);
-                branches.iter().any(of_branch) || otherwise.has_call(is_such)
+                branches.iter().any(|(condition, result)| is_such(condition) || is_such(result)) || is_such(otherwise)
             }
-            Node::Let { operand, body } => operand.has_call(is_such) || body.has_call(is_such),
-            Node::Coalesce(values) | Node::Extreme { values, .. } | Node::And(values) | Node::Or(values) => any(values),
-            Node::Array(_, values) => any(values),
-            Node::Not(operand) | Node::IsNull(operand) | Node::Is(_, operand) | Node::Relabel(operand) => {
-                operand.has_call(is_such)
+            Node::Let { operand: left, body: right } | Node::Distinct(left, right, _) => {
+                is_such(left) || is_such(right)
             }
-            Node::Distinct(left, right, _) => left.has_call(is_such) || right.has_call(is_such),
-            Node::Quantified(quantified) => quantified.operand.has_call(is_such) || quantified.array.has_call(is_such),
+            Node::Coalesce(values)
+            | Node::Extreme { values, .. }
+            | Node::And(values)
+            | Node::Or(values)
+            | Node::Array(_, values) => values.iter().any(is_such),
+            Node::Subscript(container, subscripts) => {
+                is_such(container) || subscripts.expressions().into_iter().any(is_such)
+            }
+            Node::Quantified(quantified) => is_such(&quantified.operand) || is_such(&quantified.array),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn operands_mut(&mut self) -> Vec<&mut Self> {
+        match &mut self.node {
+            Node::Constant(_) | Node::Parameter(_) | Node::Operand | Node::Column(..) => Vec::new(),
+            Node::Subquery(subquery) => match &mut subquery.kind {
+                SubqueryKind::Quantified { comparison, .. } => vec![comparison],
+                SubqueryKind::Exists | SubqueryKind::Scalar | SubqueryKind::Array => Vec::new(),
+            },
+            Node::Call(call) => call.arguments.iter_mut().collect(),
+            Node::ThroughText(cast) => vec![&mut cast.argument],
+            Node::EachElement { array, .. } => vec![array],
+            Node::Case { branches, otherwise } => {
+                let branches = branches.iter_mut().flat_map(|(condition, result)| [condition, result]);
+                branches.chain([&mut **otherwise]).collect()
+            }
+            Node::Let { operand, body } => vec![operand, body],
+            Node::Coalesce(values)
+            | Node::Extreme { values, .. }
+            | Node::And(values)
+            | Node::Or(values)
+            | Node::Array(_, values) => values.iter_mut().collect(),
+            Node::Not(operand) | Node::IsNull(operand) | Node::Is(_, operand) | Node::Relabel(operand) => vec![operand],
+            Node::Subscript(container, subscripts) => {
+                std::iter::once(&mut **container).chain(subscripts.expressions_mut()).collect()
+            }
+            Node::Distinct(left, right, _) => vec![left, right],
+            Node::Quantified(quantified) => vec![&mut quantified.operand, &mut quantified.array],
         }
     }
 

@@ -5,19 +5,26 @@
 //! | module | contents |
 //! |---|---|
 //! | [`binder`] | syntax into expressions |
+//! | [`relation_text`] | relations as text |
+//! | [`syntax`] | texts into syntax trees |
 //! | [`evaluation`] | expressions into values |
 //! | [`expression`] | expressions with their types |
+//! | [`relation`] | queries as trees of relational operators |
+//! | [`tables`] | what the binder asks about tables |
+//! | [`window_functions`] | what computes PostgreSQL's window functions, and frames |
+//! | [`aggregates`] | what computes PostgreSQL's aggregates |
 //! | [`functions`] | what computes PostgreSQL's functions |
 //! | [`resolution`] | which operator, function, cast and common type an expression means |
 //! | [`input`], [`output`] | values from text, and as text |
 //! | [`types`] | types with their modifiers, and their names |
 //! | [`values`] | the values of SQL's types |
-//! | [`value_text`] | what readers of values share |
+//! | [`value_text`] | what readers and writers of values share |
 //! | [`pg_catalog`] | what PostgreSQL has: types, casts, operators, functions |
 //! | [`sql_error`], [`sql_state`] | errors as PostgreSQL reports them |
 //!
 //! It knows neither tables nor sessions: the engine passes what it needs of them.
 
+pub mod aggregates;
 pub mod binder;
 pub mod evaluation;
 pub mod expression;
@@ -25,14 +32,19 @@ pub mod functions;
 pub mod input;
 pub mod output;
 pub mod pg_catalog;
+pub mod relation;
+pub mod relation_text;
 pub mod resolution;
 pub mod sql_error;
 pub mod sql_state;
+pub mod syntax;
+pub mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod types;
 pub mod value_text;
 pub mod values;
+pub mod window_functions;
 
 pub use binder::Binder;
 pub use evaluation::Evaluation;

@@ -16,13 +16,21 @@ struct Report {
     message: String,
     detail: Option<String>,
     hint: Option<String>,
+    context: Option<String>,
     position: Option<usize>,
 }
 
 impl SqlError {
     /// An error with its primary message: one sentence, lower case, no full stop, as PostgreSQL writes them.
     pub fn new(state: SqlState, message: impl Into<String>) -> Self {
-        Self(Box::new(Report { state, message: message.into(), detail: None, hint: None, position: None }))
+        Self(Box::new(Report {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            context: None,
+            position: None,
+        }))
     }
 
     /// An error for what PostgreSQL has and Braid has not, in a sentence (SQLSTATE 0A000).
@@ -41,6 +49,13 @@ impl SqlError {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the context: where in a value the error is.
+    #[must_use]
+    pub fn with_context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
         self
     }
 
@@ -74,6 +89,11 @@ impl SqlError {
     /// The hint, if any.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// The context, if any.
+    pub fn context(&self) -> Option<&str> {
+        self.0.context.as_deref()
     }
 
     /// The place in the statement's text in characters from 1, if known.

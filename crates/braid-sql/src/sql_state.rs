@@ -63,10 +63,16 @@ sql_states! {
     ArraySubscriptError = "2202E",
     /// The row that nth_value asks for is below 1.
     InvalidNthValueArgument = "22016",
+    /// The number of buckets that ntile asks for is below 1.
+    InvalidNtileArgument = "22014",
+    /// An offset of a window frame that is negative, or NaN.
+    InvalidPrecedingOrFollowingSize = "22013",
     /// Division by zero.
     DivisionByZero = "22012",
     /// A regular expression that does not parse.
     InvalidRegularExpression = "2201B",
+    /// A bit string of another length than its type's, or than the other operand's.
+    StringLengthMismatch = "22026",
     /// invalid_escape_sequence
     InvalidEscapeSequence = "22025",
     /// The argument of a logarithm was zero or negative.
@@ -81,6 +87,22 @@ sql_states! {
     NullValueNotAllowed = "22004",
     /// An escape character where it means nothing.
     InvalidUseOfEscapeCharacter = "2200C",
+    /// An argument of a jsonpath's `.datetime()` that is no text of a date or time.
+    InvalidSqlJsonDatetime = "22031",
+    /// A subscript in a jsonpath that an array does not have.
+    InvalidSqlJsonSubscript = "22033",
+    /// An item of a jsonpath that is no number.
+    NonNumericSqlJsonItem = "22036",
+    /// An item of a jsonpath that must be a single one.
+    SingletonSqlJsonItemRequired = "22038",
+    /// An array that a jsonpath needs.
+    SqlJsonArrayNotFound = "22039",
+    /// A field that a jsonpath needs.
+    SqlJsonMemberNotFound = "2203A",
+    /// A number that a jsonpath needs.
+    SqlJsonNumberNotFound = "2203B",
+    /// An object that a jsonpath needs.
+    SqlJsonObjectNotFound = "2203C",
     /// A character that another encoding does not have.
     UntranslatableCharacter = "22P05",
     /// A function's argument outside its domain.
@@ -99,6 +121,8 @@ sql_states! {
     DuplicateColumn = "42701",
     /// A column name that several tables have.
     AmbiguousColumn = "42702",
+    /// A text that does not read as a name.
+    InvalidName = "42602",
     /// No such column.
     UndefinedColumn = "42703",
     /// No such type, setting or other object.
@@ -127,6 +151,8 @@ sql_states! {
     DuplicateSchema = "42P06",
     /// A window function where there are no rows to look at.
     WindowingError = "42P20",
+    /// A recursive query that does not have the form of one.
+    InvalidRecursion = "42P19",
     /// A column list that does not fit.
     InvalidColumnReference = "42P10",
     /// A definition that contradicts itself.

@@ -79,9 +79,15 @@ impl<'a> Bytes<'a> {
                 let (micros, days, months) = (self.i64()?, self.i32()?, self.i32()?);
                 interval_text(months, days, micros)
             }
+            1560 | 1562 => self.bits()?,
             1700 => self.numeric()?,
             2249 => self.record(zone)?,
             2950 => uuid_text(&self.array()?),
+            114 => String::from_utf8(self.take(self.0.len())?.to_vec()).map_err(|e| e.to_string())?,
+            3802 => match self.array()? {
+                [1] => String::from_utf8(self.take(self.0.len())?.to_vec()).map_err(|e| e.to_string())?,
+                [other] => return Err(format!("{other} is no version of jsonb")),
+            },
             _ => match ARRAYS.iter().find(|(array, _)| *array == oid) {
                 Some((_, element)) => self.elements(*element, zone)?,
                 None => return Err("no such type is expected".to_owned()),
@@ -132,6 +138,13 @@ impl<'a> Bytes<'a> {
             return Err(format!("has_nulls is {has_nulls}"));
         }
         Ok(nested(&lengths, elements))
+    }
+
+    /// A number of bits, and the bits.
+    fn bits(&mut self) -> Result<String, Malformed> {
+        let count = usize::try_from(self.i32()?).map_err(|_| "a number of bits is below zero")?;
+        let bytes = self.take(count.div_ceil(8))?;
+        Ok(bytes.iter().map(|byte| format!("{byte:08b}")).collect::<String>()[..count].to_owned())
     }
 
     /// Digits to the base 10000, the first of them worth 10000^weight.

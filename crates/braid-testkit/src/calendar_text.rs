@@ -17,6 +17,11 @@ pub fn date_text(micros: i64) -> Result<String, String> {
 
 /// Date and time, in a zone with its offset if there is one, or what is wrong.
 pub fn timestamp_text(micros: i64, zone: Option<Tz>) -> Result<String, String> {
+    match micros {
+        i64::MAX => return Ok("infinity".to_owned()),
+        i64::MIN => return Ok("-infinity".to_owned()),
+        _ => {}
+    }
     let instant = instant(micros, zone)?;
     Ok(format!("{} {}{}{}", instant.day(), instant.time, instant.offset, instant.era()))
 }
@@ -69,7 +74,8 @@ mod tests {
         // `select date '0001-12-31 BC' - date '1970-01-01'` in PostgreSQL.
         assert_eq!(date_text(-719_163 * DAY_US).as_deref(), Ok("0001-12-31 BC"));
         assert_eq!(timestamp_text(1_500_000, None).as_deref(), Ok("1970-01-01 00:00:01.5"));
-        assert!(timestamp_text(i64::MAX, None).unwrap_err().contains("beyond the calendar"));
+        assert_eq!(timestamp_text(i64::MAX, None).as_deref(), Ok("infinity"));
+        assert!(timestamp_text(i64::MAX - 1, None).unwrap_err().contains("beyond the calendar"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, RecordBatch};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use async_trait::async_trait;
-use braid_engine::{Database, EngineError, Outcome, Session, shown_digits};
+use braid_engine::{Database, DescribedType, EngineError, Outcome, Session, shown_digits};
 use futures::TryStreamExt;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
 use tokio_util::sync::CancellationToken;
@@ -153,7 +153,11 @@ fn as_shown(column: &ArrayRef, field: &FieldRef, row: usize) -> ArrayRef {
 }
 
 fn rows(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<DBOutput<DefaultColumnType>, EngineError> {
-    let types = schema.fields().iter().map(|field| column_type(field.data_type())).collect();
+    let column_type = |field: &FieldRef| match DescribedType::of(field) {
+        Some(described) => column_type_of_oid(described.oid),
+        None => column_type(field.data_type()),
+    };
+    let types = schema.fields().iter().map(column_type).collect();
     let mut rows = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {

@@ -4,10 +4,12 @@
 
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
+use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::pg_catalog::TypeId;
+use braid_sql::tables::NoTables;
 use braid_sql::types::type_names::format_type;
-use braid_sql::{Binder, Evaluation, Expression, SqlError, SqlState, SqlType};
+use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType};
 use braid_storage::{ColumnDef, ColumnType};
 use datafusion::sql::sqlparser::ast::Expr;
 
@@ -53,7 +55,8 @@ impl AssignedExpression {
         let bound = on_deep_stack(size.expressions, || {
             let mut syntax = syntax.clone();
             rebind_all(&mut syntax);
-            let bound = Binder::new(text, &facts).assigned_expression(&syntax, sql_type_of(column.column_type))?;
+            let statement = BoundStatement::new(text, &facts, &NoTables);
+            let bound = statement.binder().assigned_expression(&syntax, sql_type_of(column.column_type))?;
             bound.map_err(|source| mismatch(column, source, assigned))
         });
         context.database().front_end().note(&bound);

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
-use braid_sql::{Binder, Evaluation, Expression, SqlError, SqlState};
+use braid_sql::tables::NoTables;
+use braid_sql::{Evaluation, Expression, SqlError, SqlState};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
 
-use super::is_left_to_the_other_planner;
 use super::result_columns::{column_of, described_field};
 use super::session_facts::StatementFacts;
+use super::{counted, is_left_to_the_other_planner, unless_unsupported};
 use crate::deep_stack::on_deep_stack;
 use crate::query::column_names::output_names;
 use crate::statement_context::StatementContext;
@@ -22,14 +24,22 @@ pub(crate) async fn execute(context: &StatementContext, statement: &Statement) -
     let bound = match bind(context, statement) {
         Ok(Some(bound)) => bound,
         Ok(None) => return Ok(None),
-        Err(error) => return counted(context, Err(error)),
+        Err(error) => return unless_unsupported(Err(error)),
     };
     if !bound.expressions.iter().any(Expression::may_take_long) {
-        return counted(context, bound.row(context));
+        return answered(context, bound.row(context));
     }
     // Apart, so that a timeout or a cancel ends the statement at once.
     let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context))).await?;
-    counted(context, row)
+    answered(context, row)
+}
+
+/// Counts a query, unless the operators are asked for it next.
+fn answered(context: &StatementContext, row: Result<Outcome, SqlError>) -> Result<Option<Outcome>, EngineError> {
+    match row {
+        Err(error) if error.state() == SqlState::FeatureNotSupported => unless_unsupported(Err(error)),
+        other => counted(context, other),
+    }
 }
 
 /// The columns of a query of one row; `None` as in [`execute`].
@@ -45,24 +55,6 @@ pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Res
     let prepared =
         described.map(|fields| Prepared { parameter_types: Vec::new(), schema: Some(Arc::new(Schema::new(fields))) });
     unless_unsupported(prepared)
-}
-
-/// Counts a query that is executed, and leaves what is unsupported to the other planner.
-fn counted<T>(context: &StatementContext, result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
-    context.database().front_end().note(&result);
-    unless_unsupported(result)
-}
-
-/// `None` for what is left to the other planner.
-fn unless_unsupported<T>(result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
-    match result {
-        Ok(outcome) => Ok(Some(outcome)),
-        Err(error) if error.state() == SqlState::FeatureNotSupported => {
-            tracing::debug!(reason = error.message(), "not answered by the front end");
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// A query of one row, bound.
@@ -108,7 +100,8 @@ fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<Boun
     let bound = on_deep_stack(size, || {
         let query = ConstantQuery::of(statement, syntax)?;
         let facts = StatementFacts::of(context);
-        let binder = Binder::new(statement.origin(), &facts);
+        let bound = BoundStatement::new(statement.origin(), &facts, &NoTables);
+        let binder = bound.binder();
         let expressions = query.expressions.iter().map(|expression| binder.output_expression(expression));
         let expressions = expressions.collect::<Result<Vec<_>, _>>()?;
         check_growth(&expressions)?;

@@ -1,25 +1,31 @@
 //! Statements that Braid's own front end (`braid-sql`) binds, and that are computed here without a plan.
 //!
-//! So far these are queries of one row, `SELECT` of expressions without FROM, and expressions in VALUES of an INSERT and after DEFAULT. What it refuses as unsupported is planned as before
-//! (`query`); `SET braid.planner = datafusion` has everything planned so. A statement is described and executed by the same front end,
+//! So far these are queries without tables, and expressions in VALUES of an INSERT and after DEFAULT. What it refuses as unsupported is
+//! planned as before (`query`); `SET braid.planner = datafusion` has everything planned so. A statement is described and executed by the same front end,
 //! because both ask here first, with the same text and settings.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`constant_query`] | queries of one row: recognised, described, executed |
+//! | [`operator_query`] | queries without tables, on Braid's operators |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`result_columns`] | values as columns of a result |
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
 mod constant_query;
+mod operator_query;
 mod result_columns;
 mod session_facts;
+
+use braid_sql::{SqlError, SqlState};
 
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
-pub(crate) use constant_query::{describe, execute};
+
+use crate::interrupt::Interrupt;
+use crate::{EngineError, Outcome, Prepared, Statement};
 
 /// Longest text that is bound here. Binding runs on the session's thread, and looks up the place of each operator in the text; longer
 /// texts are planned on threads of their own.
@@ -31,4 +37,42 @@ fn is_left_to_the_other_planner(context: &StatementContext, text: &str, size: St
         || text.len() > TEXT_BYTES_MAX
         || size.is_large()
         || size.check_for_planning().is_err()
+}
+
+/// Runs a query; `None` if it has something that the front end lacks.
+pub(crate) async fn execute(
+    context: &StatementContext,
+    statement: &Statement,
+    interrupt: &Interrupt,
+) -> Result<Option<Outcome>, EngineError> {
+    match constant_query::execute(context, statement).await? {
+        Some(outcome) => Ok(Some(outcome)),
+        None => operator_query::execute(context, statement, interrupt).await,
+    }
+}
+
+/// The columns of a query; `None` as in [`execute`].
+pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Result<Option<Prepared>, EngineError> {
+    match constant_query::describe(context, statement)? {
+        Some(prepared) => Ok(Some(prepared)),
+        None => operator_query::describe(context, statement),
+    }
+}
+
+/// Counts a query that is executed, and leaves what is unsupported to the other planner.
+fn counted<T>(context: &StatementContext, result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
+    context.database().front_end().note(&result);
+    unless_unsupported(result)
+}
+
+/// `None` for what is left to the other planner.
+fn unless_unsupported<T>(result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
+    match result {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(error) if error.state() == SqlState::FeatureNotSupported => {
+            tracing::debug!(reason = error.message(), "not answered by the front end");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
     Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, StringArray,
-    Time64MicrosecondArray, TimestampMicrosecondArray, new_null_array,
+    Time64MicrosecondArray, TimestampMicrosecondArray, new_empty_array, new_null_array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::concat;
@@ -16,7 +16,7 @@ use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, Time
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::values::{ArrayValue, Interval};
-use braid_sql::{SqlError, SqlType, Value};
+use braid_sql::{Evaluation, SqlError, SqlType, Value};
 
 use crate::outcome::described_as;
 
@@ -29,6 +29,74 @@ const DECIMAL_DIGITS_MAX: u8 = 38;
 /// The field of a column, before its value is known.
 pub(super) fn described_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Result<Field, SqlError> {
     Ok(field(name, arrow_type(sql_type, session)?, sql_type))
+}
+
+/// The field of a column of many values, each of which is sent as it is.
+pub(super) fn sent_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Field {
+    field(name, sent_type(sql_type, session), sql_type)
+}
+
+/// A column of many values, of [`sent_field`]'s type.
+pub(super) fn sent_column(
+    values: &[Value],
+    sql_type: SqlType,
+    evaluation: &Evaluation<'_>,
+) -> Result<ArrayRef, SqlError> {
+    /// An array of the values of a variant; null for all others, of which only null can be there.
+    macro_rules! array {
+        ($array:ty, $variant:ident) => {
+            Arc::new(
+                values
+                    .iter()
+                    .map(|value| match value {
+                        Value::$variant(value) => Some(*value),
+                        _ => None,
+                    })
+                    .collect::<$array>(),
+            )
+        };
+    }
+    let data_type = sent_type(sql_type, evaluation.session());
+    Ok(match (&data_type, sql_type.id) {
+        (DataType::Boolean, _) => array!(BooleanArray, Bool),
+        (DataType::Int16, _) => array!(Int16Array, Int2),
+        (DataType::Int32, _) => array!(Int32Array, Int4),
+        (DataType::Int64, _) => array!(Int64Array, Int8),
+        (DataType::Float32, _) => array!(Float32Array, Float4),
+        (DataType::Float64, _) => array!(Float64Array, Float8),
+        (DataType::Date32, _) => array!(Date32Array, Date),
+        (DataType::Time64(_), _) => array!(Time64MicrosecondArray, Time),
+        (DataType::Timestamp(..), TypeId::TIMESTAMP) => {
+            let array: Arc<TimestampMicrosecondArray> = array!(TimestampMicrosecondArray, Timestamp);
+            Arc::new(array.as_ref().clone().with_data_type(data_type))
+        }
+        (DataType::Timestamp(..), _) => {
+            let array: Arc<TimestampMicrosecondArray> = array!(TimestampMicrosecondArray, TimestampTz);
+            Arc::new(array.as_ref().clone().with_data_type(data_type))
+        }
+        (DataType::Utf8, _) => {
+            let texts = values.iter().map(|value| evaluation.text(value, sql_type));
+            Arc::new(StringArray::from(texts.collect::<Result<Vec<Option<String>>, _>>()?))
+        }
+        _ => {
+            let pieces = values.iter().map(|value| array_of(value, &data_type)).collect::<Result<Vec<_>, _>>()?;
+            let pieces: Vec<&dyn Array> = pieces.iter().map(|piece| &**piece).collect();
+            match pieces.is_empty() {
+                true => new_empty_array(&data_type),
+                false => concat(&pieces).map_err(|error| SqlError::unsupported(format!("a result: {error}")))?,
+            }
+        }
+    })
+}
+
+/// The Arrow type in which the server gets values of a type: text for those whose values have no form in Arrow, or not all of them.
+fn sent_type(sql_type: SqlType, session: &dyn SessionFacts) -> DataType {
+    match sql_type.id {
+        TypeId::NUMERIC => DataType::Utf8,
+        // Arrays of several dimensions, or that do not begin at 1, are no lists.
+        id if pg_catalog().element_of_array(id).is_some() => DataType::Utf8,
+        _ => arrow_type(sql_type, session).unwrap_or(DataType::Utf8),
+    }
 }
 
 /// A column of one value, and its field.
@@ -169,7 +237,7 @@ fn list(array: &ArrayValue, data_type: &DataType) -> Result<ArrayRef, SqlError> 
         return Err(SqlError::unsupported("a result of this array is not supported"));
     }
     let elements = array.values.iter().map(|value| array_of(value, item.data_type())).collect::<Result<Vec<_>, _>>()?;
-    let elements: Vec<&dyn arrow::array::Array> = elements.iter().map(|element| &**element).collect();
+    let elements: Vec<&dyn Array> = elements.iter().map(|element| &**element).collect();
     let values = match elements.is_empty() {
         true => new_null_array(item.data_type(), 0),
         false => {

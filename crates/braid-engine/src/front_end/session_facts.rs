@@ -1,5 +1,6 @@
 //! What expressions ask of the session.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use arrow::array::timezone::Tz;
@@ -10,14 +11,20 @@ use crate::names::DATABASE_NAME;
 use crate::statement_context::StatementContext;
 
 /// The session of a statement, with the instants at which it began.
+#[derive(Clone)]
 pub(super) struct StatementFacts<'a> {
-    context: &'a StatementContext,
+    context: Cow<'a, StatementContext>,
     instants: Instants,
 }
 
 impl<'a> StatementFacts<'a> {
     pub fn of(context: &'a StatementContext) -> Self {
-        Self { context, instants: context.instants() }
+        Self { context: Cow::Borrowed(context), instants: context.instants() }
+    }
+
+    /// The same for what runs on other threads.
+    pub fn to_owned(&self) -> StatementFacts<'static> {
+        StatementFacts { context: Cow::Owned(self.context.as_ref().clone()), instants: self.instants }
     }
 }
 

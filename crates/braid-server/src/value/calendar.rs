@@ -41,18 +41,38 @@ fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
+/// The text of an infinite date or timestamp; `None` for a finite one.
+pub(crate) fn infinity(value: i64, minus_infinity: i64, infinity: i64) -> Option<&'static [u8]> {
+    if value == infinity {
+        Some(b"infinity")
+    } else if value == minus_infinity {
+        Some(b"-infinity")
+    } else {
+        None
+    }
+}
+
 /// Appends a date.
 pub(crate) fn append_date(out: &mut Vec<u8>, days: i32) {
+    if let Some(text) = infinity(days.into(), i32::MIN.into(), i32::MAX.into()) {
+        return out.extend_from_slice(text);
+    }
     append_date_part(out, i64::from(days), |_| {});
 }
 
 /// Appends a timestamp.
 pub(crate) fn append_timestamp(out: &mut Vec<u8>, micros: i64) {
+    if let Some(text) = infinity(micros, i64::MIN, i64::MAX) {
+        return out.extend_from_slice(text);
+    }
     append_date_and_time(out, micros, |_| {});
 }
 
 /// Appends an instant as a clock in `zone` shows it, with the zone's offset then; without a zone, as UTC.
 pub(crate) fn append_timestamptz(out: &mut Vec<u8>, micros: i64, zone: Option<&Tz>) {
+    if let Some(text) = infinity(micros, i64::MIN, i64::MAX) {
+        return out.extend_from_slice(text);
+    }
     let offset_of = |zone: &Tz| {
         let datetime = as_datetime_with_timezone::<TimestampMicrosecondType>(micros, *zone)?;
         Some((datetime.naive_local() - datetime.naive_utc()).num_seconds())

@@ -19,6 +19,7 @@ use arrow::datatypes::{
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use braid_engine::binary_of_text;
 use braid_engine::shown_digits::as_shown;
 
 use super::calendar::{self, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_US};
@@ -26,6 +27,9 @@ use super::decimal_digits::append_i64;
 use super::interval::{self, Interval};
 use super::nested::{List, Record};
 use super::{Format, ValueError, float_text, numeric};
+
+/// Types whose binary form is their text: text, name, char(n), varchar, unknown, json.
+const TEXT_OIDS: [u32; 6] = [25, 19, 1042, 1043, 705, 114];
 
 /// A bound column.
 pub(crate) struct Column {
@@ -47,6 +51,8 @@ enum Values {
     Numeric128(PrimitiveArray<Decimal128Type>, i8),
     Numeric256(PrimitiveArray<Decimal256Type>, i8),
     Text(StringArray),
+    /// Texts of values of another type, whose number is beside them.
+    TextOf(StringArray, u32),
     LargeText(LargeStringArray),
     TextView(StringViewArray),
     Bytea(BinaryArray),
@@ -107,6 +113,15 @@ impl Column {
         Ok(Self { values, nulls, least_digits: None })
     }
 
+    /// Binds `array` as values of the type with this number. Texts are those that its values are shown as.
+    pub fn bind_as(array: &ArrayRef, oid: u32) -> Result<Self, ValueError> {
+        let column = Self::bind(array)?;
+        Ok(match column.values {
+            Values::Text(texts) if !TEXT_OIDS.contains(&oid) => Self { values: Values::TextOf(texts, oid), ..column },
+            values => Self { values, ..column },
+        })
+    }
+
     /// The same, of a column of quotients.
     #[must_use]
     pub fn with_least_digits(self, least_digits: Option<u8>) -> Self {
@@ -154,7 +169,7 @@ impl Column {
                 numeric::append_text_128(out, unscaled, scale);
             }
             Values::Numeric256(a, scale) => numeric::append_text_256(out, a.value(row), *scale),
-            Values::Text(a) => out.extend_from_slice(a.value(row).as_bytes()),
+            Values::Text(a) | Values::TextOf(a, _) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::TextView(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::Bytea(a) => append_hex(out, a.value(row)),
@@ -188,6 +203,10 @@ impl Column {
             }
             Values::Numeric256(a, scale) => numeric::append_binary_256(out, a.value(row), *scale),
             Values::Text(a) => out.extend_from_slice(a.value(row).as_bytes()),
+            Values::TextOf(a, oid) => {
+                let bytes = binary_of_text(*oid, a.value(row));
+                out.extend_from_slice(&bytes.map_err(|_| ValueError::NoBinaryForm { oid: *oid })?);
+            }
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::TextView(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::Bytea(a) => out.extend_from_slice(a.value(row)),
@@ -195,12 +214,20 @@ impl Column {
             Values::ByteaView(a) => out.extend_from_slice(a.value(row)),
             Values::FixedBytea(a) | Values::Uuid(a) => out.extend_from_slice(a.value(row)),
             Values::Date(a) => {
-                let days = a.value(row).checked_sub(POSTGRES_EPOCH_DAYS).ok_or_else(|| below_range("date"))?;
+                let days = a.value(row);
+                let days = match calendar::infinity(days.into(), i32::MIN.into(), i32::MAX.into()) {
+                    Some(_) => days,
+                    None => days.checked_sub(POSTGRES_EPOCH_DAYS).ok_or_else(|| below_range("date"))?,
+                };
                 out.extend_from_slice(&days.to_be_bytes());
             }
             Values::Time(a) => out.extend_from_slice(&a.value(row).to_be_bytes()),
             Values::Timestamp(a) | Values::TimestampTz(a, _) => {
-                let micros = a.value(row).checked_sub(POSTGRES_EPOCH_US).ok_or_else(|| below_range("timestamp"))?;
+                let micros = a.value(row);
+                let micros = match calendar::infinity(micros, i64::MIN, i64::MAX) {
+                    Some(_) => micros,
+                    None => micros.checked_sub(POSTGRES_EPOCH_US).ok_or_else(|| below_range("timestamp"))?,
+                };
                 out.extend_from_slice(&micros.to_be_bytes());
             }
             Values::Interval(a) => {

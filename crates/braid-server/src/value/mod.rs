@@ -107,6 +107,12 @@ pub(crate) enum ValueError {
     /// Inner lists of different lengths. PostgreSQL's arrays are rectangular.
     #[error("a multidimensional array needs lists of equal length in binary format")]
     RaggedArray,
+    /// A result in binary format whose type has none here.
+    #[error("results of the type with oid {oid} are not supported in binary format")]
+    NoBinaryForm {
+        /// `pg_type.oid`
+        oid: u32,
+    },
     /// A result whose type is not the one that was described.
     #[error("cached plan must not change result type")]
     ChangedType,
@@ -130,7 +136,10 @@ impl ValueError {
             Self::OutOfRange { .. } | Self::Unsendable(_) => "22003",
             Self::Binary { .. } => "22P03",
             Self::NotUtf8 => "22021",
-            Self::NotFinite { .. } | Self::UnsupportedParameter { .. } | Self::ChangedType => "0A000",
+            Self::NotFinite { .. }
+            | Self::UnsupportedParameter { .. }
+            | Self::NoBinaryForm { .. }
+            | Self::ChangedType => "0A000",
             Self::RaggedArray => "2202E",
             Self::RowTooLong { .. } => "54000",
         }

@@ -85,12 +85,16 @@ impl RowEncoder {
     /// Starts a batch, which must have the described number of columns.
     pub fn start(&self, batch: &RecordBatch) -> Result<RowCursor, ValueError> {
         assert_eq!(batch.num_columns(), self.columns.len(), "a batch has the columns its schema has");
-        let columns = self.columns.iter().zip(batch.columns()).map(|(column, array)| {
-            let array = match column.described {
-                Some(_) => unchanged(array, &column.data_type)?,
-                None => as_described(array, &column.data_type)?,
+        let schema = batch.schema();
+        let columns = self.columns.iter().zip(batch.columns()).zip(schema.fields()).map(|((column, array), field)| {
+            let bound = match column.described {
+                Some(described) if DescribedType::of(field) == Some(described) => {
+                    Column::bind_as(array, described.oid)?
+                }
+                Some(_) => Column::bind(&unchanged(array, &column.data_type)?)?,
+                None => Column::bind(&as_described(array, &column.data_type)?)?,
             };
-            Ok((Column::bind(&array)?.with_least_digits(column.least_digits), column.format))
+            Ok((bound.with_least_digits(column.least_digits), column.format))
         });
         Ok(RowCursor { columns: columns.collect::<Result<_, ValueError>>()?, next: 0, end: batch.num_rows() })
     }

@@ -1,17 +1,17 @@
 //! Calls of functions: positional, named and mixed notation, defaults, variadic functions, casts written as calls.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident, ObjectNamePart,
-    Value as Syntax, ValueWithSpan,
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause,
+    FunctionArguments, Ident, ObjectNamePart, OrderByExpr, Value as Syntax, ValueWithSpan, WindowType,
 };
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::Parser;
 
 use super::casts::call;
-use super::{Binder, fold, placed};
+use super::places::Place;
+use super::{Binder, Placed, Statement, fold};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::{CastContext, FunctionKind, TypeId, pg_catalog};
 use crate::resolution::{FunctionResolution, ResolvedFunction, resolve_function};
+use crate::syntax::{SqlDialect, VARIADIC, parser_of};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -38,61 +38,148 @@ const TYPE_WORDS: &[&str] = &[
     "varchar",
 ];
 
-/// An argument: its name in named notation, and its syntax.
-struct Argument<'a> {
-    name: Option<String>,
-    syntax: &'a Expr,
+/// An argument: its name in named notation, its syntax, and whether it is written with VARIADIC.
+pub(super) struct Argument<'a> {
+    pub name: Option<String>,
+    pub syntax: &'a Expr,
+    pub is_variadic: bool,
+}
+
+/// What is written around the arguments of a call, for aggregates and window functions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WrittenCall<'a> {
+    /// `DISTINCT`
+    pub is_distinct: bool,
+    /// `*` instead of arguments.
+    pub is_star: bool,
+    /// `ORDER BY` among the arguments.
+    pub order_by: &'a [OrderByExpr],
+    /// `WITHIN GROUP (ORDER BY …)`
+    pub within_group: &'a [OrderByExpr],
+    /// `FILTER (WHERE …)`
+    pub filter: Option<&'a Expr>,
+    /// `OVER`
+    pub over: Option<&'a WindowType>,
+    /// VARIADIC before the last argument.
+    pub is_variadic: bool,
+    /// Where the name stands.
+    pub place: Place<'a>,
+}
+
+impl WrittenCall<'_> {
+    /// Refuses what only aggregates and window functions have.
+    fn check_ordinary(&self, name: &str) -> Result<(), SqlError> {
+        let refuse = |what: &str, wanted: &str| {
+            let message = format!("{what} specified, but {name} is not {wanted}");
+            Err(SqlError::new(SqlState::WrongObjectType, message))
+        };
+        if self.is_star {
+            let message = format!("{name}(*) specified, but {name} is not an aggregate function");
+            return Err(SqlError::new(SqlState::WrongObjectType, message));
+        }
+        if self.is_distinct {
+            return refuse("DISTINCT", "an aggregate function");
+        }
+        if !self.within_group.is_empty() {
+            return refuse("WITHIN GROUP", "an aggregate function");
+        }
+        if !self.order_by.is_empty() {
+            return refuse("ORDER BY", "an aggregate function");
+        }
+        if self.filter.is_some() {
+            return refuse("FILTER", "an aggregate function");
+        }
+        if self.over.is_some() {
+            return refuse("OVER", "a window function nor an aggregate function");
+        }
+        Ok(())
+    }
 }
 
 impl Binder<'_> {
     /// A call as the parser reads it.
     pub(super) fn function(&self, function: &Function) -> Result<Expression, SqlError> {
         let (schema, name) = function_name(function)?;
-        let place = self.places.of(name.span.start);
+        let place = Place::At(name.span.start);
         let folded = fold(name);
         // Names of types that the grammar knows are no names of functions.
         if schema.is_none() && name.quote_style.is_none() && TYPE_WORDS.contains(&folded.as_str()) {
             return Err(unsupported_call(&folded));
         }
-        let arguments = match &function.args {
+        let list = match &function.args {
             FunctionArguments::None => {
                 let value = self.session_value(&folded, None)?;
                 return value.ok_or_else(|| unsupported_call(&folded));
             }
-            FunctionArguments::Subquery(_) => return Err(unsupported_call(&folded)),
-            FunctionArguments::List(list) if list.duplicate_treatment.is_some() || !list.clauses.is_empty() => {
-                return Err(unsupported_call(&folded));
+            FunctionArguments::Subquery(query) if folded == "array" && schema.is_none() => {
+                return self.array_subquery(query);
             }
-            FunctionArguments::List(list) => &list.args,
+            FunctionArguments::Subquery(_) => return Err(unsupported_call(&folded)),
+            FunctionArguments::List(list) => list,
         };
-        let is_plain = function.filter.is_none()
-            && function.null_treatment.is_none()
-            && function.over.is_none()
-            && function.within_group.is_empty()
-            && !function.uses_odbc_syntax
-            && matches!(function.parameters, FunctionArguments::None);
-        if !is_plain {
+        if function.null_treatment.is_some()
+            || function.uses_odbc_syntax
+            || !matches!(function.parameters, FunctionArguments::None)
+        {
             return Err(unsupported_call(&folded));
         }
-        let arguments =
-            arguments.iter().map(|argument| self.argument(argument, &folded)).collect::<Result<Vec<_>, _>>()?;
+        let mut written = WrittenCall {
+            is_distinct: list.duplicate_treatment == Some(DuplicateTreatment::Distinct),
+            filter: function.filter.as_deref(),
+            over: function.over.as_ref(),
+            within_group: &function.within_group,
+            place,
+            ..WrittenCall::default()
+        };
+        for clause in &list.clauses {
+            match clause {
+                FunctionArgumentClause::OrderBy(keys) => written.order_by = keys,
+                _ => return Err(unsupported_call(&folded)),
+            }
+        }
+        let arguments = match &list.args[..] {
+            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] if written.is_distinct => {
+                return Err(SqlError::new(SqlState::SyntaxError, "syntax error at or near \"*\""));
+            }
+            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => {
+                written.is_star = true;
+                Vec::new()
+            }
+            arguments => {
+                arguments.iter().map(|argument| self.argument(argument, &folded)).collect::<Result<Vec<_>, _>>()?
+            }
+        };
+        if let Some(at) = arguments.iter().position(|argument| argument.is_variadic)
+            && let Some(next) = arguments.get(at + 1)
+        {
+            let error = SqlError::new(SqlState::SyntaxError, "only the last argument can be VARIADIC");
+            return Err(self.places.mark(error, Place::Start(next.syntax)));
+        }
+        written.is_variadic = arguments.last().is_some_and(|argument| argument.is_variadic);
         if schema.is_none()
             && name.quote_style.is_none()
             && let Some(special) = self.grammar_function(&folded, &arguments, place)?
         {
             return Ok(special);
         }
-        self.call_of(&folded, &arguments, place)
+        self.call_of(&folded, &arguments, &written)
     }
 
-    fn argument<'a>(&self, argument: &'a FunctionArg, function: &str) -> Result<Argument<'a>, SqlError> {
+    pub(super) fn argument<'a>(&self, argument: &'a FunctionArg, function: &str) -> Result<Argument<'a>, SqlError> {
         match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(syntax)) => Ok(Argument { name: None, syntax }),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Prefixed { prefix, value }))
+                if prefix.value == VARIADIC =>
+            {
+                Ok(Argument { name: None, syntax: value, is_variadic: true })
+            }
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(syntax)) => {
+                Ok(Argument { name: None, syntax, is_variadic: false })
+            }
             FunctionArg::Named {
                 name,
                 arg: FunctionArgExpr::Expr(syntax),
                 operator: FunctionArgOperator::RightArrow | FunctionArgOperator::Assignment,
-            } => Ok(Argument { name: Some(fold(name)), syntax }),
+            } => Ok(Argument { name: Some(fold(name)), syntax, is_variadic: false }),
             _ => Err(unsupported_call(function)),
         }
     }
@@ -102,21 +189,25 @@ impl Binder<'_> {
         &self,
         name: &str,
         arguments: &[Argument<'_>],
-        place: Option<usize>,
+        place: Place<'_>,
     ) -> Result<Option<Expression>, SqlError> {
+        let is_plain = arguments.iter().all(|argument| argument.name.is_none() && !argument.is_variadic);
         let syntax: Vec<&Expr> = arguments.iter().map(|argument| argument.syntax).collect();
         Ok(Some(match (name, &syntax[..]) {
+            ("coalesce" | "greatest" | "least" | "nullif", _) if !is_plain => return Err(unsupported_call(name)),
+            (_, _) if !is_plain => return Ok(None),
             ("coalesce", [_, ..]) => self.coalesce(&syntax)?,
             ("greatest", [_, ..]) => self.extreme(&syntax, "GREATEST")?,
             ("least", [_, ..]) => self.extreme(&syntax, "LEAST")?,
             ("nullif", [left, right]) => self.null_if(left, right, place)?,
+            ("grouping", [_, ..]) => self.grouping_call(&syntax, place)?,
             ("coalesce" | "greatest" | "least" | "nullif" | "grouping" | "row" | "xmlelement", _) => {
                 return Err(unsupported_call(name));
             }
             // The forms are words of the grammar.
             ("normalize", [text, Expr::Identifier(form)]) if is_normal_form(form) => {
                 let form = Expression::of(Value::text(form.value.to_ascii_uppercase()), TypeId::TEXT);
-                self.call_on("normalize", vec![self.placed(text)?, (form, None)])?
+                self.call_on("normalize", vec![self.placed(text)?, (form, Place::Nowhere)])?
             }
             // Calls that Braid's own rewriting makes.
             ("sum_of_terms" | "concatenation", _) => return Err(unsupported_call(name)),
@@ -129,48 +220,74 @@ impl Binder<'_> {
     }
 
     /// A call of a function of the catalog.
-    fn call_of(&self, name: &str, arguments: &[Argument<'_>], place: Option<usize>) -> Result<Expression, SqlError> {
+    fn call_of(
+        &self,
+        name: &str,
+        arguments: &[Argument<'_>],
+        written: &WrittenCall<'_>,
+    ) -> Result<Expression, SqlError> {
         let bound = arguments.iter().map(|argument| self.placed(argument.syntax)).collect::<Result<Vec<_>, _>>()?;
         let names: Vec<Option<&str>> = arguments.iter().map(|argument| argument.name.as_deref()).collect();
-        self.resolved_call(name, bound, &names, place)
+        self.resolved_call(name, bound, &names, written)
     }
 
     /// A call with positional arguments that are bound, such as special syntax means.
-    pub(super) fn call_on(
-        &self,
-        name: &str,
-        arguments: Vec<(Expression, Option<usize>)>,
-    ) -> Result<Expression, SqlError> {
+    pub(super) fn call_on(&self, name: &str, arguments: Vec<Placed<'_>>) -> Result<Expression, SqlError> {
         let names = vec![None; arguments.len()];
-        self.resolved_call(name, arguments, &names, None)
+        self.resolved_call(name, arguments, &names, &WrittenCall::default())
     }
 
-    fn resolved_call(
+    fn resolved_call<'s>(
         &self,
         name: &str,
-        arguments: Vec<(Expression, Option<usize>)>,
+        mut arguments: Vec<Placed<'s>>,
         names: &[Option<&str>],
-        place: Option<usize>,
+        written: &WrittenCall<'s>,
     ) -> Result<Expression, SqlError> {
+        let within_group = self.within_group_arguments(written)?;
+        let direct_count = arguments.len();
+        arguments.extend(within_group);
         let ids: Vec<TypeId> = arguments.iter().map(|(argument, _)| argument.sql_type.id).collect();
-        match resolve_function(name, &ids, names, false).map_err(|error| placed(error, place))? {
-            FunctionResolution::Function(resolved) => self.apply(&resolved, arguments),
+        let is_variadic = written.is_variadic;
+        let resolution = resolve_function(name, &ids, names, is_variadic).map_err(|error| match arguments.last() {
+            Some((_, last)) if is_variadic && error.state() == SqlState::DatatypeMismatch => {
+                self.places.mark(error, *last)
+            }
+            _ => self.placed_error(error, written.place),
+        });
+        let resolved = match resolution? {
+            FunctionResolution::Function(resolved) => resolved,
             FunctionResolution::Coercion(target, _) => {
                 let (argument, argument_place) = arguments.into_iter().next().ok_or_else(|| unsupported_call(name))?;
-                self.coerce(argument, argument_place, SqlType::of(target), CastContext::Explicit)
+                written.check_ordinary(name).map_err(|error| self.places.mark(error, written.place))?;
+                return self.coerce(argument, argument_place, SqlType::of(target), CastContext::Explicit);
+            }
+        };
+        let entry = pg_catalog().function(resolved.function);
+        let given = self.ordered_arguments(&resolved, arguments, is_variadic)?;
+        let sql_type = SqlType::of(resolved.result);
+        match entry.kind {
+            FunctionKind::Function => {
+                written.check_ordinary(entry.name).map_err(|error| self.places.mark(error, written.place))?;
+                match entry.returns_set {
+                    true => self.set_column(entry, given, sql_type, written.place),
+                    false => call(resolved.function, given, sql_type),
+                }
+            }
+            FunctionKind::Aggregate | FunctionKind::Window => {
+                self.aggregate_or_window(entry, given, direct_count, sql_type, written)
             }
         }
     }
 
-    fn apply(
+    /// The arguments as the function takes them: in its order, of its types, with its defaults.
+    pub(super) fn ordered_arguments(
         &self,
         resolved: &ResolvedFunction,
-        arguments: Vec<(Expression, Option<usize>)>,
-    ) -> Result<Expression, SqlError> {
+        arguments: Vec<Placed<'_>>,
+        is_variadic: bool,
+    ) -> Result<Vec<Expression>, SqlError> {
         let entry = pg_catalog().function(resolved.function);
-        if entry.kind != FunctionKind::Function || entry.returns_set {
-            return Err(unsupported_call(entry.name));
-        }
         let given = arguments.into_iter().zip(&resolved.argument_types);
         let given =
             given.map(|((argument, place), id)| self.coerce(argument, place, SqlType::of(*id), CastContext::Implicit));
@@ -185,7 +302,8 @@ impl Binder<'_> {
             given.push(Some(Expression { node: Node::Array(element, values), sql_type: SqlType::of(array_type) }));
         }
         let mut ordered = Vec::new();
-        if resolved.argument_order.is_empty() {
+        // What is gathered has been given in order.
+        if resolved.argument_order.is_empty() || resolved.gathered.is_some() {
             ordered.extend(given.into_iter().flatten());
         } else {
             let defaults_from = entry.arguments_min();
@@ -198,18 +316,36 @@ impl Binder<'_> {
                 });
             }
         }
-        call(resolved.function, ordered, SqlType::of(resolved.result))
+        // Such a function takes what an array has as arguments.
+        if is_variadic && entry.variadic == Some(TypeId::ANY) {
+            spread(&mut ordered)?;
+        }
+        Ok(ordered)
     }
 
     /// The default of an argument, which the catalog has as SQL.
     fn default_argument(&self, sql: Option<&str>, id: TypeId) -> Result<Expression, SqlError> {
         let missing = || SqlError::new(SqlState::InternalError, "an argument without a default");
         let sql = sql.ok_or_else(missing)?;
-        let parsed = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).and_then(|mut parser| parser.parse_expr());
+        let dialect = SqlDialect::for_text(sql);
+        let parsed = parser_of(&dialect, sql).and_then(|mut parser| parser.parse_expr());
         let syntax = parsed.map_err(|_| missing())?;
-        let value = Binder::new(sql, self.session).expression(&syntax)?;
-        self.coerce(value, None, SqlType::of(id), CastContext::Implicit)
+        let statement = Statement::new(sql, self.session, self.statement.tables);
+        let value = statement.binder().expression(&syntax)?;
+        self.coerce(value, Place::Nowhere, SqlType::of(id), CastContext::Implicit)
     }
+}
+
+/// The last argument's elements as arguments, if it says what they are.
+fn spread(arguments: &mut Vec<Expression>) -> Result<(), SqlError> {
+    let Some(Expression { node: Node::Array(element, values), .. }) = arguments.pop() else {
+        return Err(SqlError::unsupported("VARIADIC with an array that is not written out is not supported here"));
+    };
+    if values.iter().any(|value| value.sql_type.id != element) {
+        return Err(SqlError::unsupported("VARIADIC with an array of arrays is not supported here"));
+    }
+    arguments.extend(values);
+    Ok(())
 }
 
 fn is_normal_form(word: &Ident) -> bool {
@@ -226,6 +362,6 @@ fn function_name(function: &Function) -> Result<(Option<&Ident>, &Ident), SqlErr
     }
 }
 
-fn unsupported_call(name: &str) -> SqlError {
+pub(super) fn unsupported_call(name: &str) -> SqlError {
     SqlError::unsupported(format!("function {name} is not supported here"))
 }

@@ -2,12 +2,13 @@
 
 use sqlparser::ast::{CastKind, Expr};
 
-use super::{Binder, implementation, unnested, unsupported};
+use super::places::Place;
+use super::{Binder, computed, unnested, unsupported};
 use crate::evaluation::read_text;
 use crate::expression::{ElementCast, Expression, FunctionCall, Node, ThroughText};
 use crate::pg_catalog::{CastContext, FunctionId, TypeId, TypeKind, pg_catalog};
 use crate::resolution::{Pathway, coercion_pathway, length_coercion};
-use crate::types::type_names::format_type;
+use crate::types::type_names::type_name;
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -17,18 +18,17 @@ impl Binder<'_> {
         let Expr::Cast { kind, expr, data_type, array: false, format: None } = syntax else {
             return Err(unsupported(syntax));
         };
-        let target = self.type_of(data_type).map_err(|error| error.at(self.places.of_cast_type(expr)))?;
+        let target = self.type_of(data_type).map_err(|error| self.places.mark(error, Place::CastType(expr)))?;
         if let (Expr::Array(array), Some(element)) = (unnested(expr), pg_catalog().element_of_array(target.id)) {
             return self.array_of(&array.elem, target, element);
         }
         let place = match kind {
-            CastKind::DoubleColon => self.places.after(expr),
-            CastKind::Cast => None,
+            CastKind::DoubleColon => Place::CastOperator(expr),
+            CastKind::Cast => Place::Cast(expr),
             CastKind::TryCast | CastKind::SafeCast => return Err(unsupported(syntax)),
         };
         let operand = self.expression(expr)?;
-        let literal_place = self.places.of_expression(expr);
-        let place = if operand.unknown_literal().is_some() { literal_place } else { place.or(literal_place) };
+        let place = if operand.unknown_literal().is_some() { Place::Start(expr) } else { place };
         self.coerce(operand, place, target, CastContext::Explicit)
     }
 
@@ -36,7 +36,7 @@ impl Binder<'_> {
     pub(super) fn coerce(
         &self,
         operand: Expression,
-        place: Option<usize>,
+        place: Place<'_>,
         target: SqlType,
         context: CastContext,
     ) -> Result<Expression, SqlError> {
@@ -44,9 +44,9 @@ impl Binder<'_> {
         match self.coerced(operand, place, target, context)? {
             Ok(coerced) => Ok(coerced),
             Err(_) => {
-                let (from, to) = (format_type(SqlType::of(source.id)), format_type(SqlType::of(target.id)));
+                let (from, to) = (type_name(source.id), type_name(target.id));
                 let message = format!("cannot cast type {from} to {to}");
-                Err(SqlError::new(SqlState::CannotCoerce, message).at(place))
+                Err(self.places.mark(SqlError::new(SqlState::CannotCoerce, message), place))
             }
         }
     }
@@ -55,12 +55,12 @@ impl Binder<'_> {
     pub(super) fn coerced(
         &self,
         operand: Expression,
-        place: Option<usize>,
+        place: Place<'_>,
         target: SqlType,
         context: CastContext,
     ) -> Result<Result<Expression, Expression>, SqlError> {
         if let Some(literal) = operand.unknown_literal() {
-            let read = self.read_literal(literal, target).map_err(|error| error.at(place))?;
+            let read = self.read_literal(literal, target).map_err(|error| self.places.mark(error, place))?;
             return Ok(Ok(self.with_modifier(read, target, context)?));
         }
         let source = operand.sql_type;
@@ -83,7 +83,7 @@ impl Binder<'_> {
         if entry.kind == TypeKind::Pseudo {
             return Err(SqlError::unsupported(format!("cannot accept a value of type {}", entry.name)));
         }
-        let input = implementation(pg_catalog().function(entry.input))?;
+        let input = computed(pg_catalog().function(entry.input))?;
         let value = read_text(input, literal.clone(), read_type, modifier, self.session)?;
         Ok(Expression::constant(value, read_type))
     }
@@ -106,7 +106,7 @@ impl Binder<'_> {
                 let catalog = pg_catalog();
                 let output = catalog.function(catalog.type_entry(operand.sql_type.id).output);
                 let input = catalog.function(catalog.type_entry(target.id).input);
-                let (output, input) = (implementation(output)?, implementation(input)?);
+                let (output, input) = (computed(output)?, computed(input)?);
                 Expression {
                     node: Node::ThroughText(Box::new(ThroughText { argument: operand, output, input })),
                     sql_type: bare,
@@ -134,7 +134,7 @@ impl Binder<'_> {
         };
         if pg_catalog().element_of_array(target.id).is_some() {
             let entry = pg_catalog().function(function);
-            let cast = ElementCast::Function(implementation(entry)?, entry.arguments.len());
+            let cast = ElementCast::Function(computed(entry)?, entry.arguments.len());
             return Ok(Expression { node: Node::EachElement { array: Box::new(operand), cast }, sql_type: target });
         }
         cast_call(function, operand, target, context == CastContext::Explicit)
@@ -142,13 +142,12 @@ impl Binder<'_> {
 
     /// A boolean, for `what` (`argument of AND`).
     pub(super) fn boolean(&self, syntax: &Expr, what: &str) -> Result<Expression, SqlError> {
-        let place = self.places.of_expression(syntax);
+        let place = Place::Start(syntax);
         match self.coerced(self.expression(syntax)?, place, SqlType::of(TypeId::BOOL), CastContext::Assignment)? {
             Ok(boolean) => Ok(boolean),
             Err(other) => {
-                let message =
-                    format!("{what} must be type boolean, not type {}", format_type(SqlType::of(other.sql_type.id)));
-                Err(SqlError::new(SqlState::DatatypeMismatch, message).at(place))
+                let message = format!("{what} must be type boolean, not type {}", type_name(other.sql_type.id));
+                Err(self.places.mark(SqlError::new(SqlState::DatatypeMismatch, message), place))
             }
         }
     }
@@ -156,7 +155,7 @@ impl Binder<'_> {
     /// A literal that nothing gave a type is a text.
     pub(super) fn resolve_unknown(&self, operand: Expression) -> Result<Expression, SqlError> {
         match operand.sql_type.id {
-            TypeId::UNKNOWN => self.coerce(operand, None, SqlType::of(TypeId::TEXT), CastContext::Implicit),
+            TypeId::UNKNOWN => self.coerce(operand, Place::Nowhere, SqlType::of(TypeId::TEXT), CastContext::Implicit),
             _ => Ok(operand),
         }
     }
@@ -178,8 +177,16 @@ fn cast_call(
     if entry.arguments.len() > 2 {
         arguments.push(Expression::of(Value::Bool(is_explicit), TypeId::BOOL));
     }
-    let sql_type = if takes_modifier { target } else { SqlType::of(target.id) };
-    call(function, arguments, sql_type)
+    if takes_modifier {
+        return call(function, arguments, target);
+    }
+    let sql_type = SqlType::of(target.id);
+    if entry.result == target.id {
+        return call(function, arguments, sql_type);
+    }
+    // smallint becomes oid by the function that makes an integer of it.
+    let result = call(function, arguments, SqlType::of(entry.result))?;
+    Ok(Expression { node: Node::Relabel(Box::new(result)), sql_type })
 }
 
 fn element_cast(pathway: &Pathway, source: TypeId, target: TypeId) -> Result<ElementCast, SqlError> {
@@ -188,11 +195,11 @@ fn element_cast(pathway: &Pathway, source: TypeId, target: TypeId) -> Result<Ele
         Pathway::Relabel => ElementCast::Relabel,
         Pathway::Function(function) => {
             let entry = catalog.function(*function);
-            ElementCast::Function(implementation(entry)?, entry.arguments.len())
+            ElementCast::Function(computed(entry)?, entry.arguments.len())
         }
         Pathway::InputOutput => ElementCast::ThroughText(
-            implementation(catalog.function(catalog.type_entry(source).output))?,
-            implementation(catalog.function(catalog.type_entry(target).input))?,
+            computed(catalog.function(catalog.type_entry(source).output))?,
+            computed(catalog.function(catalog.type_entry(target).input))?,
         ),
         Pathway::ArrayElements(..) => return Err(SqlError::unsupported("arrays of arrays are not supported")),
     })
@@ -206,8 +213,7 @@ pub(super) fn call(
 ) -> Result<Expression, SqlError> {
     let entry = pg_catalog().function(function);
     let call = FunctionCall {
-        function,
-        implementation: implementation(entry)?,
+        function: computed(entry)?,
         is_strict: entry.is_strict,
         volatility: entry.volatility,
         argument_types: arguments.iter().map(|argument| argument.sql_type).collect(),

@@ -2,16 +2,14 @@
 
 use sqlparser::ast::{CaseWhen, Expr};
 
-use super::{Binder, implementation, unnested};
+use super::places::Place;
+use super::{Binder, Placed, computed, unnested};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
 use crate::resolution::{Pathway, coercion_pathway, common_type, resolve_operator};
-use crate::types::type_names::format_type;
+use crate::types::type_names::{format_type, type_name};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
-
-/// An expression with its place.
-type Placed = (Expression, Option<usize>);
 
 impl Binder<'_> {
     /// `CASE [operand] WHEN … THEN … ELSE … END`
@@ -32,7 +30,7 @@ impl Binder<'_> {
         // ELSE is looked at first when the types are made one.
         let otherwise = match otherwise {
             Some(syntax) => self.placed(syntax)?,
-            None => (Expression::of(Value::Null, TypeId::UNKNOWN), None),
+            None => (Expression::of(Value::Null, TypeId::UNKNOWN), Place::Nowhere),
         };
         let mut results = vec![otherwise];
         for when in conditions {
@@ -52,9 +50,9 @@ impl Binder<'_> {
 
     /// `operand = condition`
     fn case_test(&self, operand: SqlType, condition: &Expr) -> Result<Expression, SqlError> {
-        let place = self.places.of_expression(condition);
+        let place = Place::Start(condition);
         let operand = Expression { node: Node::Operand, sql_type: operand };
-        self.operator("=", place, (operand, None), (self.expression(condition)?, place))
+        self.operator("=", place, (operand, Place::Nowhere), (self.expression(condition)?, place))
     }
 
     /// `COALESCE(a, b)`
@@ -73,12 +71,12 @@ impl Binder<'_> {
         if !resolved.argument_types.iter().all(is_relabelled) {
             return Err(SqlError::unsupported(format!("{name} of type {} is not supported", format_type(sql_type))));
         }
-        let is_beyond = implementation(pg_catalog().function(resolved.function))?;
+        let is_beyond = computed(pg_catalog().function(resolved.function))?;
         Ok(Expression { node: Node::Extreme { values, is_beyond }, sql_type })
     }
 
     /// `NULLIF(a, b)`: the first, evaluated once, or null where both are equal.
-    pub(super) fn null_if(&self, left: &Expr, right: &Expr, place: Option<usize>) -> Result<Expression, SqlError> {
+    pub(super) fn null_if(&self, left: &Expr, right: &Expr, place: Place<'_>) -> Result<Expression, SqlError> {
         let equal = self.operator("=", place, self.placed(left)?, self.placed(right)?)?;
         let Node::Call(mut call) = equal.node else {
             return Err(SqlError::unsupported("NULLIF is not supported here"));
@@ -104,11 +102,11 @@ impl Binder<'_> {
         let (values, common) = self.all_of_one_type(&syntax, "ARRAY")?;
         let catalog = pg_catalog();
         // Arrays of arrays are arrays with more dimensions.
-        if let Some(element) = catalog.element_of_array(common.id) {
+        if let Some(element) = catalog.element_of_dimension(common.id) {
             return Ok(Expression { node: Node::Array(element, values), sql_type: SqlType::of(common.id) });
         }
         let Some(array_type) = catalog.type_entry(common.id).array else {
-            let message = format!("could not find array type for data type {}", format_type(SqlType::of(common.id)));
+            let message = format!("could not find array type for data type {}", type_name(common.id));
             return Err(SqlError::new(SqlState::UndefinedObject, message));
         };
         Ok(Expression {
@@ -123,7 +121,7 @@ impl Binder<'_> {
             Expr::Array(inner) => self.array_of(&inner.elem, target, element),
             _ => {
                 let (value, place) = self.placed(syntax)?;
-                let is_array = pg_catalog().element_of_array(value.sql_type.id).is_some();
+                let is_array = pg_catalog().element_of_dimension(value.sql_type.id).is_some();
                 let target = if is_array { target } else { SqlType { id: element, modifier: target.modifier } };
                 self.coerce(value, place, target, CastContext::Explicit)
             }
@@ -132,8 +130,8 @@ impl Binder<'_> {
         Ok(Expression { node: Node::Array(element, values), sql_type: target })
     }
 
-    pub(super) fn placed(&self, syntax: &Expr) -> Result<Placed, SqlError> {
-        Ok((self.expression(syntax)?, self.places.of_expression(syntax)))
+    pub(super) fn placed<'s>(&self, syntax: &'s Expr) -> Result<Placed<'s>, SqlError> {
+        Ok((self.expression(syntax)?, Place::Start(syntax)))
     }
 
     fn all_of_one_type(&self, syntax: &[&Expr], what: &str) -> Result<(Vec<Expression>, SqlType), SqlError> {
@@ -142,22 +140,27 @@ impl Binder<'_> {
     }
 
     /// The expressions cast to their common type, which has a modifier if all of them have it.
-    pub(super) fn of_one_type(&self, values: Vec<Placed>, what: &str) -> Result<(Vec<Expression>, SqlType), SqlError> {
+    pub(super) fn of_one_type(
+        &self,
+        values: Vec<Placed<'_>>,
+        what: &str,
+    ) -> Result<(Vec<Expression>, SqlType), SqlError> {
         let ids: Vec<TypeId> = values.iter().map(|(value, _)| value.sql_type.id).collect();
         let common = common_type(&ids).map_err(|(left, right)| {
-            let (left_name, right_name) = (format_type(SqlType::of(left)), format_type(SqlType::of(right)));
+            let (left_name, right_name) = (type_name(left), type_name(right));
             let message = format!("{what} types {left_name} and {right_name} cannot be matched");
-            let place = values.iter().find(|(value, _)| value.sql_type.id == right).and_then(|(_, place)| *place);
-            SqlError::new(SqlState::DatatypeMismatch, message).at(place)
+            let place =
+                values.iter().find(|(value, _)| value.sql_type.id == right).map_or(Place::Nowhere, |(_, place)| *place);
+            self.places.mark(SqlError::new(SqlState::DatatypeMismatch, message), place)
         })?;
         let modifier = common_modifier(&values, common);
         let target = SqlType::of(common);
         let cast = values.into_iter().map(|(value, place)| {
             let source = value.sql_type.id;
             self.coerced(value, place, target, CastContext::Implicit)?.map_err(|_| {
-                let (source, target) = (format_type(SqlType::of(source)), format_type(target));
+                let (source, target) = (type_name(source), type_name(common));
                 let message = format!("{what} could not convert type {source} to {target}");
-                SqlError::new(SqlState::CannotCoerce, message).at(place)
+                self.places.mark(SqlError::new(SqlState::CannotCoerce, message), place)
             })
         });
         Ok((cast.collect::<Result<Vec<_>, _>>()?, SqlType { id: common, modifier }))
@@ -165,7 +168,7 @@ impl Binder<'_> {
 }
 
 /// The modifier that all expressions of a type have (`select_common_typmod`); -1 if they differ.
-fn common_modifier(values: &[Placed], common: TypeId) -> i32 {
+fn common_modifier(values: &[Placed<'_>], common: TypeId) -> i32 {
     let mut modifiers = values.iter().map(|(value, _)| match value.sql_type.id == common {
         true => value.sql_type.modifier,
         false => -1,

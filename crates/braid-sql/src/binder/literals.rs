@@ -1,22 +1,30 @@
-//! Literals: numbers by their size, strings of a type that their place tells, typed strings, intervals.
+//! Literals: numbers by their size, bit strings, strings of a type that their place tells, typed strings, intervals.
 
-use sqlparser::ast::{DateTimeField, Expr, Interval, TypedString, Value as Syntax, ValueWithSpan};
+use sqlparser::ast::{DataType, DateTimeField, Expr, Interval, TypedString, Value as Syntax, ValueWithSpan};
 
+use super::places::Place;
 use super::type_syntax::interval_of;
 use super::{Binder, unsupported};
 use crate::expression::{Expression, Node};
+use crate::functions::strings::bits::parsed;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::values::{Numeric, Value};
-use crate::{SqlError, SqlType};
+use crate::{SqlError, SqlState, SqlType};
 
 impl Binder<'_> {
     /// A literal. A string is of type `unknown`, and so is NULL.
     pub(super) fn literal(&self, literal: &ValueWithSpan) -> Result<Expression, SqlError> {
         Ok(match &literal.value {
             Syntax::Number(digits, _) => {
-                number(digits).map_err(|error| error.at(self.places.of(literal.span.start)))?
+                number(digits).map_err(|error| self.places.mark(error, Place::At(literal.span.start)))?
             }
             Syntax::Boolean(truth) => Expression::of(Value::Bool(*truth), TypeId::BOOL),
+            // A string of type `character` without a length.
+            Syntax::NationalStringLiteral(text) => {
+                Expression::of(Value::text(text.trim_end_matches(' ').to_owned()), TypeId::BPCHAR)
+            }
+            Syntax::SingleQuotedByteStringLiteral(digits) => self.bit_literal('b', digits, literal)?,
+            Syntax::HexStringLiteral(digits) => self.bit_literal('x', digits, literal)?,
             Syntax::Null => Expression::of(Value::Null, TypeId::UNKNOWN),
             other => match string(other) {
                 Some(text) => Expression::of(Value::text(text), TypeId::UNKNOWN),
@@ -25,11 +33,24 @@ impl Binder<'_> {
         })
     }
 
+    /// `B'101'`, `X'1F'`
+    fn bit_literal(&self, kind: char, digits: &str, literal: &ValueWithSpan) -> Result<Expression, SqlError> {
+        let place = Place::At(literal.span.start);
+        // The parser also takes `0x1F` for such a literal.
+        if self.places.begins_with(literal.span.start, '0') {
+            let message = format!("trailing junk after numeric literal at or near \"0{kind}{digits}\"");
+            return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), place));
+        }
+        let bits = parsed(&format!("{kind}{digits}"));
+        let bits = bits.map_err(|error| self.places.mark(error, place))?;
+        Ok(Expression::of(Value::text(bits), TypeId::BIT))
+    }
+
     /// `- 9223372036854775808` is one literal: without its sign it is no bigint.
     pub(super) fn negative_literal(&self, operand: &Expr) -> Result<Option<Expression>, SqlError> {
         match operand {
             Expr::Value(ValueWithSpan { value: Syntax::Number(digits, _), span }) => {
-                number(&format!("-{digits}")).map(Some).map_err(|error| error.at(self.places.of(span.start)))
+                number(&format!("-{digits}")).map(Some).map_err(|error| self.places.mark(error, Place::At(span.start)))
             }
             _ => Ok(None),
         }
@@ -37,9 +58,19 @@ impl Binder<'_> {
 
     /// `DATE '2024-01-01'`
     pub(super) fn typed_string(&self, typed: &TypedString) -> Result<Expression, SqlError> {
-        let target = self.type_of(&typed.data_type)?;
+        let target = match typed.data_type {
+            // Here they take any length, where elsewhere they have the length 1.
+            DataType::Bit(None) => SqlType::of(TypeId::BIT),
+            // A literal of this type has no length, other than a column.
+            DataType::Char(None) | DataType::Character(None) => SqlType::of(TypeId::BPCHAR),
+            ref array @ DataType::Array(_) => {
+                let error = SqlError::new(SqlState::SyntaxError, format!("{array} has no literals of this form"));
+                return Err(self.places.mark(error, Place::At(typed.value.span.start)));
+            }
+            ref named => self.type_of(named)?,
+        };
         let literal = self.literal(&typed.value)?;
-        let place = self.places.of(typed.value.span.start);
+        let place = Place::At(typed.value.span.start);
         self.coerce(literal, place, target, CastContext::Explicit)
     }
 
@@ -58,7 +89,7 @@ impl Binder<'_> {
         };
         let Expr::Value(value) = &*interval.value else { return Err(unsupported_here()) };
         let literal = self.literal(value)?;
-        let place = self.places.of(value.span.start);
+        let place = Place::At(value.span.start);
         if literal.sql_type.id != TypeId::UNKNOWN {
             return Err(unsupported_here());
         }
@@ -80,10 +111,9 @@ fn number(digits: &str) -> Result<Expression, SqlError> {
 /// The text of a string literal; `None` for literals of other kinds.
 fn string(literal: &Syntax) -> Option<&str> {
     match literal {
-        Syntax::SingleQuotedString(text)
-        | Syntax::EscapedStringLiteral(text)
-        | Syntax::UnicodeStringLiteral(text)
-        | Syntax::NationalStringLiteral(text) => Some(text),
+        Syntax::SingleQuotedString(text) | Syntax::EscapedStringLiteral(text) | Syntax::UnicodeStringLiteral(text) => {
+            Some(text)
+        }
         Syntax::DollarQuotedString(dollar_quoted) => Some(&dollar_quoted.value),
         _ => None,
     }

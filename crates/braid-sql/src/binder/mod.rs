@@ -11,7 +11,13 @@
 //! | [`session_values`] | `current_date`, `current_user` and the like |
 //! | [`conditionals`] | CASE, COALESCE, NULLIF, GREATEST, LEAST, ARRAY |
 //! | [`operators`] | operators, comparisons, IN, ANY, AND, OR, NOT |
+//! | [`repeated_operand`] | what BETWEEN and IN compare several times |
 //! | [`casts`] | what is added where types differ |
+//! | [`query`] | queries |
+//! | [`clause`] | the clauses of a query, and what they may not contain |
+//! | [`subscripts`] | subscripts and slices of arrays |
+//! | [`collations`] | COLLATE |
+//! | [`overlaps`] | OVERLAPS |
 //! | [`literals`] | numbers, strings, signs |
 //! | [`type_syntax`] | the names of types |
 //! | [`places`] | places in the statement's text |
@@ -19,36 +25,93 @@
 
 mod calls;
 mod casts;
+mod clause;
+mod collations;
 mod conditionals;
 mod literals;
 mod operators;
+mod overlaps;
 mod places;
 pub mod precedence;
+mod query;
+mod repeated_operand;
 mod session_values;
 mod special_syntax;
+mod subscripts;
 mod type_syntax;
+
+use std::cell::{Cell, RefCell};
 
 use sqlparser::ast::{AccessExpr, Expr, Ident};
 
 use crate::expression::{Expression, Node};
-use crate::functions::{Implementation, SessionFacts, implementation_of};
+use crate::functions::{Function, SessionFacts};
 use crate::pg_catalog::{CastContext, FunctionEntry, TypeId};
+use crate::relation::Columns;
+use crate::syntax::SYMMETRIC;
+use crate::tables::Tables;
 use crate::{SqlError, SqlState, SqlType};
-use places::Places;
+use clause::Clause;
+use places::{Place, Places};
+use query::scope::Scope;
 
-/// Binds the expressions of a statement.
+/// What binding a statement needs from its beginning to its end.
 #[derive(Debug)]
-pub struct Binder<'a> {
+pub struct Statement<'a> {
     session: &'a dyn SessionFacts,
     places: Places<'a>,
+    tables: &'a dyn Tables,
+    /// The collation that COLLATE named so far.
+    collation: Cell<Option<&'static str>>,
+    columns: RefCell<Columns>,
+    cte_count: Cell<u32>,
+    parameters: RefCell<Vec<TypeId>>,
 }
 
-impl<'a> Binder<'a> {
-    /// A binder for the statement `text`, of which expressions are parsed. Literals are read in `session`.
-    pub fn new(text: &'a str, session: &'a dyn SessionFacts) -> Self {
-        Self { session, places: Places::new(text) }
+impl<'a> Statement<'a> {
+    /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
+    pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
+        let (columns, cte_count, parameters) = Default::default();
+        let collation = Cell::new(None);
+        Self { session, places: Places::new(text), tables, collation, columns, cte_count, parameters }
     }
 
+    /// The same, whose first parameters have these types; `unknown` for those that the statement must tell.
+    #[must_use]
+    pub fn with_parameters(self, types: Vec<TypeId>) -> Self {
+        Self { parameters: RefCell::new(types), ..self }
+    }
+
+    /// A binder of expressions outside of queries.
+    pub fn binder(&self) -> Binder<'_> {
+        Binder { statement: self, session: self.session, places: self.places, scope: None, clause: Clause::None }
+    }
+
+    /// The types of its parameters, as far as it told them.
+    pub fn parameter_types(&self) -> Vec<TypeId> {
+        self.parameters.borrow().clone()
+    }
+
+    /// What is known of its columns.
+    pub fn into_columns(self) -> Columns {
+        self.columns.into_inner()
+    }
+}
+
+/// Binds the expressions of one clause of a statement.
+#[derive(Clone, Copy, Debug)]
+pub struct Binder<'a> {
+    statement: &'a Statement<'a>,
+    session: &'a dyn SessionFacts,
+    places: Places<'a>,
+    scope: Option<&'a Scope<'a>>,
+    clause: Clause,
+}
+
+/// An expression with its place.
+type Placed<'s> = (Expression, Place<'s>);
+
+impl<'a> Binder<'a> {
     /// An expression of a select list: a literal whose type nothing tells is a text.
     pub fn output_expression(&self, syntax: &Expr) -> Result<Expression, SqlError> {
         self.resolve_unknown(self.expression(syntax)?)
@@ -56,7 +119,7 @@ impl<'a> Binder<'a> {
 
     /// An expression as it is stored in a column of this type; the type of the expression if it cannot be.
     pub fn assigned_expression(&self, syntax: &Expr, target: SqlType) -> Result<Result<Expression, SqlType>, SqlError> {
-        let place = self.places.of_expression(syntax);
+        let place = Place::Start(syntax);
         let coerced = self.coerced(self.expression(syntax)?, place, target, CastContext::Assignment)?;
         Ok(coerced.map_err(|refused| refused.sql_type))
     }
@@ -69,12 +132,15 @@ impl<'a> Binder<'a> {
             Expr::TypedString(typed) => self.typed_string(typed),
             Expr::Interval(interval) => self.interval_literal(interval),
             Expr::Prefixed { .. } => Err(unsupported(syntax)),
-            Expr::Identifier(name) => Err(self.no_column(std::slice::from_ref(name))),
-            Expr::CompoundIdentifier(names) => Err(self.no_column(names)),
+            Expr::Identifier(name) => self.name(name),
+            Expr::CompoundIdentifier(names) => self.column(names),
+            Expr::Exists { subquery, negated } => self.exists(subquery, *negated),
+            Expr::Subquery(query) => self.scalar_subquery(query),
+            Expr::InSubquery { expr, subquery, negated } => self.in_subquery(expr, subquery, *negated),
             Expr::UnaryOp { op, expr } => self.prefix(syntax, op, expr),
             Expr::BinaryOp { left, op, right } => self.binary(syntax, left, op, right),
-            Expr::IsNull(operand) => Ok(truth(Node::IsNull(Box::new(self.not_a_row(operand)?)))),
-            Expr::IsNotNull(operand) => Ok(negation(truth(Node::IsNull(Box::new(self.not_a_row(operand)?))))),
+            Expr::IsNull(operand) => self.is_null(operand, true),
+            Expr::IsNotNull(operand) => self.is_null(operand, false),
             Expr::IsTrue(operand) => self.is_truth(operand, true, "IS TRUE"),
             Expr::IsNotTrue(operand) => Ok(negation(self.is_truth(operand, true, "IS NOT TRUE")?)),
             Expr::IsFalse(operand) => self.is_truth(operand, false, "IS FALSE"),
@@ -83,7 +149,13 @@ impl<'a> Binder<'a> {
             Expr::IsNotUnknown(operand) => Ok(negation(self.is_unknown(operand, "IS NOT UNKNOWN")?)),
             Expr::IsDistinctFrom(left, right) => self.distinct(left, right),
             Expr::IsNotDistinctFrom(left, right) => Ok(negation(self.distinct(left, right)?)),
-            Expr::Between { expr, negated, low, high } => self.between(expr, low, high, *negated),
+            Expr::Between { expr, negated, low, high } => match &**low {
+                Expr::Prefixed { prefix, value } if prefix.value == SYMMETRIC => {
+                    self.between_symmetric(expr, value, high, *negated)
+                }
+                low => self.between(expr, low, high, *negated),
+            },
+            Expr::Collate { expr, collation } => self.collated(expr, collation),
             Expr::InList { expr, list, negated } => self.in_list(expr, list, *negated),
             Expr::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, right, false),
             Expr::AllOp { left, compare_op, right } => self.quantified(left, compare_op, right, true),
@@ -98,47 +170,52 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// An operand of a test of rows as well as of values: rows are refused.
-    fn not_a_row(&self, syntax: &Expr) -> Result<Expression, SqlError> {
-        match unnested(syntax) {
-            Expr::Tuple(_) => Err(unsupported(syntax)),
-            other => self.expression(other),
+    /// `IS NULL`, `IS NOT NULL`
+    fn is_null(&self, syntax: &Expr, is_null: bool) -> Result<Expression, SqlError> {
+        if let Expr::Tuple(members) = unnested(syntax) {
+            return self.row_is_null(members, is_null);
         }
+        let test = truth(Node::IsNull(Box::new(self.expression(syntax)?)));
+        Ok(if is_null { test } else { negation(test) })
     }
 
     fn field_access(&self, syntax: &Expr, root: &Expr, chain: &[AccessExpr]) -> Result<Expression, SqlError> {
         // A name with dots that the parser takes for a path.
         if let (Expr::Identifier(first), Some(AccessExpr::Dot(Expr::Identifier(second)))) = (root, chain.first()) {
-            return Err(self.no_column(&[first.clone(), second.clone()]));
+            let further = chain[1..].iter().map_while(|access| match access {
+                AccessExpr::Dot(Expr::Identifier(name)) => Some(name),
+                _ => None,
+            });
+            let names: Vec<Ident> = [first, second].into_iter().chain(further).cloned().collect();
+            let rest = &chain[names.len() - 1..];
+            if rest.is_empty() {
+                return self.column(&names);
+            }
+            return self.subscripted(syntax, &Expr::CompoundIdentifier(names), rest);
         }
-        Err(unsupported(syntax))
+        self.subscripted(syntax, root, chain)
     }
 
-    /// There are no tables.
-    fn no_column(&self, names: &[Ident]) -> SqlError {
-        let place = names.first().and_then(|name| self.places.of(name.span.start));
-        let folded: Vec<String> = names.iter().map(fold).collect();
-        let error = match &folded[..] {
-            [name] => SqlError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist")),
-            [table, .., _] => {
-                let table = if folded.len() > 2 { &folded[folded.len() - 2] } else { table };
-                let message = format!("missing FROM-clause entry for table \"{table}\"");
-                SqlError::new(SqlState::UndefinedTable, message)
-            }
-            [] => SqlError::new(SqlState::SyntaxError, "a column without a name"),
-        };
-        error.at(place)
+    /// A column, or a value of the session whose word the parser takes for a name.
+    fn name(&self, name: &Ident) -> Result<Expression, SqlError> {
+        if name.quote_style.is_none()
+            && ["current_role", "current_schema"].contains(&&*fold(name))
+            && let Some(value) = self.session_value(&fold(name), None)?
+        {
+            return Ok(value);
+        }
+        self.column(std::slice::from_ref(name))
+    }
+
+    /// An error of resolution with the place of the name. Those about polymorphic types have no place in PostgreSQL.
+    fn placed_error(&self, error: SqlError, place: Place<'_>) -> SqlError {
+        if error.state() == SqlState::DatatypeMismatch { error } else { self.places.mark(error, place) }
     }
 }
 
 /// A name as PostgreSQL reads it: folded to lower case unless it is quoted. ASCII only, in a UTF-8 database.
 fn fold(name: &Ident) -> String {
     if name.quote_style.is_some() { name.value.clone() } else { name.value.to_ascii_lowercase() }
-}
-
-/// An error of resolution with the place of the name. Those about polymorphic types have no place in PostgreSQL.
-fn placed(error: SqlError, place: Option<usize>) -> SqlError {
-    if error.state() == SqlState::DatatypeMismatch { error } else { error.at(place) }
 }
 
 /// An expression out of its parentheses.
@@ -158,9 +235,9 @@ fn negation(operand: Expression) -> Expression {
     truth(Node::Not(Box::new(operand)))
 }
 
-/// What computes a function, or that Braid lacks it.
-fn implementation(function: &FunctionEntry) -> Result<Implementation, SqlError> {
-    implementation_of(function).ok_or_else(|| {
+/// A function with what computes it, or that Braid lacks it.
+fn computed(function: &FunctionEntry) -> Result<Function, SqlError> {
+    Function::of(function).ok_or_else(|| {
         SqlError::unsupported(format!("function {} is not supported", function.signature().replace(' ', ", ")))
     })
 }

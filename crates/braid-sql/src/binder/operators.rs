@@ -3,7 +3,9 @@
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
 use super::casts::call;
-use super::{Binder, implementation, negation, placed, truth, unnested, unsupported};
+use super::places::Place;
+use super::repeated_operand::RepeatedOperand;
+use super::{Binder, Placed, computed, negation, truth, unnested, unsupported};
 use crate::expression::{Expression, Node, Quantified};
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
 use crate::resolution::{ResolvedOperator, common_type, resolve_operator};
@@ -25,8 +27,9 @@ impl Binder<'_> {
             UnaryOperator::PGAbs => "@",
             _ => return Err(unsupported(syntax)),
         };
-        let (operand, place) = (self.placed(operand)?, self.places.before(operand, name));
-        let resolved = resolve_operator(name, None, operand.0.sql_type.id).map_err(|error| placed(error, place))?;
+        let (operand, place) = (self.placed(operand)?, Place::Before(name, operand));
+        let resolved =
+            resolve_operator(name, None, operand.0.sql_type.id).map_err(|error| self.placed_error(error, place))?;
         self.operator_call(&resolved, vec![operand])
     }
 
@@ -41,44 +44,46 @@ impl Binder<'_> {
         match op {
             BinaryOperator::And => return self.connected(syntax, &BinaryOperator::And),
             BinaryOperator::Or => return self.connected(syntax, &BinaryOperator::Or),
+            BinaryOperator::Overlaps => return self.overlaps(left, right),
             _ => {}
         }
         let name = operator_name(op).ok_or_else(|| unsupported(syntax))?;
         if is_comparison(op) && matches!(left, Expr::BinaryOp { op, .. } if is_comparison(op)) {
             let message = format!("syntax error at or near \"{op}\"");
-            return Err(SqlError::new(SqlState::SyntaxError, message).at(self.places.after(left)));
+            return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), Place::After(left)));
         }
         self.infix(left, name, right)
     }
 
     /// `left name right`
     pub(super) fn infix(&self, left: &Expr, name: &str, right: &Expr) -> Result<Expression, SqlError> {
-        if let (Expr::Tuple(_), _) | (_, Expr::Tuple(_)) = (unnested(left), unnested(right)) {
-            return Err(SqlError::unsupported("comparisons of rows are not supported"));
+        let place = Place::Between(left, name, right);
+        match (unnested(left), unnested(right)) {
+            (Expr::Tuple(left), Expr::Tuple(right)) => {
+                return self.compare_rows(name, place, self.row_members(left)?, self.row_members(right)?);
+            }
+            (Expr::Tuple(_), _) | (_, Expr::Tuple(_)) => {
+                return Err(SqlError::unsupported("comparisons of rows with values are not supported"));
+            }
+            _ => {}
         }
-        let place = self.places.between(left, name, right);
-        let (left_place, right_place) = (self.places.of_expression(left), self.places.of_expression(right));
-        self.operator(name, place, (self.expression(left)?, left_place), (self.expression(right)?, right_place))
+        self.operator(name, place, self.placed(left)?, self.placed(right)?)
     }
 
     /// An operator on operands that are bound, each with its place.
     pub(super) fn operator(
         &self,
         name: &str,
-        place: Option<usize>,
-        left: (Expression, Option<usize>),
-        right: (Expression, Option<usize>),
+        place: Place<'_>,
+        left: Placed<'_>,
+        right: Placed<'_>,
     ) -> Result<Expression, SqlError> {
         let resolved = resolve_operator(name, Some(left.0.sql_type.id), right.0.sql_type.id);
-        let resolved = resolved.map_err(|error| placed(error, place))?;
+        let resolved = resolved.map_err(|error| self.placed_error(error, place))?;
         self.operator_call(&resolved, vec![left, right])
     }
 
-    fn operator_call(
-        &self,
-        resolved: &ResolvedOperator,
-        operands: Vec<(Expression, Option<usize>)>,
-    ) -> Result<Expression, SqlError> {
+    fn operator_call(&self, resolved: &ResolvedOperator, operands: Vec<Placed<'_>>) -> Result<Expression, SqlError> {
         let operands = operands.into_iter().zip(&resolved.argument_types);
         let operands =
             operands.map(|((operand, place), id)| self.coerce(operand, place, SqlType::of(*id), CastContext::Implicit));
@@ -109,16 +114,26 @@ impl Binder<'_> {
 
     /// `left IS DISTINCT FROM right`
     pub(super) fn distinct(&self, left: &Expr, right: &Expr) -> Result<Expression, SqlError> {
+        if let (Expr::Tuple(left_members), Expr::Tuple(right_members)) = (unnested(left), unnested(right)) {
+            if left_members.len() != right_members.len() {
+                let message = "unequal number of entries in row expressions";
+                return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), Place::After(left)));
+            }
+            let pairs = left_members.iter().zip(right_members);
+            return Ok(truth(Node::Or(
+                pairs.map(|(left, right)| self.distinct(left, right)).collect::<Result<_, _>>()?,
+            )));
+        }
         let equal = self.infix(left, "=", right)?;
         let Node::Call(call) = equal.node else {
             return Err(SqlError::unsupported("this comparison is not supported"));
         };
-        let equals = call.implementation;
+        let equals = call.function;
         let [left, right]: [Expression; 2] = call.arguments.try_into().expect("a comparison has two operands");
         Ok(truth(Node::Distinct(Box::new(left), Box::new(right), equals)))
     }
 
-    /// `x BETWEEN low AND high`: the operand is evaluated twice, as PostgreSQL does.
+    /// `x BETWEEN low AND high`
     pub(super) fn between(
         &self,
         operand: &Expr,
@@ -126,35 +141,73 @@ impl Binder<'_> {
         high: &Expr,
         negated: bool,
     ) -> Result<Expression, SqlError> {
-        Ok(truth(if negated {
-            Node::Or(vec![self.infix(operand, "<", low)?, self.infix(operand, ">", high)?])
-        } else {
-            Node::And(vec![self.infix(operand, ">=", low)?, self.infix(operand, "<=", high)?])
-        }))
+        if [operand, low, high].iter().any(|syntax| matches!(unnested(syntax), Expr::Tuple(_))) {
+            return Err(SqlError::unsupported("comparisons of rows are not supported"));
+        }
+        let (below, above) = if negated { ("<", ">") } else { (">=", "<=") };
+        // BETWEEN does not associate.
+        if let Expr::Between { high, .. } = operand {
+            let error = SqlError::new(SqlState::SyntaxError, "syntax error at or near \"between\"");
+            return Err(self.places.mark(error, Place::After(high)));
+        }
+        let mut repeated = RepeatedOperand::new(self.placed(operand)?, 2)?;
+        let mut compare = |name, bound| {
+            self.operator(name, Place::Between(operand, name, bound), repeated.next(), self.placed(bound)?)
+        };
+        let comparisons = vec![compare(below, low)?, compare(above, high)?];
+        Ok(repeated.around(if negated { Node::Or(comparisons) } else { Node::And(comparisons) }))
+    }
+
+    /// `x BETWEEN SYMMETRIC a AND b`: between the lesser and the greater of both.
+    pub(super) fn between_symmetric(
+        &self,
+        operand: &Expr,
+        low: &Expr,
+        high: &Expr,
+        negated: bool,
+    ) -> Result<Expression, SqlError> {
+        let (below, above) = if negated { ("<", ">") } else { (">=", "<=") };
+        let mut repeated = RepeatedOperand::new(self.placed(operand)?, 4)?;
+        let (mut lows, mut highs) =
+            (RepeatedOperand::copied(self.placed(low)?)?, RepeatedOperand::copied(self.placed(high)?)?);
+        let mut compare = |name, bound| self.operator(name, Place::After(operand), repeated.next(), bound);
+        let mut ordered = |low, high| {
+            let both = vec![compare(below, low)?, compare(above, high)?];
+            Ok::<_, SqlError>(truth(if negated { Node::Or(both) } else { Node::And(both) }))
+        };
+        let both = vec![ordered(lows.next(), highs.next())?, ordered(highs.next(), lows.next())?];
+        Ok(repeated.around(if negated { Node::And(both) } else { Node::Or(both) }))
     }
 
     /// `x IN (a, b)`: of one common type where there is one, otherwise each member is compared by itself.
     pub(super) fn in_list(&self, operand: &Expr, list: &[Expr], negated: bool) -> Result<Expression, SqlError> {
         let name = if negated { "<>" } else { "=" };
-        let rows = std::iter::once(operand).chain(list).any(|syntax| matches!(unnested(syntax), Expr::Tuple(_)));
-        if rows {
-            return Err(SqlError::unsupported("IN with rows is not supported"));
+        if let Expr::Tuple(members) = unnested(operand) {
+            return self.row_in_list(members, list, negated, Place::After(operand));
         }
-        let members = list.iter().map(|member| self.expression(member)).collect::<Result<Vec<_>, _>>()?;
+        if list.iter().any(|syntax| matches!(unnested(syntax), Expr::Tuple(_))) {
+            return Err(SqlError::unsupported("comparisons of rows with values are not supported"));
+        }
         let bound = self.expression(operand)?;
+        let members = list.iter().map(|member| self.expression(member)).collect::<Result<Vec<_>, _>>()?;
         let ids: Vec<TypeId> = std::iter::once(&bound).chain(&members).map(|member| member.sql_type.id).collect();
         if let (true, Ok(common)) = (list.len() > 1, common_type(&ids))
             && let Some(array_type) = pg_catalog().type_entry(common).array
         {
             let members = members.into_iter().zip(list).map(|(member, syntax)| {
-                self.coerce(member, self.places.of_expression(syntax), SqlType::of(common), CastContext::Implicit)
+                self.coerce(member, Place::Start(syntax), SqlType::of(common), CastContext::Implicit)
             });
             let members = members.collect::<Result<Vec<_>, _>>()?;
             let array = Expression { node: Node::Array(common, members), sql_type: SqlType::of(array_type) };
             return self.any_or_all(operand, bound, name, array, negated);
         }
-        let compared = list.iter().map(|member| self.infix(operand, name, member)).collect::<Result<Vec<_>, _>>()?;
-        Ok(truth(if negated { Node::And(compared) } else { Node::Or(compared) }))
+        let mut repeated = RepeatedOperand::new((bound, Place::Start(operand)), list.len())?;
+        let compared = members.into_iter().zip(list).map(|(member, syntax)| {
+            let place = Place::Between(operand, name, syntax);
+            self.operator(name, place, repeated.next(), (member, Place::Start(syntax)))
+        });
+        let compared = compared.collect::<Result<Vec<_>, _>>()?;
+        Ok(repeated.around(if negated { Node::And(compared) } else { Node::Or(compared) }))
     }
 
     /// `x op ANY (array)`
@@ -166,14 +219,14 @@ impl Binder<'_> {
         is_all: bool,
     ) -> Result<Expression, SqlError> {
         let name = operator_name(op).ok_or_else(|| unsupported(right))?;
-        if matches!(unnested(right), Expr::Subquery(_)) {
-            return Err(unsupported(right));
+        if let Expr::Subquery(query) = unnested(right) {
+            return self.quantified_operator(left, op, query, is_all);
         }
         let (operand, mut array) = (self.expression(left)?, self.expression(right)?);
         if array.unknown_literal().is_some() {
             let operand_id = if operand.sql_type.id == TypeId::UNKNOWN { TypeId::TEXT } else { operand.sql_type.id };
             if let Some(array_type) = pg_catalog().type_entry(operand_id).array {
-                let place = self.places.of_expression(right);
+                let place = Place::Start(right);
                 array = self.coerce(array, place, SqlType::of(array_type), CastContext::Implicit)?;
             }
         }
@@ -188,16 +241,16 @@ impl Binder<'_> {
         array: Expression,
         is_all: bool,
     ) -> Result<Expression, SqlError> {
-        let place = self.places.after(left);
+        let place = Place::After(left);
         let Some(element) = pg_catalog().element_of_array(array.sql_type.id) else {
             let message = "op ANY/ALL (array) requires array on right side";
-            return Err(SqlError::new(SqlState::WrongObjectType, message).at(place));
+            return Err(self.places.mark(SqlError::new(SqlState::WrongObjectType, message), place));
         };
-        let resolved =
-            resolve_operator(name, Some(operand.sql_type.id), element).map_err(|error| placed(error, place))?;
+        let resolved = resolve_operator(name, Some(operand.sql_type.id), element)
+            .map_err(|error| self.placed_error(error, place))?;
         if resolved.result != TypeId::BOOL {
             let message = "op ANY/ALL (array) requires operator to yield boolean";
-            return Err(SqlError::new(SqlState::WrongObjectType, message).at(place));
+            return Err(self.places.mark(SqlError::new(SqlState::WrongObjectType, message), place));
         }
         let entry = pg_catalog().function(resolved.function);
         let [operand_type, element_type] = resolved.argument_types[..] else {
@@ -206,10 +259,10 @@ impl Binder<'_> {
         let Some(array_type) = pg_catalog().type_entry(element_type).array.filter(|_| entry.is_strict) else {
             return Err(SqlError::unsupported("this quantified comparison is not supported"));
         };
-        let operand_place = self.places.of_expression(left);
+        let operand_place = Place::Start(left);
         let operand = self.coerce(operand, operand_place, SqlType::of(operand_type), CastContext::Implicit)?;
         let array = self.coerce(array, place, SqlType::of(array_type), CastContext::Implicit)?;
-        let compare = implementation(entry)?;
+        let compare = computed(entry)?;
         Ok(truth(Node::Quantified(Box::new(Quantified { operand, array, compare, is_all }))))
     }
 }
@@ -221,7 +274,7 @@ fn is_comparison(op: &BinaryOperator) -> bool {
 }
 
 /// The name of an operator in the catalog; `None` for those that PostgreSQL has not.
-fn operator_name(op: &BinaryOperator) -> Option<&str> {
+pub(super) fn operator_name(op: &BinaryOperator) -> Option<&str> {
     use BinaryOperator as B;
     Some(match op {
         B::Plus => "+",

@@ -2,6 +2,7 @@
 
 use super::Binder;
 use super::casts::call;
+use super::places::Place;
 use crate::expression::Expression;
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
 use crate::types::type_names::modifier_of;
@@ -36,6 +37,6 @@ impl Binder<'_> {
             None => -1,
             Some(precision) => modifier_of(id, &[precision])?,
         };
-        self.coerce(now, None, SqlType { id, modifier }, CastContext::Explicit)
+        self.coerce(now, Place::Nowhere, SqlType { id, modifier }, CastContext::Explicit)
     }
 }

@@ -1,10 +1,12 @@
-//! Syntax that stands for calls: `EXTRACT`, `POSITION`, `SUBSTRING`, `TRIM`, `OVERLAY`, `CEIL`, `AT TIME ZONE`, `LIKE`, `SIMILAR TO`.
+//! Syntax that stands for calls: `EXTRACT`, `POSITION`, `SUBSTRING`, `TRIM`, `OVERLAY`, `CEIL`, `AT TIME ZONE`, `LIKE`, `SIMILAR TO`,
+//! `OVERLAPS`.
 //!
 //! PostgreSQL's grammar makes the same calls of it.
 
 use sqlparser::ast::{CeilFloorKind, Expr, TrimWhereField, ValueWithSpan};
 
-use super::{Binder, unsupported};
+use super::places::Place;
+use super::{Binder, negation, unsupported};
 use crate::SqlError;
 use crate::expression::Expression;
 use crate::pg_catalog::TypeId;
@@ -16,9 +18,10 @@ impl Binder<'_> {
         match syntax {
             Expr::Extract { field, expr, .. } => {
                 let field = field.to_string();
-                let field = field.strip_prefix('\'').and_then(|quoted| quoted.strip_suffix('\'')).unwrap_or(&field);
+                let is_quote = |c| c == '\'' || c == '"';
+                let field = field.trim_matches(is_quote);
                 let field = Expression::of(Value::text(field.to_lowercase()), TypeId::TEXT);
-                self.call_on("extract", vec![(field, None), self.placed(expr)?])
+                self.call_on("extract", vec![(field, Place::Nowhere), self.placed(expr)?])
             }
             Expr::Position { expr, r#in } => self.call_on("position", vec![self.placed(r#in)?, self.placed(expr)?]),
             Expr::Substring { expr, substring_from, substring_for, special, shorthand } => {
@@ -60,11 +63,20 @@ impl Binder<'_> {
             Expr::SimilarTo { negated, expr, pattern, escape_char } => {
                 let mut arguments = vec![self.placed(pattern)?];
                 if let Some(escape) = escape_char {
-                    arguments.push((self.literal(escape)?, self.places.of(escape.span.start)));
+                    arguments.push((self.literal(escape)?, Place::At(escape.span.start)));
                 }
                 let pattern = self.call_on("similar_to_escape", arguments)?;
-                let place = self.places.after(expr);
-                self.operator(if *negated { "!~" } else { "~" }, place, self.placed(expr)?, (pattern, None))
+                let place = Place::After(expr);
+                self.operator(if *negated { "!~" } else { "~" }, place, self.placed(expr)?, (pattern, Place::Nowhere))
+            }
+            Expr::IsNormalized { expr, form, negated } => {
+                let mut arguments = vec![self.placed(expr)?];
+                if let Some(form) = form {
+                    let form = Expression::of(Value::text(form.to_string()), TypeId::TEXT);
+                    arguments.push((form, Place::Nowhere));
+                }
+                let is_normalized = self.call_on("is_normalized", arguments)?;
+                Ok(if *negated { negation(is_normalized) } else { is_normalized })
             }
             other => Err(unsupported(other)),
         }
@@ -91,7 +103,7 @@ impl Binder<'_> {
         match (from, length) {
             (None, Some(_)) if is_call => return Err(SqlError::unsupported("this form of substring is not supported")),
             (None, Some(length)) => {
-                arguments.push((Expression::of(Value::Int4(1), TypeId::INT4), None));
+                arguments.push((Expression::of(Value::Int4(1), TypeId::INT4), Place::Nowhere));
                 let (length, place) = self.placed(length)?;
                 let integer = crate::SqlType::of(TypeId::INT4);
                 let length = self.coerce(length, place, integer, crate::pg_catalog::CastContext::Explicit)?;
@@ -129,8 +141,8 @@ impl Binder<'_> {
         escape: Option<&ValueWithSpan>,
     ) -> Result<Expression, SqlError> {
         let Some(escape) = escape else { return self.infix(operand, name, pattern) };
-        let escape = (self.literal(escape)?, self.places.of(escape.span.start));
+        let escape = (self.literal(escape)?, Place::At(escape.span.start));
         let pattern = self.call_on("like_escape", vec![self.placed(pattern)?, escape])?;
-        self.operator(name, self.places.after(operand), self.placed(operand)?, (pattern, None))
+        self.operator(name, Place::After(operand), self.placed(operand)?, (pattern, Place::Nowhere))
     }
 }

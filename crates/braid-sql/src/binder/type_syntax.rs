@@ -5,6 +5,7 @@ use sqlparser::ast::{
     TimezoneInfo,
 };
 
+use super::places::Place;
 use super::{Binder, fold};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::types::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
@@ -29,6 +30,8 @@ impl Binder<'_> {
                 characters(TypeId::VARCHAR, length.as_ref(), None)
             }
             D::Char(length) | D::Character(length) => characters(TypeId::BPCHAR, length.as_ref(), Some(1)),
+            D::Bit(length) => sized(TypeId::BIT, Some(length.unwrap_or(1))),
+            D::BitVarying(length) | D::VarBit(length) => sized(TypeId::VARBIT, *length),
             D::Date => plain(TypeId::DATE),
             D::Time(precision, zone) => seconds(*precision, zone, TypeId::TIME, TypeId::TIMETZ),
             D::Timestamp(precision, zone) => seconds(*precision, zone, TypeId::TIMESTAMP, TypeId::TIMESTAMPTZ),
@@ -53,9 +56,10 @@ impl Binder<'_> {
     fn named_type(&self, name: &ObjectName, parameters: &[String]) -> Result<SqlType, SqlError> {
         let parts: Option<Vec<&Ident>> = name.0.iter().map(ObjectNamePart::as_ident).collect();
         let parts = parts.ok_or_else(|| SqlError::unsupported(format!("type {name} is not supported")))?;
-        let place = parts.first().and_then(|first| self.places.of(first.span.start));
+        let place = parts.first().map_or(Place::Nowhere, |first| Place::At(first.span.start));
         let unknown = |shown: String| {
-            SqlError::new(SqlState::UndefinedObject, format!("type \"{shown}\" does not exist")).at(place)
+            let error = SqlError::new(SqlState::UndefinedObject, format!("type \"{shown}\" does not exist"));
+            self.places.mark(error, place)
         };
         let last = match &parts[..] {
             [last] => last,
@@ -75,15 +79,16 @@ impl Binder<'_> {
         }
         let parameters: Result<Vec<i64>, _> = parameters.iter().map(|parameter| parameter.parse()).collect();
         let parameters = parameters.map_err(|_| {
-            SqlError::new(SqlState::SyntaxError, "type modifiers must be simple constants or identifiers").at(place)
+            let message = "type modifiers must be simple constants or identifiers";
+            self.places.mark(SqlError::new(SqlState::SyntaxError, message), place)
         })?;
-        Ok(SqlType { id, modifier: modifier_of(id, &parameters).map_err(|error| error.at(place))? })
+        Ok(SqlType { id, modifier: modifier_of(id, &parameters).map_err(|error| self.places.mark(error, place))? })
     }
 }
 
 fn array_of(element: SqlType) -> Result<SqlType, SqlError> {
     // An array of arrays is an array with more dimensions.
-    if pg_catalog().element_of_array(element.id).is_some() {
+    if pg_catalog().element_of_dimension(element.id).is_some() {
         return Ok(element);
     }
     let array = pg_catalog().type_entry(element.id).array;
@@ -118,6 +123,12 @@ fn characters(id: TypeId, length: Option<&CharacterLength>, default: Option<i64>
         None => Ok(SqlType::of(id)),
         Some(length) => Ok(SqlType { id, modifier: modifier_of(id, &[length])? }),
     }
+}
+
+/// A type with a length, if it is given.
+fn sized(id: TypeId, length: Option<u64>) -> Result<SqlType, SqlError> {
+    let modifier = length.map(|length| modifier_of(id, &[whole(length)])).transpose()?;
+    Ok(modifier.map_or(SqlType::of(id), |modifier| SqlType { id, modifier }))
 }
 
 fn seconds(precision: Option<u64>, zone: &TimezoneInfo, plain: TypeId, zoned: TypeId) -> Result<SqlType, SqlError> {

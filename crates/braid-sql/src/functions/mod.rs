@@ -7,23 +7,41 @@
 //! | module | contents |
 //! |---|---|
 //! | [`call`] | what an implementation may ask: the session, the types |
+//! | [`ordering`] | the order and the equality of a type |
+//! | [`in_range`] | distances within RANGE frames |
 //! | [`numbers`] | numbers and booleans |
 //! | [`strings`] | texts, patterns, bytes, uuid |
 //! | [`datetime`] | dates, times and intervals |
 //! | [`arrays`] | arrays |
+//! | [`hashes`] | hashes of values |
+//! | [`objects`] | types, functions and operators by name and number |
+//! | [`session`] | the session and its settings |
+//! | [`sets`] | functions that return rows |
+//! | [`json`] | json, jsonb, jsonpath |
+//! | [`templates`] | formats of `to_char` and its inverses |
 
 pub mod arrays;
 pub mod call;
 pub mod datetime;
+pub mod hashes;
+pub mod in_range;
+pub mod json;
 pub mod numbers;
+pub mod objects;
+pub mod ordering;
+pub mod session;
+pub mod sets;
 pub mod strings;
+pub mod templates;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::LazyLock;
 
 pub use call::{Call, SessionFacts};
+pub use sets::{Rows, SetImplementation, set_implementation_of};
 
-use crate::pg_catalog::FunctionEntry;
+use crate::pg_catalog::{FunctionEntry, FunctionId, pg_catalog};
 use crate::{SqlError, Value};
 
 /// Computes a function.
@@ -33,15 +51,60 @@ pub type Implementation = fn(&[Value], &Call<'_>) -> Result<Value, SqlError>;
 pub type Implementations = &'static [(&'static str, Implementation)];
 
 /// The tables of all rooms.
-const ROOMS: &[&[Implementations]] = &[arrays::FAMILIES, datetime::FAMILIES, numbers::FAMILIES, strings::FAMILIES];
+const ROOMS: &[&[Implementations]] = &[
+    arrays::FAMILIES,
+    datetime::FAMILIES,
+    hashes::FAMILIES,
+    &[in_range::FUNCTIONS, session::FUNCTIONS],
+    json::FAMILIES,
+    numbers::FAMILIES,
+    objects::FAMILIES,
+    strings::FAMILIES,
+];
 
-static BY_NAME: LazyLock<HashMap<&'static str, Implementation>> = LazyLock::new(|| {
+static BY_NAME: LazyLock<HashMap<&'static str, Implementation>> =
+    LazyLock::new(|| named(ROOMS.iter().copied().flatten().copied().flatten()));
+
+/// Implementations by their names, which differ.
+fn named<F: Copy + 'static>(tables: impl Iterator<Item = &'static (&'static str, F)>) -> HashMap<&'static str, F> {
     let mut by_name = HashMap::new();
-    for (name, implementation) in ROOMS.iter().copied().flatten().copied().flatten() {
+    for (name, implementation) in tables {
         assert!(by_name.insert(*name, *implementation).is_none(), "{name} is implemented twice");
     }
     by_name
-});
+}
+
+/// A function of the catalog, with what computes it. The same function is equal to itself.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// Which one.
+    pub id: FunctionId,
+    implementation: Implementation,
+}
+
+impl Function {
+    /// A function of the catalog; `None` if Braid does not have it.
+    pub fn of(entry: &FunctionEntry) -> Option<Self> {
+        implementation_of(entry).map(|implementation| Self { id: entry.id, implementation })
+    }
+
+    /// Its result.
+    pub fn compute(self, arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
+        (self.implementation)(arguments, call)
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(pg_catalog().function(self.id).name)
+    }
+}
 
 /// What computes a function; `None` if Braid does not have it.
 pub fn implementation_of(function: &FunctionEntry) -> Option<Implementation> {
@@ -56,7 +119,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::pg_catalog::pg_catalog;
 
     #[test]
     fn every_implementation_belongs_to_a_function() {

@@ -13,6 +13,12 @@
 //! | [`datetime_values`] | values of date, time, timetz, timestamp, timestamptz from text |
 //! | [`interval_fields`] | all that PostgreSQL reads as an interval |
 //! | [`time_zones`] | zones by name, abbreviation and offset |
+//! | [`json`] | json, jsonb |
+//! | [`json_tokens`] | the tokens of JSON |
+//! | [`json_path`] | jsonpath |
+//! | [`json_path_beginnings`] | what paths begin with |
+//! | [`json_path_accessors`] | their keys, subscripts, filters and methods |
+//! | [`json_path_tokens`] | the tokens of paths |
 //! | [`bytes`] | boolean, bytea, uuid, the lengths of varchar and char |
 
 pub mod bytes;
@@ -23,6 +29,12 @@ pub mod datetime_values;
 pub mod datetime_words;
 pub mod interval;
 pub mod interval_fields;
+pub mod json;
+pub mod json_path;
+mod json_path_accessors;
+mod json_path_beginnings;
+mod json_path_tokens;
+pub(crate) mod json_tokens;
 pub mod numbers;
 pub mod time_zone_abbreviations;
 pub mod time_zones;

@@ -22,10 +22,7 @@ where
     T: FromStr<Err = std::num::ParseIntError>,
 {
     trim_spaces(text).parse().map_err(|error: std::num::ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
-            let message = format!("value \"{text}\" is out of range for type {type_name}");
-            SqlError::new(SqlState::NumericOutOfRange, message)
-        }
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => out_of_range(text, type_name),
         _ => invalid_input(type_name, text),
     })
 }
@@ -60,25 +57,49 @@ fn in_float_range(value: f64, text: &str, type_name: &str) -> Result<(), SqlErro
 
 /// An oid, as C's `strtoul` reads it: a sign makes an integer of 64 bits, of which the lower 32 count if it is one of 32 bits.
 pub fn parse_oid(text: &str) -> Result<u32, SqlError> {
-    let out_of_range = || {
-        let message = format!("value \"{text}\" is out of range for type oid");
-        SqlError::new(SqlState::NumericOutOfRange, message)
-    };
-    let trimmed = trim_spaces(text);
-    let unsigned = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
-    let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit());
-    let digits = &unsigned[..unsigned.len() - rest.len()];
+    match read_oid(text)? {
+        (_, rest) if !trim_spaces(rest).is_empty() => Err(invalid_input("oid", text)),
+        (number, _) => number.ok_or_else(|| out_of_range(text, "oid")),
+    }
+}
+
+/// The number that begins a text, and what follows it.
+pub fn leading_oid(text: &str) -> Result<(u32, &str), SqlError> {
+    let (number, rest) = read_oid(text)?;
+    Ok((number.ok_or_else(|| out_of_range(text, "oid"))?, rest))
+}
+
+/// The number that begins a text, `None` if it does not fit 32 bits, and what follows it. More than 64 bits are an error, whatever follows.
+fn read_oid(text: &str) -> Result<(Option<u32>, &str), SqlError> {
+    let start = text.trim_start_matches(is_space);
+    let (digits, rest) = leading_digits(start);
     if digits.is_empty() {
         return Err(invalid_input("oid", text));
     }
-    // Digits that are too many are the error, whatever follows them.
-    let magnitude: u64 = digits.parse().map_err(|_| out_of_range())?;
-    if !rest.is_empty() {
-        return Err(invalid_input("oid", text));
-    }
-    let bits = if trimmed.starts_with('-') { magnitude.wrapping_neg() } else { magnitude };
+    let magnitude: u64 = digits.parse().map_err(|_| out_of_range(text, "oid"))?;
+    let bits = if start.starts_with('-') { magnitude.wrapping_neg() } else { magnitude };
     let signed = || i32::try_from(bits.cast_signed()).map(i32::cast_unsigned);
-    u32::try_from(bits).or_else(|_| signed()).map_err(|_| out_of_range())
+    Ok((u32::try_from(bits).or_else(|_| signed()).ok(), rest))
+}
+
+/// The digits after a sign, and what follows them.
+fn leading_digits(text: &str) -> (&str, &str) {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    unsigned.split_at(unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len()))
+}
+
+/// The `smallint` that begins a text, up to a blank, and what follows it.
+pub fn leading_smallint(text: &str) -> Result<(i16, &str), SqlError> {
+    let (digits, rest) = leading_digits(text);
+    if digits.is_empty() {
+        return Err(invalid_input("smallint", text));
+    }
+    let number = text[..text.len() - rest.len()].parse().map_err(|_| out_of_range(text, "smallint"))?;
+    if rest.is_empty() || rest.starts_with(' ') { Ok((number, rest)) } else { Err(invalid_input("smallint", text)) }
+}
+
+fn out_of_range(text: &str, type_name: &str) -> SqlError {
+    SqlError::new(SqlState::NumericOutOfRange, format!("value \"{text}\" is out of range for type {type_name}"))
 }
 
 /// A double as `float8in` reads it: as C's `strtod`, hexadecimal digits included. A number that becomes 0 or infinite by rounding

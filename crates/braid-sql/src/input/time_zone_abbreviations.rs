@@ -18,6 +18,11 @@ pub fn abbreviation(word: &str) -> Option<Abbreviation> {
     ABBREVIATIONS.binary_search_by_key(&word, |row| row.0).ok().map(|at| ABBREVIATIONS[at].1)
 }
 
+/// All of them in order, in lower case.
+pub fn abbreviations() -> impl Iterator<Item = (&'static str, Abbreviation)> + Send {
+    ABBREVIATIONS.iter().copied()
+}
+
 #[rustfmt::skip]
 const ABBREVIATIONS: &[(&str, Abbreviation)] = &[
     ("acdt", Fixed(37800, true)), ("acsst", Fixed(37800, true)), ("acst", Fixed(34200, false)),

@@ -10,7 +10,7 @@ use arrow::array::timezone::Tz;
 use arrow::datatypes::TimestampMicrosecondType;
 use arrow::temporal_conversions::as_datetime_with_timezone;
 use chrono::TimeZone as _;
-use chrono_tz::OffsetName as _;
+use chrono_tz::{OffsetComponents as _, OffsetName as _};
 
 use super::time_zone_abbreviations::{Abbreviation, abbreviation};
 use crate::values::calendar::{DAY_US, SECOND_US, civil_of_days, day_of_week, days_of_civil, is_leap_year};
@@ -198,24 +198,52 @@ fn named_zone(zone: &Tz) -> Option<chrono_tz::Tz> {
     name.parse().ok()
 }
 
-/// Abbreviation and offset in use at an instant.
+/// Abbreviation and offset in use at an instant; an offset stands for an abbreviation that there is not.
 fn names_at(instant_us: i64, zone: chrono_tz::Tz) -> Option<(String, i32)> {
     let utc = chrono::DateTime::from_timestamp_micros(instant_us)?.naive_utc();
     let offset = zone.offset_from_utc_datetime(&utc);
     let seconds = chrono::Offset::fix(&offset).local_minus_utc();
-    Some((offset.abbreviation()?.to_owned(), seconds))
+    Some((offset.abbreviation().map_or_else(|| offset_name(seconds, ""), str::to_owned), seconds))
+}
+
+/// What a zone of the database uses at an instant.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ZoneUse {
+    /// `CET`, or `-03` where there is no word.
+    pub abbreviation: String,
+    /// Seconds east of UTC.
+    pub offset_s: i32,
+    /// Whether it is summer time; in Ireland winter time is what differs from the standard.
+    pub is_summer: bool,
+}
+
+/// The names of all zones.
+pub fn zone_names() -> impl Iterator<Item = &'static str> + Send {
+    chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name())
+}
+
+/// What the zone of a name uses at an instant; `None` if there is no such zone.
+pub fn zone_use(name: &str, instant_us: i64) -> Option<ZoneUse> {
+    let zone: chrono_tz::Tz = name.parse().ok()?;
+    let within = instant_within_tables(instant_us, |at| names_at(at, zone).map_or(0, |(_, offset)| offset));
+    let utc = chrono::DateTime::from_timestamp_micros(within)?.naive_utc();
+    let is_summer = !zone.offset_from_utc_datetime(&utc).dst_offset().is_zero();
+    let (abbreviation, offset_s) = names_at(within, zone)?;
+    Some(ZoneUse { abbreviation, offset_s, is_summer })
 }
 
 /// What a zone calls its time at an instant: `CET`, `-03`; an offset's name is the offset.
 pub fn abbreviation_at(instant_us: i64, zone: &Tz) -> String {
     let within = instant_within_tables(instant_us, |instant| table_offset_s(instant, zone));
     let named = named_zone(zone).and_then(|zone| names_at(within, zone)).map(|(name, _)| name);
-    named.unwrap_or_else(|| {
-        let seconds = zone_offset_s(instant_us, zone);
-        let (sign, rest) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());
-        let minutes = if rest % 3600 == 0 { String::new() } else { format!(":{:02}", rest / 60 % 60) };
-        format!("{sign}{:02}{minutes}", rest / 3600)
-    })
+    named.unwrap_or_else(|| offset_name(zone_offset_s(instant_us, zone), ":"))
+}
+
+/// `+03`, `+0330`; what separates minutes from hours depends on whether a zone of the database or an offset has the name.
+fn offset_name(seconds: i32, separator: &str) -> String {
+    let (sign, rest) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());
+    let minutes = if rest % 3600 == 0 { String::new() } else { format!("{separator}{:02}", rest / 60 % 60) };
+    format!("{sign}{:02}{minutes}", rest / 3600)
 }
 
 #[cfg(test)]
@@ -245,6 +273,18 @@ mod tests {
         for name in ["", "Mars/Base", "+", "UTC+", "+1:2:3:4", "+200", "UTC+a"] {
             assert_eq!(zone_meant_by(name).unwrap_err().message(), format!("time zone \"{name}\" not recognized"));
         }
+    }
+
+    #[test]
+    fn zones_without_words_are_called_by_their_offsets() {
+        let used = |name: &str| zone_use(name, 1_700_000_000_000_000).map(|used| (used.abbreviation, used.offset_s));
+        for (name, abbreviation, offset_s) in
+            [("Asia/Tehran", "+0330", 12_600), ("America/Sao_Paulo", "-03", -10_800), ("Asia/Tokyo", "JST", 32_400)]
+        {
+            assert_eq!(used(name), Some((abbreviation.to_owned(), offset_s)));
+            assert_eq!(abbreviation_at(0, &name.parse().unwrap()).len(), abbreviation.len(), "{name}");
+        }
+        assert_eq!(abbreviation_at(0, &"+05:30".parse().unwrap()), "+05:30");
     }
 
     #[test]

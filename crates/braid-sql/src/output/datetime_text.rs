@@ -38,6 +38,19 @@ pub fn timestamptz_text(us: i64, offset_s: i32) -> String {
     infinity_text(us).unwrap_or_else(|| local_text(local_us, &offset_text(offset_s)))
 }
 
+/// A timestamp in ISO 8601's form, with `T` between date and time.
+pub fn iso_timestamp_text(us: i64) -> String {
+    infinity_text(us).unwrap_or_else(|| written_local(us.into(), 'T', ""))
+}
+
+/// A timestamp with time zone in ISO 8601's form, as [`timestamptz_text`] with minutes in each offset.
+pub fn iso_timestamptz_text(us: i64, offset_s: i32) -> String {
+    let local_us = i128::from(us) + i128::from(offset_s) * i128::from(SECOND_US);
+    let offset = offset_text(offset_s);
+    let offset = if offset.contains(':') { offset } else { offset + ":00" };
+    infinity_text(us).unwrap_or_else(|| written_local(local_us, 'T', &offset))
+}
+
 fn infinity_text(us: i64) -> Option<String> {
     match us {
         i64::MAX => Some("infinity".to_owned()),
@@ -47,9 +60,13 @@ fn infinity_text(us: i64) -> Option<String> {
 }
 
 fn local_text(local_us: i128, offset: &str) -> String {
+    written_local(local_us, ' ', offset)
+}
+
+fn written_local(local_us: i128, separator: char, offset: &str) -> String {
     let day_us = i128::from(DAY_US);
     let (date, era) = date_and_era(local_us.div_euclid(day_us) as i64);
-    format!("{date} {}{offset}{era}", time_text(local_us.rem_euclid(day_us) as i64))
+    format!("{date}{separator}{}{offset}{era}", time_text(local_us.rem_euclid(day_us) as i64))
 }
 
 /// A time: `HH:MM:SS[.ffffff]`, without trailing zeros in the fraction.
@@ -128,6 +145,9 @@ mod tests {
         assert_eq!(date_text(-2_440_588), "4714-11-24 BC");
         assert_eq!(timestamp_text(-62_135_596_800_000_001), "0001-12-31 23:59:59.999999 BC");
         assert_eq!(timestamptz_text(500_000, -12_600), "1969-12-31 20:30:00.5-03:30");
+        assert_eq!(iso_timestamptz_text(-5_364_662_400_000_000, 3208), "1800-01-01T00:53:28+00:53:28");
+        assert_eq!(iso_timestamptz_text(1_593_561_600_250_000, -14_400), "2020-06-30T20:00:00.25-04:00");
+        assert_eq!(iso_timestamptz_text(i64::MAX, 3600), "infinity");
         assert_eq!(timetz_text(DAY_US, 18_000), "24:00:00-05");
         assert_eq!(
             interval_text(Interval::new(i32::MIN, i32::MIN, i64::MIN)),

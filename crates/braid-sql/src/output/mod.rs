@@ -8,11 +8,17 @@
 //! | [`numbers`] | floats and numeric |
 //! | [`float_digits`] | which digits a float has |
 //! | [`float_text`] | floats in messages |
+//! | [`binary`] | the binary format of the wire |
 //! | [`datetime`] | date, timestamp, timestamptz, interval |
+//! | [`json`] | JSON |
+//! | [`json_path`] | jsonpath |
 //! | [`datetime_text`] | the same and times over their whole range, with infinities |
 
+pub mod binary;
 pub mod datetime;
 pub mod datetime_text;
 pub mod float_digits;
 pub mod float_text;
+pub mod json;
+pub mod json_path;
 pub mod numbers;

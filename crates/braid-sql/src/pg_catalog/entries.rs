@@ -93,6 +93,8 @@ pub struct CastEntry {
 /// An operator.
 #[derive(Debug)]
 pub struct OperatorEntry {
+    /// `pg_operator.oid`.
+    pub id: u32,
     /// `+`
     pub name: &'static str,
     /// Left argument; `None` for a prefix operator.
@@ -163,6 +165,14 @@ impl FunctionEntry {
     pub fn signature(&self) -> String {
         let types: Vec<&str> = self.arguments.iter().map(|id| super::pg_catalog().type_entry(*id).name).collect();
         format!("{}({})", self.name, types.join(" "))
+    }
+
+    /// Whether it is an ordered-set aggregate, which is called with WITHIN GROUP.
+    pub fn is_ordered_set(&self) -> bool {
+        const ORDERED_SETS: &[&str] = &["percentile_cont", "percentile_disc", "mode"];
+        const HYPOTHETICAL_SETS: &[&str] = &["rank", "dense_rank", "percent_rank", "cume_dist"];
+        self.kind == FunctionKind::Aggregate
+            && (ORDERED_SETS.contains(&self.name) || HYPOTHETICAL_SETS.contains(&self.name))
     }
 
     /// The fewest arguments of a call.

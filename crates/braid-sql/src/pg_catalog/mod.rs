@@ -1,4 +1,4 @@
-//! What PostgreSQL 15 has: its types, casts, operators and functions, whether Braid computes them or not.
+//! What PostgreSQL 15 has: its types, casts, operators, functions, aggregates, orders and key words, whether Braid computes them or not.
 //!
 //! Which operator or function an expression means depends on all candidates, so a list of those that Braid has would choose
 //! otherwise than PostgreSQL. The tables are PostgreSQL's own, written by `postgres/read_catalog.sh` and read once.
@@ -7,17 +7,25 @@
 //! |---|---|
 //! | [`type_id`] | the number of a type |
 //! | [`entries`] | the rows of the tables |
+//! | [`aggregates`] | the rows of the table of aggregates |
+//! | [`orders`] | the rows of the table of orders |
 //! | [`tables`] | the tables, and look-ups in them |
+//! | [`key_words`] | the words of the grammar |
 //! | `tsv` | reading the files |
 
+pub mod aggregates;
 pub mod entries;
+pub mod key_words;
+pub mod orders;
 pub mod tables;
 mod tsv;
 pub mod type_id;
 
+pub use aggregates::{AggregateEntry, AggregateKind};
 pub use entries::{
     CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
     TypeEntry, TypeKind, Volatility,
 };
+pub use orders::{OrderEntry, OrderFunctions};
 pub use tables::{PgCatalog, pg_catalog};
 pub use type_id::TypeId;

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::aggregates::{self, AggregateEntry};
 use super::entries::{
     CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
     TypeEntry, TypeKind, Volatility,
 };
+use super::orders::{self, OrderEntry};
 use super::tsv::{flag, number, optional, rows};
 use super::type_id::TypeId;
 
-/// Types, casts, operators and functions.
+/// Types, casts, operators, functions, aggregates and orders.
 #[derive(Debug)]
 pub struct PgCatalog {
     types: HashMap<TypeId, TypeEntry>,
@@ -19,6 +21,8 @@ pub struct PgCatalog {
     operators: HashMap<&'static str, Vec<OperatorEntry>>,
     functions: HashMap<FunctionId, FunctionEntry>,
     functions_by_name: HashMap<&'static str, Vec<FunctionId>>,
+    aggregates: HashMap<FunctionId, AggregateEntry>,
+    orders: Vec<OrderEntry>,
 }
 
 static CATALOG: LazyLock<PgCatalog> = LazyLock::new(PgCatalog::read);
@@ -39,8 +43,9 @@ impl PgCatalog {
         let mut operators: HashMap<&'static str, Vec<OperatorEntry>> = HashMap::new();
         let columns = ["oid", "name", "left", "right", "result", "function"];
         for row in rows(include_str!("../../postgres/operators.tsv"), columns) {
-            let [_, name, left, right, result, function] = row;
+            let [id, name, left, right, result, function] = row;
             operators.entry(name).or_default().push(OperatorEntry {
+                id: number(id),
                 name,
                 left: optional(left).map(|left| named.id(left)),
                 right: named.id(right),
@@ -54,7 +59,9 @@ impl PgCatalog {
         for row in function_rows() {
             functions_by_name.entry(row[1]).or_default().push(FunctionId(number(row[0])));
         }
-        Self { types, types_by_name, casts, operators, functions, functions_by_name }
+        let aggregates = aggregates::read().map(|entry| (entry.function, entry)).collect();
+        let orders = orders::read(&named);
+        Self { types, types_by_name, casts, operators, functions, functions_by_name, aggregates, orders }
     }
 
     /// A type by its number.
@@ -84,6 +91,11 @@ impl PgCatalog {
         entry.element.filter(|_| entry.length == -1)
     }
 
+    /// The element type of an array type whose arrays, as elements of an array, are a further dimension of it.
+    pub fn element_of_dimension(&self, id: TypeId) -> Option<TypeId> {
+        self.element_of_array(id).filter(|_| !id.is_vector())
+    }
+
     /// The cast from one type to another, if the catalog has one.
     pub fn cast(&self, source: TypeId, target: TypeId) -> Option<&CastEntry> {
         self.casts.get(&(source, target))
@@ -92,6 +104,16 @@ impl PgCatalog {
     /// The operators of a name, in the order of their numbers.
     pub fn operators(&self, name: &str) -> &[OperatorEntry] {
         self.operators.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// An operator by its number; `None` for a number that a client made up.
+    pub fn find_operator(&self, id: u32) -> Option<&OperatorEntry> {
+        self.operators.values().flatten().find(|operator| operator.id == id)
+    }
+
+    /// A function by its number; `None` for a number that a client made up.
+    pub fn find_function(&self, id: FunctionId) -> Option<&FunctionEntry> {
+        self.functions.get(&id)
     }
 
     /// A function by its number.
@@ -110,13 +132,23 @@ impl PgCatalog {
         ids.sort_unstable();
         ids.into_iter().map(|id| self.function(*id))
     }
+
+    /// What an aggregate computes with; `None` for a function of another kind.
+    pub fn aggregate(&self, id: FunctionId) -> Option<&AggregateEntry> {
+        self.aggregates.get(&id)
+    }
+
+    /// All orders; those of a type begin with its default one.
+    pub fn orders(&self) -> &[OrderEntry] {
+        &self.orders
+    }
 }
 
 /// Types by name.
-struct Names<'a>(&'a HashMap<&'static str, TypeId>);
+pub(super) struct Names<'a>(&'a HashMap<&'static str, TypeId>);
 
 impl Names<'_> {
-    fn id(&self, name: &str) -> TypeId {
+    pub(super) fn id(&self, name: &str) -> TypeId {
         *self.0.get(name).unwrap_or_else(|| panic!("the catalog has no type {name:?}"))
     }
 
@@ -245,7 +277,9 @@ mod tests {
         let catalog = pg_catalog();
         assert_eq!((catalog.types.len(), catalog.casts.len(), catalog.functions.len()), (185, 229, 3233));
         assert_eq!(catalog.operators.values().map(Vec::len).sum::<usize>(), 799);
+        assert_eq!((catalog.aggregates.len(), catalog.orders.len()), (148, 47));
         for entry in catalog.functions() {
+            assert_eq!(entry.kind == FunctionKind::Aggregate, catalog.aggregate(entry.id).is_some(), "{entry:?}");
             assert!(entry.defaults.len() <= entry.arguments.len(), "{entry:?}");
             assert!(
                 entry.argument_names.is_empty() || entry.argument_names.len() == entry.arguments.len(),

@@ -76,6 +76,11 @@ impl TypeId {
         self.is_simple_polymorphic() || self.is_compatible_polymorphic()
     }
 
+    /// Whether it is `int2vector` or `oidvector`: arrays that are elements of arrays, not further dimensions.
+    pub fn is_vector(self) -> bool {
+        [Self::INT2VECTOR, Self::OIDVECTOR].contains(&self)
+    }
+
     /// Whether all arguments of this family must have one type (`anyelement` and its like).
     pub fn is_simple_polymorphic(self) -> bool {
         [Self::ANYELEMENT, Self::ANYARRAY, Self::ANYNONARRAY, Self::ANYENUM, Self::ANYRANGE, Self::ANYMULTIRANGE]

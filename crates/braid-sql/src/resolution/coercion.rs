@@ -6,9 +6,6 @@
 use super::polymorphic;
 use crate::pg_catalog::{CastContext, CastMethod, FunctionId, TypeCategory, TypeId, TypeKind, pg_catalog};
 
-/// `oidvector` and `int2vector` are arrays that PostgreSQL does not convert to element by element.
-const INTERNAL_VECTORS: [TypeId; 2] = [TypeId::OIDVECTOR, TypeId::INT2VECTOR];
-
 /// How a value of one type becomes one of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pathway {
@@ -43,11 +40,9 @@ pub fn coercion_pathway(source: TypeId, target: TypeId, context: CastContext) ->
 }
 
 fn elementwise(source: TypeId, target: TypeId, context: CastContext) -> Option<Pathway> {
-    if INTERNAL_VECTORS.contains(&target) {
-        return None;
-    }
     let catalog = pg_catalog();
-    let (from, to) = (catalog.element_of_array(source)?, catalog.element_of_array(target)?);
+    // PostgreSQL casts vectors element by element, but nothing to vectors.
+    let (from, to) = (catalog.element_of_array(source)?, catalog.element_of_dimension(target)?);
     Some(Pathway::ArrayElements(Box::new(coercion_pathway(from, to, context)?), from, to))
 }
 

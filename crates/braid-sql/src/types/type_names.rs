@@ -37,7 +37,7 @@ const INTERVAL_FIELDS: [(i32, &str); 14] = [
 ];
 
 /// Names that `typname` does not have.
-const STANDARD_NAMES: [(&str, TypeId); 25] = [
+const STANDARD_NAMES: [(&str, TypeId); 28] = [
     ("bigint", TypeId::INT8),
     ("bit varying", TypeId::VARBIT),
     ("boolean", TypeId::BOOL),
@@ -55,9 +55,12 @@ const STANDARD_NAMES: [(&str, TypeId); 25] = [
     ("float", TypeId::FLOAT8),
     ("int", TypeId::INT4),
     ("integer", TypeId::INT4),
+    ("national char", TypeId::BPCHAR),
+    ("national char varying", TypeId::VARCHAR),
     ("national character", TypeId::BPCHAR),
     ("national character varying", TypeId::VARCHAR),
     ("nchar", TypeId::BPCHAR),
+    ("nchar varying", TypeId::VARCHAR),
     ("real", TypeId::FLOAT4),
     ("smallint", TypeId::INT2),
     ("time with time zone", TypeId::TIMETZ),
@@ -85,6 +88,7 @@ pub fn format_type(sql_type: SqlType) -> String {
     match id {
         TypeId::BIT | TypeId::BPCHAR if modifier < 0 => if id == TypeId::BIT { "\"bit\"" } else { "bpchar" }.to_owned(),
         _ if modifier < 0 => type_name(id),
+        TypeId::BOOL | TypeId::INT2 | TypeId::INT4 | TypeId::INT8 | TypeId::FLOAT4 | TypeId::FLOAT8 => type_name(id),
         TypeId::BIT | TypeId::VARBIT => format!("{}({modifier})", type_name(id)),
         TypeId::BPCHAR | TypeId::VARCHAR => with_length(id, modifier - HEADER_BYTES),
         TypeId::NUMERIC => with_digits(modifier),
@@ -108,11 +112,16 @@ fn with_digits(modifier: i32) -> String {
 }
 
 fn with_fields(modifier: i32) -> String {
-    let (fields, precision) = (modifier >> 16 & FULL_RANGE, modifier & FULL_PRECISION);
-    let words = INTERVAL_FIELDS.iter().find(|(mask, _)| *mask == fields).map_or("", |(_, words)| words);
+    let (words, precision) = (interval_words(modifier).unwrap_or_default(), modifier & FULL_PRECISION);
     let separator = if words.is_empty() { "" } else { " " };
     let precision = if precision == FULL_PRECISION { String::new() } else { format!("({precision})") };
     format!("interval{separator}{words}{precision}")
+}
+
+/// The fields of an interval's modifier as words; `None` if there are no such fields.
+pub fn interval_words(modifier: i32) -> Option<&'static str> {
+    let fields = modifier >> 16 & FULL_RANGE;
+    INTERVAL_FIELDS.iter().find(|(mask, _)| *mask == fields).map(|(_, words)| *words)
 }
 
 /// The name of a type without parameters, as messages print it: `integer`, `character varying`, `timestamp without time zone`.
@@ -148,8 +157,7 @@ pub fn type_name(id: TypeId) -> String {
 
 /// The element of a type that is printed with `[]`. `oidvector` and `int2vector` are arrays, and print their own names.
 fn printed_element(id: TypeId) -> Option<TypeId> {
-    let is_vector = [TypeId::OIDVECTOR, TypeId::INT2VECTOR].contains(&id);
-    pg_catalog().find_type(id).filter(|_| !is_vector).and_then(|_| pg_catalog().element_of_array(id))
+    pg_catalog().find_type(id).and_then(|_| pg_catalog().element_of_dimension(id))
 }
 
 /// The modifier of a type that is written with these parameters: precision and scale, a length, digits of seconds. Of an array, that of

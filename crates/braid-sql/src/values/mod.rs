@@ -6,15 +6,23 @@
 //! | [`numeric`] | numbers with any number of digits |
 //! | [`interval`] | months, days and microseconds |
 //! | [`array`] | arrays |
+//! | `memory` | how much memory values hold |
+//! | [`json`] | the trees of jsonb |
+//! | [`json_path`] | paths in jsonb |
 //! | [`calendar`] | days of the Gregorian calendar, and the ranges of dates and timestamps |
 
 pub mod array;
 pub mod calendar;
 pub mod interval;
+pub mod json;
+pub mod json_path;
+mod memory;
 pub mod numeric;
 pub mod value;
 
 pub use array::ArrayValue;
 pub use interval::Interval;
+pub use json::Jsonb;
+pub use json_path::JsonPath;
 pub use numeric::Numeric;
 pub use value::Value;

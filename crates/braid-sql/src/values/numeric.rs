@@ -6,6 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`sums`] | sums of many numbers, variances |
 //! | [`text`] | from text, and as text |
 //! | [`arithmetic`] | sums, products, quotients, rounding, divisors |
 //! | [`powers`] | roots, exponentials, logarithms, powers |
@@ -20,6 +21,7 @@ mod decimal;
 pub(crate) mod powers;
 mod scales;
 mod series;
+pub mod sums;
 mod text;
 
 use std::cmp::Ordering;
@@ -94,6 +96,14 @@ impl Numeric {
             Repr::Narrow { scale, .. } => Some(*scale),
             Repr::Wide(wide) => Some(wide.1),
             _ => None,
+        }
+    }
+
+    /// Bytes behind the number, about.
+    pub(super) fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Wide(wide) => size_of::<(BigInt, u16)>() + (wide.0.bits() / 8) as usize,
+            _ => 0,
         }
     }
 

@@ -1,12 +1,14 @@
 //! A value of any type.
 //!
-//! A value does not know its SQL type: `text`, `varchar`, `char(n)`, `name` and `json` are all texts, and the expression that gives
+//! A value does not know its SQL type: `text`, `varchar`, `char(n)`, `name`, `json` and `bit` are all texts, and the expression that gives
 //! the value has the type. It stands for one constant, parameter or result; columns of values are arrays of Arrow.
 
 use std::sync::Arc;
 
 use super::array::ArrayValue;
 use super::interval::Interval;
+use super::json::Jsonb;
+use super::json_path::JsonPath;
 use super::numeric::Numeric;
 
 /// A value, or null.
@@ -30,7 +32,7 @@ pub enum Value {
     Float8(f64),
     /// `numeric`
     Numeric(Numeric),
-    /// `text`, `varchar`, `name`, `json` and literals of unknown type; `char(n)` with its blanks.
+    /// `text`, `varchar`, `name`, `json` and literals of unknown type; `char(n)` with its blanks; `bit` and `varbit` as digits.
     Text(Arc<str>),
     /// `"char"`: one byte.
     Char(u8),
@@ -54,12 +56,21 @@ pub enum Value {
     Oid(u32),
     /// An array of any type.
     Array(Arc<ArrayValue>),
+    /// `jsonb`
+    Jsonb(Arc<Jsonb>),
+    /// `jsonpath`
+    JsonPath(Arc<JsonPath>),
 }
 
 impl Value {
     /// A text.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// A jsonb.
+    pub fn jsonb(value: Jsonb) -> Self {
+        Self::Jsonb(value.into())
     }
 
     /// Whether there is no value.
@@ -104,4 +115,6 @@ accessors! {
     as_uuid: Uuid(value) => &[u8; 16], value, "A uuid";
     as_oid: Oid(value) => u32, *value, "An oid";
     as_array: Array(value) => &ArrayValue, value, "An array";
+    as_jsonb: Jsonb(value) => &Jsonb, value, "A jsonb";
+    as_json_path: JsonPath(value) => &JsonPath, value, "A jsonpath";
 }

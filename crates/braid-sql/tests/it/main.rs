@@ -1,6 +1,13 @@
 //! Tests of the crate from outside.
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
+mod aggregates;
+mod answers;
+mod binding_time;
 mod expressions;
 mod function_table;
+mod json_errors;
+mod queries;
+mod sets;
 mod totality;
+mod windows;

@@ -5,8 +5,9 @@
 
 use std::cmp::Ordering;
 
-use super::elements::{Equality, Order};
-use crate::functions::{Call, Implementations};
+use super::elements::{Equality, element_order};
+use crate::functions::ordering::TypeOrder;
+use crate::functions::{Call, Implementations, SessionFacts};
 use crate::values::ArrayValue;
 use crate::{SqlError, Value};
 
@@ -43,9 +44,18 @@ fn are_equal(arguments: &[Value], call: &Call<'_>) -> Result<bool, SqlError> {
 
 fn compare(arguments: &[Value], call: &Call<'_>) -> Result<Ordering, SqlError> {
     let (left, right) = (arguments[0].as_array(), arguments[1].as_array());
-    let order = Order::of(left.element, call)?;
+    compare_arrays(left, right, &element_order(left.element)?, call.session)
+}
+
+/// Which of two arrays comes first.
+pub(in crate::functions) fn compare_arrays(
+    left: &ArrayValue,
+    right: &ArrayValue,
+    order: &TypeOrder,
+    session: &dyn SessionFacts,
+) -> Result<Ordering, SqlError> {
     for (one, other) in left.values.iter().zip(&right.values) {
-        let ordering = order.compare(one, other)?;
+        let ordering = order.compare_nulls_last(one, other, session)?;
         if ordering.is_ne() {
             return Ok(ordering);
         }

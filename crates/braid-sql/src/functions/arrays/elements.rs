@@ -1,12 +1,10 @@
 //! What functions of arrays need of their elements' type: equality, order, text.
 //!
-//! Two elements are equal, and ordered, by the operators `=` and `<` of their type. An error says so where the type has none.
+//! An error says so where the type has no equality, or no order.
 
-use std::cmp::Ordering;
-
-use crate::functions::{Call, Implementation, implementation_of};
+use crate::functions::ordering::{TypeEquality, TypeOrder};
+use crate::functions::{Call, Implementation, SessionFacts, implementation_of};
 use crate::pg_catalog::{FunctionId, TypeId, pg_catalog};
-use crate::resolution::{ResolvedOperator, resolve_operator};
 use crate::types::SqlType;
 use crate::types::type_names::type_name;
 use crate::{SqlError, SqlState, Value};
@@ -28,10 +26,6 @@ impl<'a> ElementFunction<'a> {
         Ok(Self { implementation, argument_types, call, result: SqlType::of(result) })
     }
 
-    fn of_operator(operator: &ResolvedOperator, call: &'a Call<'a>) -> Result<Self, SqlError> {
-        Self::new(operator.function, &operator.argument_types, operator.result, call)
-    }
-
     fn compute(&self, arguments: &[Value]) -> Result<Value, SqlError> {
         let call = Call { session: self.call.session, argument_types: &self.argument_types, result_type: self.result };
         (self.implementation)(arguments, &call)
@@ -39,66 +33,30 @@ impl<'a> ElementFunction<'a> {
 }
 
 /// Equality of elements.
-pub(super) struct Equality<'a>(ElementFunction<'a>);
+pub(super) struct Equality<'a>(TypeEquality, &'a dyn SessionFacts);
 
 impl<'a> Equality<'a> {
-    pub(super) fn of(element: TypeId, call: &'a Call<'a>) -> Result<Self, SqlError> {
-        let operator = same_type_operator("=", element).ok_or_else(|| missing("an equality operator", element))?;
-        Ok(Self(ElementFunction::of_operator(&operator, call)?))
+    pub(super) fn of(element: TypeId, call: &Call<'a>) -> Result<Self, SqlError> {
+        Ok(Self(TypeEquality::of(element)?, call.session))
     }
 
     /// Whether two elements are equal. Null is equal to nothing.
     pub(super) fn are_equal(&self, left: &Value, right: &Value) -> Result<bool, SqlError> {
-        if left.is_null() || right.is_null() {
-            return Ok(false);
-        }
-        Ok(self.0.compute(&[left.clone(), right.clone()])? == Value::Bool(true))
+        self.0.are_equal(left, right, self.1)
     }
 
     /// Whether two elements are equal or both null.
     pub(super) fn are_same(&self, left: &Value, right: &Value) -> Result<bool, SqlError> {
-        Ok((left.is_null() && right.is_null()) || self.are_equal(left, right)?)
+        self.0.are_same(left, right, self.1)
     }
 }
 
-/// The order of elements.
-pub(super) struct Order<'a> {
-    equality: ElementFunction<'a>,
-    less: ElementFunction<'a>,
-}
-
-impl<'a> Order<'a> {
-    pub(super) fn of(element: TypeId, call: &'a Call<'a>) -> Result<Self, SqlError> {
-        let operators = (same_type_operator("=", element), same_type_operator("<", element));
-        let (Some(equality), Some(less)) = operators else {
-            return Err(missing("a comparison function", element));
-        };
-        let (equality, less) =
-            (ElementFunction::of_operator(&equality, call)?, ElementFunction::of_operator(&less, call)?);
-        Ok(Self { equality, less })
-    }
-
-    /// Null comes last, and two nulls are equal.
-    pub(super) fn compare(&self, left: &Value, right: &Value) -> Result<Ordering, SqlError> {
-        if left.is_null() || right.is_null() {
-            return Ok(left.is_null().cmp(&right.is_null()));
-        }
-        let pair = [left.clone(), right.clone()];
-        if self.equality.compute(&pair)? == Value::Bool(true) {
-            return Ok(Ordering::Equal);
-        }
-        let is_less = self.less.compute(&pair)? == Value::Bool(true);
-        Ok(if is_less { Ordering::Less } else { Ordering::Greater })
-    }
-}
-
-fn same_type_operator(name: &str, element: TypeId) -> Option<ResolvedOperator> {
-    resolve_operator(name, Some(element), element).ok()
-}
-
-fn missing(what: &str, element: TypeId) -> SqlError {
-    let message = format!("could not identify {what} for type {}", type_name(element));
-    SqlError::new(SqlState::UndefinedFunction, message)
+/// The order of elements, which arrays and searches in them need.
+pub(super) fn element_order(element: TypeId) -> Result<TypeOrder, SqlError> {
+    TypeOrder::find(element)?.ok_or_else(|| {
+        let message = format!("could not identify a comparison function for type {}", type_name(element));
+        SqlError::new(SqlState::UndefinedFunction, message)
+    })
 }
 
 /// Elements as text.

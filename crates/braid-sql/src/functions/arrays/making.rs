@@ -21,18 +21,19 @@ pub const FUNCTIONS: Implementations = &[
 ];
 
 /// Most dimensions of an array (`MAXDIM`).
-pub const DIMENSIONS_MAX: usize = 6;
+const DIMENSIONS_MAX: usize = 6;
 /// Most elements of an array: as many pointers of 8 bytes as 1 GiB holds.
 const ELEMENTS_MAX: usize = 0x3fff_ffff / 8;
 /// Most bytes of an array (`MaxAllocSize`).
 const BYTES_MAX: usize = 0x3fff_ffff;
 
-fn array_error(message: &str) -> SqlError {
+/// An error of subscripts and dimensions.
+pub fn array_error(message: &str) -> SqlError {
     SqlError::new(SqlState::ArraySubscriptError, message)
 }
 
 /// Refuses too many dimensions.
-pub(super) fn check_dimension_count(count: usize) -> Result<(), SqlError> {
+pub fn check_dimension_count(count: usize) -> Result<(), SqlError> {
     if count > DIMENSIONS_MAX {
         let message = format!("number of array dimensions ({count}) exceeds the maximum allowed ({DIMENSIONS_MAX})");
         return Err(SqlError::new(SqlState::ProgramLimitExceeded, message));
@@ -41,7 +42,7 @@ pub(super) fn check_dimension_count(count: usize) -> Result<(), SqlError> {
 }
 
 /// The number of elements of these dimensions. It and the subscripts must stay within their limits.
-pub(super) fn checked_count(dimensions: &[(usize, i32)]) -> Result<usize, SqlError> {
+pub fn checked_count(dimensions: &[(usize, i32)]) -> Result<usize, SqlError> {
     if dimensions.is_empty() {
         return Ok(0);
     }
@@ -215,7 +216,21 @@ fn bounds_argument(value: &Value) -> Result<Vec<i32>, SqlError> {
 
 /// Refuses an array of so many equal elements if PostgreSQL's would be larger than 1 GiB.
 fn check_bytes(value: &Value, count: usize) -> Result<(), SqlError> {
-    let bytes = match value {
+    check_array_bytes(count.saturating_mul(stored_bytes(value)))
+}
+
+/// Refuses an array whose elements have so many bytes, if PostgreSQL does.
+pub fn check_array_bytes(bytes: usize) -> Result<(), SqlError> {
+    if bytes > BYTES_MAX {
+        let message = format!("array size exceeds the maximum allowed ({BYTES_MAX})");
+        return Err(SqlError::new(SqlState::ProgramLimitExceeded, message));
+    }
+    Ok(())
+}
+
+/// Bytes of an element in PostgreSQL's arrays.
+pub fn stored_bytes(value: &Value) -> usize {
+    match value {
         Value::Null => 0,
         // A text has a header of four bytes, and begins at a multiple of four.
         Value::Text(text) => (text.len() + 4).next_multiple_of(4),
@@ -225,12 +240,7 @@ fn check_bytes(value: &Value, count: usize) -> Result<(), SqlError> {
         Value::Int4(_) | Value::Float4(_) | Value::Date(_) | Value::Oid(_) => 4,
         Value::Interval(_) | Value::Uuid(_) | Value::TimeTz(..) => 16,
         _ => 8,
-    };
-    if count.checked_mul(bytes).is_none_or(|bytes| bytes > BYTES_MAX) {
-        let message = format!("array size exceeds the maximum allowed ({BYTES_MAX})");
-        return Err(SqlError::new(SqlState::ProgramLimitExceeded, message));
     }
-    Ok(())
 }
 
 fn trim_array(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {

@@ -2,7 +2,7 @@
 //!
 //! Here null is found by null, unlike with `=`.
 
-use super::elements::{Equality, Order};
+use super::elements::{Equality, element_order};
 use crate::functions::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
@@ -105,11 +105,12 @@ fn width_bucket_array(arguments: &[Value], call: &Call<'_>) -> Result<Value, Sql
     if thresholds.values.iter().any(Value::is_null) {
         return Err(SqlError::new(SqlState::NullValueNotAllowed, "thresholds array must not contain NULLs"));
     }
-    let order = Order::of(thresholds.element, call)?;
+    let order = element_order(thresholds.element)?;
     let (mut low, mut high) = (0, thresholds.values.len());
     while low < high {
         let middle = (low + high) / 2;
-        if order.compare(operand, &thresholds.values[middle])?.is_lt() { high = middle } else { low = middle + 1 }
+        let ordering = order.compare_nulls_last(operand, &thresholds.values[middle], call.session)?;
+        if ordering.is_lt() { high = middle } else { low = middle + 1 }
     }
     Ok(Value::Int4(i32::try_from(low).expect("an array has at most 134217727 elements")))
 }

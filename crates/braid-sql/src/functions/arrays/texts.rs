@@ -4,6 +4,8 @@
 //! (manual, "Array Input and Output Syntax"). PostgreSQL 15 takes a few texts whose braces are nested unevenly, such as `{{1},{{2}}}`,
 //! and reads something else from them. Here they are refused, as PostgreSQL 17 does.
 
+use std::sync::Arc;
+
 use super::elements::{Input, Output};
 use super::making::{check_dimension_count, checked_count, written_dimensions};
 use crate::functions::{Call, Implementations};
@@ -373,16 +375,54 @@ fn array_to_text(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError
 
 /// `string_to_array(text, delimiter [, text of nulls])`
 fn text_to_array(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    let Value::Text(text) = &arguments[0] else { return Ok(Value::Null) };
-    let for_null = arguments.get(2).filter(|text| !text.is_null()).map(Value::as_text);
-    let part = |part: &str| if for_null == Some(part) { Value::Null } else { Value::text(part) };
-    let parts = match &arguments[1] {
-        _ if text.is_empty() => Vec::new(),
-        Value::Null => text.chars().map(|c| part(c.encode_utf8(&mut [0; 4]))).collect(),
-        delimiter if delimiter.as_text().is_empty() => vec![part(text)],
-        delimiter => text.split(delimiter.as_text()).map(part).collect(),
-    };
-    let array = ArrayValue::of(TypeId::TEXT, parts);
+    let Some(parts) = TextParts::of(arguments) else { return Ok(Value::Null) };
+    let array = ArrayValue::of(TypeId::TEXT, parts.collect());
     checked_count(&array.dimensions)?;
     Ok(Value::Array(array.into()))
+}
+
+/// The parts of a text between delimiters: each character without one, the whole if it is empty. An empty text has no parts.
+pub(in crate::functions) struct TextParts {
+    text: Arc<str>,
+    delimiter: Option<Arc<str>>,
+    /// The part that stands for null.
+    for_null: Option<Arc<str>>,
+    /// Where the next part begins; `None` after the last.
+    start: Option<usize>,
+}
+
+impl TextParts {
+    /// The parts of the first argument between the second; `None` if it is null.
+    pub(in crate::functions) fn of(arguments: &[Value]) -> Option<Self> {
+        let shared = |at: usize| match arguments.get(at) {
+            Some(Value::Text(text)) => Some(Arc::clone(text)),
+            _ => None,
+        };
+        let text = shared(0)?;
+        let start = (!text.is_empty()).then_some(0);
+        Some(Self { text, delimiter: shared(1), for_null: shared(2), start })
+    }
+}
+
+impl Iterator for TextParts {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        let start = self.start?;
+        let rest = &self.text[start..];
+        let (end, after) = match self.delimiter.as_deref() {
+            None => {
+                let end = rest.chars().next().map_or(0, char::len_utf8);
+                (end, Some(end).filter(|end| *end < rest.len()))
+            }
+            Some("") => (rest.len(), None),
+            Some(delimiter) => match rest.find(delimiter) {
+                Some(end) => (end, Some(end + delimiter.len())),
+                None => (rest.len(), None),
+            },
+        };
+        self.start = after.map(|after| start + after);
+        let part = &rest[..end];
+        Some(if self.for_null.as_deref() == Some(part) { Value::Null } else { Value::text(part) })
+    }
 }

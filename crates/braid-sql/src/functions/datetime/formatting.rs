@@ -6,7 +6,8 @@
 use std::fmt::Write;
 
 use super::limits::{is_finite, local_us};
-use super::template::{Item, Key, Node, parse};
+use super::template::{Key, Node, parse};
+use crate::functions::templates::{Piece, ordinal_suffix};
 use crate::functions::{Call, Implementations};
 use crate::input::time_zones::{abbreviation_at, zone_offset_s};
 use crate::values::Interval;
@@ -231,8 +232,8 @@ fn formatted(fields: &Fields, format: &str) -> Result<Value, SqlError> {
             return Err(SqlError::new(SqlState::ProgramLimitExceeded, "requested length too large"));
         }
         match item {
-            Item::Text(character) | Item::Quoted(character) => out.push(character),
-            Item::Node(node) => write_node(fields, node, &mut out)?,
+            Piece::Text(character) | Piece::Quoted(character) => out.push(character),
+            Piece::Template(node) => write_node(fields, node, &mut out)?,
         }
     }
     Ok(Value::text(out))
@@ -286,18 +287,5 @@ fn write_offset(offset_s: i32, width: usize, has_minutes: bool, out: &mut String
     write!(out, "{sign}{:0width$}", east / 3600).expect("a String takes everything");
     if has_minutes && east % 3600 != 0 {
         write!(out, ":{:02}", east / 60 % 60).expect("a String takes everything");
-    }
-}
-
-/// `st`, `nd`, `rd`, `th` after a number. All between 10 and 19 have `th`.
-pub fn ordinal_suffix(number: &str) -> &'static str {
-    let mut digits = number.bytes().rev();
-    let (last, before) = (digits.next(), digits.next());
-    match last {
-        _ if before == Some(b'1') => "th",
-        Some(b'1') => "st",
-        Some(b'2') => "nd",
-        Some(b'3') => "rd",
-        _ => "th",
     }
 }

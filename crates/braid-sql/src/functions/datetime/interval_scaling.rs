@@ -3,7 +3,7 @@
 //! Fractions go down: what is left of months becomes days of a month with 30, what is left of days becomes time.
 
 use super::limits::interval_overflow;
-use crate::functions::{Call, Implementations};
+use crate::functions::Implementations;
 use crate::values::Interval;
 use crate::values::calendar::{DAY_US, SECOND_US};
 use crate::{SqlError, SqlState, Value};
@@ -12,7 +12,7 @@ use crate::{SqlError, SqlState, Value};
 pub const FUNCTIONS: Implementations = &[
     ("interval_mul", |arguments, _| times(arguments[0].as_interval(), arguments[1].as_float8()).map(Value::Interval)),
     ("mul_d_interval", |arguments, _| times(arguments[1].as_interval(), arguments[0].as_float8()).map(Value::Interval)),
-    ("interval_div", interval_div),
+    ("interval_div", |arguments, _| over(arguments[0].as_interval(), arguments[1].as_float8()).map(Value::Interval)),
     ("interval_justify_hours", |arguments, _| justified_hours(arguments[0].as_interval()).map(Value::Interval)),
     ("interval_justify_days", |arguments, _| justified_days(arguments[0].as_interval()).map(Value::Interval)),
     ("interval_justify_interval", |arguments, _| justified(arguments[0].as_interval()).map(Value::Interval)),
@@ -26,12 +26,12 @@ pub fn times(interval: Interval, factor: f64) -> Result<Interval, SqlError> {
     scaled(interval, |part| part * factor)
 }
 
-fn interval_div(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    let divisor = arguments[1].as_float8();
+/// `interval / float8`
+pub fn over(interval: Interval, divisor: f64) -> Result<Interval, SqlError> {
     if divisor == 0.0 {
         return Err(SqlError::new(SqlState::DivisionByZero, "division by zero"));
     }
-    scaled(arguments[0].as_interval(), |part| part / divisor).map(Value::Interval)
+    scaled(interval, |part| part / divisor)
 }
 
 /// The interval with each part scaled, and fractions carried down.

@@ -34,7 +34,9 @@ pub const FUNCTIONS: Implementations = &[
     ("interval_finite", |_, _| Ok(Value::Bool(true))),
     ("interval_um", |arguments, _| negated(arguments[0].as_interval()).map(Value::Interval)),
     ("interval_pl", |arguments, _| sum(arguments[0].as_interval(), arguments[1].as_interval()).map(Value::Interval)),
-    ("interval_mi", interval_mi),
+    ("interval_mi", |arguments, _| {
+        difference(arguments[0].as_interval(), arguments[1].as_interval()).map(Value::Interval)
+    }),
 ];
 
 fn interval_in(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
@@ -70,11 +72,11 @@ pub fn sum(left: Interval, right: Interval) -> Result<Interval, SqlError> {
     parts().ok_or_else(interval_overflow)
 }
 
-fn interval_mi(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    let (left, right) = (arguments[0].as_interval(), arguments[1].as_interval());
+/// `interval - interval`
+pub fn difference(left: Interval, right: Interval) -> Result<Interval, SqlError> {
     let parts = || {
         let months = left.months.checked_sub(right.months)?;
         Some(Interval::new(months, left.days.checked_sub(right.days)?, left.us.checked_sub(right.us)?))
     };
-    parts().map(Value::Interval).ok_or_else(interval_overflow)
+    parts().ok_or_else(interval_overflow)
 }

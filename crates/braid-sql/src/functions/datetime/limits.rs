@@ -2,6 +2,8 @@
 //!
 //! `timestamp` ends in the year 294247: Braid counts microseconds from 1970 in 64 bits, PostgreSQL from 2000, and has 29 years more.
 
+use arrow::array::timezone::Tz;
+
 use crate::functions::Call;
 use crate::input::datetime_fields::Surroundings;
 use crate::input::time_zones::{local_offset_s, zone_offset_s};
@@ -73,12 +75,22 @@ pub fn surroundings(call: &Call<'_>) -> Surroundings {
 
 /// What clocks of the session show at an instant. It may be a little out of the range of timestamps.
 pub fn local_us(instant_us: i64, call: &Call<'_>) -> i128 {
-    i128::from(instant_us) + i128::from(zone_offset_s(instant_us, &call.session.zone())) * i128::from(SECOND_US)
+    zone_local_us(instant_us, &call.session.zone())
+}
+
+/// What clocks of a zone show at an instant.
+pub fn zone_local_us(instant_us: i64, zone: &Tz) -> i128 {
+    i128::from(instant_us) + i128::from(zone_offset_s(instant_us, zone)) * i128::from(SECOND_US)
 }
 
 /// When clocks of the session show `local_us`.
 pub fn instant_us(local_us: i128, call: &Call<'_>) -> Result<i64, SqlError> {
+    zone_instant_us(local_us, &call.session.zone())
+}
+
+/// When clocks of a zone show `local_us`.
+pub fn zone_instant_us(local_us: i128, zone: &Tz) -> Result<i64, SqlError> {
     let clamped = local_us.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
-    let offset_s = local_offset_s(clamped, &call.session.zone());
+    let offset_s = local_offset_s(clamped, zone);
     checked_timestamp(local_us - i128::from(offset_s) * i128::from(SECOND_US))
 }

@@ -15,7 +15,10 @@
 //! | [`rounding`] | `date_trunc`, `date_bin` |
 //! | [`making`] | `make_date` and its like, `age` |
 //! | [`formatting`] | `to_char` of timestamps and intervals |
-//! | [`template`] | the templates of `to_char` |
+//! | [`parsing`] | `to_date` and `to_timestamp` of texts |
+//! | [`parsed_fields`] | the fields that they read |
+//! | [`scanner`] | numbers and words in their texts |
+//! | [`template`] | the templates of all these |
 //! | [`overlapping`] | OVERLAPS |
 //! | [`time_zones`] | AT TIME ZONE |
 //! | [`clocks`] | what time it is |
@@ -30,9 +33,12 @@ pub mod intervals;
 pub mod limits;
 pub mod making;
 pub mod overlapping;
+pub mod parsed_fields;
+pub mod parsing;
 pub mod part_fields;
 pub mod parts;
 pub mod rounding;
+pub mod scanner;
 pub mod template;
 pub mod time_zones;
 pub mod times;
@@ -53,6 +59,7 @@ pub const FAMILIES: &[Implementations] = &[
     interval_scaling::FUNCTIONS,
     intervals::FUNCTIONS,
     overlapping::FUNCTIONS,
+    parsing::FUNCTIONS,
     time_zones::FUNCTIONS,
     times::FUNCTIONS,
     timestamps::FUNCTIONS,

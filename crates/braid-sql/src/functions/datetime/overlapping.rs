@@ -45,7 +45,7 @@ fn end_of(start: &Value, end: &Value, call: &Call<'_>) -> Result<Value, SqlError
     Ok(match start {
         Value::Time(us) => Value::Time(plus(*us, length.us)),
         Value::Timestamp(us) => Value::Timestamp(plus_interval(*us, *length)?),
-        Value::TimestampTz(us) => Value::TimestampTz(zoned_plus_interval(*us, *length, call)?),
+        Value::TimestampTz(us) => Value::TimestampTz(zoned_plus_interval(*us, *length, &call.session.zone())?),
         _ => Value::Null,
     })
 }

@@ -1,24 +1,16 @@
 //! The templates of formats for dates and times: `YYYY-MM-DD HH24:MI:SS` cut into `YYYY`, `-`, `MM`, and so on.
 //!
-//! The patterns are those of PostgreSQL's documentation, section 9.8. Text in double quotes stands for itself. A backslash before a
-//! double quote makes it an ordinary character.
+//! The patterns are those of PostgreSQL's documentation, section 9.8.
 
-/// A part of a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item {
-    /// A template.
-    Node(Node),
-    /// A character that stands for itself.
-    Text(char),
-    /// The same within double quotes.
-    Quoted(char),
-}
+use crate::functions::templates::{Piece, cut};
 
 /// A template with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// What it shows.
     pub key: Key,
+    /// Its name in the list of templates: in upper case, or with a capital letter.
+    pub name: &'static str,
     /// Whether it is padded: `FM` does not stand before it.
     pub is_filled: bool,
     /// Whether `TM` stands before it: a word is not padded.
@@ -38,6 +30,13 @@ pub enum Letters {
     Capital,
     /// `month`
     Lower,
+}
+
+impl Node {
+    /// The template as it stands in the format.
+    pub fn spelling(&self) -> String {
+        if self.letters == Letters::Lower { self.name.to_ascii_lowercase() } else { self.name.to_owned() }
+    }
 }
 
 impl Letters {
@@ -109,10 +108,37 @@ impl Key {
         matches!(self, I | Iddd | Iw | Iy | Iyy | Iyyy)
     }
 
+    /// Whether it stands for digits in a text.
+    pub fn is_number(self) -> bool {
+        use Key::{Ad, Am, Day, Dy, Fx, Mon, Month, Of, Rm, Tz, Tzh};
+        !matches!(self, Ad { .. } | Am { .. } | Day | Dy | Fx | Mon | Month | Of | Rm | Tz | Tzh)
+    }
+
+    /// What it makes of a date in a text: fields of both kinds do not go together.
+    pub fn convention(self) -> Option<Convention> {
+        use Key::{D, Dd, Ddd, I, Id, Iddd, Iw, Iy, Iyy, Iyyy, Mm, Mon, Month, Rm, W, Ww, Y, YCommaYyy, Yy, Yyy, Yyyy};
+        match self {
+            Ddd | Dd | D | Mm | Month | Mon | Rm | Ww | W | YCommaYyy | Yyyy | Yyy | Yy | Y => {
+                Some(Convention::Gregorian)
+            }
+            Iddd | Id | Iw | Iyyy | Iyy | Iy | I => Some(Convention::IsoWeek),
+            _ => None,
+        }
+    }
+
     /// Whether `TH` makes it an ordinal number.
     pub fn has_ordinal(self) -> bool {
         !matches!(self, Self::Tzh | Self::Tzm | Self::Of)
     }
+}
+
+/// How a date is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// Months and days.
+    Gregorian,
+    /// Weeks, as ISO 8601 counts them.
+    IsoWeek,
 }
 
 /// Templates in upper case; of those that begin alike, the longer first.
@@ -176,58 +202,36 @@ const KEYS: &[(&str, Key)] = &[
 /// Templates that have a form with a capital letter only.
 const CAPITALS: &[(&str, Key)] = &[("Day", Key::Day), ("Dy", Key::Dy), ("Month", Key::Month), ("Mon", Key::Mon)];
 
-/// The template at the start of a text, with its length. All of its letters are upper case, or all lower.
-fn key_at(text: &str) -> Option<(Key, Letters, usize)> {
-    let capital = CAPITALS.iter().find(|(name, _)| text.starts_with(name));
-    if let Some((name, key)) = capital {
-        return Some((*key, Letters::Capital, name.len()));
-    }
-    let upper = KEYS.iter().find(|(name, _)| text.starts_with(name));
-    if let Some((name, key)) = upper {
-        return Some((*key, Letters::Upper, name.len()));
-    }
-    let is_lower = |name: &str| text.get(..name.len()).is_some_and(|start| start == name.to_ascii_lowercase());
-    let lower = KEYS.iter().find(|(name, _)| is_lower(name));
-    lower.map(|(name, key)| (*key, Letters::Lower, name.len()))
+/// The template at the start of a text. All of its letters are upper case, or all lower.
+fn key_at(text: &str) -> Option<(&'static str, Key, Letters)> {
+    let is_lower = |name: &str| text.bytes().take(name.len()).eq(name.bytes().map(|c| c.to_ascii_lowercase()));
+    let found = |keys: &'static [(&'static str, Key)], is_there: &dyn Fn(&str) -> bool, letters: Letters| {
+        keys.iter().find(|(name, _)| is_there(name)).map(|(name, key)| (*name, *key, letters))
+    };
+    found(CAPITALS, &|name| text.starts_with(name), Letters::Capital)
+        .or_else(|| found(KEYS, &|name| text.starts_with(name), Letters::Upper))
+        .or_else(|| found(KEYS, &is_lower, Letters::Lower))
 }
 
 /// Cuts a format.
-pub fn parse(format: &str) -> Vec<Item> {
-    let mut items = Vec::new();
-    let mut rest = format;
-    while !rest.is_empty() {
-        let prefix = ["FM", "fm", "TM", "tm"].iter().find(|prefix| rest.starts_with(**prefix));
-        rest = &rest[prefix.map_or(0, |prefix| prefix.len())..];
-        if let Some((key, letters, length)) = key_at(rest) {
-            rest = &rest[length..];
-            let ordinal = [("TH", true), ("th", false)].into_iter().find(|(suffix, _)| rest.starts_with(suffix));
-            rest = &rest[if ordinal.is_some() || rest.starts_with("SP") { 2 } else { 0 }..];
-            let ordinal = ordinal.map(|(_, is_upper)| is_upper);
-            let has = |name: &str| prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(name));
-            items.push(Item::Node(Node { key, is_filled: !has("FM"), is_translated: has("TM"), ordinal, letters }));
-        } else if let Some(quoted) = rest.strip_prefix('"') {
-            rest = parse_quoted(quoted, &mut items);
-        } else {
-            rest = if rest.starts_with("\\\"") { &rest[1..] } else { rest };
-            let mut characters = rest.chars();
-            items.extend(characters.next().map(Item::Text));
-            rest = characters.as_str();
-        }
-    }
-    items
+pub fn parse(format: &str) -> Vec<Piece<Node>> {
+    cut(format, node_at)
 }
 
-/// What follows a double quote up to the next one; a backslash makes the next character ordinary. Returns what comes after.
-fn parse_quoted<'a>(text: &'a str, items: &mut Vec<Item>) -> &'a str {
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => break,
-            '\\' => items.push(Item::Quoted(characters.next().unwrap_or('\\'))),
-            other => items.push(Item::Quoted(other)),
-        }
-    }
-    characters.as_str()
+/// The template at the start of a text with its prefix and suffix, and the length of them all. A prefix before text is skipped.
+fn node_at(text: &str) -> (Option<Node>, usize) {
+    let prefix = ["FM", "fm", "TM", "tm"].iter().find(|prefix| text.starts_with(**prefix));
+    let start = prefix.map_or(0, |prefix| prefix.len());
+    let Some((name, key, letters)) = key_at(&text[start..]) else {
+        return (None, start);
+    };
+    let end = start + name.len();
+    let ordinal = [("TH", true), ("th", false)].into_iter().find(|(suffix, _)| text[end..].starts_with(suffix));
+    let suffix_bytes = if ordinal.is_some() || text[end..].starts_with("SP") { 2 } else { 0 };
+    let ordinal = ordinal.map(|(_, is_upper)| is_upper);
+    let has = |name: &str| prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(name));
+    let node = Node { key, name, is_filled: !has("FM"), is_translated: has("TM"), ordinal, letters };
+    (Some(node), end + suffix_bytes)
 }
 
 #[cfg(test)]
@@ -237,13 +241,13 @@ mod tests {
     #[test]
     fn formats_are_cut_into_templates() {
         let keys = |format: &str| -> Vec<Key> {
-            let key = |item| if let Item::Node(node) = item { Some(node.key) } else { None };
+            let key = |piece: Piece<Node>| if let Piece::Template(node) = piece { Some(node.key) } else { None };
             parse(format).into_iter().filter_map(key).collect()
         };
         assert_eq!(keys("YYYY-MM-DD HH24:MI:SS"), [Key::Yyyy, Key::Mm, Key::Dd, Key::Hh24, Key::Mi, Key::Ss]);
         assert_eq!(keys("Yyyy"), [Key::Y, Key::Yyy]);
         assert_eq!(keys("\"DD\" \\\"DD"), [Key::Dd]);
-        let Item::Node(node) = parse("FMDDth")[0] else { panic!("a template") };
+        let Piece::Template(node) = parse("FMDDth")[0] else { panic!("a template") };
         assert_eq!((node.is_filled, node.ordinal), (false, Some(false)));
     }
 }

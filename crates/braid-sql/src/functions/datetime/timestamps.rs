@@ -2,9 +2,13 @@
 //!
 //! PostgreSQL compares both types with the same functions, so that those take either variant of [`Value`].
 
+use arrow::array::timezone::Tz;
+
 use super::clocks::rounded_timestamp;
 use super::intervals::negated;
-use super::limits::{checked_timestamp, instant_us, interval_overflow, is_finite, local_us, overflow, surroundings};
+use super::limits::{
+    checked_timestamp, interval_overflow, is_finite, overflow, surroundings, zone_instant_us, zone_local_us,
+};
 use super::times::input_modifier;
 use crate::functions::datetime::interval_scaling::justified_hours;
 use crate::functions::{Call, Implementations};
@@ -47,13 +51,15 @@ pub const FUNCTIONS: Implementations = &[
         plus_interval(arguments[1].as_timestamp(), arguments[0].as_interval()).map(Value::Timestamp)
     }),
     ("timestamptz_pl_interval", |arguments, call| {
-        zoned_plus_interval(arguments[0].as_timestamptz(), arguments[1].as_interval(), call).map(Value::TimestampTz)
+        zoned_plus_interval(arguments[0].as_timestamptz(), arguments[1].as_interval(), &call.session.zone())
+            .map(Value::TimestampTz)
     }),
     ("timestamptz_mi_interval", |arguments, call| {
         zoned_minus_interval(arguments[0].as_timestamptz(), arguments[1].as_interval(), call).map(Value::TimestampTz)
     }),
     ("interval_pl_timestamptz(interval timestamptz)", |arguments, call| {
-        zoned_plus_interval(arguments[1].as_timestamptz(), arguments[0].as_interval(), call).map(Value::TimestampTz)
+        zoned_plus_interval(arguments[1].as_timestamptz(), arguments[0].as_interval(), &call.session.zone())
+            .map(Value::TimestampTz)
     }),
 ];
 
@@ -114,17 +120,17 @@ pub fn plus_interval(us: i64, interval: Interval) -> Result<i64, SqlError> {
     checked_timestamp(us + i128::from(interval.us))
 }
 
-/// The same of a timestamp with time zone: months and days are those of the session's calendar.
-pub fn zoned_plus_interval(us: i64, interval: Interval, call: &Call<'_>) -> Result<i64, SqlError> {
+/// The same of a timestamp with time zone: months and days are those of the zone's calendar.
+pub fn zoned_plus_interval(us: i64, interval: Interval, zone: &Tz) -> Result<i64, SqlError> {
     if !is_finite(us) {
         return Ok(us);
     }
     let mut us = us;
     if interval.months != 0 {
-        us = instant_us(plus_months(local_us(us, call), interval.months)?, call)?;
+        us = zone_instant_us(plus_months(zone_local_us(us, zone), interval.months)?, zone)?;
     }
     if interval.days != 0 {
-        us = instant_us(plus_days(local_us(us, call), interval.days)?, call)?;
+        us = zone_instant_us(plus_days(zone_local_us(us, zone), interval.days)?, zone)?;
     }
     checked_timestamp(i128::from(us) + i128::from(interval.us))
 }
@@ -134,8 +140,9 @@ pub fn minus_interval(us: i64, interval: Interval) -> Result<i64, SqlError> {
     if is_finite(us) { plus_interval(us, opposite(interval)?) } else { Ok(us) }
 }
 
-fn zoned_minus_interval(us: i64, interval: Interval, call: &Call<'_>) -> Result<i64, SqlError> {
-    if is_finite(us) { zoned_plus_interval(us, opposite(interval)?, call) } else { Ok(us) }
+/// The timestamp with time zone earlier by an interval.
+pub fn zoned_minus_interval(us: i64, interval: Interval, call: &Call<'_>) -> Result<i64, SqlError> {
+    if is_finite(us) { zoned_plus_interval(us, opposite(interval)?, &call.session.zone()) } else { Ok(us) }
 }
 
 /// An interval that has no opposite is longer than all timestamps.

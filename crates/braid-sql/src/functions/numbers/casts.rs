@@ -48,9 +48,9 @@ pub const FUNCTIONS: Implementations = &[
     ("int8_numeric", |a, _| Ok(Value::Numeric(a[0].as_int8().into()))),
     ("float4_numeric", |a, _| Ok(Value::Numeric(Numeric::from_f64(a[0].as_float4().into(), REAL_DIGITS)))),
     ("float8_numeric", |a, _| Ok(Value::Numeric(Numeric::from_f64(a[0].as_float8(), DOUBLE_DIGITS)))),
-    ("numeric_int2", |a, _| int2(Some(rounded(a[0].as_numeric(), "smallint")?))),
-    ("numeric_int4", |a, _| int4(Some(rounded(a[0].as_numeric(), "integer")?))),
-    ("numeric_int8", |a, _| int8(Some(rounded(a[0].as_numeric(), "bigint")?))),
+    ("numeric_int2", |a, _| numeric_int2(a[0].as_numeric())),
+    ("numeric_int4", |a, _| numeric_int4(a[0].as_numeric())),
+    ("numeric_int8", |a, _| numeric_int8(a[0].as_numeric())),
     ("numeric_float4", |a, _| numeric_float4(a[0].as_numeric())),
     ("numeric_float8", |a, _| numeric_float8(a[0].as_numeric())),
 ];
@@ -72,7 +72,8 @@ fn integer_of(value: f64) -> Option<i128> {
     (!value.is_nan()).then(|| value.round_ties_even() as i128)
 }
 
-fn rounded(value: &Numeric, type_name: &str) -> Result<i128, SqlError> {
+/// A numeric as an integer, rounded half away from zero.
+pub(super) fn rounded(value: &Numeric, type_name: &str) -> Result<i128, SqlError> {
     let what = match value.to_integer() {
         NumericKind::Integer(integer) => return Ok(integer),
         NumericKind::Nan => "NaN",
@@ -81,8 +82,23 @@ fn rounded(value: &Numeric, type_name: &str) -> Result<i128, SqlError> {
     Err(SqlError::unsupported(format!("cannot convert {what} to {type_name}")))
 }
 
-/// PostgreSQL reads the float from the numeric's text, and names it in the error.
-fn numeric_float8(value: &Numeric) -> Result<Value, SqlError> {
+/// A smallint of a numeric.
+pub fn numeric_int2(value: &Numeric) -> Result<Value, SqlError> {
+    int2(Some(rounded(value, "smallint")?))
+}
+
+/// An integer of a numeric.
+pub fn numeric_int4(value: &Numeric) -> Result<Value, SqlError> {
+    int4(Some(rounded(value, "integer")?))
+}
+
+/// A bigint of a numeric.
+pub fn numeric_int8(value: &Numeric) -> Result<Value, SqlError> {
+    int8(Some(rounded(value, "bigint")?))
+}
+
+/// A double of a numeric. PostgreSQL reads the float from the numeric's text, and names it in the error.
+pub fn numeric_float8(value: &Numeric) -> Result<Value, SqlError> {
     let float = value.to_f64();
     let is_lost =
         float.is_infinite() != value.is_infinite() || (float == 0.0) != (value.signum() == 0 && !value.is_nan());
@@ -92,6 +108,7 @@ fn numeric_float8(value: &Numeric) -> Result<Value, SqlError> {
     Ok(Value::Float8(float))
 }
 
-fn numeric_float4(value: &Numeric) -> Result<Value, SqlError> {
+/// A real of a numeric.
+pub fn numeric_float4(value: &Numeric) -> Result<Value, SqlError> {
     read_real(&value.to_string()).map(Value::Float4)
 }

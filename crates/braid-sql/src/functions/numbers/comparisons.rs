@@ -8,7 +8,7 @@ use crate::Value;
 use crate::functions::Implementations;
 
 /// SQL's order of doubles. A real is one without a rounding.
-pub(super) fn order_of_floats(a: f64, b: f64) -> Ordering {
+pub fn order_of_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 

@@ -18,18 +18,22 @@ use crate::{SqlError, SqlState, Value};
 /// Pi / 180, to the digits that PostgreSQL takes.
 const RADIANS_PER_DEGREE: f64 = 0.017_453_292_519_943_295;
 
+/// The error of a result that must not be infinite.
+pub fn float_overflow() -> SqlError {
+    SqlError::new(SqlState::NumericOutOfRange, "value out of range: overflow")
+}
+
 /// Fails where a result is infinite or 0, and must not be.
 pub(super) fn in_float_range(result: f64, may_be_infinite: bool, may_be_zero: bool) -> Result<(), SqlError> {
-    let overflow = |what| Err(SqlError::new(SqlState::NumericOutOfRange, format!("value out of range: {what}")));
     match result {
-        f64::INFINITY | f64::NEG_INFINITY if !may_be_infinite => overflow("overflow"),
-        0.0 if !may_be_zero => overflow("underflow"),
+        f64::INFINITY | f64::NEG_INFINITY if !may_be_infinite => Err(float_overflow()),
+        0.0 if !may_be_zero => Err(SqlError::new(SqlState::NumericOutOfRange, "value out of range: underflow")),
         _ => Ok(()),
     }
 }
 
 /// The arithmetic of floats: it is the same of 32 and of 64 bits.
-trait Float:
+pub trait Float:
     Copy
     + Into<f64>
     + std::ops::Add<Output = Self>
@@ -50,7 +54,8 @@ fn is_zero(value: impl Float) -> bool {
     value.into() == 0.0
 }
 
-fn add<T: Float>(a: T, b: T) -> Result<T, SqlError> {
+/// The sum; an error if it is infinite although no argument is.
+pub fn add<T: Float>(a: T, b: T) -> Result<T, SqlError> {
     let result = a + b;
     in_float_range(result.into(), is_infinite(a) || is_infinite(b), true)?;
     Ok(result)

@@ -9,12 +9,14 @@
 //! | [`trigonometry`] | trigonometric and hyperbolic functions |
 //! | [`numerics`] | numeric |
 //! | [`casts`] | casts among numbers |
+//! | [`formatting`] | `to_char` of numbers, `to_number` |
 //! | [`comparisons`] | comparisons, three-way comparisons, extremes |
 
 pub mod booleans;
 pub mod casts;
 pub mod comparisons;
 pub mod floats;
+pub mod formatting;
 pub mod integers;
 pub mod numerics;
 pub mod oids;
@@ -34,6 +36,8 @@ pub const FAMILIES: &[Implementations] = &[
     trigonometry::FUNCTIONS,
     numerics::FUNCTIONS,
     casts::FUNCTIONS,
+    formatting::to_char::FUNCTIONS,
+    formatting::to_number::FUNCTIONS,
     comparisons::FUNCTIONS,
     comparisons::THREE_WAY,
     comparisons::DIFFERENCES,

@@ -1,4 +1,4 @@
-//! Texts and bytes.
+//! Texts, bytes and bits.
 //!
 //! | module | contents |
 //! |---|---|
@@ -11,10 +11,12 @@
 //! | [`quoting`] | SQL's quotes |
 //! | [`formatting`] | `concat` and `format` |
 //! | [`bytes`] | bytea, and digests |
+//! | [`bits`] | bit strings |
 //! | [`encoding`] | encodings of bytes as text |
 //! | [`uuids`] | uuid |
 //! | [`results`] | how long texts may be, and values as text |
 
+pub mod bits;
 pub mod bytes;
 pub mod characters;
 pub mod encoding;
@@ -40,6 +42,7 @@ pub const FAMILIES: &[Implementations] = &[
     regular_expressions::FUNCTIONS,
     quoting::FUNCTIONS,
     formatting::FUNCTIONS,
+    bits::FUNCTIONS,
     bytes::FUNCTIONS,
     encoding::FUNCTIONS,
     uuids::FUNCTIONS,

@@ -90,7 +90,7 @@ fn larger(args: &[Value], compared: Compared, takes_first: fn(Ordering) -> bool)
 }
 
 /// The difference of the first bytes that differ, with a zero at the end of both (`strcmp`).
-fn string_difference(left: &[u8], right: &[u8]) -> i32 {
+pub(in crate::functions) fn string_difference(left: &[u8], right: &[u8]) -> i32 {
     let at = left.iter().zip(right).take_while(|(a, b)| a == b).count();
     let byte = |bytes: &[u8]| i32::from(bytes.get(at).copied().unwrap_or(0));
     byte(left) - byte(right)

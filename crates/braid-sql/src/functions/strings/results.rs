@@ -3,26 +3,19 @@
 use crate::functions::Call;
 use crate::functions::implementation_of;
 use crate::pg_catalog::{TypeId, pg_catalog};
+pub use crate::value_text::{VALUE_BYTES_MAX, check_growth};
 use crate::{SqlError, SqlState, SqlType, Value};
-
-/// The most bytes of a value, with its header (`MaxAllocSize`).
-pub const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
 
 /// What a value of variable length has before its bytes.
 pub const HEADER_BYTES: usize = 4;
 
-/// Refuses a text that would not fit in a value, as PostgreSQL's growing strings do.
-pub fn check_growth(bytes: usize, more: usize) -> Result<(), SqlError> {
-    if bytes.saturating_add(more) < VALUE_BYTES_MAX {
-        return Ok(());
-    }
-    let detail = format!("Cannot enlarge string buffer containing {bytes} bytes by {more} more bytes.");
-    Err(SqlError::new(SqlState::ProgramLimitExceeded, "out of memory").with_detail(detail))
-}
-
 /// Refuses a value of too many bytes, as PostgreSQL's allocator does.
 pub fn check_allocation(bytes: usize) -> Result<(), SqlError> {
-    let request = bytes.saturating_add(HEADER_BYTES);
+    check_request(bytes.saturating_add(HEADER_BYTES))
+}
+
+/// Refuses what PostgreSQL does not allocate in one piece.
+pub fn check_request(request: usize) -> Result<(), SqlError> {
     if request <= VALUE_BYTES_MAX {
         return Ok(());
     }

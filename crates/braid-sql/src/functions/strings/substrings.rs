@@ -82,7 +82,8 @@ pub(super) fn substring(text: &str, start: i32, length: Option<i32>) -> Result<&
     Ok(length.map_or(rest, |length| &rest[..offset(rest, length)]))
 }
 
-fn overlay(args: &[Value], length: i32) -> Result<Value, SqlError> {
+/// A text with a part replaced: text, replacement and start are the arguments.
+pub(super) fn overlay(args: &[Value], length: i32) -> Result<Value, SqlError> {
     let text = args[0].as_text();
     let (before, after) = overlay_places(args[2].as_int4(), length)?;
     let mut out = substring(text, 1, Some(before))?.to_owned();

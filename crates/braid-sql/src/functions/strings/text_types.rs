@@ -46,7 +46,7 @@ pub const FUNCTIONS: Implementations = &[
 ];
 
 /// Bytes of a name, without the end mark of C.
-const NAME_BYTES_MAX: usize = 63;
+pub const NAME_BYTES_MAX: usize = 63;
 
 /// A text without its trailing blanks: what of a `char(n)` counts.
 pub fn without_blanks(text: &str) -> &str {
@@ -94,28 +94,37 @@ fn fit(text: &str, modifier: i32, id: TypeId, is_explicit: bool) -> Result<Value
 fn pad(text: &str, length: usize) -> Result<Value, SqlError> {
     let blanks = length.saturating_sub(text.chars().count());
     check_allocation(text.len().saturating_add(blanks))?;
-    Ok(Value::text(format!("{text}{:blanks$}", "")))
+    Ok(Value::text(text.to_owned() + &" ".repeat(blanks)))
 }
 
-/// The first byte of a text; 0 if it is empty.
+/// The byte that a backslash and three octal digits are, else the first byte of a text; 0 if it is empty.
 fn first_byte(text: &Value) -> Value {
-    Value::Char(text.as_text().bytes().next().unwrap_or(0))
+    let is_octal = |digit: u8| (b'0'..=b'7').contains(&digit);
+    Value::Char(match *text.as_text().as_bytes() {
+        [b'\\', high, middle, low] if [high, middle, low].into_iter().all(is_octal) => {
+            // The highest digit may not fit; its upper bit is lost.
+            (high - b'0') << 6 | (middle - b'0') << 3 | (low - b'0')
+        }
+        [first, ..] => first,
+        [] => 0,
+    })
 }
 
-/// A byte as text: nothing for 0. Other bytes are no text by themselves; PostgreSQL makes invalid texts of them.
+/// A byte as text: nothing for 0, octal digits for what is no text by itself.
 fn char_text(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    match args[0].as_char() {
-        0 => Ok(Value::text("")),
-        byte @ 1..=127 => Ok(Value::text(char::from(byte).to_string())),
-        byte => Err(SqlError::unsupported(format!("the byte {byte} of type \"char\" is no text"))),
-    }
+    Ok(match args[0].as_char() {
+        0 => Value::text(""),
+        byte @ 1..=127 => Value::text(char::from(byte).to_string()),
+        byte => Value::text(format!("\\{byte:03o}")),
+    })
 }
 
+/// PostgreSQL makes texts of the bytes that are none.
 fn char_bpchar(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
-    if args[0].as_char() == 0 {
-        return Err(SqlError::unsupported("an empty \"char\" as character is not supported"));
+    match args[0].as_char() {
+        1..=127 => char_text(args, call),
+        byte => Err(SqlError::unsupported(format!("the byte {byte} of type \"char\" as character is not supported"))),
     }
-    char_text(args, call)
 }
 
 fn i4tochar(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {

@@ -17,7 +17,7 @@ const ROUNDING_MIN: i32 = -(WHOLE_DIGITS_MAX as i32) - 1;
 const FACTORIAL_MAX: i64 = 32_177;
 
 /// `10^exponent`, if it fits.
-fn narrow_power(exponent: u32) -> Option<i128> {
+pub(super) fn narrow_power(exponent: u32) -> Option<i128> {
     10_i128.checked_pow(exponent)
 }
 

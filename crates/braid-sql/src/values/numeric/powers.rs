@@ -43,6 +43,13 @@ fn scale_of(digits: i64) -> i32 {
     i32::try_from(digits.max(0)).expect("scales are below 2^20")
 }
 
+/// The square root at a scale. The radicand is not negative.
+pub(super) fn root(radicand: &Decimal, scale: i32) -> Decimal {
+    // The root of the number with twice the digits, and two for rounding, is an integer.
+    let shifted = radicand.cut(2 * (scale + 1));
+    Decimal::new(shifted.unscaled.sqrt(), scale + 1).rounded(scale)
+}
+
 impl Numeric {
     /// The square root.
     pub fn sqrt(&self) -> Result<Self, SqlError> {
@@ -50,10 +57,7 @@ impl Numeric {
             return Err(root_of_negative());
         }
         let Some(radicand) = self.decimal() else { return Ok(self.clone()) };
-        let scale = root_scale(&radicand);
-        // The root of the number with twice the digits, and two for rounding, is an integer.
-        let shifted = radicand.cut(2 * (scale + 1));
-        Self::of_decimal(Decimal::new(shifted.unscaled.sqrt(), scale + 1).rounded(scale))
+        Self::of_decimal(root(&radicand, root_scale(&radicand)))
     }
 
     /// `e^x`

@@ -177,6 +177,26 @@ impl fmt::Display for Numeric {
     }
 }
 
+impl Numeric {
+    /// The number with one digit before the point, some behind it, and an exponent: `1.50e+03`. Rounding may make it two digits
+    /// before the point, as PostgreSQL's does: `10.0e+00` for 9.99. `None` for NaN and infinities.
+    pub fn scientific(&self, places: usize) -> Option<String> {
+        let decimal = self.decimal()?;
+        let exponent = if decimal.is_zero() { 0 } else { decimal.exponent() };
+        // Digits behind those that it has are 0.
+        let scale = decimal.scale + exponent as i32;
+        let kept = i32::try_from(places).map_or(scale, |places| scale.min(places)).max(0);
+        let mantissa = Decimal::new(decimal.unscaled, scale).rounded(kept);
+        let digits = mantissa.unscaled.magnitude().to_string();
+        let (whole, behind) = digits.split_at(digits.len().saturating_sub(kept as usize));
+        let sign = if mantissa.is_negative() { "-" } else { "" };
+        let point = if places > 0 { "." } else { "" };
+        let whole = if whole.is_empty() { "0" } else { whole };
+        let zeros = "0".repeat(places.saturating_sub(behind.len()));
+        Some(format!("{sign}{whole}{point}{behind}{zeros}e{exponent:+03}"))
+    }
+}
+
 fn write_digits(f: &mut fmt::Formatter<'_>, is_negative: bool, digits: &str, scale: u16) -> fmt::Result {
     if is_negative {
         f.write_str("-")?;

@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::matches::{Matches, Search, Split, groups, part};
 use super::pattern::Pattern;
 use super::similar_to::{regular_expression, similar_escape};
 use super::syntax::Flags;
-use crate::functions::Implementations;
 use crate::functions::call::Call;
 use crate::functions::strings::results::append;
+use crate::functions::{Implementations, Rows};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
 use crate::{SqlError, SqlState, Value};
@@ -81,6 +82,11 @@ fn invalid(message: String) -> SqlError {
 
 /// The pattern in the second argument with flags that do not include `g`.
 fn pattern_without_global(args: &[Value], at: usize, function: &str) -> Result<Rc<Pattern>, SqlError> {
+    Pattern::of(args[1].as_text(), flags_without_global(args, at, function)?)
+}
+
+/// Flags that do not include `g`.
+fn flags_without_global(args: &[Value], at: usize, function: &str) -> Result<Flags, SqlError> {
     let (flags, is_global) = flags(args.get(at).map_or("", Value::as_text))?;
     if is_global {
         let error = invalid(format!("{function}() does not support the \"global\" option"));
@@ -89,7 +95,7 @@ fn pattern_without_global(args: &[Value], at: usize, function: &str) -> Result<R
             _ => error,
         });
     }
-    Pattern::of(args[1].as_text(), flags)
+    Ok(flags)
 }
 
 fn pattern(args: &[Value], letters: &str) -> Result<Rc<Pattern>, SqlError> {
@@ -109,10 +115,6 @@ fn first_part(text: &str, expression: &str) -> Result<Value, SqlError> {
     Ok(part(text, captures[usize::from(pattern.groups > 0)].as_ref()))
 }
 
-fn part(text: &str, range: Option<&Range<usize>>) -> Value {
-    range.map_or(Value::Null, |range| Value::text(&text[range.clone()]))
-}
-
 fn regexp_like(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
     Ok(Value::Bool(pattern_without_global(args, 2, "regexp_like")?.is_match(args[0].as_text())?))
 }
@@ -121,57 +123,11 @@ fn regexp_match(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
     let pattern = pattern_without_global(args, 2, "regexp_match")?;
     let text = args[0].as_text();
     let Some(captures) = pattern.captures(text, 0)? else { return Ok(Value::Null) };
-    let first = usize::from(pattern.groups > 0);
-    Ok(texts(captures[first..].iter().map(|range| part(text, range.as_ref())).collect()))
+    Ok(texts(groups(text, &captures)))
 }
 
 fn texts(values: Vec<Value>) -> Value {
     Value::Array(ArrayValue::of(TypeId::TEXT, values).into())
-}
-
-/// The matches of a pattern one after the other, which do not overlap.
-struct Matches<'a> {
-    pattern: &'a Pattern,
-    text: &'a str,
-    /// Where the next search begins; `None` after the last.
-    from: Option<usize>,
-}
-
-impl<'a> Matches<'a> {
-    /// Matches from a character on, the first being 1.
-    fn new(pattern: &'a Pattern, text: &'a str, start: i32) -> Self {
-        let skipped = start.max(1) as usize - 1;
-        let from = text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(skipped);
-        Self { pattern, text, from }
-    }
-
-    fn next(&mut self) -> Result<Option<Range<usize>>, SqlError> {
-        let Some(from) = self.from else { return Ok(None) };
-        let found = self.pattern.find(self.text, from)?;
-        self.from = found.as_ref().and_then(|found| after(self.text, found));
-        Ok(found)
-    }
-
-    /// The match of a number, the first being 1.
-    fn nth(&mut self, number: i32) -> Result<Option<Range<usize>>, SqlError> {
-        let mut found = self.next()?;
-        for _ in 1..number {
-            if found.is_none() {
-                return Ok(None);
-            }
-            found = self.next()?;
-        }
-        Ok(found)
-    }
-}
-
-/// Where to search after a match: one character later if it is empty.
-fn after(text: &str, found: &Range<usize>) -> Option<usize> {
-    match text[found.end..].chars().next() {
-        _ if !found.is_empty() => Some(found.end),
-        Some(c) => Some(found.end + c.len_utf8()),
-        None => None,
-    }
 }
 
 fn regexp_count(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
@@ -312,19 +268,20 @@ impl<'a> Replacement<'a> {
     }
 }
 
-/// The texts between matches. Empty matches at the ends, and directly after a match, divide nothing.
 fn regexp_split_to_array(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    let pattern = pattern_without_global(args, 2, "regexp_split_to_array")?;
-    let text = args[0].as_text();
-    let mut matches = Matches::new(&pattern, text, 1);
-    let (mut parts, mut start, mut previous_end) = (Vec::new(), 0, 0);
-    while let Some(found) = matches.next()? {
-        if found.start < text.len() && found.end > previous_end {
-            parts.push(Value::text(&text[start..found.start]));
-            start = found.end;
-        }
-        previous_end = found.end;
-    }
-    parts.push(Value::text(&text[start..]));
-    Ok(texts(parts))
+    let split = Split::new(args, flags_without_global(args, 2, "regexp_split_to_array")?)?;
+    Ok(texts(split.collect::<Result<_, _>>()?))
+}
+
+/// `regexp_matches(text, pattern [, flags])`: the groups of the first match, or of all.
+pub(in crate::functions) fn regexp_matches(args: &[Value]) -> Result<Rows, SqlError> {
+    let (flags, is_global) = flags(args.get(2).map_or("", Value::as_text))?;
+    let groups = Search::new(args, flags)?.map(|groups| groups.map(|groups| vec![texts(groups)]));
+    if is_global { Ok(Box::new(groups)) } else { Ok(Box::new(groups.take(1))) }
+}
+
+/// `regexp_split_to_table(text, pattern [, flags])`
+pub(in crate::functions) fn regexp_split_to_table(args: &[Value]) -> Result<Rows, SqlError> {
+    let split = Split::new(args, flags_without_global(args, 2, "regexp_split_to_table")?)?;
+    Ok(Box::new(split.map(|part| part.map(|part| vec![part]))))
 }

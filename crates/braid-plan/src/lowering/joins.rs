@@ -1,0 +1,178 @@
+//! Joins: equalities of both sides become keys, the rest of the condition is checked for each pair.
+
+use braid_exec::Expression as Lowered;
+use braid_exec::plan::{JoinCondition, JoinKind as LoweredKind, NullKeys, Plan};
+use braid_sql::expression::{Expression, Node};
+use braid_sql::relation::{ColumnId, JoinKind, Relation};
+use braid_sql::{SqlError, Value};
+
+use super::operators::is_equality;
+use super::query::Lowering;
+use super::relations::{Input, unsupported};
+
+impl Lowering<'_> {
+    /// A join. The right side is built, and the left one probes.
+    pub(super) fn join(
+        &self,
+        kind: JoinKind,
+        left: &Relation,
+        right: &Relation,
+        condition: &Expression,
+    ) -> Result<Input, SqlError> {
+        let (probe, build) = (self.relation(left)?, self.relation(right)?);
+        if right.free_columns().iter().any(|column| probe.columns.contains(column)) {
+            return Err(unsupported("lateral joins"));
+        }
+        let conjuncts = conjuncts(condition);
+        let mut keys = Keys::default();
+        let mut rest = Vec::new();
+        for conjunct in &conjuncts {
+            match self.key(conjunct, &probe.columns, &build.columns)? {
+                Some(key) if keys.takes(&key) => keys.add(key),
+                _ => rest.push((*conjunct).clone()),
+            }
+        }
+        let (lowered_kind, null_keys) = lowered_kind(kind, &keys, &rest, conjuncts.len())?;
+        let Keys { probe: probe_keys, build: build_keys, .. } = keys;
+        let (probe_columns, build_columns) = (probe.columns.clone(), build.columns.clone());
+        let (probe_plan, probe_keys) = probe.with_positions(probe_keys);
+        let (build_plan, build_keys) = build.with_positions(build_keys);
+        // Columns that stand for keys come after those of their side.
+        let (probe_width, build_width) = (probe_plan.column_count(), build_plan.column_count());
+        let place = |column: &ColumnId| {
+            let in_probe = probe_columns.iter().position(|own| own == column);
+            in_probe.or_else(|| build_columns.iter().position(|own| own == column).map(|at| probe_width + at))
+        };
+        let both: Vec<ColumnId> = probe_columns.iter().chain(&build_columns).copied().collect();
+        let residual = match rest.len() {
+            0 => None,
+            1 => Some(self.expression(&rest[0], &both)?),
+            _ => Some(Lowered::And(
+                rest.iter().map(|conjunct| self.expression(conjunct, &both)).collect::<Result<_, _>>()?,
+            )),
+        };
+        let residual = residual.map(|mut residual| {
+            residual.map_columns(&mut |at| place(&both[at]).unwrap_or(at));
+            residual
+        });
+        let condition = JoinCondition { kind: lowered_kind, build_keys, probe_keys, residual, null_keys };
+        let plan = Plan::join(build_plan, probe_plan, condition);
+        // The columns that the join returns, and their positions.
+        let returned = lowered_kind.columns();
+        let mut columns: Vec<(ColumnId, usize)> = probe_columns.iter().copied().zip(0..).collect();
+        let after_probe = probe_width + usize::from(returned.mark);
+        if let JoinKind::Mark(mark) = kind {
+            columns.push((mark, probe_width));
+        }
+        if returned.build {
+            columns.extend(build_columns.iter().copied().zip(after_probe..));
+        }
+        let width = after_probe + if returned.build { build_width } else { 0 };
+        let plan = match width == columns.len() {
+            true => plan,
+            false => {
+                let expressions = columns.iter().map(|(_, at)| Lowered::Column(*at)).collect();
+                Plan::Project { input: Box::new(plan), expressions }
+            }
+        };
+        Ok(Input { plan, columns: columns.into_iter().map(|(column, _)| column).collect() })
+    }
+
+    /// Both sides of an equality, if each reads one side of the join only.
+    fn key(&self, conjunct: &Expression, probe: &[ColumnId], build: &[ColumnId]) -> Result<Option<Key>, SqlError> {
+        let (first, second, is_null_safe) = match &conjunct.node {
+            Node::Call(call) if is_equality(call.function.id) => match &call.arguments[..] {
+                [first, second] => (first, second, false),
+                _ => return Ok(None),
+            },
+            Node::Not(operand) => match &operand.node {
+                Node::Distinct(first, second, equals) if is_equality(equals.id) => (&**first, &**second, true),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        if conjunct.is_volatile() {
+            return Ok(None);
+        }
+        let reads_only = |expression: &Expression, side: &[ColumnId]| {
+            let columns = expression.free_columns();
+            !columns.is_empty() && columns.iter().all(|column| side.contains(column))
+        };
+        let (of_probe, of_build) = if reads_only(first, probe) && reads_only(second, build) {
+            (first, second)
+        } else if reads_only(second, probe) && reads_only(first, build) {
+            (second, first)
+        } else {
+            return Ok(None);
+        };
+        let (probe, build) = (self.comparable(of_probe, probe)?, self.comparable(of_build, build)?);
+        Ok(Some(Key { probe, build, is_null_safe }))
+    }
+}
+
+/// An equality of both sides.
+struct Key {
+    probe: Lowered,
+    build: Lowered,
+    /// `IS NOT DISTINCT FROM`
+    is_null_safe: bool,
+}
+
+/// The equalities that a join looks up.
+#[derive(Default)]
+struct Keys {
+    probe: Vec<Lowered>,
+    build: Vec<Lowered>,
+    are_null_safe: bool,
+}
+
+impl Keys {
+    /// Whether nulls in a key are compared as in those that are there.
+    fn takes(&self, key: &Key) -> bool {
+        self.probe.is_empty() || self.are_null_safe == key.is_null_safe
+    }
+
+    fn add(&mut self, key: Key) {
+        self.are_null_safe = key.is_null_safe;
+        self.probe.push(key.probe);
+        self.build.push(key.build);
+    }
+}
+
+/// The operator's kind, and how it compares null keys.
+fn lowered_kind(
+    kind: JoinKind,
+    keys: &Keys,
+    rest: &[Expression],
+    conjunct_count: usize,
+) -> Result<(LoweredKind, NullKeys), SqlError> {
+    let null_keys = if keys.are_null_safe { NullKeys::EqualNull } else { NullKeys::EqualNothing };
+    let lowered = match kind {
+        JoinKind::Inner => LoweredKind::Inner,
+        JoinKind::Left => LoweredKind::ProbeOuter,
+        JoinKind::Right => LoweredKind::BuildOuter,
+        JoinKind::Full => LoweredKind::FullOuter,
+        JoinKind::Semi => LoweredKind::ProbeSemi,
+        JoinKind::Anti => LoweredKind::ProbeAnti,
+        // The mark is null where the only comparison is, and never for comparisons that are not null.
+        JoinKind::Mark(_) if rest.is_empty() && conjunct_count == keys.probe.len() => {
+            match (keys.probe.len(), keys.are_null_safe) {
+                (0, _) | (_, true) => LoweredKind::ProbeMark,
+                (1, false) => return Ok((LoweredKind::ProbeMark, NullKeys::Unknown)),
+                _ => return Err(unsupported("marks of several comparisons")),
+            }
+        }
+        JoinKind::Mark(_) => return Err(unsupported("marks of such conditions")),
+        JoinKind::Single => return Err(unsupported("subqueries that may return several rows for a row")),
+    };
+    Ok((lowered, null_keys))
+}
+
+/// The parts of a condition that must all be true.
+fn conjuncts(condition: &Expression) -> Vec<&Expression> {
+    match &condition.node {
+        Node::And(operands) => operands.iter().flat_map(conjuncts).collect(),
+        Node::Constant(Value::Bool(true)) => Vec::new(),
+        _ => vec![condition],
+    }
+}

@@ -1,0 +1,228 @@
+//! The operators of a relation, one by one.
+
+use std::sync::Arc;
+
+use braid_exec::Expression as Lowered;
+use braid_exec::plan::{Plan, SortKey as LoweredKey, SortSpec};
+use braid_exec::scan::single_row::SingleRow;
+use braid_sql::relation::{ColumnId, CteId, Expansion, Relation, Rows, SetFunctionCall, SetOperator, SortKey};
+use braid_sql::{Evaluation, Expression, SqlError, SqlState, Value};
+
+use super::query::Lowering;
+use super::sources::{ConstantRows, SetRows};
+
+/// The plan of a relation, and its columns by position.
+pub(super) struct Input {
+    pub plan: Plan,
+    pub columns: Vec<ColumnId>,
+}
+
+impl Lowering<'_> {
+    /// The plan of a relation.
+    pub(super) fn relation(&self, relation: &Relation) -> Result<Input, SqlError> {
+        self.count_operator()?;
+        match relation {
+            Relation::OneRow => Ok(one_row()),
+            Relation::Table(_) => Err(unsupported("tables")),
+            Relation::Values { columns, rows } => self.values(columns, rows),
+            Relation::Filter { input, condition } => {
+                let Input { plan, columns } = self.relation(input)?;
+                let condition = self.expression(condition, &columns)?;
+                Ok(Input { plan: Plan::Filter { input: Box::new(plan), condition }, columns })
+            }
+            Relation::Map { input, expressions } => {
+                let input = self.relation(input)?;
+                let expressions = expressions
+                    .iter()
+                    .map(|(column, expression)| Ok((*column, self.expression(expression, &input.columns)?)))
+                    .collect::<Result<Vec<_>, SqlError>>()?;
+                Ok(input.with_columns(expressions))
+            }
+            Relation::Expand(expansion) => self.expand(expansion),
+            Relation::Join { kind, left, right, condition } => self.join(*kind, left, right, condition),
+            Relation::Aggregate(aggregation) => self.aggregate(aggregation),
+            Relation::Sort { input, keys } => self.sort(input, keys, None),
+            Relation::Limit { input, offset, limit, ties: None } => self.limit(input, offset.as_ref(), limit.as_ref()),
+            Relation::Limit { .. } => Err(unsupported("WITH TIES")),
+            Relation::Distinct { input, columns } => self.distinct(input, columns),
+            Relation::DistinctOn { .. } => Err(unsupported("DISTINCT ON")),
+            Relation::Union { inputs, columns } => {
+                let inputs = inputs.iter().map(|input| self.ordered_columns(&input.relation, &input.columns));
+                let plan = Plan::Union(inputs.collect::<Result<Vec<_>, _>>()?);
+                Ok(Input { plan, columns: columns.clone() })
+            }
+            Relation::SetOperation { operator, is_all: false, left, right, columns } => {
+                self.set_operation(*operator, left, right, columns)
+            }
+            Relation::SetOperation { .. } => Err(unsupported("INTERSECT ALL and EXCEPT ALL")),
+            Relation::Window(_) => Err(unsupported("window functions")),
+            Relation::With { cte, definition, body, is_materialized: _ } => {
+                self.common_tables.borrow_mut().insert(*cte, (**definition).clone());
+                if is_volatile(&definition.relation) && scan_count(body, *cte) > 1 {
+                    return Err(unsupported("volatile functions in WITH"));
+                }
+                self.relation(body)
+            }
+            Relation::CteScan { cte, columns } => {
+                let definition = self.common_tables.borrow().get(cte).cloned();
+                let definition = definition.ok_or_else(|| unsupported("recursion"))?;
+                let plan = self.ordered_columns(&definition.relation, &definition.columns)?;
+                Ok(Input { plan, columns: columns.clone() })
+            }
+            Relation::Recursive(_) => Err(unsupported("WITH RECURSIVE")),
+        }
+    }
+
+    fn values(&self, columns: &[ColumnId], rows: &[Vec<Expression>]) -> Result<Input, SqlError> {
+        let ids: Vec<_> = columns.iter().map(|column| self.columns.sql_type(*column).id).collect();
+        let rows = rows.iter().map(|row| row.iter().map(|value| self.constant(value)).collect());
+        let source = ConstantRows::new(&ids, &rows.collect::<Result<Vec<Vec<Value>>, SqlError>>()?)?;
+        let plan = Plan::Source { source: Arc::new(source), column_count: columns.len() };
+        Ok(Input { plan, columns: columns.to_vec() })
+    }
+
+    /// The value of an expression that reads no row.
+    fn constant(&self, expression: &Expression) -> Result<Value, SqlError> {
+        if has_subquery(expression) || !expression.free_columns().is_empty() {
+            return Err(unsupported("columns and subqueries in VALUES and LIMIT"));
+        }
+        Evaluation::new(&*self.session, &[]).value(expression)
+    }
+
+    /// Rows of set-returning functions, of arguments that read no row.
+    fn expand(&self, expansion: &Expansion) -> Result<Input, SqlError> {
+        if expansion.input != Relation::OneRow {
+            return Err(unsupported("set-returning functions of columns"));
+        }
+        let (mut calls, mut columns) = (Vec::new(), Vec::new());
+        for function in &expansion.functions {
+            let SetFunctionCall::Set { call, columns: made } = function else {
+                return Err(unsupported("functions of one value in FROM"));
+            };
+            let arguments = call.arguments.iter().map(|argument| self.constant(argument));
+            calls.push((call.clone(), arguments.collect::<Result<Vec<_>, _>>()?));
+            columns.extend(made);
+        }
+        columns.extend(expansion.ordinality);
+        let ids = columns.iter().map(|column| self.columns.sql_type(*column).id).collect();
+        let source = SetRows::new(calls, expansion.ordinality.is_some(), ids, self.session.clone());
+        Ok(Input { plan: Plan::Source { source: Arc::new(source), column_count: columns.len() }, columns })
+    }
+
+    fn sort(&self, input: &Relation, keys: &[SortKey], limit: Option<usize>) -> Result<Input, SqlError> {
+        let input = self.relation(input)?;
+        let columns = input.columns.clone();
+        let expressions: Vec<Lowered> =
+            keys.iter().map(|key| self.comparable(&key.expression, &columns)).collect::<Result<_, _>>()?;
+        let (plan, positions) = input.with_positions(expressions);
+        let keys = positions.into_iter().zip(keys).map(|(column, key)| LoweredKey {
+            column,
+            descending: key.is_descending,
+            nulls_first: key.nulls_first,
+        });
+        let spec = Arc::new(SortSpec { keys: keys.collect(), limit });
+        let is_wider = plan.column_count() > columns.len();
+        let plan = Plan::Sort { input: Box::new(plan), spec };
+        let sorted = Input { plan, columns };
+        Ok(if is_wider { sorted.with_columns(Vec::new()) } else { sorted })
+    }
+
+    fn limit(
+        &self,
+        input: &Relation,
+        offset: Option<&Expression>,
+        limit: Option<&Expression>,
+    ) -> Result<Input, SqlError> {
+        let count = |expression: Option<&Expression>, state, name: &str| match expression {
+            None => Ok(None),
+            Some(expression) => match self.constant(expression)? {
+                Value::Int8(count) => {
+                    let negative = || SqlError::new(state, format!("{name} must not be negative"));
+                    Ok(Some(u64::try_from(count).map_err(|_| negative())?))
+                }
+                _ => Ok(None),
+            },
+        };
+        let limit = count(limit, SqlState::InvalidLimit, "LIMIT")?;
+        let offset = count(offset, SqlState::InvalidOffset, "OFFSET")?.unwrap_or(0);
+        let needed = limit.and_then(|limit| usize::try_from(limit.checked_add(offset)?).ok());
+        let Input { plan, columns } = match input {
+            Relation::Sort { input, keys } => self.sort(input, keys, needed)?,
+            other => self.relation(other)?,
+        };
+        Ok(Input { plan: Plan::Limit { input: Box::new(plan), offset, limit }, columns })
+    }
+
+    /// Groups of equal rows of both sides, by the sides that have them.
+    fn set_operation(
+        &self,
+        operator: SetOperator,
+        left: &Rows,
+        right: &Rows,
+        columns: &[ColumnId],
+    ) -> Result<Input, SqlError> {
+        let side = |rows: &Rows, is_left: bool| {
+            let plan = self.ordered_columns(&rows.relation, &rows.columns)?;
+            let own = (0..rows.columns.len()).map(Lowered::Column);
+            let tag = Lowered::Constant(Some(braid_storage::Scalar::Int(i64::from(is_left))));
+            Ok::<_, SqlError>(Plan::Project { input: Box::new(plan), expressions: own.chain([tag]).collect() })
+        };
+        let both = Plan::Union(vec![side(left, true)?, side(right, false)?]);
+        self.in_sides(both, operator, columns)
+    }
+}
+
+impl Input {
+    /// The same with further columns.
+    pub fn with_columns(self, added: Vec<(ColumnId, Lowered)>) -> Self {
+        let mut columns = self.columns;
+        let own = (0..columns.len()).map(Lowered::Column);
+        columns.extend(added.iter().map(|(column, _)| *column));
+        let expressions = own.chain(added.into_iter().map(|(_, expression)| expression)).collect();
+        Self { plan: Plan::Project { input: Box::new(self.plan), expressions }, columns }
+    }
+
+    /// The same with further columns where the expressions are none: the positions of all expressions.
+    pub fn with_positions(self, expressions: Vec<Lowered>) -> (Plan, Vec<usize>) {
+        let width = self.plan.column_count();
+        let (mut added, mut positions) = (Vec::new(), Vec::new());
+        for expression in expressions {
+            match expression.as_column() {
+                Some(column) => positions.push(column),
+                None => {
+                    positions.push(width + added.len());
+                    added.push(expression);
+                }
+            }
+        }
+        if added.is_empty() {
+            return (self.plan, positions);
+        }
+        let expressions = (0..width).map(Lowered::Column).chain(added).collect();
+        (Plan::Project { input: Box::new(self.plan), expressions }, positions)
+    }
+}
+
+fn one_row() -> Input {
+    Input { plan: Plan::Source { source: Arc::new(SingleRow), column_count: 0 }, columns: Vec::new() }
+}
+
+fn has_subquery(expression: &Expression) -> bool {
+    matches!(expression.node, braid_sql::expression::Node::Subquery(_))
+        || expression.operands().into_iter().any(has_subquery)
+}
+
+/// Whether one of the relation's expressions may give another value each time.
+fn is_volatile(relation: &Relation) -> bool {
+    relation.expressions().into_iter().any(|expression| expression.is_volatile() || has_subquery(expression))
+        || relation.inputs().into_iter().any(is_volatile)
+}
+
+fn scan_count(relation: &Relation, id: CteId) -> usize {
+    let own = usize::from(matches!(relation, Relation::CteScan { cte, .. } if *cte == id));
+    own + relation.inputs().into_iter().map(|input| scan_count(input, id)).sum::<usize>()
+}
+
+pub(super) fn unsupported(what: &str) -> SqlError {
+    SqlError::unsupported(format!("{what} are not supported by Braid's operators yet"))
+}

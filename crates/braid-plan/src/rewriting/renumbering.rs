@@ -1,0 +1,159 @@
+//! Copies of relations: all columns and common table expressions get new numbers, because no two operators make the same.
+
+use std::collections::BTreeMap;
+
+use braid_sql::Expression;
+use braid_sql::expression::Node;
+use braid_sql::relation::{ColumnId, Columns, CteId, JoinKind, Relation, SetFunctionCall};
+
+/// Numbers of common table expressions that a statement does not have yet.
+#[derive(Debug)]
+pub(super) struct CteNumbers(u32);
+
+impl CteNumbers {
+    /// Those after the ones of a relation.
+    pub fn after(relation: &Relation) -> Self {
+        let mut next = 0;
+        each_relation(relation, &mut |relation| {
+            let number = match relation {
+                Relation::With { cte, .. } | Relation::CteScan { cte, .. } => cte.0 + 1,
+                Relation::Recursive(recursion) => recursion.cte.0 + 1,
+                _ => 0,
+            };
+            next = next.max(number);
+        });
+        Self(next)
+    }
+
+    /// The next one.
+    pub fn add(&mut self) -> CteId {
+        self.0 += 1;
+        CteId(self.0 - 1)
+    }
+}
+
+/// Calls `each` for a relation, those below it, and those of subqueries.
+pub(super) fn each_relation(relation: &Relation, each: &mut dyn FnMut(&Relation)) {
+    each(relation);
+    relation.expressions().into_iter().for_each(|expression| each_relation_of(expression, each));
+    relation.inputs().into_iter().for_each(|input| each_relation(input, each));
+}
+
+/// Calls `each` for all relations of an expression's subqueries.
+pub(super) fn each_relation_of(expression: &Expression, each: &mut dyn FnMut(&Relation)) {
+    if let Node::Subquery(subquery) = &expression.node {
+        each_relation(&subquery.relation, each);
+    }
+    expression.operands().into_iter().for_each(|operand| each_relation_of(operand, each));
+}
+
+/// A copy of a relation, and the copies of its columns.
+pub(super) fn copied(
+    relation: &Relation,
+    columns: &mut Columns,
+    ctes: &mut CteNumbers,
+) -> (Relation, BTreeMap<ColumnId, ColumnId>) {
+    let mut copies = Copies::default();
+    each_relation(relation, &mut |relation| {
+        for column in relation.made_columns() {
+            copies.columns.entry(column).or_insert_with(|| columns.add_like(column));
+        }
+        let made = match relation {
+            Relation::With { cte, .. } => *cte,
+            Relation::Recursive(recursion) => recursion.cte,
+            _ => return,
+        };
+        copies.ctes.entry(made).or_insert_with(|| ctes.add());
+    });
+    let mut copy = relation.clone();
+    copies.renumber(&mut copy);
+    (copy, copies.columns)
+}
+
+#[derive(Default)]
+struct Copies {
+    columns: BTreeMap<ColumnId, ColumnId>,
+    ctes: BTreeMap<CteId, CteId>,
+}
+
+impl Copies {
+    fn renumber(&self, relation: &mut Relation) {
+        for slot in column_slots(relation) {
+            self.replace(slot);
+        }
+        let cte = match relation {
+            Relation::With { cte, .. } | Relation::CteScan { cte, .. } => Some(cte),
+            Relation::Recursive(recursion) => Some(&mut recursion.cte),
+            _ => None,
+        };
+        if let Some(cte) = cte
+            && let Some(copy) = self.ctes.get(cte)
+        {
+            *cte = *copy;
+        }
+        relation.expressions_mut().into_iter().for_each(|expression| self.renumber_expression(expression));
+        relation.inputs_mut().into_iter().for_each(|input| self.renumber(input));
+    }
+
+    fn renumber_expression(&self, expression: &mut Expression) {
+        match &mut expression.node {
+            Node::Column(column, _) => self.replace(column),
+            Node::Subquery(subquery) => {
+                subquery.columns.iter_mut().for_each(|column| self.replace(column));
+                self.renumber(&mut subquery.relation);
+            }
+            _ => {}
+        }
+        expression.operands_mut().into_iter().for_each(|operand| self.renumber_expression(operand));
+    }
+
+    fn replace(&self, column: &mut ColumnId) {
+        if let Some(copy) = self.columns.get(column) {
+            *column = *copy;
+        }
+    }
+}
+
+/// Where an operator itself, outside of its expressions, has the numbers of columns.
+fn column_slots(relation: &mut Relation) -> Vec<&mut ColumnId> {
+    match relation {
+        Relation::Table(scan) => scan.columns.iter_mut().collect(),
+        Relation::Values { columns, .. } | Relation::CteScan { columns, .. } | Relation::Distinct { columns, .. } => {
+            columns.iter_mut().collect()
+        }
+        Relation::Map { expressions, .. } => expressions.iter_mut().map(|(column, _)| column).collect(),
+        Relation::Expand(expansion) => {
+            let expansion = &mut **expansion;
+            let made = expansion.functions.iter_mut().flat_map(|function| match function {
+                SetFunctionCall::Set { columns, .. } => columns.iter_mut().collect(),
+                SetFunctionCall::Scalar { column, .. } => vec![column],
+            });
+            made.chain(&mut expansion.ordinality).collect()
+        }
+        Relation::Join { kind: JoinKind::Mark(mark), .. } => vec![mark],
+        Relation::Aggregate(aggregation) => {
+            let aggregation = &mut **aggregation;
+            let keys = aggregation.keys.iter_mut().map(|(column, _)| column);
+            let aggregates = aggregation.aggregates.iter_mut().map(|(column, _)| column);
+            keys.chain(aggregates).chain(aggregation.groupings.iter_mut().map(|(column, _)| column)).collect()
+        }
+        Relation::Window(windowing) => windowing.calls.iter_mut().map(|(column, _)| column).collect(),
+        Relation::Union { inputs, columns } => {
+            inputs.iter_mut().flat_map(|input| &mut input.columns).chain(columns).collect()
+        }
+        Relation::SetOperation { left, right, columns, .. } => {
+            left.columns.iter_mut().chain(&mut right.columns).chain(columns).collect()
+        }
+        Relation::With { definition, .. } => definition.columns.iter_mut().collect(),
+        Relation::Recursive(recursion) => {
+            let recursion = &mut **recursion;
+            recursion.start.columns.iter_mut().chain(&mut recursion.step.columns).collect()
+        }
+        Relation::OneRow
+        | Relation::Filter { .. }
+        | Relation::Join { .. }
+        | Relation::Sort { .. }
+        | Relation::Limit { .. }
+        | Relation::DistinctOn { .. } => Vec::new(),
+    }
+}

@@ -1,0 +1,160 @@
+//! Every form against the definition of its rows, over random data.
+
+use super::unnest;
+use crate::rewriting::renumbering::each_relation;
+use crate::rewriting::tests::{bound, check, check_rows};
+use braid_sql::Expression;
+use braid_sql::expression::Node;
+use braid_sql::relation::{Relation, SubqueryKind};
+
+const FORMS: &[&str] = &[
+    // Conditions.
+    "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE x = a)",
+    "SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM s WHERE x = a AND y > b)",
+    "SELECT a FROM t WHERE a IN (SELECT x FROM s)",
+    "SELECT a FROM t WHERE a NOT IN (SELECT x FROM s)",
+    "SELECT a FROM t WHERE a NOT IN (SELECT x FROM s WHERE y = b)",
+    "SELECT a FROM t WHERE (a, b) IN (SELECT x, y FROM s)",
+    "SELECT a FROM t WHERE (a, b) NOT IN (SELECT x, y FROM s)",
+    "SELECT a FROM t WHERE a > ALL (SELECT x FROM s WHERE y <> b)",
+    "SELECT a FROM t WHERE NOT a > ALL (SELECT x FROM s WHERE y <> b)",
+    "SELECT a FROM t WHERE a <= ANY (SELECT x FROM s WHERE y <> b)",
+    "SELECT a FROM t WHERE b = 1 OR EXISTS (SELECT 1 FROM s WHERE x = a)",
+    "SELECT a FROM t WHERE b = 1 OR a NOT IN (SELECT x FROM s WHERE y = b)",
+    // Values.
+    "SELECT a, a IN (SELECT x FROM s WHERE y >= b) FROM t",
+    "SELECT a, EXISTS (SELECT 1 FROM s WHERE y >= b LIMIT 1) FROM t",
+    "SELECT a, (SELECT count(*) FROM s WHERE x = a) FROM t",
+    "SELECT a, (SELECT count(*) FROM s WHERE x < a) FROM t",
+    "SELECT a, (SELECT sum(y) FROM s WHERE x = a AND y <> b) FROM t",
+    "SELECT a, (SELECT max(y) FROM s WHERE x = a HAVING count(*) > 1) FROM t",
+    "SELECT a, (SELECT count(*) + a FROM s WHERE x = a) FROM t",
+    "SELECT a, (SELECT y FROM s WHERE x = a) FROM t",
+    "SELECT a, (SELECT y FROM s WHERE x = a ORDER BY y LIMIT 1) FROM t",
+    "SELECT a, (SELECT y FROM s WHERE x >= a ORDER BY y DESC LIMIT 1 OFFSET 1) FROM t",
+    "SELECT a, (SELECT DISTINCT b FROM s WHERE x = a) FROM t",
+    "SELECT a, (SELECT b FROM s WHERE x = a LIMIT 1) FROM t",
+    "SELECT a, (SELECT max(n2.n) FROM t n2 WHERE n2.n = t.n) FROM t",
+    "SELECT a, (SELECT max(x::text || n::text) FROM s WHERE x < a) FROM t",
+    "SELECT a FROM t WHERE b = (SELECT min(x) FROM s WHERE y = a)",
+    "SELECT a, CASE WHEN a > 1 THEN (SELECT count(*) FROM s WHERE x = a) ELSE 0 END FROM t",
+    "SELECT a, CASE WHEN a > 1 THEN (SELECT y FROM s WHERE x = a) ELSE 0 END FROM t",
+    "SELECT a, COALESCE(b, (SELECT max(y) FROM s WHERE x = a)) FROM t",
+    "SELECT sum((SELECT count(*) FROM s WHERE x = a)) FROM t",
+    "SELECT b, sum(a) FROM t GROUP BY b HAVING count(*) > (SELECT count(*) FROM s WHERE x = b)",
+    "SELECT a FROM t ORDER BY (SELECT max(y) FROM s WHERE x = a), a",
+    // Joins within.
+    "SELECT a, (SELECT count(*) FROM s JOIN r ON x = k WHERE y = a) FROM t",
+    "SELECT a, (SELECT count(v) FROM s LEFT JOIN r ON x = k AND v = a) FROM t",
+    "SELECT a, (SELECT count(v) FROM s LEFT JOIN r ON x = k WHERE y = a) FROM t",
+    "SELECT a, (SELECT count(v) FROM (SELECT * FROM s WHERE y = a) s LEFT JOIN (SELECT * FROM r WHERE v >= a) r ON x = k) FROM t",
+    "SELECT a, (SELECT count(v) FROM (SELECT * FROM s WHERE y = a) s RIGHT JOIN (SELECT * FROM r WHERE v >= a) r ON x = k) FROM t",
+    "SELECT a, (SELECT count(*) FROM (SELECT * FROM s WHERE y = a) s FULL JOIN (SELECT * FROM r WHERE v = a) r ON x = k) FROM t",
+    "SELECT a, (SELECT count(*) FROM s, r WHERE x = a AND k = b) FROM t",
+    "SELECT a, (SELECT count(*) FROM s, r WHERE x = a AND k = x AND v <> b) FROM t",
+    // Two levels.
+    "SELECT a, (SELECT sum((SELECT count(*) FROM r WHERE k = x AND v = a)) FROM s WHERE y = b) FROM t",
+    "SELECT a, (SELECT count(*) FROM s WHERE x = a AND y > (SELECT min(v) FROM r WHERE k = b)) FROM t",
+    "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE x = a AND NOT EXISTS (SELECT 1 FROM r WHERE k = y AND v = b))",
+    "SELECT a FROM t WHERE a IN (SELECT x FROM s WHERE y IN (SELECT k FROM r WHERE v <> b))",
+    "SELECT a, (SELECT max(q.c) FROM (SELECT x, count(*) AS c FROM s WHERE y = a GROUP BY x) q WHERE q.c > (SELECT count(*) FROM r WHERE k = q.x AND v = b)) FROM t",
+    "SELECT a, (SELECT max(z) FROM s, LATERAL (SELECT count(*) AS z FROM r WHERE k = x AND v <> a) q) FROM t",
+    // Lateral joins.
+    "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s WHERE y = b) q",
+    "SELECT a, q.* FROM t LEFT JOIN LATERAL (SELECT x FROM s WHERE y = b ORDER BY x, y LIMIT 2) q ON x > a",
+    "SELECT a, q.* FROM t LEFT JOIN LATERAL (SELECT a AS z FROM s WHERE y = b) q ON true",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, count(*) FROM s WHERE y >= b GROUP BY x) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, y, count(*) FROM s WHERE y >= b GROUP BY ROLLUP (x, y)) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT count(*), sum(y) FROM s WHERE y >= b) q",
+    "SELECT a, q.* FROM t LEFT JOIN LATERAL (SELECT count(*) AS c FROM s WHERE y >= b) q ON c > 1",
+    "SELECT a, q.* FROM t, LATERAL (SELECT DISTINCT y FROM s WHERE x = a) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT DISTINCT ON (y) y, x FROM s WHERE x <> a ORDER BY y, x) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s WHERE y = a UNION ALL SELECT k FROM r WHERE v = b) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s WHERE y = a UNION SELECT b) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s WHERE y = a EXCEPT SELECT k FROM r WHERE v = b) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s WHERE y >= a INTERSECT ALL SELECT k FROM r) q",
+    "SELECT a, q.* FROM t, LATERAL (VALUES (a, b), (b, 7)) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, row_number() OVER (ORDER BY x, y) FROM s WHERE y <> b) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, sum(y) OVER (PARTITION BY x) FROM s WHERE y <> b) q",
+    "SELECT a, q.* FROM t, generate_series(1, a) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT * FROM generate_series(1, a) g, s WHERE x = g) q",
+    "SELECT a, q.* FROM t, LATERAL (WITH c AS (SELECT x FROM s WHERE y = b) SELECT l.x, m.x AS z FROM c l, c m) q",
+    "SELECT a, q.* FROM t, LATERAL (WITH RECURSIVE c AS (SELECT a AS z UNION SELECT y FROM c, s WHERE x = z) SELECT * FROM c) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s WHERE y <= b ORDER BY x FETCH FIRST 1 ROWS WITH TIES) q",
+    "SELECT q.* FROM t JOIN r ON a = k, LATERAL (SELECT count(*) FROM s WHERE x = a AND y <> v) q",
+    "SELECT a, q.* FROM t, LATERAL (SELECT n::text, count(*) FROM s WHERE x <= a) q",
+    "SELECT t.n, q.* FROM t, LATERAL (SELECT t.n::text || x::text AS z FROM s WHERE x <= a UNION SELECT t.n::text) q",
+    "VALUES ((SELECT count(*) FROM s)), ((SELECT max(x) FROM s))",
+];
+
+/// Forms that stay as they are.
+const LEFT_ALONE: &[&str] = &[
+    "SELECT a, ARRAY(SELECT x FROM s WHERE y = a) FROM t",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, count(*) FROM s WHERE y = a GROUP BY GROUPING SETS ((x), ())) q",
+    "SELECT a, CASE WHEN a > 1 THEN (SELECT y FROM s WHERE x = a) ELSE 0 END FROM t",
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, y, count(*) FROM s WHERE y >= b GROUP BY ROLLUP (x, y)) q",
+];
+
+/// Whether an expression has a subquery other than a value that is computed once.
+fn has_nested(expression: &Expression) -> bool {
+    let is_nested = match &expression.node {
+        Node::Subquery(query) => query.kind != SubqueryKind::Scalar || !query.relation.free_columns().is_empty(),
+        _ => false,
+    };
+    is_nested || expression.operands().into_iter().any(has_nested)
+}
+
+/// Whether there is a subquery that is evaluated for each row, or a join whose right side reads the left one's columns.
+fn is_nested(relation: &Relation) -> bool {
+    let mut is_nested = relation.expressions().into_iter().any(has_nested);
+    each_relation(relation, &mut |relation| {
+        is_nested |= relation.expressions().into_iter().any(has_nested);
+        if let Relation::Join { left, right, .. } = relation {
+            let of_left = left.columns();
+            is_nested |= right.free_columns().iter().any(|column| of_left.contains(column));
+        }
+    });
+    is_nested
+}
+
+/// Asserts of each form; tells which ones failed in the end.
+fn each_form(assert: impl Fn(&str) + std::panic::RefUnwindSafe) {
+    let fails = |sql: &&&str| std::panic::catch_unwind(|| assert(sql)).is_err();
+    let failed: Vec<_> = FORMS.iter().chain(LEFT_ALONE).filter(fails).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn all_forms_keep_their_rows() {
+    each_form(|sql| check_rows(sql, unnest, 0..40));
+}
+
+#[test]
+fn all_forms_are_unnested() {
+    each_form(|sql| {
+        let (query, mut columns) = bound(sql).unwrap();
+        let relation = unnest(query.relation, &mut columns);
+        let text = relation.text(&columns, &braid_sql::testing::FixedSession);
+        assert_eq!(is_nested(&relation), LEFT_ALONE.contains(&sql), "{sql}\n{text}");
+        let mut made = std::collections::BTreeSet::new();
+        each_relation(&relation, &mut |relation| {
+            for column in relation.made_columns() {
+                assert!(made.insert(column), "{sql}: {column} is made twice\n{text}");
+            }
+        });
+        assert!(relation.free_columns().is_empty(), "{sql}\n{text}");
+    });
+}
+
+#[test]
+fn simple_subqueries_need_no_domain() {
+    check(
+        "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE x = a AND y > b)",
+        unnest,
+        "
+        Semi join on #3 = #0 AND #4 > #1
+          Table t (#0 a, #1 b, #2 n)
+          Table s (#3 x, #4 y)
+        ",
+    );
+}

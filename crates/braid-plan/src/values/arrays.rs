@@ -1,0 +1,172 @@
+//! Values as arrays of Arrow, which vectors are made of, and back.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringViewBuilder,
+};
+use arrow::datatypes::{Float64Type, Int64Type};
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::{SqlError, SqlState, Value};
+use braid_storage::Scalar;
+
+use super::Form;
+use super::codec::{decode, encode};
+
+/// Makes an array of values of one type.
+#[derive(Debug)]
+pub struct ArrayBuilder {
+    column: Builder,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Builder {
+    Bool(BooleanBuilder),
+    Integer(Int64Builder),
+    Float(Float64Builder),
+    Text(StringViewBuilder),
+    Bytes(BinaryViewBuilder),
+    Encoded(BinaryViewBuilder),
+}
+
+impl ArrayBuilder {
+    /// Of a form.
+    pub fn new(form: Form) -> Self {
+        let column = match form {
+            Form::Bool => Builder::Bool(BooleanBuilder::new()),
+            Form::Integer => Builder::Integer(Int64Builder::new()),
+            Form::Float => Builder::Float(Float64Builder::new()),
+            Form::Text => Builder::Text(StringViewBuilder::new()),
+            Form::Bytes => Builder::Bytes(BinaryViewBuilder::new()),
+            Form::Encoded => Builder::Encoded(BinaryViewBuilder::new()),
+        };
+        Self { column, bytes: 0 }
+    }
+
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// When the value is not of the builder's form.
+    pub fn add(&mut self, value: &Value) -> Result<(), SqlError> {
+        match (&mut self.column, value) {
+            (Builder::Bool(column), Value::Null) => column.append_null(),
+            (Builder::Integer(column), Value::Null) => column.append_null(),
+            (Builder::Float(column), Value::Null) => column.append_null(),
+            (Builder::Text(column), Value::Null) => column.append_null(),
+            (Builder::Bytes(column) | Builder::Encoded(column), Value::Null) => column.append_null(),
+            (Builder::Encoded(column), value) => {
+                let mut encoded = Vec::new();
+                encode(value, &mut encoded)?;
+                self.bytes += encoded.len();
+                column.append_value(encoded);
+            }
+            (Builder::Bool(column), Value::Bool(value)) => column.append_value(*value),
+            (Builder::Integer(column), value) => column.append_value(integer_of(value).ok_or_else(|| misfit(value))?),
+            (Builder::Float(column), Value::Float4(value)) => column.append_value(f64::from(*value)),
+            (Builder::Float(column), Value::Float8(value)) => column.append_value(*value),
+            (Builder::Text(column), Value::Text(value)) => {
+                self.bytes += value.len();
+                column.append_value(value);
+            }
+            (Builder::Bytes(column), Value::Bytea(value)) => {
+                self.bytes += value.len();
+                column.append_value(value);
+            }
+            (Builder::Bytes(column), Value::Uuid(value)) => column.append_value(value),
+            (_, value) => return Err(misfit(value)),
+        }
+        Ok(())
+    }
+
+    /// Bytes of texts and the like that were added.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The array.
+    pub fn finish(self) -> ArrayRef {
+        match self.column {
+            Builder::Bool(mut column) => Arc::new(column.finish()),
+            Builder::Integer(mut column) => Arc::new(column.finish()),
+            Builder::Float(mut column) => Arc::new(column.finish()),
+            Builder::Text(mut column) => Arc::new(column.finish()),
+            Builder::Bytes(mut column) | Builder::Encoded(mut column) => Arc::new(column.finish()),
+        }
+    }
+}
+
+/// The value of a row. `array` is of the form of the type.
+///
+/// # Errors
+/// When the bytes of an encoded value mean nothing.
+pub fn value_at(array: &dyn Array, row: usize, id: TypeId) -> Result<Value, SqlError> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    let float = || array.as_primitive::<Float64Type>().value(row);
+    Ok(match Form::of(id) {
+        Form::Bool => Value::Bool(array.as_boolean().value(row)),
+        Form::Integer => integer_value(array.as_primitive::<Int64Type>().value(row), id),
+        Form::Float if id == TypeId::FLOAT4 => Value::Float4(float() as f32),
+        Form::Float => Value::Float8(float()),
+        Form::Text => Value::text(array.as_string_view().value(row)),
+        Form::Bytes => bytes_value(array.as_binary_view().value(row), id),
+        Form::Encoded => decode(array.as_binary_view().value(row))?,
+    })
+}
+
+/// A value as a constant of a plan; `None` for null.
+///
+/// # Errors
+/// When the value is not of the form.
+pub fn scalar_of(value: &Value, form: Form) -> Result<Option<Scalar>, SqlError> {
+    Ok(Some(match (form, value) {
+        (_, Value::Null) => return Ok(None),
+        (Form::Encoded, value) => {
+            let mut encoded = Vec::new();
+            encode(value, &mut encoded)?;
+            Scalar::Bytes(encoded)
+        }
+        (Form::Bool, Value::Bool(value)) => Scalar::Bool(*value),
+        (Form::Integer, value) => Scalar::Int(integer_of(value).ok_or_else(|| misfit(value))?),
+        (Form::Float, Value::Float4(value)) => Scalar::Float(f64::from(*value)),
+        (Form::Float, Value::Float8(value)) => Scalar::Float(*value),
+        (Form::Text, Value::Text(value)) => Scalar::Bytes(value.as_bytes().to_vec()),
+        (Form::Bytes, Value::Bytea(value)) => Scalar::Bytes(value.to_vec()),
+        (Form::Bytes, Value::Uuid(value)) => Scalar::Bytes(value.to_vec()),
+        (_, value) => return Err(misfit(value)),
+    }))
+}
+
+fn integer_of(value: &Value) -> Option<i64> {
+    Some(match value {
+        Value::Int2(value) => i64::from(*value),
+        Value::Int4(value) | Value::Date(value) => i64::from(*value),
+        Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => *value,
+        _ => return None,
+    })
+}
+
+fn integer_value(value: i64, id: TypeId) -> Value {
+    match id {
+        TypeId::INT2 => Value::Int2(value as i16),
+        TypeId::INT4 => Value::Int4(value as i32),
+        TypeId::DATE => Value::Date(value as i32),
+        TypeId::TIME => Value::Time(value),
+        TypeId::TIMESTAMP => Value::Timestamp(value),
+        TypeId::TIMESTAMPTZ => Value::TimestampTz(value),
+        _ => Value::Int8(value),
+    }
+}
+
+fn bytes_value(bytes: &[u8], id: TypeId) -> Value {
+    match <[u8; 16]>::try_from(bytes) {
+        Ok(uuid) if id == TypeId::UUID => Value::Uuid(uuid),
+        _ => Value::Bytea(bytes.into()),
+    }
+}
+
+fn misfit(value: &Value) -> SqlError {
+    SqlError::new(SqlState::InternalError, format!("{value:?} is not of the type of its column"))
+}

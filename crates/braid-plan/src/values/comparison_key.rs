@@ -1,0 +1,211 @@
+//! Bytes that are equal, and ordered, as the values of a type are: for groups, joins and sorts of values that no vector compares.
+
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
+use braid_sql::values::{ArrayValue, Numeric};
+use braid_sql::{SqlError, SqlState, Value};
+
+/// Whether values of a type have such bytes.
+pub fn has_key(id: TypeId) -> bool {
+    match id {
+        TypeId::NUMERIC | TypeId::INTERVAL | TypeId::TIMETZ | TypeId::BPCHAR | TypeId::OID | TypeId::CHAR => true,
+        _ => super::Form::is_compared_directly(id) || pg_catalog().element_of_array(id).is_some_and(has_key),
+    }
+}
+
+/// The bytes of a value that is not null, for a type that [has them](has_key).
+///
+/// # Errors
+/// When the value is of a type without such bytes.
+pub fn comparison_key(value: &Value) -> Result<Vec<u8>, SqlError> {
+    let mut key = Vec::new();
+    append(value, &mut key)?;
+    Ok(key)
+}
+
+fn append(value: &Value, key: &mut Vec<u8>) -> Result<(), SqlError> {
+    match value {
+        Value::Bool(value) => key.push(u8::from(*value)),
+        Value::Int2(value) => integer(i64::from(*value), key),
+        Value::Int4(value) | Value::Date(value) => integer(i64::from(*value), key),
+        Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+            integer(*value, key);
+        }
+        Value::Oid(value) => integer(i64::from(*value), key),
+        Value::Char(value) => key.push(*value),
+        Value::Float4(value) => float(f64::from(*value), key),
+        Value::Float8(value) => float(*value, key),
+        Value::Numeric(value) => numeric(value, key),
+        Value::Interval(value) => key.extend((value.comparable_us() ^ i128::MIN).to_be_bytes()),
+        Value::TimeTz(time, zone) => {
+            const US_PER_S: i64 = 1_000_000;
+            integer(time + i64::from(*zone) * US_PER_S, key);
+            integer(i64::from(*zone), key);
+        }
+        Value::Uuid(value) => key.extend(value),
+        Value::Text(value) => key.extend(value.trim_end_matches(' ').as_bytes()),
+        Value::Bytea(value) => key.extend(&value[..]),
+        Value::Array(array) => elements(array, key)?,
+        Value::Jsonb(_) | Value::JsonPath(_) => {
+            return Err(SqlError::unsupported("jsonb is not compared by its bytes"));
+        }
+        Value::Null => {
+            return Err(SqlError::new(SqlState::InternalError, "null has no comparison key"));
+        }
+    }
+    Ok(())
+}
+
+fn integer(value: i64, key: &mut Vec<u8>) {
+    key.extend((value ^ i64::MIN).to_be_bytes());
+}
+
+/// PostgreSQL's order: -0 equals 0, NaN is above all.
+fn float(value: f64, key: &mut Vec<u8>) {
+    const SIGN: u64 = 1 << 63;
+    let value = if value.is_nan() {
+        return key.extend(u64::MAX.to_be_bytes());
+    } else if value == 0.0 {
+        0.0
+    } else {
+        value
+    };
+    let bits = value.to_bits();
+    key.extend((if bits & SIGN == 0 { bits | SIGN } else { !bits }).to_be_bytes());
+}
+
+/// A class (-infinity, negative, zero, positive, infinity, NaN); of numbers the place of the first digit and the digits, all inverted for
+/// negative ones.
+fn numeric(value: &Numeric, key: &mut Vec<u8>) {
+    let text = value.normal_form().to_string();
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, &*text),
+    };
+    match digits {
+        "Infinity" => return key.push(if is_negative { 0 } else { 4 }),
+        "NaN" => return key.push(5),
+        _ => {}
+    }
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let significant = format!("{whole}{fraction}");
+    let zeros = significant.len() - significant.trim_start_matches('0').len();
+    let significant = significant.trim_matches('0');
+    if significant.is_empty() {
+        return key.push(2);
+    }
+    key.push(if is_negative { 1 } else { 3 });
+    let start = key.len();
+    integer(whole.len() as i64 - zeros as i64, key);
+    key.extend(significant.as_bytes());
+    key.push(0);
+    if is_negative {
+        key[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// Element by element, nulls last; then the number of elements, and the dimensions.
+fn elements(array: &ArrayValue, key: &mut Vec<u8>) -> Result<(), SqlError> {
+    for value in &array.values {
+        match value {
+            Value::Null => key.push(2),
+            value => {
+                key.push(1);
+                let mut element = Vec::new();
+                // Blanks at the end of texts in arrays mean something, except those of char(n).
+                match value {
+                    Value::Text(text) if array.element != TypeId::BPCHAR => element.extend(text.as_bytes()),
+                    value => append(value, &mut element)?,
+                }
+                // A terminator that no element has, and that is below all that it may continue with.
+                for byte in element {
+                    key.push(byte);
+                    if byte == 0 {
+                        key.push(u8::MAX);
+                    }
+                }
+                key.extend([0, 0]);
+            }
+        }
+    }
+    key.push(0);
+    integer(array.dimensions.len() as i64, key);
+    for (count, _) in &array.dimensions {
+        integer(*count as i64, key);
+    }
+    for (_, lower) in &array.dimensions {
+        integer(i64::from(*lower), key);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_sql::values::Interval;
+
+    use super::*;
+
+    fn key_of_numeric(text: &str) -> Vec<u8> {
+        comparison_key(&Value::Numeric(Numeric::parse(text).unwrap())).unwrap()
+    }
+
+    #[test]
+    fn numerics_are_ordered_as_numbers() {
+        let ordered = [
+            "-Infinity",
+            "-100",
+            "-99.99",
+            "-12",
+            "-1.5",
+            "-1.05",
+            "-1",
+            "-0.5",
+            "-0.05",
+            "-0.0001",
+            "0",
+            "0.0001",
+            "0.01",
+            "0.05",
+            "0.5",
+            "1",
+            "1.05",
+            "1.5",
+            "2",
+            "10",
+            "12",
+            "99.99",
+            "100",
+            "1e40",
+            "Infinity",
+            "NaN",
+        ];
+        for pair in ordered.windows(2) {
+            assert!(key_of_numeric(pair[0]) < key_of_numeric(pair[1]), "{} < {}", pair[0], pair[1]);
+        }
+        for (left, right) in [("1", "1.00"), ("0", "0.000"), ("-0", "0"), ("100", "100.0"), ("-2.50", "-2.5")] {
+            assert_eq!(key_of_numeric(left), key_of_numeric(right), "{left} = {right}");
+        }
+    }
+
+    #[test]
+    fn intervals_and_floats_are_ordered_by_length() {
+        let interval = |months, days, us| comparison_key(&Value::Interval(Interval::new(months, days, us))).unwrap();
+        assert_eq!(interval(1, 0, 0), interval(0, 30, 0));
+        assert!(interval(-1, 0, 0) < interval(0, 0, 0));
+        let float = |value| comparison_key(&Value::Float8(value)).unwrap();
+        let ordered = [f64::NEG_INFINITY, -2.0, -1.5, 0.0, 1e-300, 1.5, f64::INFINITY, f64::NAN];
+        assert!(ordered.windows(2).all(|pair| float(pair[0]) < float(pair[1])));
+        assert_eq!(float(-0.0), float(0.0));
+    }
+
+    #[test]
+    fn arrays_are_ordered_by_their_elements_first() {
+        let array = |texts: &[&str]| {
+            let values = texts.iter().map(|text| Value::text(*text)).collect();
+            comparison_key(&Value::Array(ArrayValue::of(TypeId::TEXT, values).into())).unwrap()
+        };
+        let ordered = [&["a"][..], &["a", ""], &["a", "b"], &["a\0"], &["a "], &["aa"], &["b"]];
+        for pair in ordered.windows(2) {
+            assert!(array(pair[0]) < array(pair[1]), "{:?} < {:?}", pair[0], pair[1]);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The values of SQL's types in vectors.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`form`] | which vectors hold the values of a type |
+//! | [`arrays`] | values as arrays of Arrow, which vectors are made of |
+//! | [`codec`] | values of types that no vector holds, as bytes |
+//! | [`comparison_key`] | bytes that are equal, and ordered, as the values are |
+
+pub mod arrays;
+pub mod codec;
+pub mod comparison_key;
+pub mod form;
+
+pub use form::Form;

@@ -1,0 +1,52 @@
+//! Aggregates whose state is a value: the first that is not null, then what a function makes of it and the next.
+
+use super::accumulator::{Accumulator, same};
+use crate::functions::{Call, Implementation};
+use crate::{SqlError, SqlType, Value};
+
+/// The value so far; null before the first.
+#[derive(Debug)]
+pub(super) struct Fold {
+    value: Value,
+    transition: Implementation,
+    combine: Option<Implementation>,
+}
+
+impl Fold {
+    pub(super) fn new(transition: Implementation, combine: Option<Implementation>) -> Self {
+        Self { value: Value::Null, transition, combine }
+    }
+
+    /// The state has the type of the argument.
+    fn take(&mut self, value: &Value, function: Implementation, call: &Call<'_>) -> Result<(), SqlError> {
+        if self.value.is_null() {
+            self.value = value.clone();
+        } else if !value.is_null() {
+            let types: [SqlType; 2] = [call.argument_types[0]; 2];
+            let inner = Call { session: call.session, argument_types: &types, result_type: call.result_type };
+            let state = std::mem::replace(&mut self.value, Value::Null);
+            self.value = function(&[state, value.clone()], &inner)?;
+        }
+        Ok(())
+    }
+}
+
+impl Accumulator for Fold {
+    fn add(&mut self, arguments: &[Value], call: &Call<'_>) -> Result<(), SqlError> {
+        self.take(&arguments[0], self.transition, call)
+    }
+
+    fn merge(&mut self, other: Box<dyn Accumulator>, call: &Call<'_>) -> Result<(), SqlError> {
+        let other: Self = same(other);
+        let combine = self.combine.expect("it merges");
+        self.take(&other.value, combine, call)
+    }
+
+    fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {
+        Ok(self.value.clone())
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.value.heap_bytes()
+    }
+}

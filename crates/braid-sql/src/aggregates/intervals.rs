@@ -1,0 +1,49 @@
+//! The average of intervals.
+
+use super::Aggregates;
+use super::accumulator::{Accumulator, same};
+use crate::functions::Call;
+use crate::functions::datetime::{interval_scaling, intervals};
+use crate::values::Interval;
+use crate::{SqlError, Value};
+
+/// `avg`
+pub const AGGREGATES: Aggregates = &[("interval_accum interval_avg", |_, _| Ok(Box::new(IntervalSum::default())))];
+
+#[derive(Debug, Default)]
+struct IntervalSum {
+    count: i64,
+    sum: Interval,
+}
+
+impl Accumulator for IntervalSum {
+    fn add(&mut self, arguments: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
+        self.sum = intervals::sum(self.sum, arguments[0].as_interval())?;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn remove(&mut self, arguments: &[Value], _call: &Call<'_>) -> Result<bool, SqlError> {
+        self.sum = intervals::difference(self.sum, arguments[0].as_interval())?;
+        self.count -= 1;
+        Ok(true)
+    }
+
+    fn merge(&mut self, other: Box<dyn Accumulator>, _call: &Call<'_>) -> Result<(), SqlError> {
+        let other: Self = same(other);
+        self.sum = intervals::sum(self.sum, other.sum)?;
+        self.count += other.count;
+        Ok(())
+    }
+
+    fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {
+        if self.count == 0 {
+            return Ok(Value::Null);
+        }
+        interval_scaling::over(self.sum, self.count as f64).map(Value::Interval)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+}

@@ -1,0 +1,234 @@
+//! WITH: common table expressions, recursive or not.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{Cte, CteAsMaterialized, Query as Syntax, SetExpr, SetOperator, SetQuantifier, With};
+
+use super::scope::{CommonTable, Scope};
+use super::{Target, rows};
+use crate::binder::clause::Clause;
+use crate::binder::places::Place;
+use crate::binder::{Binder, fold};
+use crate::expression::Node;
+use crate::relation::{CteId, JoinKind, Query, Recursion, Relation, Rows, SetOperator as Operator};
+use crate::types::type_names::format_type;
+use crate::{Expression, SqlError, SqlState};
+
+/// A common table expression, to be put around the query that reads it.
+pub(super) enum Definition {
+    Plain { cte: CteId, is_materialized: Option<bool>, rows: Rows },
+    Recursive { cte: CteId, is_distinct: bool, start: Rows, step: Rows },
+}
+
+impl Definition {
+    pub fn around(self, body: Relation) -> Relation {
+        match self {
+            Self::Plain { cte, is_materialized, rows } => {
+                Relation::With { cte, is_materialized, definition: Box::new(rows), body: Box::new(body) }
+            }
+            Self::Recursive { cte, is_distinct, start, step } => {
+                Relation::Recursive(Box::new(Recursion { cte, is_distinct, start, step, body }))
+            }
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// The definitions of WITH. Their names go to `scope`, one after the other.
+    pub(super) fn common_tables(&self, with: &With, scope: &mut Scope<'_>) -> Result<Vec<Definition>, SqlError> {
+        for (at, cte) in with.cte_tables.iter().enumerate() {
+            let name = fold(&cte.alias.name);
+            if with.cte_tables[..at].iter().any(|other| fold(&other.alias.name) == name) {
+                let message = format!("WITH query name \"{name}\" specified more than once");
+                let place = Place::At(cte.alias.name.span.start);
+                return Err(self.places.mark(SqlError::new(SqlState::DuplicateAlias, message), place));
+            }
+        }
+        let mut definitions = Vec::new();
+        if with.recursive {
+            // Those further down can be referred to in PostgreSQL.
+            let names = with.cte_tables.iter().rev().map(|cte| fold(&cte.alias.name));
+            scope.common_tables.extend(names.map(unavailable));
+        }
+        for cte in &with.cte_tables {
+            if cte.from.is_some() || cte.alias.columns.iter().any(|column| column.data_type.is_some()) {
+                return Err(SqlError::unsupported("this form of WITH is not supported"));
+            }
+            let (definition, table) = match recursive_terms(&cte.query) {
+                Some((start, step, is_distinct)) if with.recursive => {
+                    self.recursive_table(cte, (start, step, is_distinct), scope)?
+                }
+                _ => self.plain_table(cte, scope)?,
+            };
+            scope.common_tables.push(Arc::new(table));
+            definitions.push(definition);
+        }
+        Ok(definitions)
+    }
+
+    fn plain_table(&self, cte: &Cte, scope: &Scope<'_>) -> Result<(Definition, CommonTable), SqlError> {
+        let query = {
+            let binder = self.in_scope(scope, Clause::FromFunction);
+            binder.query(&cte.query, Scope::within(&binder))?
+        };
+        let id = self.new_cte();
+        let table = self.table_of(cte, &query, Some(id))?;
+        let is_materialized = cte.materialized.as_ref().map(|word| matches!(word, CteAsMaterialized::Materialized));
+        Ok((Definition::Plain { cte: id, is_materialized, rows: rows(query) }, table))
+    }
+
+    /// The name and columns of a common table expression.
+    fn table_of(&self, cte: &Cte, query: &Query, id: Option<CteId>) -> Result<CommonTable, SqlError> {
+        let name = fold(&cte.alias.name);
+        let mut columns: Vec<_> = query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect();
+        if cte.alias.columns.len() > columns.len() {
+            let (given, there) = (cte.alias.columns.len(), columns.len());
+            let message = format!("WITH query \"{name}\" has {there} columns available but {given} columns specified");
+            let place = Place::At(cte.alias.name.span.start);
+            return Err(self.places.mark(SqlError::new(SqlState::InvalidColumnReference, message), place));
+        }
+        for (column, alias) in columns.iter_mut().zip(&cte.alias.columns) {
+            column.0 = fold(&alias.name);
+        }
+        Ok(CommonTable { name, cte: id, columns })
+    }
+
+    fn recursive_table(
+        &self,
+        cte: &Cte,
+        (start, step, is_distinct): (&SetExpr, &SetExpr, bool),
+        scope: &mut Scope<'_>,
+    ) -> Result<(Definition, CommonTable), SqlError> {
+        let start = {
+            let binder = self.in_scope(scope, Clause::FromFunction);
+            let pending = binder.set_tree(start)?;
+            binder.finished(pending)?
+        };
+        let id = self.new_cte();
+        let table = self.table_of(cte, &start, Some(id))?;
+        let visible = Arc::new(CommonTable { name: table.name.clone(), cte: Some(id), columns: table.columns.clone() });
+        scope.common_tables.push(visible);
+        let step = {
+            let binder = self.in_scope(scope, Clause::FromFunction);
+            let pending = binder.set_tree(step)?;
+            let is_read = |target: &Target<'_>| scans_of_expression(&target.expression, id) > 0;
+            if scans(&pending.relation, id) == 0 && !pending.targets.iter().any(is_read) {
+                scope.common_tables.pop();
+                return self.plain_table(cte, scope);
+            }
+            if pending.targets.len() != start.outputs.len() {
+                let message = "each UNION query must have the same number of columns";
+                let place = pending.targets.first().map_or(Place::Nowhere, |target| target.place);
+                return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), place));
+            }
+            let targets = pending.targets.into_iter().zip(&start.outputs).enumerate().map(|(at, (target, output))| {
+                let pair = vec![
+                    (super::subqueries::column_of(output), Place::Nowhere),
+                    (target.expression, target.place),
+                ];
+                let (mut values, sql_type) = self.of_one_type(pair, "UNION")?;
+                if sql_type != output.sql_type {
+                    let (wanted, found) = (format_type(output.sql_type), format_type(sql_type));
+                    let message = format!(
+                        "recursive query \"{}\" column {} has type {wanted} in non-recursive term but type {found} overall",
+                        table.name,
+                        at + 1
+                    );
+                    let hint = "Cast the output of the non-recursive term to the correct type.";
+                    return Err(SqlError::new(SqlState::DatatypeMismatch, message).with_hint(hint));
+                }
+                if is_distinct {
+                    super::set_operations::check_equality(sql_type.id)?;
+                }
+                Ok(Target { expression: values.remove(1), name: target.name, place: Place::Nowhere })
+            });
+            let targets = targets.collect::<Result<Vec<_>, SqlError>>()?;
+            self.computed_columns(pending.relation, targets)
+        };
+        scope.common_tables.pop();
+        check_recursion(&step.relation, id, &table.name)?;
+        let definition = Definition::Recursive { cte: id, is_distinct, start: rows(start), step: rows(step) };
+        Ok((definition, table))
+    }
+}
+
+/// A name that cannot be referred to yet.
+fn unavailable(name: String) -> Arc<CommonTable> {
+    Arc::new(CommonTable { name, cte: None, columns: Vec::new() })
+}
+
+/// The terms of a query that may be recursive, and whether equal rows are dropped.
+fn recursive_terms(query: &Syntax) -> Option<(&SetExpr, &SetExpr, bool)> {
+    let is_bare =
+        query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+    match &*query.body {
+        SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } if is_bare => {
+            let is_distinct = !matches!(set_quantifier, SetQuantifier::All);
+            Some((left, right, is_distinct))
+        }
+        _ => None,
+    }
+}
+
+/// Refuses a step that is not linear in the rows of the step before: such a recursion could lose rows that it made.
+fn check_recursion(step: &Relation, id: CteId, name: &str) -> Result<(), SqlError> {
+    let count = scans(step, id);
+    let refuse = |message: String| Err(SqlError::new(SqlState::InvalidRecursion, message));
+    if count > 1 {
+        return refuse(format!("recursive reference to query \"{name}\" must not appear more than once"));
+    }
+    check_place(step, id, name)
+}
+
+fn check_place(relation: &Relation, id: CteId, name: &str) -> Result<(), SqlError> {
+    let within = |what: &str| {
+        let message = format!("recursive reference to query \"{name}\" must not appear within {what}");
+        Err(SqlError::new(SqlState::InvalidRecursion, message))
+    };
+    if relation.expressions().into_iter().any(|expression| scans_of_expression(expression, id) > 0) {
+        return within("a subquery");
+    }
+    match relation {
+        Relation::Join { kind, left, right, .. } => {
+            let (in_left, in_right) = (scans(left, id) > 0, scans(right, id) > 0);
+            let is_outer = match kind {
+                JoinKind::Inner | JoinKind::Semi => false,
+                JoinKind::Left | JoinKind::Anti | JoinKind::Mark(_) | JoinKind::Single => in_right,
+                JoinKind::Right => in_left,
+                JoinKind::Full => in_left || in_right,
+            };
+            if is_outer {
+                return within("an outer join");
+            }
+        }
+        Relation::SetOperation { operator: Operator::Except, right, .. } if scans(&right.relation, id) > 0 => {
+            return within("EXCEPT");
+        }
+        Relation::SetOperation { operator: Operator::Intersect, is_all: true, .. } if scans(relation, id) > 0 => {
+            return within("INTERSECT");
+        }
+        Relation::Aggregate(_) if scans(relation, id) > 0 => {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(SqlError::new(SqlState::InvalidRecursion, message));
+        }
+        _ => {}
+    }
+    relation.inputs().into_iter().try_for_each(|input| check_place(input, id, name))
+}
+
+/// How often a relation reads a common table expression.
+fn scans(relation: &Relation, id: CteId) -> usize {
+    let own = usize::from(matches!(relation, Relation::CteScan { cte, .. } if *cte == id));
+    let of_expressions: usize =
+        relation.expressions().into_iter().map(|expression| scans_of_expression(expression, id)).sum();
+    let of_inputs: usize = relation.inputs().into_iter().map(|input| scans(input, id)).sum();
+    own + of_expressions + of_inputs
+}
+
+fn scans_of_expression(expression: &Expression, id: CteId) -> usize {
+    let own = match &expression.node {
+        Node::Subquery(subquery) => scans(&subquery.relation, id),
+        _ => 0,
+    };
+    own + expression.operands().into_iter().map(|operand| scans_of_expression(operand, id)).sum::<usize>()
+}

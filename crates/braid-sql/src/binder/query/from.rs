@@ -1,0 +1,418 @@
+//! FROM: tables, subqueries, functions, and joins of them.
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::{
+    Expr, FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableAlias, TableFactor,
+    TableWithJoins,
+};
+
+use super::scope::{Access, Scope, ScopeColumn, ScopeRelation, visible_columns};
+use super::subqueries::column_expression;
+use crate::binder::clause::Clause;
+use crate::binder::places::Place;
+use crate::binder::{Binder, fold, truth};
+use crate::expression::{Expression, Node};
+use crate::pg_catalog::TypeId;
+use crate::relation::{Expansion, JoinKind, Relation, SetFunctionCall, TableScan};
+use crate::values::Value;
+use crate::{SqlError, SqlState, SqlType};
+
+/// Something of FROM: its rows, and what it can be called.
+pub(super) struct FromItem {
+    pub relation: Relation,
+    pub names: Vec<ScopeRelation>,
+}
+
+impl Binder<'_> {
+    /// The list of FROM. The names go to `scope`.
+    pub(super) fn from(&self, items: &[TableWithJoins], scope: &mut Scope<'_>) -> Result<Relation, SqlError> {
+        let mut relation: Option<Relation> = None;
+        for item in items {
+            let bound = self.joined(item, scope)?;
+            self.check_names(&scope.relations, &bound.names)?;
+            scope.relations.extend(bound.names);
+            relation = Some(match relation {
+                None => bound.relation,
+                Some(left) => Relation::Join {
+                    kind: JoinKind::Inner,
+                    left: Box::new(left),
+                    right: Box::new(bound.relation),
+                    condition: always(),
+                },
+            });
+        }
+        Ok(relation.unwrap_or(Relation::OneRow))
+    }
+
+    /// An item of FROM with its joins. `scope` has what stands to the left.
+    fn joined(&self, item: &TableWithJoins, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
+        let mut left = self.factor(&item.relation, scope)?;
+        for join in &item.joins {
+            left = self.join(left, join, scope)?;
+        }
+        Ok(left)
+    }
+
+    fn join(&self, left: FromItem, join: &Join, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
+        let (kind, constraint) = match &join.join_operator {
+            JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (JoinKind::Inner, constraint),
+            JoinOperator::CrossJoin(constraint @ JoinConstraint::None) => (JoinKind::Inner, constraint),
+            JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (JoinKind::Left, constraint),
+            JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (JoinKind::Right, constraint),
+            JoinOperator::FullOuter(constraint) => (JoinKind::Full, constraint),
+            _ => return Err(SqlError::unsupported("this kind of join is not supported")),
+        };
+        let can_refer_left = matches!(kind, JoinKind::Inner | JoinKind::Left);
+        let left_names = left.names.iter().map(|name| ScopeRelation {
+            access: if can_refer_left || name.access == Access::Hidden { name.access } else { Access::OutsideOfJoin },
+            ..name.clone()
+        });
+        let beside = scope.with_relations(scope.relations.iter().cloned().chain(left_names).collect());
+        let right = self.factor(&join.relation, &beside)?;
+        self.check_names(&left.names, &right.names)?;
+        match constraint {
+            JoinConstraint::None => match (&join.join_operator, kind) {
+                (JoinOperator::CrossJoin(_), _) => Ok(paired(kind, left, right, always())),
+                // Braid's own parser takes a join without a condition.
+                _ => Err(SqlError::new(SqlState::SyntaxError, "a join needs a condition")),
+            },
+            JoinConstraint::On(condition) => {
+                let hidden = scope.hidden().relations.into_iter();
+                let names = hidden.chain(left.names.iter().chain(&right.names).cloned()).collect();
+                let both = scope.with_relations(names);
+                let condition =
+                    self.in_scope(&both, Clause::JoinCondition).boolean(condition, "argument of JOIN/ON")?;
+                Ok(paired(kind, left, right, condition))
+            }
+            JoinConstraint::Using(names) => {
+                let names = names.iter().map(|name| match &name.0[..] {
+                    [ObjectNamePart::Identifier(name)] => Ok(fold(name)),
+                    _ => Err(SqlError::unsupported("USING takes names of columns")),
+                });
+                let names = names.collect::<Result<Vec<_>, _>>()?;
+                self.join_using(kind, left, right, &names)
+            }
+            JoinConstraint::Natural => {
+                let right_names: BTreeSet<&str> = visible_columns(&right.names).map(|column| &*column.name).collect();
+                let common = visible_columns(&left.names).filter(|column| right_names.contains(&*column.name));
+                let common: Vec<String> = common.map(|column| column.name.clone()).collect();
+                self.join_using(kind, left, right, &common)
+            }
+        }
+    }
+
+    /// A join by equal columns of the same names, each of which becomes one column.
+    fn join_using(
+        &self,
+        kind: JoinKind,
+        left: FromItem,
+        right: FromItem,
+        names: &[String],
+    ) -> Result<FromItem, SqlError> {
+        let (mut conditions, mut merged, mut maps) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, name) in names.iter().enumerate() {
+            if names[..at].contains(name) {
+                let message = format!("column name \"{name}\" appears more than once in USING clause");
+                return Err(SqlError::new(SqlState::DuplicateColumn, message));
+            }
+            let (of_left, of_right) = (side_column(&left, name, "left")?, side_column(&right, name, "right")?);
+            let sides = [of_left, of_right].map(|side| column_expression(side.id, side.sql_type));
+            let [left_side, right_side] = sides.clone();
+            let (mut values, sql_type) =
+                self.of_one_type(sides.into_iter().map(|side| (side, Place::Nowhere)).collect(), "JOIN/USING")?;
+            let (left_side, right_side) = ((left_side, Place::Nowhere), (right_side, Place::Nowhere));
+            conditions.push(self.operator("=", Place::Nowhere, left_side, right_side)?);
+            let right_value = values.remove(1);
+            let left_value = values.remove(0);
+            let value = match kind {
+                JoinKind::Right => right_value,
+                JoinKind::Inner
+                | JoinKind::Left
+                | JoinKind::Semi
+                | JoinKind::Anti
+                | JoinKind::Mark(_)
+                | JoinKind::Single => left_value,
+                JoinKind::Full => Expression { node: Node::Coalesce(vec![left_value, right_value]), sql_type },
+            };
+            let id = match value.node {
+                Node::Column(id, _) => id,
+                _ => {
+                    let id = self.new_column(name, sql_type);
+                    maps.push((id, value));
+                    id
+                }
+            };
+            merged.push(ScopeColumn { name: name.clone(), id, sql_type });
+        }
+        let rest = visible_columns(&left.names).chain(visible_columns(&right.names));
+        merged.extend(rest.filter(|column| !names.contains(&column.name)).cloned());
+        let condition = match conditions.len() {
+            0 => always(),
+            1 => conditions.remove(0),
+            _ => truth(Node::And(conditions)),
+        };
+        let mut joined = paired(kind, left, right, condition);
+        if !maps.is_empty() {
+            joined.relation = Relation::Map { input: Box::new(joined.relation), expressions: maps };
+        }
+        for name in &mut joined.names {
+            name.has_visible_columns = false;
+        }
+        joined.names.push(ScopeRelation { name: None, ..ScopeRelation::named(String::new(), merged) });
+        Ok(joined)
+    }
+
+    fn factor(&self, factor: &TableFactor, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+                self.table(name, alias.as_ref(), scope)
+            }
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, sample: None, .. } => {
+                self.function_rows(name, &args.args, *with_ordinality, alias.as_ref(), scope)
+            }
+            TableFactor::Function { name, args, with_ordinality, alias, lateral: _ } => {
+                self.function_rows(name, args, *with_ordinality, alias.as_ref(), scope)
+            }
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_offset: false,
+                with_offset_alias: None,
+                with_ordinality,
+            } => self.unnest_rows(array_exprs, *with_ordinality, alias.as_ref(), scope),
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                let around = if *lateral { scope.with_relations(scope.relations.clone()) } else { scope.hidden() };
+                let binder = self.in_scope(&around, Clause::FromFunction);
+                let query = binder.query(subquery, Scope::within(&binder))?;
+                let Some(alias) = alias else {
+                    let message = "subquery in FROM must have an alias";
+                    let hint = "For example, FROM (SELECT ...) [AS] foo.";
+                    let place = Place::Query(subquery);
+                    return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message).with_hint(hint), place));
+                };
+                let columns = query.outputs.into_iter().map(|output| ScopeColumn {
+                    name: output.name,
+                    id: output.column,
+                    sql_type: output.sql_type,
+                });
+                let names = self.aliased(ScopeRelation::named(fold(&alias.name), columns.collect()), Some(alias))?;
+                Ok(FromItem { relation: query.relation, names: vec![names] })
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let joined = self.joined(table_with_joins, scope)?;
+                let Some(alias) = alias else { return Ok(joined) };
+                let columns = visible_columns(&joined.names).cloned().collect();
+                let named = self.aliased(ScopeRelation::named(fold(&alias.name), columns), Some(alias))?;
+                let hidden = joined.names.into_iter().map(|name| ScopeRelation { access: Access::Hidden, ..name });
+                Ok(FromItem { relation: joined.relation, names: hidden.chain([named]).collect() })
+            }
+            other => Err(SqlError::unsupported(format!("{other} in FROM is not supported"))),
+        }
+    }
+
+    /// A table, or a common table expression.
+    fn table(&self, name: &ObjectName, alias: Option<&TableAlias>, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
+        let parts: Option<Vec<&Ident>> = name.0.iter().map(ObjectNamePart::as_ident).collect();
+        let parts = parts.unwrap_or_default();
+        let place = Place::of(parts.first().copied());
+        let folded: Vec<String> = parts.iter().map(|part| fold(part)).collect();
+        let (schema, table_name) = match &folded[..] {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.as_str()), name),
+            [database, schema, name] if *database == self.session.database() => (Some(schema.as_str()), name),
+            _ => {
+                return Err(self
+                    .places
+                    .mark(SqlError::unsupported(format!("the table name {name} is not supported")), place));
+            }
+        };
+        if schema.is_none()
+            && let Some(common) = scope.common_table(table_name)
+        {
+            let Some(cte) = common.cte else {
+                let message = format!("a reference to \"{table_name}\" from here is not supported");
+                return Err(self.places.mark(SqlError::unsupported(message), place));
+            };
+            let columns: Vec<ScopeColumn> = common
+                .columns
+                .iter()
+                .map(|(name, sql_type)| ScopeColumn {
+                    name: name.clone(),
+                    id: self.new_column(name, *sql_type),
+                    sql_type: *sql_type,
+                })
+                .collect();
+            let relation = Relation::CteScan { cte, columns: columns.iter().map(|column| column.id).collect() };
+            let names = self.aliased(ScopeRelation::named(table_name.clone(), columns), alias)?;
+            return Ok(FromItem { relation, names: vec![names] });
+        }
+        let found = self.statement.tables.table(schema, table_name).map_err(|error| self.places.mark(error, place))?;
+        let Some(table) = found else {
+            let shown = folded.join(".");
+            let message = format!("relation \"{shown}\" does not exist");
+            return Err(self.places.mark(SqlError::new(SqlState::UndefinedTable, message), place));
+        };
+        let columns: Vec<ScopeColumn> = table
+            .columns
+            .iter()
+            .map(|column| ScopeColumn {
+                name: column.name.clone(),
+                id: self.new_column(&column.name, column.sql_type),
+                sql_type: column.sql_type,
+            })
+            .collect();
+        let relation = Relation::Table(TableScan {
+            table: table.id,
+            name: table.name.clone(),
+            columns: columns.iter().map(|column| column.id).collect(),
+        });
+        let names = ScopeRelation {
+            schema: Some(table.schema.clone()),
+            table: Some(table.id),
+            primary_key: table.primary_key.clone(),
+            ..ScopeRelation::named(table.name.clone(), columns)
+        };
+        Ok(FromItem { relation, names: vec![self.aliased(names, alias)?] })
+    }
+
+    /// A function's rows, or the only value of one that returns no set.
+    fn function_rows(
+        &self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        with_ordinality: bool,
+        alias: Option<&TableAlias>,
+        scope: &Scope<'_>,
+    ) -> Result<FromItem, SqlError> {
+        let beside = scope.with_relations(scope.relations.clone());
+        let binder = self.in_scope(&beside, Clause::FromFunction);
+        let (call, name) = binder.function_in_from(name, arguments)?;
+        self.expanded(vec![(call, name.clone())], name, with_ordinality, alias)
+    }
+
+    /// `UNNEST(a, b)`: the elements of several arrays side by side.
+    fn unnest_rows(
+        &self,
+        arrays: &[Expr],
+        with_ordinality: bool,
+        alias: Option<&TableAlias>,
+        scope: &Scope<'_>,
+    ) -> Result<FromItem, SqlError> {
+        let beside = scope.with_relations(scope.relations.clone());
+        let binder = self.in_scope(&beside, Clause::FromFunction);
+        let calls = arrays.iter().map(|array| Ok((binder.unnest_in_from(array)?, "unnest".to_owned())));
+        self.expanded(calls.collect::<Result<_, SqlError>>()?, "unnest".to_owned(), with_ordinality, alias)
+    }
+
+    fn expanded(
+        &self,
+        functions: Vec<(SetFunctionCall, String)>,
+        name: String,
+        with_ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<FromItem, SqlError> {
+        let relation_name = alias.map_or(name, |alias| fold(&alias.name));
+        let is_single = functions.len() == 1;
+        let mut columns = Vec::new();
+        for (function, function_name) in &functions {
+            let made = function.columns();
+            for id in made {
+                let (own_name, sql_type) = {
+                    let known = self.statement.columns.borrow();
+                    (known.name(*id).to_owned(), known.sql_type(*id))
+                };
+                // The only column of a function without named columns is called like the relation.
+                let is_unnamed = made.len() == 1 && own_name == *function_name;
+                let name = if is_single && is_unnamed { relation_name.clone() } else { own_name };
+                columns.push(ScopeColumn { name, id: *id, sql_type });
+            }
+        }
+        let ordinality = with_ordinality.then(|| {
+            let sql_type = SqlType::of(TypeId::INT8);
+            let id = self.new_column("ordinality", sql_type);
+            columns.push(ScopeColumn { name: "ordinality".to_owned(), id, sql_type });
+            id
+        });
+        let functions = functions.into_iter().map(|(function, _)| function).collect();
+        let relation = Relation::Expand(Box::new(Expansion { input: Relation::OneRow, functions, ordinality }));
+        let names = self.aliased(ScopeRelation::named(relation_name, columns), alias)?;
+        Ok(FromItem { relation, names: vec![names] })
+    }
+
+    /// The relation under its alias.
+    fn aliased(&self, mut relation: ScopeRelation, alias: Option<&TableAlias>) -> Result<ScopeRelation, SqlError> {
+        let Some(alias) = alias else { return Ok(relation) };
+        if alias.columns.iter().any(|column| column.data_type.is_some()) || alias.at.is_some() {
+            return Err(SqlError::unsupported("column definitions in FROM are not supported"));
+        }
+        let name = fold(&alias.name);
+        if alias.columns.len() > relation.columns.len() {
+            let message = format!(
+                "table \"{name}\" has {} columns available but {} columns specified",
+                relation.columns.len(),
+                alias.columns.len()
+            );
+            return Err(SqlError::new(SqlState::InvalidColumnReference, message));
+        }
+        for (column, alias) in relation.columns.iter_mut().zip(&alias.columns) {
+            column.name = fold(&alias.name);
+        }
+        Ok(ScopeRelation { schema: None, name: Some(name), ..relation })
+    }
+
+    /// Refuses two relations of one name. A table and another one of another schema may have it.
+    fn check_names(&self, left: &[ScopeRelation], right: &[ScopeRelation]) -> Result<(), SqlError> {
+        let can_be_named = |relation: &&ScopeRelation| relation.access != Access::Hidden;
+        for relation in right.iter().filter(can_be_named) {
+            let is_same = |other: &&ScopeRelation| {
+                let differ = other.schema.is_some() && relation.schema.is_some() && other.schema != relation.schema;
+                relation.name.is_some() && other.name == relation.name && !differ
+            };
+            if let Some(other) = left.iter().filter(can_be_named).find(is_same) {
+                let name = other.name.as_deref().unwrap_or_default();
+                let message = format!("table name \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DuplicateAlias, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The column of a side that USING names.
+fn side_column<'i>(side: &'i FromItem, name: &str, which: &str) -> Result<&'i ScopeColumn, SqlError> {
+    let mut found = visible_columns(&side.names).filter(|column| column.name == name);
+    match (found.next(), found.next()) {
+        (Some(column), None) => Ok(column),
+        (Some(_), Some(_)) => {
+            let message = format!("common column name \"{name}\" appears more than once in {which} table");
+            Err(SqlError::new(SqlState::AmbiguousColumn, message))
+        }
+        (None, _) => {
+            let message = format!("column \"{name}\" specified in USING clause does not exist in {which} table");
+            Err(SqlError::new(SqlState::UndefinedColumn, message))
+        }
+    }
+}
+
+fn paired(kind: JoinKind, left: FromItem, right: FromItem, condition: Expression) -> FromItem {
+    let names = left.names.into_iter().chain(right.names).collect();
+    let (left, right) = (Box::new(left.relation), Box::new(right.relation));
+    FromItem { relation: Relation::Join { kind, left, right, condition }, names }
+}
+
+/// The condition of a cross join.
+fn always() -> Expression {
+    Expression::of(Value::Bool(true), TypeId::BOOL)
+}

@@ -1,0 +1,162 @@
+//! Queries: names looked up, types made equal, clauses in the order in which PostgreSQL's parser analysis looks at them.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`select`] | one SELECT: its clauses in order |
+//! | [`select_list`] | the expressions of the select list, `*` |
+//! | [`from`] | tables, functions and joins |
+//! | [`grouping`] | GROUP BY, grouping sets, and what may stand above them |
+//! | [`ordering`] | ORDER BY, DISTINCT ON, LIMIT |
+//! | [`set_operations`] | UNION, INTERSECT, EXCEPT, VALUES |
+//! | [`common_tables`] | WITH |
+//! | [`calls`] | aggregates, window functions, set-returning functions |
+//! | [`windows`] | OVER and WINDOW |
+//! | [`subqueries`] | queries within expressions |
+//! | [`rows`] | comparisons of rows |
+//! | [`output_names`] | the names of columns |
+//! | [`scope`] | what names mean |
+
+mod calls;
+mod common_tables;
+mod from;
+mod grouping;
+mod ordering;
+mod output_names;
+mod rows;
+pub(super) mod scope;
+mod select;
+mod select_list;
+mod set_operations;
+mod subqueries;
+mod windows;
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::{Query as Syntax, SetExpr};
+
+use super::Binder;
+use super::places::Place;
+use crate::SqlError;
+use crate::expression::{Expression, Node};
+use crate::relation::{ColumnId, Output, Query, Relation, Rows};
+use ordering::Tail;
+use scope::Scope;
+
+/// A query whose columns are not computed yet: a literal among them may still get another type.
+struct Pending<'s> {
+    relation: Relation,
+    targets: Vec<Target<'s>>,
+}
+
+/// A column of a query.
+#[derive(Clone)]
+struct Target<'s> {
+    name: String,
+    expression: Expression,
+    place: Place<'s>,
+}
+
+impl<'a> Binder<'a> {
+    /// A query that stands alone.
+    pub fn whole_query(&self, syntax: &Syntax) -> Result<Query, SqlError> {
+        self.query(syntax, Scope::within(self))
+    }
+
+    /// A query, with the scope that it has.
+    fn query(&self, syntax: &Syntax, scope: Scope<'_>) -> Result<Query, SqlError> {
+        let pending = self.pending_query(syntax, scope)?;
+        self.finished(pending)
+    }
+
+    /// A query whose literals may still get another type.
+    fn pending_query<'s>(&self, syntax: &'s Syntax, mut scope: Scope<'_>) -> Result<Pending<'s>, SqlError> {
+        let Syntax {
+            with,
+            body,
+            order_by,
+            limit_clause,
+            fetch,
+            locks,
+            for_clause: None,
+            settings: None,
+            format_clause: None,
+            pipe_operators,
+        } = syntax
+        else {
+            return Err(SqlError::unsupported("this form of a query is not supported"));
+        };
+        if !locks.is_empty() || !pipe_operators.is_empty() {
+            return Err(SqlError::unsupported("row locks are not supported"));
+        }
+        let definitions = match with {
+            Some(with) => self.common_tables(with, &mut scope)?,
+            None => Vec::new(),
+        };
+        let tail = Tail::of(order_by.as_ref(), limit_clause.as_ref(), fetch.as_ref())?;
+        let mut pending = match &**body {
+            SetExpr::Select(select) => self.select(select, &tail, scope)?,
+            SetExpr::Values(_) | SetExpr::Table(_) | SetExpr::Query(_) | SetExpr::SetOperation { .. } => {
+                let binder = self.in_scope(&scope, self.clause);
+                let pending = binder.set_tree(body)?;
+                binder.with_tail(pending, &tail)?
+            }
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                return Err(SqlError::unsupported("statements that write are not supported within a query"));
+            }
+        };
+        for definition in definitions.into_iter().rev() {
+            pending.relation = definition.around(pending.relation);
+        }
+        Ok(pending)
+    }
+
+    /// The query with its columns computed; a literal whose type nothing told is a text.
+    fn finished(&self, pending: Pending<'_>) -> Result<Query, SqlError> {
+        let targets = pending
+            .targets
+            .into_iter()
+            .map(|target| Ok(Target { expression: self.resolve_unknown(target.expression)?, ..target }));
+        Ok(self.computed_columns(pending.relation, targets.collect::<Result<Vec<_>, SqlError>>()?))
+    }
+
+    /// The targets as columns of the relation.
+    fn computed_columns(&self, relation: Relation, targets: Vec<Target<'_>>) -> Query {
+        let (mut outputs, mut expressions) = (Vec::new(), Vec::new());
+        let there: BTreeSet<ColumnId> = relation.columns().into_iter().collect();
+        for Target { name, expression, .. } in targets {
+            let sql_type = expression.sql_type;
+            let column = match expression.node {
+                Node::Column(column, _) if there.contains(&column) => column,
+                // A column of a query around it becomes one of its own.
+                _ => {
+                    let column = self.new_column(&name, sql_type);
+                    expressions.push((column, expression));
+                    column
+                }
+            };
+            outputs.push(Output { name, column, sql_type });
+        }
+        let relation = match expressions.is_empty() {
+            true => relation,
+            false => Relation::Map { input: Box::new(relation), expressions },
+        };
+        Query { relation, outputs }
+    }
+}
+
+impl Pending<'_> {
+    /// A query whose columns are computed.
+    fn of(query: Query) -> Self {
+        let targets = query.outputs.iter().map(|output| Target {
+            name: output.name.clone(),
+            expression: subqueries::column_of(output),
+            place: Place::Nowhere,
+        });
+        Self { targets: targets.collect(), relation: query.relation }
+    }
+}
+
+/// The columns of a query as those of an input.
+fn rows(query: Query) -> Rows {
+    Rows { columns: query.outputs.iter().map(|output| output.column).collect(), relation: query.relation }
+}

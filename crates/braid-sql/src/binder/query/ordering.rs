@@ -1,0 +1,275 @@
+//! ORDER BY, DISTINCT ON and GROUP BY as references to the select list; LIMIT, OFFSET and FETCH.
+
+use sqlparser::ast::{
+    Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, UnaryOperator, Value as Syntax,
+    ValueWithSpan,
+};
+
+use super::calls::{check_ordered, sort_key};
+use super::{Pending, Target};
+use crate::binder::clause::Clause;
+use crate::binder::places::Place;
+use crate::binder::{Binder, fold};
+use crate::expression::Expression;
+use crate::pg_catalog::{CastContext, TypeId};
+use crate::relation::{Relation, SortKey};
+use crate::types::type_names::format_type;
+use crate::values::Value;
+use crate::{SqlError, SqlState, SqlType};
+
+/// What follows a query: its order, and how many rows are wanted.
+pub(super) struct Tail<'q> {
+    pub order_by: &'q [OrderByExpr],
+    limit: Option<&'q Expr>,
+    offset: Option<&'q Expr>,
+    fetch: Option<&'q Fetch>,
+}
+
+/// How many rows are wanted.
+pub(super) struct Limits {
+    limit: Option<Expression>,
+    offset: Option<Expression>,
+    with_ties: bool,
+}
+
+impl<'q> Tail<'q> {
+    pub fn of(
+        order_by: Option<&'q OrderBy>,
+        limit: Option<&'q LimitClause>,
+        fetch: Option<&'q Fetch>,
+    ) -> Result<Self, SqlError> {
+        let order_by: &[OrderByExpr] = match order_by {
+            None => &[],
+            Some(OrderBy { kind: OrderByKind::Expressions(keys), interpolate: None }) => keys,
+            Some(_) => return Err(SqlError::unsupported("this form of ORDER BY is not supported")),
+        };
+        let (limit, offset) = match limit {
+            None => (None, None),
+            Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+                (limit.as_ref(), offset.as_ref().map(|Offset { value, .. }| value))
+            }
+            Some(_) => return Err(SqlError::unsupported("this form of LIMIT is not supported")),
+        };
+        if fetch.is_some_and(|fetch| fetch.percent) || (fetch.is_some() && limit.is_some()) {
+            return Err(SqlError::unsupported("this form of FETCH is not supported"));
+        }
+        Ok(Self { order_by, limit, offset, fetch })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.order_by.is_empty() && self.limit.is_none() && self.offset.is_none() && self.fetch.is_none()
+    }
+}
+
+impl Limits {
+    /// The rows that are wanted of a relation, which is sorted by `keys`.
+    pub fn around(self, relation: Relation, keys: &[SortKey]) -> Result<Relation, SqlError> {
+        if self.with_ties && keys.is_empty() {
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(SqlError::new(SqlState::SyntaxError, message));
+        }
+        if self.limit.is_none() && self.offset.is_none() {
+            return Ok(relation);
+        }
+        let ties = self.with_ties.then(|| keys.to_vec());
+        Ok(Relation::Limit { input: Box::new(relation), offset: self.offset, limit: self.limit, ties })
+    }
+}
+
+impl Binder<'_> {
+    /// The keys of ORDER BY as positions of targets, to which further ones are added.
+    pub(super) fn order_targets<'s>(
+        &self,
+        order_by: &'s [OrderByExpr],
+        targets: &mut Vec<Target<'s>>,
+        visible: usize,
+    ) -> Result<Vec<(usize, SortKey)>, SqlError> {
+        let binder = self.within(Clause::OrderBy);
+        let mut keys: Vec<(usize, SortKey)> = Vec::new();
+        for syntax in order_by {
+            if syntax.with_fill.is_some() {
+                return Err(SqlError::unsupported("WITH FILL is not supported"));
+            }
+            let at = binder.key_target(&syntax.expr, targets, visible)?;
+            // A key that was there before changes nothing.
+            if keys.iter().any(|(other, _)| *other == at) {
+                continue;
+            }
+            let expression = binder.resolve_unknown(targets[at].expression.clone())?;
+            check_ordered(&expression).map_err(|error| self.places.mark(error, Place::Start(&syntax.expr)))?;
+            targets[at].expression = expression.clone();
+            keys.push((at, sort_key(expression, syntax)));
+        }
+        Ok(keys)
+    }
+
+    /// The target that a key means: by name, by position, or as an expression, for which there may be none yet.
+    pub(super) fn key_target<'s>(
+        &self,
+        syntax: &'s Expr,
+        targets: &mut Vec<Target<'s>>,
+        visible: usize,
+    ) -> Result<usize, SqlError> {
+        if let Some(at) = self.named_target(syntax, targets, visible)? {
+            return Ok(at);
+        }
+        let expression = self.expression(syntax)?;
+        if let Some(at) = targets.iter().position(|target| target.expression == expression) {
+            return Ok(at);
+        }
+        let (name, place) = (self.expression_name(syntax), Place::Start(syntax));
+        targets.push(Target { name, expression: self.resolve_unknown(expression)?, place });
+        Ok(targets.len() - 1)
+    }
+
+    /// A key of GROUP BY.
+    pub(super) fn key_expression(
+        &self,
+        syntax: &Expr,
+        targets: &mut [Target<'_>],
+        visible: usize,
+    ) -> Result<Expression, SqlError> {
+        match self.named_target(syntax, targets, visible)? {
+            Some(at) => {
+                targets[at].expression = self.resolve_unknown(targets[at].expression.clone())?;
+                Ok(targets[at].expression.clone())
+            }
+            None => self.resolve_unknown(self.expression(syntax)?),
+        }
+    }
+
+    /// The target that a name or a position means; `None` for other expressions.
+    fn named_target(&self, syntax: &Expr, targets: &[Target<'_>], visible: usize) -> Result<Option<usize>, SqlError> {
+        let place = Place::Start(syntax);
+        let clause = self.clause.name();
+        match syntax {
+            Expr::Identifier(name) => self.target_called(name, targets, visible),
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_number(expr) => {
+                let position = format!("-{expr}");
+                Err(self.places.mark(
+                    match position.parse::<i32>() {
+                        Ok(_) => not_in_list(clause, &position),
+                        Err(_) => non_integer(clause),
+                    },
+                    Place::Before("-", expr),
+                ))
+            }
+            Expr::Value(ValueWithSpan { value: Syntax::Number(digits, _), .. }) => match digits.parse::<i32>() {
+                Ok(position) => match usize::try_from(position) {
+                    Ok(position @ 1..) if position <= visible => Ok(Some(position - 1)),
+                    _ => Err(self.places.mark(not_in_list(clause, digits), place)),
+                },
+                Err(_) => Err(self.places.mark(non_integer(clause), place)),
+            },
+            Expr::Value(ValueWithSpan { value: Syntax::Placeholder(_), .. }) => Ok(None),
+            Expr::Value(_) => Err(self.places.mark(non_integer(clause), place)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The target of this name. In GROUP BY a column of FROM comes first.
+    fn target_called(&self, name: &Ident, targets: &[Target<'_>], visible: usize) -> Result<Option<usize>, SqlError> {
+        let folded = fold(name);
+        if self.clause == Clause::GroupBy
+            && let Some(scope) = self.scope
+            && scope.visible_columns().any(|column| column.name == folded)
+        {
+            return Ok(None);
+        }
+        let mut found: Option<usize> = None;
+        for (at, target) in targets.iter().enumerate().take(visible).filter(|(_, target)| target.name == folded) {
+            match found {
+                Some(first) if targets[first].expression != target.expression => {
+                    let message = format!("{} \"{folded}\" is ambiguous", self.clause.name());
+                    let place = Place::At(name.span.start);
+                    return Err(self.places.mark(SqlError::new(SqlState::AmbiguousColumn, message), place));
+                }
+                Some(_) => {}
+                None => found = Some(at),
+            }
+        }
+        Ok(found)
+    }
+
+    /// LIMIT, OFFSET and FETCH.
+    pub(super) fn limits(&self, tail: &Tail<'_>) -> Result<Limits, SqlError> {
+        let offset = tail.offset.map(|syntax| self.row_count(syntax, Clause::Offset)).transpose()?;
+        let limit = match (tail.limit, tail.fetch) {
+            (Some(limit), _) => Some(self.row_count(limit, Clause::Limit)?),
+            (None, Some(Fetch { quantity: Some(count), .. })) => Some(self.row_count(count, Clause::Limit)?),
+            (None, Some(Fetch { quantity: None, .. })) => Some(Expression::of(Value::Int8(1), TypeId::INT8)),
+            (None, None) => None,
+        };
+        Ok(Limits { limit, offset, with_ties: tail.fetch.is_some_and(|fetch| fetch.with_ties) })
+    }
+
+    /// A number of rows.
+    fn row_count(&self, syntax: &Expr, clause: Clause) -> Result<Expression, SqlError> {
+        let binder = self.within(clause);
+        let place = Place::Start(syntax);
+        let bound = binder.expression(syntax)?;
+        let source = bound.sql_type;
+        let target = SqlType::of(TypeId::INT8);
+        let Ok(count) = binder.coerced(bound, place, target, CastContext::Assignment)? else {
+            let message =
+                format!("argument of {} must be type bigint, not type {}", clause.name(), format_type(source));
+            return Err(self.places.mark(SqlError::new(SqlState::DatatypeMismatch, message), place));
+        };
+        let own = count.free_columns().into_iter().any(|column| self.scope.is_some_and(|scope| scope.owns(column)));
+        if own {
+            let message = format!("argument of {} must not contain variables", clause.name());
+            return Err(self.places.mark(SqlError::new(SqlState::InvalidColumnReference, message), place));
+        }
+        Ok(count)
+    }
+
+    /// Order and limits of a set operation or of a query in parentheses: keys are names or positions of its columns.
+    pub(super) fn with_tail<'s>(&self, pending: Pending<'s>, tail: &Tail<'s>) -> Result<Pending<'s>, SqlError> {
+        if tail.is_empty() {
+            return Ok(pending);
+        }
+        let query = self.finished(pending)?;
+        let pending = Pending::of(query);
+        let binder = self.within(Clause::OrderBy);
+        let mut keys: Vec<SortKey> = Vec::new();
+        for syntax in tail.order_by {
+            let Some(at) = binder.named_target(&syntax.expr, &pending.targets, pending.targets.len())? else {
+                if let Expr::Identifier(name) = &syntax.expr {
+                    let message = format!("column \"{}\" does not exist", fold(name));
+                    return Err(self
+                        .places
+                        .mark(SqlError::new(SqlState::UndefinedColumn, message), Place::At(name.span.start)));
+                }
+                let message = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
+                let detail = "Only result column names can be used, not expressions or functions.";
+                let hint = "Add the expression/function to every SELECT, or move the UNION into a FROM clause.";
+                let place = Place::Start(&syntax.expr);
+                return Err(self
+                    .places
+                    .mark(SqlError::unsupported(message).with_detail(detail).with_hint(hint), place));
+            };
+            let expression = pending.targets[at].expression.clone();
+            check_ordered(&expression).map_err(|error| self.places.mark(error, Place::Start(&syntax.expr)))?;
+            keys.push(sort_key(expression, syntax));
+        }
+        let limits = binder.limits(tail)?;
+        let relation = match keys.is_empty() {
+            true => pending.relation,
+            false => Relation::Sort { input: Box::new(pending.relation), keys: keys.clone() },
+        };
+        Ok(Pending { relation: limits.around(relation, &keys)?, targets: pending.targets })
+    }
+}
+
+fn is_number(syntax: &Expr) -> bool {
+    matches!(syntax, Expr::Value(ValueWithSpan { value: Syntax::Number(..), .. }))
+}
+
+fn not_in_list(clause: &str, position: &str) -> SqlError {
+    let message = format!("{clause} position {position} is not in select list");
+    SqlError::new(SqlState::InvalidColumnReference, message)
+}
+
+fn non_integer(clause: &str) -> SqlError {
+    SqlError::new(SqlState::SyntaxError, format!("non-integer constant in {clause}"))
+}

@@ -1,0 +1,88 @@
+//! The names of result columns, as PostgreSQL gives them: of the function, the column, the type, or `?column?`.
+
+use sqlparser::ast::{AccessExpr, DataType, Expr, Query, SelectItem, SetExpr, TrimWhereField};
+
+use crate::binder::{Binder, fold};
+use crate::pg_catalog::pg_catalog;
+
+/// What PostgreSQL calls a column that nothing names.
+const UNNAMED: &str = "?column?";
+
+impl Binder<'_> {
+    /// What PostgreSQL calls a column of this expression.
+    pub(super) fn expression_name(&self, expr: &Expr) -> String {
+        strong_name(expr).or_else(|| self.weak_name(expr)).unwrap_or_else(|| UNNAMED.to_owned())
+    }
+
+    /// Names of last resort: a cast's type, the word CASE.
+    fn weak_name(&self, expr: &Expr) -> Option<String> {
+        match expr {
+            Expr::Cast { data_type, .. } => self.internal_name(data_type),
+            Expr::TypedString(typed) => self.internal_name(&typed.data_type),
+            Expr::Interval(_) => Some("interval".to_owned()),
+            Expr::Case { .. } => Some("case".to_owned()),
+            Expr::Nested(expr) => self.weak_name(expr),
+            _ => None,
+        }
+    }
+
+    /// The catalog's name of a type; of an array, that of its elements.
+    fn internal_name(&self, data_type: &DataType) -> Option<String> {
+        let id = self.type_of(data_type).ok()?.id;
+        let catalog = pg_catalog();
+        Some(catalog.type_entry(catalog.element_of_array(id).unwrap_or(id)).name.to_owned())
+    }
+}
+
+/// Names of columns and functions: they show through casts.
+fn strong_name(expr: &Expr) -> Option<String> {
+    Some(match expr {
+        Expr::Identifier(name) => fold(name),
+        Expr::CompoundIdentifier(names) => fold(names.last()?),
+        Expr::Function(function) => fold(function.name.0.last()?.as_ident()?),
+        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => return strong_name(expr),
+        Expr::Extract { .. } => "extract".to_owned(),
+        Expr::Position { .. } => "position".to_owned(),
+        Expr::Substring { shorthand: true, .. } => "substr".to_owned(),
+        Expr::Substring { .. } => "substring".to_owned(),
+        Expr::Trim { trim_where: Some(TrimWhereField::Leading), .. } => "ltrim".to_owned(),
+        Expr::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => "rtrim".to_owned(),
+        Expr::Trim { .. } => "btrim".to_owned(),
+        Expr::Overlay { .. } => "overlay".to_owned(),
+        Expr::Ceil { .. } => "ceil".to_owned(),
+        Expr::Floor { .. } => "floor".to_owned(),
+        Expr::AtTimeZone { .. } => "timezone".to_owned(),
+        Expr::Exists { .. } => "exists".to_owned(),
+        Expr::Array(_) => "array".to_owned(),
+        Expr::Tuple(_) => "row".to_owned(),
+        Expr::Subquery(query) => return subquery_name(query),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            let field = access_chain.iter().rev().find_map(|access| match access {
+                AccessExpr::Dot(field) => Some(field),
+                AccessExpr::Subscript(_) => None,
+            });
+            return strong_name(field.unwrap_or(root));
+        }
+        Expr::Case { else_result: Some(expr), .. } => return strong_name(expr),
+        _ => return None,
+    })
+}
+
+/// A scalar subquery is called what its column is called.
+fn subquery_name(query: &Query) -> Option<String> {
+    let mut body = &*query.body;
+    loop {
+        match body {
+            SetExpr::Select(select) => {
+                return match select.projection.first()? {
+                    SelectItem::UnnamedExpr(expr) => Some(strong_name(expr).unwrap_or_else(|| UNNAMED.to_owned())),
+                    SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
+                    _ => None,
+                };
+            }
+            SetExpr::SetOperation { left, .. } => body = left,
+            SetExpr::Query(query) => body = &query.body,
+            _ => return None,
+        }
+    }
+}

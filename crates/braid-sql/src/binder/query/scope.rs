@@ -1,0 +1,335 @@
+//! What names mean in a query: the relations of its FROM, its common table expressions, and those of the queries around it.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use sqlparser::ast::{Ident, NamedWindowDefinition};
+
+use crate::binder::clause::Clause;
+use crate::binder::places::Place;
+use crate::binder::{Binder, fold};
+use crate::expression::{Expression, Node, Origin};
+use crate::relation::{AggregateCall, ColumnId, CteId, SetFunctionCall, Windowing};
+use crate::{SqlError, SqlState, SqlType};
+
+/// Columns that all tables have in PostgreSQL.
+const SYSTEM_COLUMNS: &[&str] = &["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+
+/// The names of one query, while it is bound.
+#[derive(Debug)]
+pub(in crate::binder) struct Scope<'p> {
+    /// The query around it.
+    pub parent: Option<&'p Scope<'p>>,
+    /// The clause of that query in which this one stands.
+    pub parent_clause: Clause,
+    /// What FROM has, as far as it is bound.
+    pub relations: Vec<ScopeRelation>,
+    /// The common table expressions of its WITH.
+    pub common_tables: Vec<Arc<CommonTable>>,
+    /// The windows of its WINDOW clause.
+    pub windows: &'p [NamedWindowDefinition],
+    /// The calls of its expressions that operators compute.
+    pub calls: RefCell<Calls>,
+}
+
+/// Calls of aggregates, window functions and set-returning functions in the expressions of a query, each with the columns that stand for it.
+#[derive(Debug, Default)]
+pub(in crate::binder) struct Calls {
+    pub aggregates: Vec<(ColumnId, AggregateCall)>,
+    /// `GROUPING(…)`: the arguments, which must be keys.
+    pub groupings: Vec<(ColumnId, Vec<Expression>)>,
+    /// Without inputs.
+    pub windows: Vec<Windowing>,
+    pub sets: Vec<SetFunctionCall>,
+}
+
+/// A relation of FROM.
+#[derive(Clone, Debug)]
+pub(in crate::binder) struct ScopeRelation {
+    /// The schema of a table that has no alias.
+    pub schema: Option<String>,
+    /// Its alias or name; `None` for a join without alias.
+    pub name: Option<String>,
+    pub columns: Vec<ScopeColumn>,
+    /// Whether its columns can be named without it: not those of the sides of a join with USING.
+    pub has_visible_columns: bool,
+    /// Whether it can be named here.
+    pub access: Access,
+    /// The number of the table.
+    pub table: Option<u64>,
+    /// Its primary key as positions of columns.
+    pub primary_key: Vec<usize>,
+}
+
+/// Whether a relation of FROM can be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::binder) enum Access {
+    /// It can.
+    Visible,
+    /// It stands to the left, but here is no LATERAL; or it is within a join that has an alias.
+    Hidden,
+    /// It is on the left of a join that is neither INNER nor LEFT, where LATERAL cannot refer to it.
+    OutsideOfJoin,
+}
+
+/// A column of a relation.
+#[derive(Clone, Debug)]
+pub(in crate::binder) struct ScopeColumn {
+    pub name: String,
+    pub id: ColumnId,
+    pub sql_type: SqlType,
+}
+
+/// A common table expression.
+#[derive(Debug)]
+pub(in crate::binder) struct CommonTable {
+    pub name: String,
+    /// `None` for one that stands further down in WITH RECURSIVE, or that cannot be referred to here.
+    pub cte: Option<CteId>,
+    pub columns: Vec<(String, SqlType)>,
+}
+
+impl ScopeColumn {
+    /// The column as an expression.
+    pub fn expression(&self, place: Origin) -> Expression {
+        Expression { node: Node::Column(self.id, place), sql_type: self.sql_type }
+    }
+}
+
+impl ScopeRelation {
+    /// Refuses a relation that LATERAL cannot refer to here.
+    fn check_access(&self) -> Result<(), SqlError> {
+        if self.access != Access::OutsideOfJoin {
+            return Ok(());
+        }
+        let name = self.name.as_deref().unwrap_or("unnamed_join");
+        let message = format!("invalid reference to FROM-clause entry for table \"{name}\"");
+        let detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference.";
+        Err(SqlError::new(SqlState::InvalidColumnReference, message).with_detail(detail))
+    }
+
+    /// A relation of a name.
+    pub fn named(name: String, columns: Vec<ScopeColumn>) -> Self {
+        Self {
+            schema: None,
+            name: Some(name),
+            columns,
+            has_visible_columns: true,
+            access: Access::Visible,
+            table: None,
+            primary_key: Vec::new(),
+        }
+    }
+}
+
+impl<'p> Scope<'p> {
+    /// The scope of a query within `binder`'s clause.
+    pub fn within(binder: &Binder<'p>) -> Self {
+        Self {
+            parent: binder.scope,
+            parent_clause: binder.clause,
+            relations: Vec::new(),
+            common_tables: Vec::new(),
+            windows: &[],
+            calls: RefCell::default(),
+        }
+    }
+
+    /// The same query's names with these relations.
+    pub fn with_relations(&self, relations: Vec<ScopeRelation>) -> Self {
+        Self {
+            parent: self.parent,
+            parent_clause: self.parent_clause,
+            relations,
+            common_tables: self.common_tables.clone(),
+            windows: self.windows,
+            calls: RefCell::default(),
+        }
+    }
+
+    /// The same names, none of whose relations can be named: for what stands in FROM without LATERAL.
+    pub fn hidden(&self) -> Self {
+        let hide = |relation: &ScopeRelation| ScopeRelation { access: Access::Hidden, ..relation.clone() };
+        self.with_relations(self.relations.iter().map(hide).collect())
+    }
+
+    /// The common table expression that a name means: the last one of the innermost query.
+    pub fn common_table(&self, name: &str) -> Option<&CommonTable> {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
+        scopes.find_map(|scope| scope.common_tables.iter().rev().find(|table| table.name == name)).map(|table| &**table)
+    }
+
+    /// The columns that `*` means.
+    pub fn visible_columns(&self) -> impl Iterator<Item = &ScopeColumn> {
+        visible_columns(&self.relations)
+    }
+
+    /// Whether a column belongs to a relation of this query.
+    pub fn owns(&self, column: ColumnId) -> bool {
+        self.relations.iter().flat_map(|relation| &relation.columns).any(|own| own.id == column)
+    }
+
+    /// The columns of the aggregates of this query.
+    pub fn is_aggregate(&self, column: ColumnId) -> bool {
+        let calls = self.calls.borrow();
+        calls.aggregates.iter().any(|(own, _)| *own == column) || calls.groupings.iter().any(|(own, _)| *own == column)
+    }
+
+    /// Whether a column is computed by a window function of this query.
+    pub fn is_window(&self, column: ColumnId) -> bool {
+        self.calls.borrow().windows.iter().flat_map(|window| &window.calls).any(|(own, _)| *own == column)
+    }
+
+    /// Whether a column is of a set-returning function in this query's expressions.
+    pub fn is_set(&self, column: ColumnId) -> bool {
+        self.calls.borrow().sets.iter().any(|call| call.columns().contains(&column))
+    }
+}
+
+/// The columns that `*` means.
+pub(super) fn visible_columns(relations: &[ScopeRelation]) -> impl Iterator<Item = &ScopeColumn> {
+    let visible =
+        relations.iter().filter(|relation| relation.has_visible_columns && relation.access == Access::Visible);
+    visible.flat_map(|relation| &relation.columns)
+}
+
+impl<'a> Binder<'a> {
+    /// This binder for another clause of the same query.
+    pub(in crate::binder) fn within(&self, clause: Clause) -> Self {
+        Self { clause, ..*self }
+    }
+
+    /// This binder with the names of a scope.
+    pub(super) fn in_scope<'s>(&self, scope: &'s Scope<'s>, clause: Clause) -> Binder<'s>
+    where
+        'a: 's,
+    {
+        Binder { statement: self.statement, session: self.session, places: self.places, scope: Some(scope), clause }
+    }
+
+    /// The scopes from this query's to the outermost one's.
+    pub(in crate::binder) fn scopes(&self) -> impl Iterator<Item = &'a Scope<'a>> {
+        std::iter::successors(self.scope, |scope| scope.parent)
+    }
+
+    /// A column by its name.
+    pub(in crate::binder) fn column(&self, names: &[Ident]) -> Result<Expression, SqlError> {
+        let place = Place::of(names.first());
+        let origin = Origin(names.first().map(|name| name.span.start));
+        let folded: Vec<String> = names.iter().map(fold).collect();
+        let found = match &folded[..] {
+            [name] => self.column_named(name),
+            [relation, name] => self.column_of(None, relation, name),
+            [schema, relation, name] => self.column_of(Some(schema), relation, name),
+            [database, schema, relation, name] if *database == self.session.database() => {
+                self.column_of(Some(schema), relation, name)
+            }
+            _ => Err(SqlError::unsupported("references to other databases are not supported")),
+        };
+        Ok(found.map_err(|error| self.places.mark(error, place))?.expression(origin))
+    }
+
+    fn column_named(&self, name: &str) -> Result<&'a ScopeColumn, SqlError> {
+        for scope in self.scopes() {
+            let visible = scope
+                .relations
+                .iter()
+                .filter(|relation| relation.has_visible_columns && relation.access != Access::Hidden);
+            let of_relation =
+                |relation: &'a ScopeRelation| relation.columns.iter().map(move |column| (relation, column));
+            let mut found = visible.flat_map(of_relation).filter(|(_, column)| column.name == name);
+            match (found.next(), found.next()) {
+                (Some(_), Some(_)) => {
+                    let message = format!("column reference \"{name}\" is ambiguous");
+                    return Err(SqlError::new(SqlState::AmbiguousColumn, message));
+                }
+                (Some((relation, column)), None) => {
+                    relation.check_access()?;
+                    return Ok(column);
+                }
+                (None, _) => {}
+            }
+        }
+        if self.relation_named(None, name).is_ok() {
+            return Err(SqlError::unsupported("rows as values are not supported"));
+        }
+        if SYSTEM_COLUMNS.contains(&name) {
+            return Err(SqlError::unsupported("system columns are not supported"));
+        }
+        let error = SqlError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist"));
+        let mut hidden =
+            self.scopes().flat_map(|scope| &scope.relations).filter(|relation| relation.access == Access::Hidden);
+        Err(match hidden.find(|relation| relation.columns.iter().any(|column| column.name == name)) {
+            Some(ScopeRelation { name: Some(relation), .. }) => error.with_hint(format!(
+                "There is a column named \"{name}\" in table \"{relation}\", but it cannot be referenced from this part of the query."
+            )),
+            _ => error,
+        })
+    }
+
+    fn column_of(&self, schema: Option<&str>, relation: &str, name: &str) -> Result<&'a ScopeColumn, SqlError> {
+        let found = self.relation_named(schema, relation)?;
+        let mut columns = found.columns.iter().filter(|column| column.name == name);
+        match (columns.next(), columns.next()) {
+            (Some(column), None) => Ok(column),
+            (Some(_), Some(_)) => {
+                let message = format!("column reference \"{name}\" is ambiguous");
+                Err(SqlError::new(SqlState::AmbiguousColumn, message))
+            }
+            (None, _) if SYSTEM_COLUMNS.contains(&name) => {
+                Err(SqlError::unsupported("system columns are not supported"))
+            }
+            (None, _) => {
+                Err(SqlError::new(SqlState::UndefinedColumn, format!("column {relation}.{name} does not exist")))
+            }
+        }
+    }
+
+    /// The relation of FROM that a name means.
+    pub(super) fn relation_named(&self, schema: Option<&str>, name: &str) -> Result<&'a ScopeRelation, SqlError> {
+        for scope in self.scopes() {
+            let is_meant = |relation: &&ScopeRelation| {
+                relation.name.as_deref() == Some(name)
+                    && (schema.is_none() || relation.schema.as_deref() == schema)
+                    && relation.access != Access::Hidden
+            };
+            if let Some(relation) = scope.relations.iter().find(is_meant) {
+                relation.check_access()?;
+                return Ok(relation);
+            }
+        }
+        Err(self.no_relation(schema, name))
+    }
+
+    /// Why a name means no relation: FROM lacks it, or it is there under another name, or cannot be named here.
+    fn no_relation(&self, schema: Option<&str>, name: &str) -> SqlError {
+        let state = SqlState::UndefinedTable;
+        let table = self.statement.tables.table(schema, name).ok().flatten().map(|table| table.id);
+        let is_alike = |relation: &&ScopeRelation| {
+            relation.name.as_deref() == Some(name) || (table.is_some() && relation.table == table)
+        };
+        let Some(alike) = self.scopes().flat_map(|scope| &scope.relations).find(is_alike) else {
+            return SqlError::new(state, format!("missing FROM-clause entry for table \"{name}\""));
+        };
+        let error = SqlError::new(state, format!("invalid reference to FROM-clause entry for table \"{name}\""));
+        let shown = alike.name.as_deref().unwrap_or(name);
+        error.with_hint(match shown != name && alike.access == Access::Visible {
+            true => format!("Perhaps you meant to reference the table alias \"{shown}\"."),
+            false => format!(
+                "There is an entry for table \"{shown}\", but it cannot be referenced from this part of the query."
+            ),
+        })
+    }
+
+    /// A new column.
+    pub(super) fn new_column(&self, name: impl Into<String>, sql_type: SqlType) -> ColumnId {
+        self.statement.columns.borrow_mut().add(name, sql_type)
+    }
+
+    /// A number for a common table expression.
+    pub(super) fn new_cte(&self) -> CteId {
+        let count = self.statement.cte_count.get();
+        self.statement.cte_count.set(count + 1);
+        CteId(count)
+    }
+}

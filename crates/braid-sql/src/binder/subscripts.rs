@@ -1,0 +1,105 @@
+//! Subscripts and slices of arrays: `(a)[1][2]`, `(a)[2:3]`.
+//!
+//! If one of the subscripts is a slice, all of them are: `[2]` then means `[1:2]`. PostgreSQL's grammar has subscripts after columns,
+//! parameters and parentheses only.
+
+use sqlparser::ast::{AccessExpr, Expr, Subscript, Value as Syntax, ValueWithSpan};
+
+use super::places::Place;
+use super::{Binder, unsupported};
+use crate::expression::{Expression, Node, Subscripts};
+use crate::functions::arrays::making::check_dimension_count;
+use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
+use crate::types::type_names::type_name;
+use crate::values::Value;
+use crate::{SqlError, SqlState, SqlType};
+
+impl Binder<'_> {
+    /// A part of an array.
+    pub(super) fn subscripted(&self, syntax: &Expr, root: &Expr, chain: &[AccessExpr]) -> Result<Expression, SqlError> {
+        let subscripts = chain.iter().map(|access| match access {
+            AccessExpr::Subscript(subscript) => Ok(subscript),
+            AccessExpr::Dot(_) => Err(unsupported(syntax)),
+        });
+        let subscripts: Vec<&Subscript> = subscripts.collect::<Result<_, _>>()?;
+        if !takes_subscripts(root) {
+            let place = Place::After(root);
+            return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, "syntax error at or near \"[\""), place));
+        }
+        let (container, place) = self.placed(root)?;
+        let (array, element) = subscriptable(container.sql_type).map_err(|error| self.places.mark(error, place))?;
+        let is_slice = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
+        let (bound, id) =
+            if is_slice { (self.slices(&subscripts)?, array) } else { (self.indexes(&subscripts)?, element) };
+        check_dimension_count(subscripts.len())?;
+        let sql_type = SqlType { id, modifier: container.sql_type.modifier };
+        Ok(Expression { node: Node::Subscript(Box::new(container), bound), sql_type })
+    }
+
+    fn indexes(&self, subscripts: &[&Subscript]) -> Result<Subscripts, SqlError> {
+        let indexes = subscripts.iter().map(|subscript| match subscript {
+            Subscript::Index { index } => self.subscript(index),
+            Subscript::Slice { .. } => Err(SqlError::unsupported("a slice among subscripts is not supported")),
+        });
+        indexes.collect::<Result<_, _>>().map(Subscripts::Element)
+    }
+
+    fn slices(&self, subscripts: &[&Subscript]) -> Result<Subscripts, SqlError> {
+        let slices = subscripts.iter().map(|subscript| match subscript {
+            Subscript::Index { index } => {
+                Ok((Some(Expression::of(Value::Int4(1), TypeId::INT4)), Some(self.subscript(index)?)))
+            }
+            Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                let bound = |bound: &Option<Expr>| bound.as_ref().map(|bound| self.subscript(bound)).transpose();
+                Ok((bound(lower_bound)?, bound(upper_bound)?))
+            }
+            Subscript::Slice { stride: Some(stride), .. } => {
+                let place = Place::Start(stride);
+                Err(self.places.mark(SqlError::new(SqlState::SyntaxError, "syntax error at or near \":\""), place))
+            }
+        });
+        slices.collect::<Result<_, _>>().map(Subscripts::Slice)
+    }
+
+    /// A subscript as an integer.
+    fn subscript(&self, syntax: &Expr) -> Result<Expression, SqlError> {
+        let (subscript, place) = self.placed(syntax)?;
+        let integer = SqlType::of(TypeId::INT4);
+        self.coerced(subscript, place, integer, CastContext::Assignment)?.map_err(|_| {
+            self.places.mark(SqlError::new(SqlState::DatatypeMismatch, "array subscript must have type integer"), place)
+        })
+    }
+}
+
+/// What PostgreSQL's grammar lets subscripts follow.
+fn takes_subscripts(root: &Expr) -> bool {
+    match root {
+        Expr::Nested(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Subquery(_) => true,
+        Expr::Value(ValueWithSpan { value, .. }) => matches!(value, Syntax::Placeholder(_)),
+        _ => false,
+    }
+}
+
+/// The types of a slice and of an element.
+fn subscriptable(container: SqlType) -> Result<(TypeId, TypeId), SqlError> {
+    let catalog = pg_catalog();
+    let entry = catalog.type_entry(container.id);
+    match container.id {
+        TypeId::INT2VECTOR | TypeId::OIDVECTOR => {
+            let element = entry.element.expect("a vector has elements");
+            Ok((catalog.type_entry(element).array.expect("integers have arrays"), element))
+        }
+        TypeId::NAME => Ok((container.id, TypeId::CHAR)),
+        id => match catalog.element_of_array(id) {
+            Some(element) => Ok((id, element)),
+            None if id == TypeId::JSONB || entry.element.is_some() => {
+                Err(SqlError::unsupported(format!("subscripts of type {} are not supported", entry.name)))
+            }
+            None => {
+                let name = type_name(id);
+                let message = format!("cannot subscript type {name} because it does not support subscripting");
+                Err(SqlError::new(SqlState::DatatypeMismatch, message))
+            }
+        },
+    }
+}

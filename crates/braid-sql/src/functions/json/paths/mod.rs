@@ -1,0 +1,19 @@
+//! Paths: the type `jsonpath`, and what it finds in values of jsonb.
+//!
+//! `.datetime()` and `.keyvalue()` are read, and refused when they are run.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`calls`] | input, output, `@?`, `@@`, `jsonb_path_exists` and its like |
+//! | [`execution`] | what a path finds |
+//! | [`members`] | elements and descendants |
+//! | [`predicates`] | whether a predicate is true |
+//! | [`arithmetic`] | operators and methods of numbers |
+//! | [`failure`] | errors that can be suppressed, and others |
+
+pub mod arithmetic;
+pub mod calls;
+pub mod execution;
+pub mod failure;
+pub mod members;
+pub mod predicates;

@@ -1,0 +1,107 @@
+//! Functions that return rows, such as `generate_series`.
+//!
+//! Rows are made when they are asked for, so that a series of 10^12 numbers takes no memory, and a LIMIT ends it early. An
+//! iterator owns what it needs of the call. Errors of the arguments come with the call, others with the row that they belong to.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`series`] | `generate_series` |
+//! | [`arrays`] | `unnest`, `generate_subscripts` |
+//! | [`texts`] | parts of texts, matches of regular expressions, options |
+//! | [`json`] | members of json and jsonb, what jsonpaths find |
+//! | [`key_words`] | the words of the grammar |
+//! | [`time_zones`] | names and abbreviations of time zones |
+
+pub mod arrays;
+pub mod json;
+pub mod key_words;
+pub mod series;
+pub mod texts;
+pub mod time_zones;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use crate::functions::{Call, named};
+use crate::pg_catalog::{FunctionEntry, FunctionId, pg_catalog};
+use crate::{SqlError, Value};
+
+/// Rows, each with one value per column. After an error there are no more.
+pub type Rows = Box<dyn Iterator<Item = Result<Vec<Value>, SqlError>> + Send>;
+
+/// Computes a function that returns rows. Arguments are as those of an [`Implementation`](super::Implementation): null only if the
+/// function is not strict, because a strict one returns no rows for null. `result_type` is that of a row's only column, or `record`.
+pub type SetImplementation = fn(&[Value], &Call<'_>) -> Result<Rows, SqlError>;
+
+/// Implementations by name, as [`Implementations`](super::Implementations).
+pub type SetImplementations = &'static [(&'static str, SetImplementation)];
+
+/// The tables of this room.
+const FAMILIES: &[SetImplementations] = &[
+    arrays::FUNCTIONS,
+    json::FUNCTIONS,
+    key_words::FUNCTIONS,
+    series::FUNCTIONS,
+    texts::FUNCTIONS,
+    time_zones::FUNCTIONS,
+];
+
+static BY_NAME: LazyLock<HashMap<&'static str, SetImplementation>> =
+    LazyLock::new(|| named(FAMILIES.iter().copied().flatten()));
+
+/// A function of the catalog that returns rows, with what computes it. The same function is equal to itself.
+#[derive(Clone, Copy)]
+pub struct SetFunction {
+    /// Which one.
+    pub id: FunctionId,
+    implementation: SetImplementation,
+}
+
+impl SetFunction {
+    /// A function of the catalog; `None` if Braid does not have it.
+    pub fn of(entry: &FunctionEntry) -> Option<Self> {
+        set_implementation_of(entry).map(|implementation| Self { id: entry.id, implementation })
+    }
+
+    /// Its rows.
+    pub fn rows(self, arguments: &[Value], call: &Call<'_>) -> Result<Rows, SqlError> {
+        (self.implementation)(arguments, call)
+    }
+}
+
+impl PartialEq for SetFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl fmt::Debug for SetFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(pg_catalog().function(self.id).name)
+    }
+}
+
+/// What computes a function that returns rows; `None` if Braid does not have it.
+pub fn set_implementation_of(function: &FunctionEntry) -> Option<SetImplementation> {
+    match function.symbol {
+        Some(symbol) => BY_NAME.get(symbol).copied(),
+        None => BY_NAME.get(function.signature().as_str()).copied(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_set_implementation_belongs_to_a_function() {
+        let known = pg_catalog().functions().filter(|function| function.returns_set);
+        let known: HashSet<String> =
+            known.map(|function| function.symbol.map_or_else(|| function.signature(), str::to_owned)).collect();
+        let unknown: Vec<_> = BY_NAME.keys().filter(|name| !known.contains(**name)).collect();
+        assert!(unknown.is_empty(), "the catalog has no {unknown:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! JSON as text: strings with their escapes, and values of `jsonb` in one line or in several.
+
+use std::fmt::Write;
+
+use crate::SqlError;
+use crate::value_text::check_growth;
+use crate::values::json::Jsonb;
+
+/// What each level is indented by.
+const INDENT: usize = 4;
+
+/// Writes a string with its quotes and escapes.
+pub fn write_json_string(text: &str, out: &mut String) -> Result<(), SqlError> {
+    check_growth(out.len(), text.len())?;
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '\x08' => out.push_str("\\b"),
+            '\x0c' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\0'..='\x1f' => write!(out, "\\u{:04x}", c as u32).expect("a String takes everything"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    check_growth(out.len(), 0)
+}
+
+/// A value of `jsonb` in one line.
+pub fn jsonb_text(value: &Jsonb) -> Result<String, SqlError> {
+    let mut out = String::new();
+    write_jsonb(value, None, &mut out)?;
+    Ok(out)
+}
+
+/// A value of `jsonb` with a line for each element and field.
+pub fn pretty_jsonb_text(value: &Jsonb) -> Result<String, SqlError> {
+    let mut out = String::new();
+    write_jsonb(value, Some(0), &mut out)?;
+    Ok(out)
+}
+
+/// Writes a value, in lines at a level if there is one.
+fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String) -> Result<(), SqlError> {
+    match value {
+        Jsonb::Null => out.push_str("null"),
+        Jsonb::Bool(true) => out.push_str("true"),
+        Jsonb::Bool(false) => out.push_str("false"),
+        Jsonb::Number(number) => write!(out, "{number}").expect("a String takes everything"),
+        Jsonb::String(string) => write_json_string(string, out)?,
+        Jsonb::Array(elements) => {
+            out.push('[');
+            for (at, element) in elements.iter().enumerate() {
+                begin_member(at, level, out);
+                write_jsonb(element, level.map(|level| level + 1), out)?;
+            }
+            begin_line(level, out);
+            out.push(']');
+        }
+        Jsonb::Object(fields) => {
+            out.push('{');
+            for (at, (key, value)) in fields.iter().enumerate() {
+                begin_member(at, level, out);
+                write_json_string(key, out)?;
+                out.push_str(": ");
+                write_jsonb(value, level.map(|level| level + 1), out)?;
+            }
+            begin_line(level, out);
+            out.push('}');
+        }
+    }
+    check_growth(out.len(), 0)
+}
+
+fn begin_member(at: usize, level: Option<usize>, out: &mut String) {
+    if at > 0 {
+        out.push_str(if level.is_some() { "," } else { ", " });
+    }
+    begin_line(level.map(|level| level + 1), out);
+}
+
+fn begin_line(level: Option<usize>, out: &mut String) {
+    if let Some(level) = level {
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', level * INDENT));
+    }
+}

@@ -1,0 +1,30 @@
+//! Texts into syntax trees, as PostgreSQL reads them: sqlparser with a dialect of our own.
+//!
+//! What PostgreSQL reads and this does not, or otherwise, is listed in `docs/parser.md`.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`dialect`] | the dialect, with a bound on the time of reading |
+//! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
+//! | [`tokens`] | tokens as PostgreSQL cuts them |
+//! | [`words`] | words of PostgreSQL's grammar |
+
+mod dialect;
+mod operands;
+mod operators;
+mod tokens;
+mod words;
+
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Tokenizer;
+
+pub use dialect::SqlDialect;
+pub use operands::VARIADIC;
+pub use operators::SYMMETRIC;
+pub use tokens::postgresql_tokens;
+
+/// A parser of a text.
+pub fn parser_of<'a>(dialect: &'a SqlDialect, text: &str) -> Result<Parser<'a>, ParserError> {
+    let tokens = Tokenizer::new(dialect, text).tokenize_with_location()?;
+    Ok(Parser::new(dialect).with_tokens_with_locations(postgresql_tokens(tokens)?))
+}

@@ -1,0 +1,246 @@
+//! Tokens as PostgreSQL cuts them, where sqlparser's tokenizer does otherwise.
+//!
+//! - A name does not begin right behind a number: `123abc` and `1_000` are refused, not a number with a column's name.
+//! - An operator ends before signs (`5 >-1`), unless it has a character that only operators have: `1+~1` has the operator `+~`.
+//! - String literals with a line break between them are one.
+//! - `ISNULL` is `IS NULL`.
+//! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
+
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Whitespace, Word};
+
+use super::words::can_end_operand;
+
+/// Characters with which an operator may end in a sign.
+const OPERATOR_ONLY: &[char] = &['~', '!', '@', '#', '%', '^', '&', '|', '`', '?'];
+
+/// The longest operator. No text grows an operator beyond it token by token.
+const OPERATOR_BYTES_MAX: usize = 63;
+
+/// The tokens that PostgreSQL reads, of those that sqlparser's tokenizer made. In linear time.
+pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, ParserError> {
+    let mut read = Tokens { done: Vec::with_capacity(tokens.len()), last: None, breaks_line: false };
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        if matches!(token.token, Token::Number(..)) && matches!(tokens.peek(), Some(next) if is_word(&next.token)) {
+            let junk = tokens.peek().map_or(String::new(), |next| next.token.to_string());
+            let message = format!("trailing junk after numeric literal at or near \"{}{junk}\"", token.token);
+            return Err(error(&message, token.span.start));
+        }
+        read.push(token)?;
+    }
+    Ok(read.done)
+}
+
+fn is_word(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none())
+}
+
+fn error(message: &str, place: Location) -> ParserError {
+    ParserError::ParserError(format!("{message}{place}"))
+}
+
+struct Tokens {
+    done: Vec<TokenWithSpan>,
+    /// The last token in `done` that is no blank.
+    last: Option<usize>,
+    /// Whether a line ends behind it.
+    breaks_line: bool,
+}
+
+impl Tokens {
+    fn push(&mut self, token: TokenWithSpan) -> Result<(), ParserError> {
+        match token.token {
+            Token::Whitespace(blank) => {
+                match &blank {
+                    Whitespace::Newline | Whitespace::SingleLineComment { .. } => self.breaks_line = true,
+                    // A comment in a string that goes on is refused as a string behind an expression.
+                    Whitespace::MultiLineComment(_) => self.breaks_line = false,
+                    Whitespace::Space | Whitespace::Tab => {}
+                }
+                self.done.push(TokenWithSpan { token: Token::Whitespace(blank), span: token.span });
+                return Ok(());
+            }
+            Token::SingleQuotedString(text) => {
+                if !self.breaks_line || !self.goes_on(&text, token.span)? {
+                    self.put(Token::SingleQuotedString(text), token.span);
+                }
+            }
+            Token::CustomBinaryOperator(text) => self.operator(&text, token.span),
+            Token::DoubleEq => self.put(Token::CustomBinaryOperator("==".to_owned()), token.span),
+            Token::Spaceship => self.put(Token::CustomBinaryOperator("<=>".to_owned()), token.span),
+            Token::Word(word) if self.is_null_test(&word) => {
+                self.put(Token::make_keyword("IS"), token.span);
+                self.put(Token::make_keyword("NULL"), token.span);
+            }
+            Token::Word(word) if word.value.eq_ignore_ascii_case("uescape") => {
+                if let Some(Token::UnicodeStringLiteral(_)) = self.last_token() {
+                    return Err(error("UESCAPE is not supported", token.span.start));
+                }
+                self.put(Token::Word(word), token.span);
+            }
+            other => self.put(other, token.span),
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, token: Token, span: Span) {
+        if let Some(last) = self.last.filter(|last| last + 1 == self.done.len())
+            && let Some(text) = operator_text(&self.done[last].token).zip(operator_text(&token))
+            && self.done[last].span.end == span.start
+            && text.0.len() + text.1.len() <= OPERATOR_BYTES_MAX
+            && (text.0.contains(OPERATOR_ONLY) || text.1.contains(OPERATOR_ONLY))
+        {
+            let whole = Span::new(self.done[last].span.start, span.end);
+            self.done[last] = TokenWithSpan { token: Token::CustomBinaryOperator(text.0 + &text.1), span: whole };
+            return;
+        }
+        self.last = Some(self.done.len());
+        self.breaks_line = false;
+        self.done.push(TokenWithSpan { token, span });
+    }
+
+    fn last_token(&self) -> Option<&Token> {
+        self.last.map(|at| &self.done[at].token)
+    }
+
+    /// Adds a string to the one before it, if there is one.
+    fn goes_on(&mut self, text: &str, span: Span) -> Result<bool, ParserError> {
+        let Some(last) = self.last else { return Ok(false) };
+        match &mut self.done[last].token {
+            Token::SingleQuotedString(first) | Token::NationalStringLiteral(first) => first.push_str(text),
+            // The tokenizer has not read the escapes of the second string.
+            Token::EscapedStringLiteral(first) | Token::UnicodeStringLiteral(first) if !text.contains('\\') => {
+                first.push_str(text);
+            }
+            Token::EscapedStringLiteral(_) | Token::UnicodeStringLiteral(_) => {
+                return Err(error("escapes in a string that goes on are not supported", span.start));
+            }
+            _ => return Ok(false),
+        }
+        self.done[last].span.end = span.end;
+        self.breaks_line = false;
+        Ok(true)
+    }
+
+    fn operator(&mut self, text: &str, span: Span) {
+        let is_plain = !text.contains(OPERATOR_ONLY);
+        let rest = text.trim_end_matches(['+', '-']);
+        let operator_bytes = match is_plain {
+            false => text.len(),
+            // All signs: the first is the operator.
+            true if rest.is_empty() => 1,
+            true => rest.len(),
+        };
+        let (operator, signs) = text.split_at(operator_bytes);
+        let at = |bytes: usize| Location { column: span.start.column + bytes as u64, ..span.start };
+        let place = Span::new(span.start, at(operator_bytes));
+        self.put(plain_operator(operator).unwrap_or_else(|| Token::CustomBinaryOperator(operator.to_owned())), place);
+        for (index, sign) in signs.char_indices() {
+            let sign = if sign == '-' { Token::Minus } else { Token::Plus };
+            self.put(sign, Span::new(at(operator_bytes + index), at(operator_bytes + index + 1)));
+        }
+    }
+
+    /// Whether a word is ISNULL behind an operand.
+    fn is_null_test(&self, word: &Word) -> bool {
+        let is_operand = |token: &Token| match token {
+            Token::Word(before) => can_end_operand(before),
+            Token::RParen | Token::RBracket | Token::Number(..) | Token::Placeholder(_) => true,
+            token => super::operands::is_string(token),
+        };
+        word.quote_style.is_none()
+            && word.value.eq_ignore_ascii_case("isnull")
+            && self.last_token().is_some_and(is_operand)
+    }
+}
+
+/// The text of an operator. What sqlparser writes as `<>` may have been `!=`, so that its text is not known.
+fn operator_text(token: &Token) -> Option<String> {
+    const OPERATOR_CHARACTERS: &str = "+-*/<>=~!@#%^&|`?";
+    if matches!(token, Token::Word(_) | Token::Number(..) | Token::Whitespace(_) | Token::Placeholder(_) | Token::Neq)
+        || super::operands::is_string(token)
+    {
+        return None;
+    }
+    let text = token.to_string();
+    text.chars().all(|c| OPERATOR_CHARACTERS.contains(c)).then_some(text)
+}
+
+/// The token of an operator without a character that only operators have.
+fn plain_operator(text: &str) -> Option<Token> {
+    Some(match text {
+        "+" => Token::Plus,
+        "-" => Token::Minus,
+        "*" => Token::Mul,
+        "/" => Token::Div,
+        "<" => Token::Lt,
+        ">" => Token::Gt,
+        "=" => Token::Eq,
+        "<=" => Token::LtEq,
+        ">=" => Token::GtEq,
+        "<>" => Token::Neq,
+        "=>" => Token::RArrow,
+        "->" => Token::Arrow,
+        "->>" => Token::LongArrow,
+        "<<" => Token::ShiftLeft,
+        ">>" => Token::ShiftRight,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::{SqlDialect, parser_of};
+
+    fn read(text: &str) -> Result<String, String> {
+        let dialect = SqlDialect::for_text(text);
+        let mut parser = parser_of(&dialect, text).map_err(|error| error.to_string())?;
+        let statements = parser.parse_statements().map_err(|error| error.to_string())?;
+        Ok(statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
+    #[test]
+    fn strings_go_on_behind_a_line_break() {
+        for (text, expected) in [
+            ("SELECT 'a'\n 'b'", "SELECT 'ab'"),
+            ("SELECT 'a' -- c\n 'b'\n\n'c'", "SELECT 'abc'"),
+            ("SELECT E'a\\n'\n 'b'", "SELECT E'a\\nb'"),
+            ("SELECT N'a'\n 'b'", "SELECT N'ab'"),
+            ("SELECT 'a',\n 'b'", "SELECT 'a', 'b'"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in
+            ["SELECT 'a' 'b'", "SELECT 'a' /*\n*/ 'b'", "SELECT E'a'\n 'b\\n'", "SELECT $$a$$\n 'b'", "SELECT 1 'b'"]
+        {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn operators_end_where_postgresqls_end() {
+        for (text, expected) in [
+            ("SELECT 5 >-1", "SELECT 5 > -1"),
+            ("SELECT 5 *+-1", "SELECT 5 * +-1"),
+            ("SELECT 5 -+1", "SELECT 5 - +1"),
+            ("SELECT a ->-1", "SELECT a -> -1"),
+            ("SELECT 5 %-1", "SELECT 5 %- 1"),
+            ("SELECT 5+~1", "SELECT 5 +~ 1"),
+            ("SELECT 5 + ~1", "SELECT 5 + ~1"),
+            ("SELECT 5 ISNULL", "SELECT 5 IS NULL"),
+            ("SELECT isnull(5)", "SELECT isnull(5)"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_no_junk_behind_them() {
+        for text in ["SELECT 123abc", "SELECT 1_000", "SELECT 1e", "SELECT 1.5x"] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains("trailing junk after numeric literal"), "{text}: {error}");
+        }
+        assert_eq!(read("SELECT 1e3, 5::int").as_deref(), Ok("SELECT 1e3, 5::INT"));
+    }
+}

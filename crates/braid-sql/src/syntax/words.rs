@@ -1,0 +1,65 @@
+//! Words of PostgreSQL's grammar (`pg_get_keywords()`).
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::Word;
+
+/// Reserved words.
+const RESERVED: &str = "all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create \
+    current_catalog current_date current_role current_time current_timestamp current_user default deferrable desc distinct do else end \
+    except false fetch for foreign from grant group having in initially intersect into lateral leading limit localtime localtimestamp \
+    not null offset on only or order placing primary references returning select session_user some symmetric table then to trailing \
+    true union unique user using variadic when where window with";
+
+/// Words that only name columns. Some are types with a grammar of their own.
+const COLUMN_NAMES: &str = "between bigint bit boolean char character coalesce dec decimal exists \
+    extract float greatest grouping inout int integer interval least national nchar none normalize nullif numeric out overlay position \
+    precision real row setof smallint substring time timestamp treat trim values varchar xmlattributes xmlconcat xmlelement xmlexists \
+    xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable";
+
+/// Reserved words that are operands, or end them.
+const RESERVED_OPERANDS: &str = "current_catalog current_date current_role current_time current_timestamp current_user end false \
+    localtime localtimestamp null session_user true user";
+
+/// Words that are a column's name only after AS, beside those that sqlparser does not take.
+const NAMES_AFTER_AS: &[Keyword] = &[
+    Keyword::ARRAY,
+    Keyword::CHAR,
+    Keyword::CHARACTER,
+    Keyword::CREATE,
+    Keyword::DAY,
+    Keyword::FILTER,
+    Keyword::GRANT,
+    Keyword::HOUR,
+    Keyword::MINUTE,
+    Keyword::MONTH,
+    Keyword::NOTNULL,
+    Keyword::OVER,
+    Keyword::OVERLAPS,
+    Keyword::PRECISION,
+    Keyword::RETURNING,
+    Keyword::SECOND,
+    Keyword::TO,
+    Keyword::VARYING,
+    Keyword::WITHIN,
+    Keyword::WITHOUT,
+    Keyword::YEAR,
+];
+
+/// Whether a word can begin `type 'literal'`, for a type that PostgreSQL's grammar does not know.
+pub(super) fn can_name_type(word: &Word) -> bool {
+    word.quote_style.is_some() || !(is_one_of(word, RESERVED) || is_one_of(word, COLUMN_NAMES))
+}
+
+/// Whether a word can be the last one of an operand.
+pub(super) fn can_end_operand(word: &Word) -> bool {
+    word.quote_style.is_some() || !is_one_of(word, RESERVED) || is_one_of(word, RESERVED_OPERANDS)
+}
+
+fn is_one_of(word: &Word, list: &str) -> bool {
+    list.split_whitespace().any(|one| word.value.eq_ignore_ascii_case(one))
+}
+
+/// Whether a word names a column only after AS.
+pub(super) fn needs_as(word: Keyword) -> bool {
+    NAMES_AFTER_AS.contains(&word)
+}

@@ -1,0 +1,46 @@
+//! What the binder asks about tables.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{SqlError, SqlType};
+
+/// The tables of a database.
+pub trait Tables: fmt::Debug {
+    /// The table of this name; `None` if there is none. Names without a schema are looked for along the search path.
+    fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError>;
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct TableEntry {
+    /// The number by which the caller knows it.
+    pub id: u64,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<TableColumn>,
+    /// The positions of the primary key's columns; none without one.
+    pub primary_key: Vec<usize>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct TableColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+}
+
+/// No tables at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTables;
+
+impl Tables for NoTables {
+    fn table(&self, _schema: Option<&str>, _name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        Ok(None)
+    }
+}
