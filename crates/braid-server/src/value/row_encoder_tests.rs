@@ -65,11 +65,20 @@ fn a_value_that_does_not_fit_is_an_error_and_leaves_no_bytes() {
     let error = values(Arc::new(UInt64Array::from(vec![u64::MAX])), Format::Text).unwrap_err();
     assert_eq!(error.sqlstate(), "22003");
     let batch =
-        RecordBatch::try_from_iter([("c", Arc::new(Date32Array::from(vec![0, i32::MIN])) as ArrayRef)]).unwrap();
+        RecordBatch::try_from_iter([("c", Arc::new(Date32Array::from(vec![0, i32::MIN + 1])) as ArrayRef)]).unwrap();
     let mut out = Vec::new();
     let mut cursor = RowEncoder::new(&batch.schema(), &[1]).unwrap().start(&batch).unwrap();
     assert_eq!(cursor.append(&mut out, usize::MAX, ByteSize(u64::MAX)).unwrap_err().sqlstate(), "22003");
     assert_eq!(out.len(), 15, "one whole row and nothing of the second");
+}
+
+#[test]
+fn infinite_dates_and_timestamps() {
+    let texts = [Some("infinity"), Some("-infinity")];
+    let (latest, earliest) = (i32::MAX.to_be_bytes(), i32::MIN.to_be_bytes());
+    check(Date32Array::from(vec![i32::MAX, i32::MIN]), &texts, &[Some(&latest), Some(&earliest)]);
+    let (latest, earliest) = (i64::MAX.to_be_bytes(), i64::MIN.to_be_bytes());
+    check(TimestampMicrosecondArray::from(vec![i64::MAX, i64::MIN]), &texts, &[Some(&latest), Some(&earliest)]);
 }
 
 #[test]

@@ -138,7 +138,7 @@ const STATEMENTS: &[(&str, Outcome)] = &[
     ("select length(lpad('x', 300000000))", Fails("54000")),
     ("values (repeat('x', 1000000)), (repeat('y', 1000000))", Rows(2)),
     ("values (repeat('x', 100000000)), (repeat('y', 100000000))", Fails("53200")),
-    ("select count(*) from (select generate_series(1, 100000000)) s", Fails("53200")),
+    ("select count(*) from (select generate_series(1, 100000000)) s", RowsOrTimeout(1)),
     (
         "with recursive r(s) as (select 'x'::text union all select s || s from r where length(s) < 500000000) \
          select max(length(s)) from r",
