@@ -65,31 +65,19 @@ pub struct Statement<'a> {
     collation: Cell<Option<&'static str>>,
     columns: RefCell<Columns>,
     cte_count: Cell<u32>,
-    parameters: RefCell<Vec<TypeId>>,
 }
 
 impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
-        let (columns, cte_count, parameters) = Default::default();
+        let (columns, cte_count) = Default::default();
         let collation = Cell::new(None);
-        Self { session, places: Places::new(text), tables, collation, columns, cte_count, parameters }
-    }
-
-    /// The same, whose first parameters have these types; `unknown` for those that the statement must tell.
-    #[must_use]
-    pub fn with_parameters(self, types: Vec<TypeId>) -> Self {
-        Self { parameters: RefCell::new(types), ..self }
+        Self { session, places: Places::new(text), tables, collation, columns, cte_count }
     }
 
     /// A binder of expressions outside of queries.
     pub fn binder(&self) -> Binder<'_> {
         Binder { statement: self, session: self.session, places: self.places, scope: None, clause: Clause::None }
-    }
-
-    /// The types of its parameters, as far as it told them.
-    pub fn parameter_types(&self) -> Vec<TypeId> {
-        self.parameters.borrow().clone()
     }
 
     /// What is known of its columns.
