@@ -27,7 +27,7 @@ pub(crate) use assigned_expression::{Assigned, AssignedExpression};
 use crate::interrupt::Interrupt;
 use crate::{EngineError, Outcome, Prepared, Statement};
 
-/// Longest text that is bound here. Binding runs on the session's thread, and looks up the place of each operator in the text; longer
+/// Longest text that is bound here. Queries of one row are bound on the session's thread, and all queries when they are described; longer
 /// texts are planned on threads of their own.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 

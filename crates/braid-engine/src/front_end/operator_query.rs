@@ -13,6 +13,7 @@ use braid_plan::planning::plan as build;
 use braid_plan::values::arrays::value_at;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::expression::Node;
 use braid_sql::relation::Relation;
 use braid_sql::tables::{TableEntry, Tables};
 use braid_sql::{Evaluation, Expression, SqlError, SqlType};
@@ -92,10 +93,20 @@ fn plan(context: &StatementContext, statement: &Statement) -> Result<LoweredQuer
 
 /// Leaves functions with long results to the other planner, which counts them under the query budget.
 fn check_growth(relation: &Relation) -> Result<(), SqlError> {
-    if relation.expressions().into_iter().any(Expression::may_grow) {
-        return Err(SqlError::unsupported("functions with long results are not supported"));
+    for expression in relation.expressions() {
+        if expression.may_grow() {
+            return Err(SqlError::unsupported("functions with long results are not supported"));
+        }
+        check_growth_of_subqueries(expression)?;
     }
     relation.inputs().into_iter().try_for_each(check_growth)
+}
+
+fn check_growth_of_subqueries(expression: &Expression) -> Result<(), SqlError> {
+    if let Node::Subquery(subquery) = &expression.node {
+        check_growth(&subquery.relation)?;
+    }
+    expression.operands().into_iter().try_for_each(check_growth_of_subqueries)
 }
 
 /// The columns that the client gets.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use braid_exec::Expression as Lowered;
 use braid_exec::plan::{Plan, SortKey as LoweredKey, SortSpec};
 use braid_exec::scan::single_row::SingleRow;
+use braid_sql::expression::Node;
+use braid_sql::pg_catalog::Volatility;
 use braid_sql::relation::{ColumnId, CteId, Expansion, Relation, Rows, SetFunctionCall, SetOperator, SortKey};
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, Value};
 
@@ -58,8 +60,9 @@ impl Lowering<'_> {
             Relation::Window(_) => Err(unsupported("window functions")),
             Relation::With { cte, definition, body, is_materialized: _ } => {
                 self.common_tables.borrow_mut().insert(*cte, (**definition).clone());
-                if is_volatile(&definition.relation) && scan_count(body, *cte) > 1 {
-                    return Err(unsupported("volatile functions in WITH"));
+                // It is computed where it is read.
+                if !is_repeatable(&definition.relation) && scan_count(body, *cte) > 1 {
+                    return Err(unsupported("WITH queries that are read twice and may differ"));
                 }
                 self.relation(body)
             }
@@ -208,19 +211,39 @@ fn one_row() -> Input {
 }
 
 fn has_subquery(expression: &Expression) -> bool {
-    matches!(expression.node, braid_sql::expression::Node::Subquery(_))
-        || expression.operands().into_iter().any(has_subquery)
+    matches!(expression.node, Node::Subquery(_)) || expression.operands().into_iter().any(has_subquery)
 }
 
-/// Whether one of the relation's expressions may give another value each time.
-fn is_volatile(relation: &Relation) -> bool {
-    relation.expressions().into_iter().any(|expression| expression.is_volatile() || has_subquery(expression))
-        || relation.inputs().into_iter().any(is_volatile)
+/// Whether the relation has the same rows each time it is computed.
+fn is_repeatable(relation: &Relation) -> bool {
+    let chooses = matches!(relation, Relation::Limit { .. } | Relation::DistinctOn { .. });
+    let calls_volatile = match relation {
+        Relation::Expand(expansion) => expansion.functions.iter().any(
+            |function| matches!(function, SetFunctionCall::Set { call, .. } if call.volatility == Volatility::Volatile),
+        ),
+        _ => false,
+    };
+    let is_volatile = |expression: &Expression| expression.is_volatile() || has_subquery(expression);
+    !chooses
+        && !calls_volatile
+        && !relation.expressions().into_iter().any(is_volatile)
+        && relation.inputs().into_iter().all(is_repeatable)
 }
 
+/// How often a relation reads a common table expression, in its expressions, too.
 fn scan_count(relation: &Relation, id: CteId) -> usize {
     let own = usize::from(matches!(relation, Relation::CteScan { cte, .. } if *cte == id));
-    own + relation.inputs().into_iter().map(|input| scan_count(input, id)).sum::<usize>()
+    let of_expressions = relation.expressions().into_iter().map(|expression| scan_count_of_expression(expression, id));
+    let of_inputs = relation.inputs().into_iter().map(|input| scan_count(input, id));
+    own + of_expressions.sum::<usize>() + of_inputs.sum::<usize>()
+}
+
+fn scan_count_of_expression(expression: &Expression, id: CteId) -> usize {
+    let own = match &expression.node {
+        Node::Subquery(subquery) => scan_count(&subquery.relation, id),
+        _ => 0,
+    };
+    own + expression.operands().into_iter().map(|operand| scan_count_of_expression(operand, id)).sum::<usize>()
 }
 
 pub(super) fn unsupported(what: &str) -> SqlError {

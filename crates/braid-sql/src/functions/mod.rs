@@ -76,11 +76,14 @@ fn named<F: Copy + 'static>(tables: impl Iterator<Item = &'static (&'static str,
 
 /// A function of the catalog, with what computes it. The same function is equal to itself.
 #[derive(Clone, Copy)]
-pub struct Function {
+pub struct Computed<I> {
     /// Which one.
     pub id: FunctionId,
-    implementation: Implementation,
+    implementation: I,
 }
+
+/// A function that returns a value.
+pub type Function = Computed<Implementation>;
 
 impl Function {
     /// A function of the catalog; `None` if Braid does not have it.
@@ -94,13 +97,13 @@ impl Function {
     }
 }
 
-impl PartialEq for Function {
+impl<I> PartialEq for Computed<I> {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
     }
 }
 
-impl fmt::Debug for Function {
+impl<I> fmt::Debug for Computed<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(pg_catalog().function(self.id).name)
     }
@@ -108,9 +111,14 @@ impl fmt::Debug for Function {
 
 /// What computes a function; `None` if Braid does not have it.
 pub fn implementation_of(function: &FunctionEntry) -> Option<Implementation> {
+    found(&BY_NAME, function)
+}
+
+/// What has the name of a function: its symbol, or its signature.
+fn found<I: Copy>(by_name: &HashMap<&'static str, I>, function: &FunctionEntry) -> Option<I> {
     match function.symbol {
-        Some(symbol) => BY_NAME.get(symbol).copied(),
-        None => BY_NAME.get(function.signature().as_str()).copied(),
+        Some(symbol) => by_name.get(symbol).copied(),
+        None => by_name.get(function.signature().as_str()).copied(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! A dependent join made an ordinary one.
 //!
-//! In turn: conditions of the right side that read outer columns become conditions of the join (section 3.1, simple unnesting); an aggregation
+//! In turn: conditions of the right side that read outer columns become conditions of the join (simple unnesting); an aggregation
 //! without GROUP BY on top of the right side becomes a left join with groups; any other right side is computed for all values of the
-//! domain (section 3.2, general unnesting), equation 5:
+//! domain (general unnesting):
 //!
 //! T1 ⧑_p T2 = T1 ⋈_{p ∧ T1 =_{A(D)} D} (D ⧑ T2), D = Π_{F(T2) ∩ A(T1)}(T1)
 //!

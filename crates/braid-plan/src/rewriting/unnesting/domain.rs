@@ -1,6 +1,6 @@
 //! The domain D: the values of outer columns for which the right side of a dependent join is computed.
 //!
-//! D = Π_{F(T2) ∩ A(T1)}(T1), without repetitions (equation 4). It is computed of a copy of T1 if that is a plain scan, else T1 is a common table
+//! D = Π_{F(T2) ∩ A(T1)}(T1), without repetitions. It is computed of a copy of T1 if that is a plain scan, else T1 is a common table
 //! expression that is read twice. Values that SQL calls equal can differ (1.0 and 1.00); columns of such types are made distinct by a
 //! number of the row of T1 instead, which then is a column of D, and each row of T1 has its own.
 

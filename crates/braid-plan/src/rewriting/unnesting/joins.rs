@@ -1,4 +1,4 @@
-//! D ⧑ (T1 ⋈ T2): equations 11 to 14.
+//! D ⧑ (T1 ⋈ T2), by the kind of the join.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ impl Unnesting {
         }
     }
 
-    /// Equation 11.
+    /// D goes to the sides that read it, and to both if each does.
     fn inner_join(
         &mut self,
         (left, right): (&Relation, &Relation),
@@ -73,7 +73,7 @@ impl Unnesting {
         }
     }
 
-    /// Equations 12 and 14: D is needed on the left side in any case.
+    /// D is needed on the left side in any case.
     fn left_join(
         &mut self,
         kind: JoinKind,
@@ -101,7 +101,7 @@ impl Unnesting {
         Some((join(kind, left, right, all_of(conditions)), representatives))
     }
 
-    /// Equation 13. A value of D is that of the side which has a row.
+    /// A value of D is that of the side which has a row.
     fn full_join(
         &mut self,
         (left, right): (&Relation, &Relation),

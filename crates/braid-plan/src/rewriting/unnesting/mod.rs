@@ -1,6 +1,6 @@
 //! Unnesting: subqueries become joins, and no join's right side reads columns of the left one.
 //!
-//! T. Neumann, A. Kemper, *Unnesting Arbitrary Queries*, BTW 2015, whose equations are named by their numbers; and T. Neumann, *Improving
+//! T. Neumann, A. Kemper, *Unnesting Arbitrary Queries*, BTW 2015; and T. Neumann, *Improving
 //! Unnesting of Complex Queries*, BTW 2025, from which the equivalence classes and representatives of outer columns come.
 //!
 //! A subquery of an expression becomes the right side of a [dependent join](dependent_join): `EXISTS` and `IN` of a condition of semi and

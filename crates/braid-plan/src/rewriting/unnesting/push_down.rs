@@ -1,7 +1,7 @@
-//! D ⧑ T: the dependent join with the domain, pushed below each operator of T until T reads no column of D (equations 8 to 16).
+//! D ⧑ T: the dependent join with the domain, pushed below each operator of T until T reads no column of D.
 //!
 //! Each rule gives a relation with columns that have the values of D's columns, their *representatives*. Below an operator that does not
-//! read them, D ⧑ T is D × T (equation 9). If conditions on the way equate each column of D with one of T, T alone will do (section 4): its
+//! read them, D ⧑ T is D × T. If conditions on the way equate each column of D with one of T, T alone will do: its
 //! column is the representative. Then there are rows for further values, which are not joined in the end, and none for null.
 //!
 //! Each operator treats the rows of one value of D as if there were no others: it groups by the representatives, partitions by them, and
@@ -146,7 +146,7 @@ impl Unnesting {
                 if !is_static(aggregation) {
                     return Some((relation, representatives));
                 }
-                // D ⟕ Γ: a group exists for each value of D (equation 15, for aggregation without GROUP BY).
+                // D ⟕ Γ: a group exists for each value of D, for aggregation without GROUP BY.
                 let (domain, instance) = self.instance(unnester);
                 let condition = equality(&instance, &representatives, unnester)?;
                 let joined = join(JoinKind::Left, domain, relation, all_of(condition));
@@ -238,7 +238,7 @@ impl Unnesting {
         }
     }
 
-    /// D ⧑ T = D × T (equation 9), or T where its columns have D's values.
+    /// D ⧑ T = D × T, or T where its columns have D's values.
     fn independent(&mut self, relation: &Relation, classes: &Classes, unnester: &mut Unnester<'_>) -> Option<Pushed> {
         if has_volatile(relation) {
             return None;
@@ -268,7 +268,7 @@ impl Unnesting {
         (relation, Representatives::new(columns, false))
     }
 
-    /// D ⧑ σ_p(T) = σ_p(D ⧑ T) (equation 10).
+    /// D ⧑ σ_p(T) = σ_p(D ⧑ T).
     fn filter(
         &mut self,
         input: &Relation,
@@ -297,7 +297,7 @@ impl Unnesting {
         simplified.collect()
     }
 
-    /// Γ_{A ∪ A(D)}(D ⧑ T) (equation 15), and for a static aggregation what its columns are made of if there is no group.
+    /// Γ_{A ∪ A(D)}(D ⧑ T), and for a static aggregation what its columns are made of if there is no group.
     pub fn grouped(&mut self, aggregation: &Aggregation, unnester: &mut Unnester<'_>) -> Option<Grouped> {
         let is_static = is_static(aggregation);
         if !is_static && aggregation.sets.iter().any(Vec::is_empty) {

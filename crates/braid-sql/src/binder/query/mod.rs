@@ -93,7 +93,7 @@ impl<'a> Binder<'a> {
             None => Vec::new(),
         };
         let tail = Tail::of(order_by.as_ref(), limit_clause.as_ref(), fetch.as_ref())?;
-        let mut pending = match &**body {
+        let pending = match &**body {
             SetExpr::Select(select) => self.select(select, &tail, scope)?,
             SetExpr::Values(_) | SetExpr::Table(_) | SetExpr::Query(_) | SetExpr::SetOperation { .. } => {
                 let binder = self.in_scope(&scope, self.clause);
@@ -104,10 +104,44 @@ impl<'a> Binder<'a> {
                 return Err(SqlError::unsupported("statements that write are not supported within a query"));
             }
         };
-        for definition in definitions.into_iter().rev() {
-            pending.relation = definition.around(pending.relation);
+        if definitions.is_empty() {
+            return Ok(pending);
         }
-        Ok(pending)
+        // What reads the definitions comes below them, also where it stands in the select list.
+        let is_needed = |_, target: &Target<'_>| target.expression.unknown_literal().is_none();
+        let (mut relation, targets) = self.with_computed(pending.relation, pending.targets, is_needed)?;
+        for definition in definitions.into_iter().rev() {
+            relation = definition.around(relation);
+        }
+        Ok(Pending { relation, targets })
+    }
+
+    /// The relation with columns for some of the targets, which then are these columns.
+    fn with_computed<'q>(
+        &self,
+        relation: Relation,
+        targets: Vec<Target<'q>>,
+        is_needed: impl Fn(usize, &Target<'q>) -> bool,
+    ) -> Result<(Relation, Vec<Target<'q>>), SqlError> {
+        let there: BTreeSet<ColumnId> = relation.columns().into_iter().collect();
+        let (mut computed, mut expressions) = (Vec::new(), Vec::new());
+        for (at, target) in targets.into_iter().enumerate() {
+            let is_there = matches!(target.expression.node, Node::Column(column, _) if there.contains(&column));
+            if is_there || !is_needed(at, &target) {
+                computed.push(target);
+                continue;
+            }
+            let expression = self.resolve_unknown(target.expression)?;
+            let sql_type = expression.sql_type;
+            let column = self.new_column(&target.name, sql_type);
+            expressions.push((column, expression));
+            computed.push(Target { expression: subqueries::column_expression(column, sql_type), ..target });
+        }
+        let relation = match expressions.is_empty() {
+            true => relation,
+            false => Relation::Map { input: Box::new(relation), expressions },
+        };
+        Ok((relation, computed))
     }
 
     /// The query with its columns computed; a literal whose type nothing told is a text.

@@ -6,13 +6,12 @@ use sqlparser::ast::{Distinct, GroupByExpr, NamedWindowDefinition, Select, Selec
 
 use super::ordering::{Limits, Tail};
 use super::scope::{Calls, Scope};
-use super::subqueries::column_expression;
 use super::{Pending, Target};
 use crate::binder::Binder;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
-use crate::expression::{Expression, Node};
-use crate::relation::{ColumnId, Expansion, Relation, SetFunctionCall, SortKey};
+use crate::expression::Expression;
+use crate::relation::{Expansion, Relation, SetFunctionCall, SortKey};
 use crate::{SqlError, SqlState};
 
 /// What a query does with equal rows.
@@ -137,23 +136,7 @@ impl Binder<'_> {
             Distinctness::On(positions) => positions.contains(&at) || order.iter().any(|(key, _)| *key == at),
             Distinctness::All => order.iter().any(|(key, _)| *key == at),
         };
-        let (mut computed, mut relation) = (Vec::new(), relation);
-        let mut expressions = Vec::new();
-        let there: BTreeSet<ColumnId> = relation.columns().into_iter().collect();
-        for (at, target) in targets.into_iter().enumerate() {
-            if !is_needed(at) || matches!(target.expression.node, Node::Column(column, _) if there.contains(&column)) {
-                computed.push(target);
-                continue;
-            }
-            let expression = self.resolve_unknown(target.expression)?;
-            let sql_type = expression.sql_type;
-            let column = self.new_column(&target.name, sql_type);
-            expressions.push((column, expression));
-            computed.push(Target { expression: column_expression(column, sql_type), ..target });
-        }
-        if !expressions.is_empty() {
-            relation = Relation::Map { input: Box::new(relation), expressions };
-        }
+        let (mut relation, mut computed) = self.with_computed(relation, targets, |at, _| is_needed(at))?;
         if matches!(distinctness, Distinctness::Distinct) {
             let columns = computed[..visible].iter().flat_map(|target| target.expression.free_columns()).collect();
             relation = Relation::Distinct { input: Box::new(relation), columns };

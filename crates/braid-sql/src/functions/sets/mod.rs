@@ -20,11 +20,10 @@ pub mod texts;
 pub mod time_zones;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::LazyLock;
 
-use crate::functions::{Call, named};
-use crate::pg_catalog::{FunctionEntry, FunctionId, pg_catalog};
+use crate::functions::{Call, Computed, found, named};
+use crate::pg_catalog::FunctionEntry;
 use crate::{SqlError, Value};
 
 /// Rows, each with one value per column. After an error there are no more.
@@ -50,13 +49,8 @@ const FAMILIES: &[SetImplementations] = &[
 static BY_NAME: LazyLock<HashMap<&'static str, SetImplementation>> =
     LazyLock::new(|| named(FAMILIES.iter().copied().flatten()));
 
-/// A function of the catalog that returns rows, with what computes it. The same function is equal to itself.
-#[derive(Clone, Copy)]
-pub struct SetFunction {
-    /// Which one.
-    pub id: FunctionId,
-    implementation: SetImplementation,
-}
+/// A function that returns rows.
+pub type SetFunction = Computed<SetImplementation>;
 
 impl SetFunction {
     /// A function of the catalog; `None` if Braid does not have it.
@@ -70,24 +64,9 @@ impl SetFunction {
     }
 }
 
-impl PartialEq for SetFunction {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl fmt::Debug for SetFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(pg_catalog().function(self.id).name)
-    }
-}
-
 /// What computes a function that returns rows; `None` if Braid does not have it.
 pub fn set_implementation_of(function: &FunctionEntry) -> Option<SetImplementation> {
-    match function.symbol {
-        Some(symbol) => BY_NAME.get(symbol).copied(),
-        None => BY_NAME.get(function.signature().as_str()).copied(),
-    }
+    found(&BY_NAME, function)
 }
 
 #[cfg(test)]
@@ -95,6 +74,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::pg_catalog::pg_catalog;
 
     #[test]
     fn every_set_implementation_belongs_to_a_function() {
