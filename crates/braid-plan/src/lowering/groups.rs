@@ -3,8 +3,10 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type};
 use braid_exec::Expression as Lowered;
 use braid_exec::expression::{Comparison, ForeignExpression};
@@ -92,7 +94,7 @@ impl Lowering<'_> {
         for (at, (_, key)) in aggregation.keys.iter().enumerate() {
             values.push(match Form::is_compared_directly(key.sql_type.id) {
                 true => Lowered::Column(at),
-                false => Lowered::Column(groups.keys + self.any_value(key, &columns, &mut groups)?),
+                false => without_number(groups.keys + self.first_value(key, &columns, &mut groups)?, key),
             });
         }
         let mut finishes = Vec::new();
@@ -115,10 +117,12 @@ impl Lowering<'_> {
         Ok(Input { plan: Plan::Project { input: Box::new(plan), expressions: values }, columns })
     }
 
-    /// One of the values of a group, which are equal and may differ in their digits: the number of its call.
-    fn any_value(&self, value: &Expression, columns: &[ColumnId], groups: &mut Groups) -> Result<usize, SqlError> {
-        let value = self.expression(value, columns)?;
-        let argument = Some(groups.expression(value));
+    /// The first of the values of a group, which are equal and may differ in their digits: the number of its call.
+    fn first_value(&self, value: &Expression, columns: &[ColumnId], groups: &mut Groups) -> Result<usize, SqlError> {
+        let data_type = Form::of(value.sql_type.id).data_type();
+        let arguments = vec![(self.expression(value, columns)?, data_type)];
+        let numbered = Lowered::Foreign { function: Arc::new(Numbered::default()), arguments };
+        let argument = Some(groups.expression(numbered));
         Ok(groups.call(LoweredCall { function: AggregateFunction::Minimum, argument, distinct: false, filter: None }))
     }
 
@@ -204,7 +208,7 @@ impl Lowering<'_> {
         for (at, key) in keys.iter().enumerate() {
             values.push(match Form::is_compared_directly(key.sql_type.id) {
                 true => Lowered::Column(at),
-                false => Lowered::Column(groups.keys + self.any_value(key, &there, &mut groups)?),
+                false => without_number(groups.keys + self.first_value(key, &there, &mut groups)?, key),
             });
         }
         let further = calls(&mut groups)?;
@@ -259,6 +263,56 @@ impl Finish {
                 arguments: vec![(column(sum), sum_type), (column(count), DataType::Int64)],
             },
         }
+    }
+}
+
+/// Bytes of the number before a value.
+const NUMBER_BYTES: usize = size_of::<u64>();
+
+/// Values as bytes with the number of their row before them, so that the minimum is the first one.
+#[derive(Debug, Default)]
+struct Numbered(AtomicU64);
+
+impl ForeignExpression for Numbered {
+    fn evaluate(&self, arguments: &[ArrayRef], row_count: usize) -> Result<ArrayRef, Box<dyn Error + Send + Sync>> {
+        let first = self.0.fetch_add(row_count as u64, Ordering::Relaxed);
+        let values = cast(&arguments[0], &DataType::BinaryView)?;
+        let values = values
+            .as_binary_view()
+            .iter()
+            .zip(first..)
+            .map(|(value, number)| value.map(|value| [&number.to_be_bytes()[..], value].concat()));
+        Ok(Arc::new(values.collect::<BinaryViewArray>()))
+    }
+}
+
+impl fmt::Display for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("numbered")
+    }
+}
+
+/// The first value of a group, of the column of its minimum.
+fn without_number(column: usize, key: &Expression) -> Lowered {
+    let function = Arc::new(WithoutNumber(Form::of(key.sql_type.id).data_type()));
+    Lowered::Foreign { function, arguments: vec![(Lowered::Column(column), DataType::BinaryView)] }
+}
+
+/// Values of a type without the number before them.
+#[derive(Debug)]
+struct WithoutNumber(DataType);
+
+impl ForeignExpression for WithoutNumber {
+    fn evaluate(&self, arguments: &[ArrayRef], _: usize) -> Result<ArrayRef, Box<dyn Error + Send + Sync>> {
+        let values = arguments[0].as_binary_view().iter();
+        let values = values.map(|value| value.and_then(|value| value.get(NUMBER_BYTES..)));
+        Ok(cast(&values.collect::<BinaryViewArray>(), &self.0)?)
+    }
+}
+
+impl fmt::Display for WithoutNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("first value")
     }
 }
 
