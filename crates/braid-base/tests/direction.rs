@@ -16,10 +16,22 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
     ("braid-scan", &["braid-base", "braid-io", "braid-storage", "braid-buffer"]),
     ("braid-exec", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),
-    ("braid-plan", &["braid-base", "braid-sql", "braid-io", "braid-storage", "braid-exec"]),
+    (
+        "braid-plan",
+        &["braid-base", "braid-sql", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec"],
+    ),
     (
         "braid-df",
-        &["braid-features", "braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec"],
+        &[
+            "braid-features",
+            "braid-base",
+            "braid-io",
+            "braid-storage",
+            "braid-buffer",
+            "braid-scan",
+            "braid-exec",
+            "braid-plan",
+        ],
     ),
     (
         "braid-engine",

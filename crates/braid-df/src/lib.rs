@@ -14,7 +14,7 @@
 //! | [`dynamic_filter`] | filters that joins and top-k compute at run time, as predicates |
 //! | [`operators`] | the parts of a plan that run on Braid's operators, and the operator that runs them |
 //! | [`bounded`] | bounds on the results of functions, per batch and per value, and their memory |
-//! | [`table_statistics`] | row counts, bounds and selectivities from the catalog |
+//! | [`table_statistics`] | the catalog's statistics as DataFusion's |
 //! | [`scalar_value`] | physical values as DataFusion's scalars |
 //! | `corrected_rules` | DataFusion's rules, restricted to plans that they do not break |
 //! | `guards` | conditions that keep others from failing |

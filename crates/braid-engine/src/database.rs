@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
-use braid_df::operators::{OperatorSettings, UniqueKeys};
+use braid_df::operators::OperatorSettings;
 use braid_df::{SessionSettings, StatementMemory};
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space, open_device};
+use braid_plan::optimization::UniqueKeys;
 use braid_storage::{Catalog, Store, StoreOptions};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};

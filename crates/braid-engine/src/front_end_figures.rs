@@ -17,6 +17,12 @@ pub(crate) struct FrontEndFigures {
 }
 
 impl FrontEndFigures {
+    /// A statement was run by a template that the front end has planned, or by one of the other planner.
+    pub fn note_template(&self, is_own: bool) {
+        let count = if is_own { &self.bound } else { &self.fallen_back };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// A statement or expression was bound, or is wrong, or is left to the other planner as unsupported.
     pub fn note<T>(&self, result: &Result<T, SqlError>) {
         let is_unsupported = |error: &SqlError| error.state() == SqlState::FeatureNotSupported;

@@ -23,6 +23,7 @@
 //! | `templates` | plans of statements that differ only in their constants |
 //! | `front_end_figures` | how many statements Braid's own front end has bound |
 //! | `catalog` | the tables of one snapshot, and the system tables |
+//! | `sent_columns` | values of Braid's own front end as columns that the server sends |
 //! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
 //! | [`outcome`], `parameter_value` | what a statement returns, and what it takes |
 //! | [`statement`] | SQL text into statements |
@@ -69,6 +70,7 @@ mod planning;
 mod query;
 mod recall;
 mod semantics;
+mod sent_columns;
 mod session_control;
 mod settings;
 mod sharing;

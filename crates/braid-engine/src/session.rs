@@ -155,11 +155,16 @@ impl Session {
             context.check_may_write(write_name(kind))?;
         }
         if params.is_empty()
-            && let Some(outcome) = front_end::execute(context, statement, interrupt).await?
+            && let Some(outcome) = front_end::execute_row(context, statement).await?
         {
             return Ok(outcome);
         }
         if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
+            return Ok(outcome);
+        }
+        if params.is_empty()
+            && let Some(outcome) = front_end::execute_query(context, statement, interrupt).await?
+        {
             return Ok(outcome);
         }
         let statement = &statement.parsed()?;

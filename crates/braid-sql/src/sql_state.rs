@@ -145,6 +145,8 @@ sql_states! {
     UndefinedTable = "42P01",
     /// No such parameter (`$n`).
     UndefinedParameter = "42P02",
+    /// Uses of a parameter that tell different types.
+    AmbiguousParameter = "42P08",
     /// The table exists.
     DuplicateTable = "42P07",
     /// A schema of that name exists.

@@ -9,6 +9,8 @@ pub const ROOMS: &[&str] = &[
     "braid-buffer",
     "braid-scan",
     "braid-plan",
+    "braid-plan::optimization",
+    "braid-plan::statistics",
     "braid-exec",
     "braid-exec::values",
     "braid-exec::keys",

@@ -6,12 +6,12 @@ use arrow::datatypes::DataType;
 use braid_exec::Expression;
 use braid_exec::plan::Plan;
 use braid_exec::plan::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
+use braid_plan::optimization::estimate::Estimate;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;
 use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable};
 
 use super::coverage::{Coverage, Covered, Uncovered, projected, uncovered};
-use super::estimate::Estimate;
 use super::expression_translation::is_same_kind;
 
 /// The columns that keys and arguments are read from: those of the input, and what is computed of them.

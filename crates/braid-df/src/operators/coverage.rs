@@ -13,6 +13,7 @@ use braid_exec::plan::Plan;
 use braid_exec::plan::{SortKey, SortSpec};
 use braid_exec::scan::single_row::SingleRow;
 use braid_exec::scan::table_source::TableSource;
+use braid_plan::optimization::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
 use braid_scan::ScanSpec;
 use datafusion::catalog::Session;
 use datafusion::catalog::default_table_source::source_as_provider;
@@ -22,7 +23,6 @@ use datafusion::logical_expr::{
     Distinct, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, Subquery, TableScan, Union,
 };
 
-use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
 use super::expression_translation::{is_carried, is_same_kind};
 use super::template_plan::{TemplateParameter, TemplatePlan};
 use crate::bounded::is_bounded_call;

@@ -8,12 +8,12 @@ use braid_exec::expression::Comparison;
 use braid_exec::plan::join_order::join_graph::{JoinGraph, JoinKnowledge, JoinedRelations, RelationColumn};
 use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
+use braid_plan::optimization::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 use datafusion::common::NullEquality;
 use datafusion::logical_expr::{Join, JoinType, LogicalPlan};
 
 use super::braid_planner::OperatorSettings;
 use super::coverage::{Coverage, Covered, Uncovered, projected};
-use super::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 
 /// Most relations of one graph. The outermost joins of a longer chain stay as they were written.
 pub(super) const RELATIONS_MAX: usize = 24;

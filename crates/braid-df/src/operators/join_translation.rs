@@ -6,11 +6,11 @@ use braid_exec::plan::JoinKind;
 use braid_exec::plan::NullKeys;
 use braid_exec::plan::join_order::{JoinEdge, JoinTree};
 use braid_exec::plan::{JoinCondition, Plan};
+use braid_plan::optimization::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 use datafusion::common::{DFSchema, NullEquality};
 use datafusion::logical_expr::{Expr, ExprSchemable, Join, JoinType};
 
 use super::coverage::{Coverage, Covered, Uncovered, columns_of, projected, uncovered};
-use super::estimate::{Estimate, SELECTIVITY_UNKNOWN};
 use super::expression_translation::is_same_kind;
 use super::join_graph::{RELATIONS_MAX, is_inner, relation_count};
 

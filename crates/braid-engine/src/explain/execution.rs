@@ -18,7 +18,7 @@ use crate::query::{QuerySource, parameter_types};
 use crate::recall::KnownTemplate;
 use crate::statement::Tokens;
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, Prepared, Statement};
+use crate::{EngineError, Outcome, Prepared, Statement, front_end};
 
 /// EXPLAIN.
 pub(crate) async fn execute(
@@ -81,6 +81,11 @@ async fn logical_plan(
 ) -> Result<Vec<String>, EngineError> {
     let size = statement.size();
     let (statement, params) = (statement.clone(), params.to_vec());
+    if params.is_empty()
+        && let Some(text) = front_end::relation_text(context, &statement).await?
+    {
+        return Ok(text.lines().chain([""]).map(str::to_owned).collect());
+    }
     let logical = async move |context: StatementContext| {
         let planner = Planner::of(&context);
         let query = QuerySource::Statement.of(&statement)?;

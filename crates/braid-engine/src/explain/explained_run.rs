@@ -10,16 +10,18 @@ use futures::StreamExt;
 use crate::interrupt::Interrupt;
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::recall::{Answer, Course, KnownTemplate, Place, answer, plan_alone};
-use crate::sharing::{PassReport, Wanted};
+use crate::sharing::{AlonePlan, PassReport, Wanted};
 use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
-use crate::{EngineError, Statement};
+use crate::{EngineError, Statement, front_end};
 
 /// A query that is explained.
 pub(super) enum ExplainedQuery {
     /// It runs by a template. Alone it has this plan.
     Template(BoundTemplate, Arc<dyn ExecutionPlan>),
-    /// It was planned with its constants.
+    /// It was planned with its constants, on Braid's operators.
+    Native(AlonePlan),
+    /// It was planned with its constants by DataFusion's planner.
     Planned(Box<PlannedQuery>),
 }
 
@@ -63,6 +65,11 @@ impl ExplainedQuery {
         statement: &Statement,
         params: &[ScalarValue],
     ) -> Result<Self, EngineError> {
+        if params.is_empty()
+            && let Some((plan, _)) = front_end::plan_alone(context, statement).await?
+        {
+            return Ok(Self::Native(plan));
+        }
         let planned = query::plan(context, statement, QuerySource::Statement, params).await?;
         Ok(Self::Planned(Box::new(planned)))
     }
@@ -71,6 +78,7 @@ impl ExplainedQuery {
     pub fn shown(&self) -> Shown {
         match self {
             Self::Template(_, plan) => Shown::Operators(plan.clone()),
+            Self::Native(plan) => Shown::Operators(plan.shown()),
             Self::Planned(planned) => Shown::Operators(planned.physical.clone()),
         }
     }
@@ -86,6 +94,7 @@ impl ExplainedQuery {
                 Some(Answer { rows, course }) => (rows, Some(course)),
                 None => return Ok(None),
             },
+            Self::Native(plan) => (front_end::start_alone(context, plan), None),
             Self::Planned(planned) => (planned.planner.start(planned.physical.clone())?, None),
         };
         let row_count = row_count(rows, interrupt).await?;

@@ -6,19 +6,18 @@ use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
-use braid_sql::pg_catalog::TypeId;
 use braid_sql::tables::NoTables;
 use braid_sql::types::type_names::format_type;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType};
-use braid_storage::{ColumnDef, ColumnType};
+use braid_storage::ColumnDef;
 use datafusion::sql::sqlparser::ast::Expr;
 
+use super::column_types::sql_type_of;
 use super::is_left_to_the_other_planner;
-use super::result_columns::column_of;
 use super::session_facts::StatementFacts;
 use crate::EngineError;
 use crate::deep_stack::on_deep_stack;
-use crate::sql_types::NUMERIC_DEFAULT;
+use crate::sent_columns::arrow_columns::column_of;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 
@@ -106,31 +105,4 @@ fn mismatch(column: &ColumnDef, source: SqlType, assigned: Assigned) -> SqlError
         format_type(SqlType::of(source.id))
     );
     SqlError::new(SqlState::DatatypeMismatch, message).with_hint("You will need to rewrite or cast the expression.")
-}
-
-/// The type of a column's values.
-fn sql_type_of(column_type: ColumnType) -> SqlType {
-    match column_type {
-        ColumnType::Boolean => SqlType::of(TypeId::BOOL),
-        ColumnType::SmallInt => SqlType::of(TypeId::INT2),
-        ColumnType::Integer => SqlType::of(TypeId::INT4),
-        ColumnType::BigInt => SqlType::of(TypeId::INT8),
-        ColumnType::Real => SqlType::of(TypeId::FLOAT4),
-        ColumnType::Double => SqlType::of(TypeId::FLOAT8),
-        NUMERIC_DEFAULT => SqlType::of(TypeId::NUMERIC),
-        ColumnType::Numeric { precision, scale } => SqlType::numeric(precision.into(), scale.into()),
-        ColumnType::Text => SqlType::of(TypeId::TEXT),
-        ColumnType::Varchar(length) => SqlType::with_length(TypeId::VARCHAR, characters(length)),
-        ColumnType::Char(length) => SqlType::with_length(TypeId::BPCHAR, characters(length)),
-        ColumnType::Date => SqlType::of(TypeId::DATE),
-        ColumnType::Timestamp => SqlType::of(TypeId::TIMESTAMP),
-        ColumnType::TimestampTz => SqlType::of(TypeId::TIMESTAMPTZ),
-        ColumnType::Interval => SqlType::of(TypeId::INTERVAL),
-        ColumnType::Bytea => SqlType::of(TypeId::BYTEA),
-        ColumnType::Uuid => SqlType::of(TypeId::UUID),
-    }
-}
-
-fn characters(length: u32) -> i32 {
-    i32::try_from(length).expect("the length of a column is at most 10485760")
 }

@@ -11,11 +11,11 @@ use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
 
-use super::result_columns::{column_of, described_field};
 use super::session_facts::StatementFacts;
 use super::{counted, is_left_to_the_other_planner, unless_unsupported};
 use crate::deep_stack::on_deep_stack;
 use crate::query::column_names::output_names;
+use crate::sent_columns::arrow_columns::{column_of, described_field};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, Statement, StatementKind};
 

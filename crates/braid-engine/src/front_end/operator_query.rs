@@ -1,37 +1,34 @@
-//! Queries without tables, on Braid's operators: VALUES, series, subqueries, joins and groups of these.
-//!
-//! Tables are left to the other planner, which knows templates and statistics.
+//! Queries on Braid's operators, planned with their constants.
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::{Field, Schema, SchemaRef};
-use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use braid_df::operators::BraidOperatorsExec;
-use braid_plan::lowering::{LoweredQuery, Session};
-use braid_plan::planning::plan as build;
-use braid_plan::values::arrays::value_at;
-use braid_sql::binder::Statement as BoundStatement;
+use braid_plan::lowering::is_too_narrow as is_too_narrow_for_numerics;
+use braid_plan::lowering::{Environment, LoweredQuery, NoPlan, Numerics, Purpose, Session};
+use braid_plan::optimization::order_joins;
+use braid_plan::planning::{plan as build, rewritten};
+use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::binder::{Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::expression::Node;
 use braid_sql::relation::Relation;
-use braid_sql::tables::{TableEntry, Tables};
-use braid_sql::{Evaluation, Expression, SqlError, SqlType};
+use braid_sql::{Expression, SqlError};
 use datafusion::common::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 
-use super::result_columns::{sent_column, sent_field};
 use super::session_facts::StatementFacts;
+use super::snapshot_tables::SnapshotTables;
 use super::{counted, is_left_to_the_other_planner, unless_unsupported};
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
-use crate::query::planner::Planner;
 use crate::query::result_stream::ResultStream;
+use crate::sent_columns::ShownColumns;
+use crate::sharing::AlonePlan;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, Statement, StatementKind};
 
-/// Runs a query; `None` if it reads a table, or has something that the front end lacks.
+/// Runs a query; `None` if it has something that the front end lacks.
 pub(super) async fn execute(
     context: &StatementContext,
     statement: &Statement,
@@ -40,23 +37,134 @@ pub(super) async fn execute(
     if !is_asked(context, statement) {
         return Ok(None);
     }
-    let (size, bound) = (statement.size(), statement.clone());
-    let lowered = context.plan_apart(size, async move |context: StatementContext| Ok(plan(&context, &bound))).await?;
+    let lowered = planned(context, statement, Numerics::Optimistic).await?;
     let Some(query) = counted(context, lowered)? else { return Ok(None) };
-    let facts = StatementFacts::of(context).to_owned();
-    let schema = schema_of(&query.columns, &facts);
-    let workers = context.database().dispatcher().resources().worker_count;
-    let operators = BraidOperatorsExec::new(Arc::new(query.plan), query.schema, workers);
-    let rows = Planner::of(context).start(Arc::new(operators))?;
-    let (columns, sent) = (query.columns, schema.clone());
-    let rows = rows.map(move |batch| {
-        let sent = sent_batch(&batch?, &columns, sent.clone(), &facts);
-        sent.map_err(|error| DataFusionError::External(Box::new(error)))
-    });
-    let rows = Box::pin(RecordBatchStreamAdapter::new(schema.clone(), rows));
+    let (plan, shown) = alone(context, &query);
+    let rows = start_alone(context, &plan);
+    if !query.is_optimistic {
+        return Ok(Some(outcome(context, rows, shown, interrupt)));
+    }
+    if let Some(rows) = unless_too_narrow(rows).await {
+        return Ok(Some(outcome(context, rows, shown, interrupt)));
+    }
+    let lowered = planned(context, statement, Numerics::Wide).await?;
+    let Some(query) = unless_unsupported(lowered)? else { return Ok(None) };
+    let (plan, shown) = alone(context, &query);
+    Ok(Some(outcome(context, start_alone(context, &plan), shown, interrupt)))
+}
+
+/// The plan of a query, with its constants, and its columns; `None` if it has something that the front end lacks.
+pub(crate) async fn plan_alone(
+    context: &StatementContext,
+    statement: &Statement,
+) -> Result<Option<(AlonePlan, ShownColumns)>, EngineError> {
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+        return Ok(None);
+    }
+    let lowered = planned(context, statement, Numerics::Optimistic).await?;
+    Ok(unless_unsupported(lowered)?.map(|query| alone(context, &query)))
+}
+
+/// The rewritten query as text; `None` if it has something that the front end lacks.
+pub(crate) async fn relation_text(
+    context: &StatementContext,
+    statement: &Statement,
+) -> Result<Option<String>, EngineError> {
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+        return Ok(None);
+    }
+    let (size, explained) = (statement.size(), statement.clone());
+    let work = async move |context: StatementContext| {
+        let query = explained.query().ok_or_else(|| SqlError::unsupported("a statement without a query"));
+        Ok(query.and_then(|query| {
+            on_deep_stack(explained.size().expressions, || {
+                let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
+                let mut query = query.clone();
+                rebind_all(&mut query);
+                let binding = BoundStatement::new(explained.origin(), &facts, &tables);
+                let bound = binding.binder().whole_query(&query)?;
+                let mut columns = binding.into_columns();
+                Ok(rewritten(bound, &mut columns, &facts).relation.text(&columns, &facts))
+            })
+        }))
+    };
+    unless_unsupported(context.plan_apart(size, work).await?)
+}
+
+async fn planned(
+    context: &StatementContext,
+    statement: &Statement,
+    numerics: Numerics,
+) -> Result<Result<LoweredQuery, SqlError>, EngineError> {
+    let (size, statement) = (statement.size(), statement.clone());
+    context.plan_apart(size, async move |context: StatementContext| Ok(plan(&context, &statement, numerics))).await
+}
+
+/// A query without parameters, ready to run alone.
+fn alone(context: &StatementContext, query: &LoweredQuery) -> (AlonePlan, ShownColumns) {
+    let shown = ShownColumns::of(query, &StatementFacts::of(context));
+    let database = context.database();
+    let keys = &database.dispatcher().resources().unique_keys;
+    let no_parameters = Vec::new();
+    let ordered = order_joins(&query.plan, std::slice::from_ref(&no_parameters), keys).plan;
+    let workers = database.worker_count(&context.settings());
+    (AlonePlan::new(&ordered, &no_parameters, shown.made.clone(), workers), shown)
+}
+
+/// The rows of a query, outside of the lanes.
+pub(crate) fn start_alone(context: &StatementContext, plan: &AlonePlan) -> SendableRecordBatchStream {
+    let database = context.database();
+    let _threads = database.dispatcher().heavy_threads().enter();
+    plan.start(database.query_memory(&context.settings()), database.spill_space().clone())
+}
+
+/// Rows of the operators as the rows of a statement.
+pub(crate) fn outcome(
+    context: &StatementContext,
+    rows: SendableRecordBatchStream,
+    shown: ShownColumns,
+    interrupt: &Interrupt,
+) -> Outcome {
+    let schema = shown.sent.clone();
+    let rows = sent_rows(context, rows, shown);
     let running = context.database().statements().token();
     let stream = ResultStream::guard(rows, schema.clone(), Vec::new(), interrupt, context.on_failure(), running);
-    Ok(Some(Outcome::Rows { schema, stream, tag: "SELECT" }))
+    Outcome::Rows { schema, stream, tag: "SELECT" }
+}
+
+/// Rows whose first batch is there; `None` if 128 bits are too narrow for their numerics, and they are to be planned anew.
+pub(crate) async fn unless_too_narrow(mut rows: SendableRecordBatchStream) -> Option<SendableRecordBatchStream> {
+    let first = rows.next().await;
+    if let Some(Err(error)) = &first
+        && is_too_narrow(error)
+    {
+        return None;
+    }
+    let schema = rows.schema();
+    Some(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(first).chain(rows))))
+}
+
+/// Whether the operators failed because 128 bits are too narrow for numerics.
+pub(crate) fn is_too_narrow(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::External(error) => error.downcast_ref().is_some_and(is_too_narrow_for_numerics),
+        _ => false,
+    }
+}
+
+/// Rows of the operators as the client gets them.
+fn sent_rows(
+    context: &StatementContext,
+    rows: SendableRecordBatchStream,
+    shown: ShownColumns,
+) -> SendableRecordBatchStream {
+    let schema = shown.sent.clone();
+    let facts = StatementFacts::of(context).to_owned();
+    let rows = rows.map(move |batch| {
+        let sent = shown.sent_batch(&batch?, &facts);
+        sent.map_err(|error| DataFusionError::External(Box::new(error)))
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, rows))
 }
 
 /// The columns of a query; `None` as in [`execute`].
@@ -64,9 +172,15 @@ pub(super) fn describe(context: &StatementContext, statement: &Statement) -> Res
     if !is_asked(context, statement) {
         return Ok(None);
     }
-    let Some(query) = unless_unsupported(plan(context, statement))? else { return Ok(None) };
-    let schema = schema_of(&query.columns, &StatementFacts::of(context));
+    let Some(query) = unless_unsupported(plan(context, statement, Numerics::Optimistic))? else { return Ok(None) };
+    let schema = ShownColumns::of(&query, &StatementFacts::of(context)).sent;
     Ok(Some(Prepared { parameter_types: Vec::new(), schema: Some(schema) }))
+}
+
+/// The plan of a statement with its constants.
+fn plan(context: &StatementContext, statement: &Statement, numerics: Numerics) -> Result<LoweredQuery, SqlError> {
+    let planned = plan_query(context, statement, Constants::InPlace(numerics));
+    planned.map(|planned| planned.query).map_err(NoPlan::into_error)
 }
 
 /// Whether a statement is a query that may be planned here.
@@ -76,19 +190,71 @@ fn is_asked(context: &StatementContext, statement: &Statement) -> bool {
         && !is_left_to_the_other_planner(context, statement.origin(), statement.size())
 }
 
+/// What a plan knows of a statement's constants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Constants<'a> {
+    /// Their values, and what is done with numerics of many digits.
+    InPlace(Numerics),
+    /// The values of all but these.
+    Varying(&'a [VaryingLiteral]),
+}
+
+/// A planned query.
+pub(crate) struct PlannedQuery {
+    /// The plan.
+    pub query: LoweredQuery,
+    /// The varying constants as their types' input functions read them. The first error is that of the statement.
+    pub literal_inputs: Vec<Expression>,
+}
+
 /// The plan of a statement's query.
-fn plan(context: &StatementContext, statement: &Statement) -> Result<LoweredQuery, SqlError> {
+///
+/// # Errors
+/// As unsupported (0A000) what the front end lacks, the errors of the query, and a varying constant whose value the plan depends on.
+pub(crate) fn plan_query(
+    context: &StatementContext,
+    statement: &Statement,
+    constants: Constants<'_>,
+) -> Result<PlannedQuery, NoPlan> {
     let query = statement.query().ok_or_else(|| SqlError::unsupported("a statement without a query"))?;
     let facts = StatementFacts::of(context);
+    let tables = SnapshotTables::of(context);
+    let (varying, numerics) = match constants {
+        Constants::InPlace(numerics) => (&[][..], numerics),
+        Constants::Varying(varying) => (varying, Numerics::Optimistic),
+    };
+    let forms = varying.iter().filter_map(form_of).collect();
+    let purpose = match constants {
+        Constants::InPlace(_) => Purpose::OneStatement,
+        Constants::Varying(_) => Purpose::ManyStatements { forms: &forms },
+    };
     on_deep_stack(statement.size().expressions, || {
         let mut query = query.clone();
         rebind_all(&mut query);
-        let binding = BoundStatement::new(statement.origin(), &facts, &TablesElsewhere);
-        let bound = binding.binder().whole_query(&query)?;
+        let binding = BoundStatement::new(statement.origin(), &facts, &tables).with_varying(varying);
+        let bound = binding.binder().whole_query(&query);
+        let inputs = binding.literal_inputs();
+        if let Some(literal) = binding.looked_at() {
+            return Err(NoPlan::ValueMatters(literal.number));
+        }
+        let (bound, literal_inputs) = (bound?, inputs?);
         check_growth(&bound.relation)?;
         let session: Arc<dyn Session> = Arc::new(facts.to_owned());
-        build(bound, binding.into_columns(), &session)
+        let environment = Environment { session: &session, tables: &tables, purpose, numerics };
+        let query = build(bound, binding.into_columns(), environment)?;
+        Ok(PlannedQuery { query, literal_inputs })
     })
+}
+
+/// The form of all values of a varying literal, if it is not that of its type.
+fn form_of(literal: &VaryingLiteral) -> Option<(usize, Form)> {
+    match literal.kind {
+        VaryingKind::Numeric { digits, scale } => {
+            let form = Form::Fixed { digits: u8::try_from(digits).ok()?, scale: u8::try_from(scale).ok()? };
+            Some((literal.number, form))
+        }
+        _ => None,
+    }
 }
 
 /// Leaves functions with long results to the other planner, which counts them under the query budget.
@@ -107,38 +273,4 @@ fn check_growth_of_subqueries(expression: &Expression) -> Result<(), SqlError> {
         check_growth(&subquery.relation)?;
     }
     expression.operands().into_iter().try_for_each(check_growth_of_subqueries)
-}
-
-/// The columns that the client gets.
-fn schema_of(columns: &[(String, SqlType)], facts: &StatementFacts<'_>) -> SchemaRef {
-    let fields = columns.iter().map(|(name, sql_type)| sent_field(name, *sql_type, facts));
-    Arc::new(Schema::new(fields.collect::<Vec<Field>>()))
-}
-
-/// Rows of the operators as the client gets them.
-fn sent_batch(
-    batch: &RecordBatch,
-    columns: &[(String, SqlType)],
-    schema: SchemaRef,
-    facts: &StatementFacts<'_>,
-) -> Result<RecordBatch, SqlError> {
-    let evaluation = Evaluation::new(facts, &[]);
-    let arrays = batch.columns().iter().zip(columns).map(|(array, (_, sql_type))| {
-        let values = (0..batch.num_rows()).map(|row| value_at(array, row, sql_type.id));
-        sent_column(&values.collect::<Result<Vec<_>, _>>()?, *sql_type, &evaluation)
-    });
-    let arrays = arrays.collect::<Result<Vec<ArrayRef>, SqlError>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(schema, arrays, &options)
-        .map_err(|error| SqlError::unsupported(format!("a result has no form as a column: {error}")))
-}
-
-/// Leaves every table to the other planner.
-#[derive(Debug)]
-struct TablesElsewhere;
-
-impl Tables for TablesElsewhere {
-    fn table(&self, _schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
-        Err(SqlError::unsupported(format!("table {name} is read by the other planner")))
-    }
 }

@@ -12,7 +12,7 @@ use crate::statement_context::StatementContext;
 
 /// The session of a statement, with the instants at which it began.
 #[derive(Clone)]
-pub(super) struct StatementFacts<'a> {
+pub(crate) struct StatementFacts<'a> {
     context: Cow<'a, StatementContext>,
     instants: Instants,
 }

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use braid_df::operators::{datafusion_error, order_joins};
+use braid_df::operators::datafusion_error;
 use braid_exec::ExecError;
+use braid_plan::lowering::is_too_narrow as is_too_narrow_for_numerics;
+use braid_plan::optimization::order_joins;
 use braid_share::{Refusal, SharingMode};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, stream};
 
+use crate::front_end::is_too_narrow;
 use crate::settings::SettingValues;
 use crate::sharing::{
     AlonePlan, AloneRows, BoundQuery, PassReport, PassStart, QueryAnswer, Reads, ResultKey, TableVersions, Wanted,
@@ -111,6 +114,7 @@ pub(crate) async fn answer(
             Some(QueryAnswer::Stream(rows, plan, start)) => {
                 Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries: 1 }) }))
             }
+            Some(QueryAnswer::Failed(error)) if bound.template.is_optimistic && is_too_narrow(&error) => Ok(None),
             Some(QueryAnswer::Failed(error)) => Err(EngineError::from_datafusion(&error)),
             Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::OfOlderVersions)),
             Some(QueryAnswer::PlanAnew) => Ok(None),
@@ -171,6 +175,7 @@ async fn answer_in_place(
     match plan.run_in_place(database.query_memory(settings), database.spill_space().clone()).await {
         Ok(batches) => Ok(Some(Answer { rows: collected(bound, batches), course: Course::Alone(plan, Place::AtOnce) })),
         Err(ExecError::Cancelled) => Ok(None),
+        Err(error) if bound.template.is_optimistic && is_too_narrow_for_numerics(&error) => Ok(None),
         Err(error) => Err(datafusion_error(error).into()),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn described(
     }
     let constants = constants_of(scanned, &[]).ok()??;
     match database.templates().look(&key)?.look(&constants, &snapshot) {
-        Look::Plan(plan) => Some(Prepared { parameter_types: Vec::new(), schema: Some(plan.schema.clone()) }),
+        Look::Plan(plan) => Some(Prepared { parameter_types: Vec::new(), schema: Some(plan.shown.schema().clone()) }),
         Look::Refused(_) | Look::OtherPlans(_) | Look::Seen => None,
     }
 }

@@ -9,7 +9,9 @@ use datafusion::common::ScalarValue;
 use super::answer::answer;
 use super::constants::{constant_of, constants_of};
 use super::description::has_parameters;
-use super::template_planner::{NoTemplate, plan_template};
+use super::native_planner::plan_of_template;
+use super::template_planner::NoTemplate;
+use crate::front_end::{StatementFacts, outcome, unless_too_narrow};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
@@ -18,7 +20,7 @@ use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
-use crate::templates::plan_template::{BoundTemplate, ParameterRow, PlanTemplate};
+use crate::templates::plan_template::{Binding, BoundTemplate, ParameterRow, PlanTemplate, Shown};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
 use crate::{EngineError, Outcome, Statement};
 
@@ -55,12 +57,23 @@ pub(crate) async fn execute(
             _ => return Ok(None),
         },
     };
-    let Some(row) = template.bind(&constants, |fact| constant_of(context, fact)) else {
+    let facts = StatementFacts::of(context);
+    let Some(row) = template.bind(&constants, |fact| constant_of(context, fact), &facts) else {
         return Ok(None);
     };
+    context.database().front_end().note_template(matches!(template.binding, Binding::Expressions(_)));
     let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
     let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
-    let (schema, lengths) = (template.schema.clone(), template.lengths.clone());
+    let (schema, lengths) = match &template.shown {
+        Shown::Values(columns) => {
+            let rows = match template.is_optimistic {
+                false => Some(answer.rows),
+                true => unless_too_narrow(answer.rows).await,
+            };
+            return Ok(rows.map(|rows| outcome(context, rows, columns.clone(), interrupt)));
+        }
+        Shown::Padded { schema, lengths } => (schema.clone(), lengths.clone()),
+    };
     let running = context.database().statements().token();
     let stream = ResultStream::guard(answer.rows, schema.clone(), lengths, interrupt, context.on_failure(), running);
     Ok(Some(Outcome::Rows { schema, stream, tag: "SELECT" }))
@@ -99,17 +112,18 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     let statement = Statement::parse(last)?.pop().ok_or_else(|| none("one of them is empty"))?;
     let work = async move |context: StatementContext| {
         let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;
-        let planned = plan_template(&context, &statement, &[], scanned, &mut general).await;
+        let planned = plan_of_template(&context, &statement, &[], scanned, &mut general).await;
         planned.map_err(|NoTemplate(reason)| EngineError::unsupported(reason))
     };
     let template = context.plan_apart(StatementSize::default(), work).await?;
+    let facts = StatementFacts::of(context);
     let bind = |constants: &Vec<_>| {
-        let row = || template.bind(constants, |fact| constant_of(context, fact));
+        let row = || template.bind(constants, |fact| constant_of(context, fact), &facts);
         template.includes(constants).then(row).flatten()
     };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
     let parameters = parameters.ok_or_else(|| none("a constant of one of them is another statement's plan"))?;
-    let plan = context.database().dispatcher().resources().order_joins(&template.plan.plan, &parameters).await.plan;
+    let plan = context.database().dispatcher().resources().order_joins(&template.plan, &parameters).await.plan;
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
@@ -165,7 +179,7 @@ async fn learn(
     let size = statement.size();
     let work = async move |context: StatementContext| {
         let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;
-        let made = plan_template(&context, &statement, &params, scanned, &mut general).await;
+        let made = plan_of_template(&context, &statement, &params, scanned, &mut general).await;
         let made = match made {
             Ok(template) => {
                 let template = Arc::new(template);

@@ -8,6 +8,7 @@ use datafusion::common::ScalarValue;
 use super::constants::{constant_of, constants_of};
 use super::execution::{TemplatesOff, key};
 use crate::EngineError;
+use crate::front_end::StatementFacts;
 use crate::statement::{ScannedText, Unscanned};
 use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
@@ -57,13 +58,15 @@ impl KnownTemplate {
         let Some(constants) = constants_of(&scanned, params)? else { return Ok(Self::NoConstants) };
         let Some(entry) = context.database().templates().look(&key) else { return Ok(Self::New) };
         Ok(match entry.look(&constants, &context.snapshot()) {
-            Look::Plan(template) => match template.bind(&constants, |fact| constant_of(context, fact)) {
-                Some(row) => {
-                    let bound = BoundTemplate { template, text_number: entry.number, row };
-                    Self::Plan(bound, entry.hits.load(Ordering::Relaxed))
+            Look::Plan(template) => {
+                match template.bind(&constants, |fact| constant_of(context, fact), &StatementFacts::of(context)) {
+                    Some(row) => {
+                        let bound = BoundTemplate { template, text_number: entry.number, row };
+                        Self::Plan(bound, entry.hits.load(Ordering::Relaxed))
+                    }
+                    None => Self::Unbound,
                 }
-                None => Self::Unbound,
-            },
+            }
             Look::Refused(reason) => Self::Refused(reason),
             Look::OtherPlans(count) => Self::OtherPlans(count),
             Look::Seen => Self::Seen,

@@ -10,7 +10,8 @@
 //! | [`answer`] | its rows, from a pass or alone |
 //! | [`description`] | its parameters and columns, when it is prepared |
 //! | [`known_template`] | what EXPLAIN says of its template |
-//! | [`template_planner`] | the plan of a template, by today's planner |
+//! | [`native_planner`] | the plan of a template, by Braid's own front end |
+//! | [`template_planner`] | the plan of a template, by DataFusion's planner |
 //! | [`marked_syntax`] | the places of a query's syntax where constants may vary |
 //! | [`constants`] | the constants of a statement |
 //!
@@ -22,6 +23,7 @@ mod description;
 mod execution;
 mod known_template;
 mod marked_syntax;
+mod native_planner;
 mod template_planner;
 
 pub(crate) use answer::{Answer, Course, Place, answer, plan_alone};

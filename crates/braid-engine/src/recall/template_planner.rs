@@ -13,7 +13,7 @@
 //! If planning looks at its value, there is no template. The time zone is part of the template's key.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use braid_df::operators::{Formula, TemplatePlan, cover_template, is_parameter, optimize_analyzed};
@@ -36,16 +36,14 @@ use crate::semantics::marked_literals::{MARK_FUNCTION, ValueMatters, mark_functi
 use crate::semantics::rewrite_expressions;
 use crate::statement::{AskedFact, Constant, ScannedText};
 use crate::statement_context::StatementContext;
+use crate::templates::formula_binding::{FormulaBinding, PlanValue};
 use crate::templates::generalization::{Generalization, HoleRole};
 use crate::templates::hole_value::{HoleType, literal_of};
-use crate::templates::plan_template::{Guard, PlanTemplate, PlanValue, estimated_bytes};
+use crate::templates::plan_template::{Binding, Guard, PlanTemplate, Shown, estimated_bytes, next_number};
 use crate::{EngineError, Statement};
 
 /// How often a query is planned anew with one more hole pinned.
 const ATTEMPTS_MAX: usize = 12;
-
-/// The number of the next plan.
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// Why a statement has no template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,21 +142,20 @@ async fn attempt(
     let facts = facts.collect::<Option<_>>().ok_or_else(asks_about_session)?;
     let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
     let tables = plan.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
-    let (number, planned_on) = (NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), snapshot.sequence());
+    let (number, planned_on) = (next_number(), snapshot.sequence());
     let guards = guards(general);
     let estimated_bytes = estimated_bytes(&plan.plan, guards.len(), schema.fields().len());
+    let TemplatePlan { plan, parameters } = plan;
     Ok(PlanTemplate {
         number,
         guards,
-        facts,
-        values,
-        derived,
+        binding: Binding::Formulas(FormulaBinding { facts, values, derived, parameters }),
         plan,
+        is_optimistic: false,
         tables,
         planned_on,
         physical_schema,
-        schema,
-        lengths,
+        shown: Shown::Padded { schema, lengths },
         estimated_bytes,
     })
 }
@@ -285,7 +282,7 @@ fn with_derived_values(
 }
 
 /// The guards of a plan for all that the generalization includes.
-fn guards(general: &Generalization) -> Vec<Guard> {
+pub(super) fn guards(general: &Generalization) -> Vec<Guard> {
     let guard = |(hole, (role, constant)): (usize, (&HoleRole, &Constant))| match role {
         HoleRole::Pinned => Guard::Is(constant.clone()),
         HoleRole::Varying(class) => match HoleType::of(constant) {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::{KeptRows, OrderedPlan, QueryBudget, ResultCollector};
+use braid_df::operators::{KeptRows, QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, QueryNumber, RowFile, SharedPlan};
+use braid_plan::optimization::OrderedPlan;
 use braid_share::{Ending, Form};
 use braid_storage::Catalog;
 use datafusion::execution::memory_pool::MemoryPool;

@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_base::ByteSize;
-use braid_df::operators::{OrderedPlan, QueryBudget, UniqueKeys, observe_and_order_joins, order_joins};
+use braid_df::operators::QueryBudget;
 use braid_exec::SpillSpace;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
+use braid_plan::optimization::{OrderedPlan, UniqueKeys, observe_and_order_joins, order_joins};
 use braid_storage::Store;
 use datafusion::execution::memory_pool::MemoryPool;
 

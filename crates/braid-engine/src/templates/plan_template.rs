@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use braid_base::TableId;
-use braid_df::operators::{Formula, TemplateParameter, TemplatePlan};
 use braid_exec::plan::Plan;
+use braid_sql::functions::SessionFacts;
 use braid_storage::{Catalog, Scalar};
-use datafusion::common::ScalarValue;
 
-use super::hole_value::{HoleType, Reading, literal_of};
+use super::expression_binding::ExpressionBinding;
+use super::formula_binding::FormulaBinding;
+use super::hole_value::HoleType;
+use crate::sent_columns::ShownColumns;
 use crate::statement::{Constant, SessionFact};
 
 /// A table that has grown or shrunk by this factor gets a plan of its new size.
@@ -57,17 +60,6 @@ pub(crate) enum Guard {
     Varies { hole_type: HoleType, equals: Option<usize> },
 }
 
-/// A value that the plan's parameters are computed from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PlanValue {
-    /// The hole whose constant it is. The hidden parameters are behind the holes of the text.
-    pub hole: usize,
-    /// How it is read.
-    pub reading: Reading,
-    /// Its type in the plan.
-    pub data_type: DataType,
-}
-
 /// A plan with parameters, and its guards.
 #[derive(Debug)]
 pub(crate) struct PlanTemplate {
@@ -75,14 +67,12 @@ pub(crate) struct PlanTemplate {
     pub number: u64,
     /// What must be true of each hole.
     pub guards: Vec<Guard>,
-    /// Hidden parameters: what the plan's statements ask about their sessions, with the types of the answers.
-    pub facts: Vec<(SessionFact, HoleType)>,
-    /// What the parameters are computed from.
-    pub values: Vec<PlanValue>,
-    /// Values that are computed from these, in the order of their positions after them.
-    pub derived: Vec<Formula>,
+    /// How a statement computes the plan's parameters.
+    pub binding: Binding,
     /// The plan. Its sources read the versions of `planned_on`.
-    pub plan: TemplatePlan,
+    pub plan: Plan,
+    /// Whether it may fail because 128 bits are too narrow for its numerics, before it returns a row. The statement is then planned anew.
+    pub is_optimistic: bool,
     /// The tables that it reads, with their numbers of rows when it was planned.
     pub tables: Vec<(TableId, u64)>,
     /// The snapshot that it was planned on.
@@ -90,11 +80,45 @@ pub(crate) struct PlanTemplate {
     /// Its columns as the operators make them.
     pub physical_schema: SchemaRef,
     /// Its columns as the client sees them.
-    pub schema: SchemaRef,
-    /// The length that each column is padded to for the client.
-    pub lengths: Vec<Option<u32>>,
+    pub shown: Shown,
     /// Bytes that all of this is estimated to take ([`estimated_bytes`]).
     pub estimated_bytes: usize,
+}
+
+/// How the parameters of a plan are computed.
+#[derive(Debug)]
+pub(crate) enum Binding {
+    /// By formulas of DataFusion's.
+    Formulas(FormulaBinding),
+    /// By expressions of Braid's own front end.
+    Expressions(ExpressionBinding),
+}
+
+/// How the columns of a plan are shown to the client.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    /// With the columns' names, and padded to these lengths.
+    Padded { schema: SchemaRef, lengths: Vec<Option<u32>> },
+    /// As the values of Braid's own front end.
+    Values(ShownColumns),
+}
+
+impl Shown {
+    /// The columns as the client sees them.
+    pub fn schema(&self) -> &SchemaRef {
+        match self {
+            Self::Padded { schema, .. } => schema,
+            Self::Values(columns) => &columns.sent,
+        }
+    }
+}
+
+/// The number of the next plan.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// A number for a plan.
+pub(crate) fn next_number() -> u64 {
+    NEXT_NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Bytes that a template with this plan takes: 7 kB for a look-up in a table, 13 kB for a join of six tables. An operator has a line of
@@ -138,7 +162,7 @@ impl PlanTemplate {
 
     /// The plan on the versions of `snapshot`; `None` if a table is gone or has other columns.
     pub fn on(&self, snapshot: &Catalog) -> Option<Plan> {
-        self.plan.plan.at_versions(|table| snapshot.by_id(table).cloned())
+        self.plan.at_versions(|table| snapshot.by_id(table).cloned())
     }
 
     /// Number of holes whose constants vary.
@@ -164,18 +188,11 @@ impl PlanTemplate {
         &self,
         constants: &[Constant],
         told: impl Fn(&SessionFact) -> Option<Constant>,
+        session: &dyn SessionFacts,
     ) -> Option<ParameterRow> {
-        let hidden = |(fact, hole_type): &(SessionFact, HoleType)| {
-            told(fact).filter(|constant| HoleType::of(constant).is_some_and(|own| hole_type.includes(own)))
-        };
-        let hidden: Vec<Constant> = self.facts.iter().map(hidden).collect::<Option<_>>()?;
-        let constant = |hole: usize| constants.get(hole).unwrap_or_else(|| &hidden[hole - constants.len()]);
-        let value = |of: &PlanValue| literal_of(constant(of.hole), &of.reading, &of.data_type);
-        let mut values: Vec<ScalarValue> = self.values.iter().map(value).collect::<Option<_>>()?;
-        let derived: Vec<ScalarValue> =
-            self.derived.iter().map(|formula| formula.value(&values).ok()).collect::<Option<_>>()?;
-        values.extend(derived);
-        let parameter = |parameter: &TemplateParameter| parameter.value(&values).ok();
-        self.plan.parameters.iter().map(parameter).collect()
+        match &self.binding {
+            Binding::Formulas(binding) => binding.bind(constants, told),
+            Binding::Expressions(binding) => binding.bind(constants, session),
+        }
     }
 }

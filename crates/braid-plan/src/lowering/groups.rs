@@ -5,38 +5,32 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray};
+use arrow::array::{ArrayRef, AsArray, BinaryViewArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Int64Type};
+use arrow::datatypes::DataType;
 use braid_exec::Expression as Lowered;
 use braid_exec::expression::{Comparison, ForeignExpression};
 use braid_exec::plan::{AggregateCall as LoweredCall, AggregateFunction, AggregationSpec, Plan};
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::relation::{AggregateCall, Aggregation, ColumnId, Relation, SetOperator};
-use braid_sql::values::Numeric;
-use braid_sql::{Expression, SqlError, Value};
+use braid_sql::{Expression, SqlError};
 use braid_storage::Scalar;
 
+use super::numeric_aggregates::NumericFinish;
 use super::query::Lowering;
 use super::relations::{Input, unsupported};
 use crate::values::Form;
-use crate::values::arrays::ArrayBuilder;
-
-/// Digits of a sum of bigints.
-const SUM_DIGITS: u8 = 38;
 
 /// What becomes of an aggregate's results.
 enum Finish {
     /// The result is the operator's.
     Plain(usize),
-    /// A sum of bigints, as a numeric.
-    SumAsNumeric(usize),
-    /// The quotient of a sum and a count of integers, as a numeric.
-    Quotient { sum: usize, count: usize },
+    /// A numeric is made of the operator's results.
+    Numeric(NumericFinish),
 }
 
 /// A grouping that is put together.
-struct Groups {
+pub(super) struct Groups {
     input: Input,
     /// Expressions over the input, one for each position that keys and calls refer to.
     expressions: Vec<Lowered>,
@@ -50,13 +44,26 @@ impl Groups {
     }
 
     /// The number of an expression.
-    fn expression(&mut self, expression: Lowered) -> usize {
+    pub fn expression(&mut self, expression: Lowered) -> usize {
         self.expressions.push(expression);
         self.expressions.len() - 1
     }
 
-    /// The number of a call.
-    fn call(&mut self, call: LoweredCall) -> usize {
+    /// The number of an argument. A column is there once.
+    pub fn argument(&mut self, argument: &Lowered) -> usize {
+        let others = &self.expressions[self.keys..];
+        let is_known = |other: &Lowered| other.as_column().is_some() && other.as_column() == argument.as_column();
+        match others.iter().position(is_known) {
+            Some(at) => self.keys + at,
+            None => self.expression(argument.clone()),
+        }
+    }
+
+    /// The number of a call. Equal calls are made once.
+    pub fn call(&mut self, call: LoweredCall) -> usize {
+        if let Some(known) = self.calls.iter().position(|known| *known == call) {
+            return known;
+        }
         self.calls.push(call);
         self.calls.len() - 1
     }
@@ -81,22 +88,16 @@ impl Lowering<'_> {
         if set.len() != aggregation.keys.len() {
             return Err(unsupported("keys outside of the grouping set"));
         }
+        self.collected(|| self.groups(aggregation))
+    }
+
+    fn groups(&self, aggregation: &Aggregation) -> Result<Input, SqlError> {
         let input = self.relation(&aggregation.input)?;
         let columns = input.columns.clone();
         let mut groups = Groups::new(input);
-        let mut values = Vec::new();
-        // All keys come before all arguments.
-        for (_, key) in &aggregation.keys {
-            let comparable = self.comparable(key, &columns)?;
-            groups.expression(comparable);
-        }
-        groups.keys = aggregation.keys.len();
-        for (at, (_, key)) in aggregation.keys.iter().enumerate() {
-            values.push(match Form::is_compared_directly(key.sql_type.id) {
-                true => Lowered::Column(at),
-                false => without_number(groups.keys + self.first_value(key, &columns, &mut groups)?, key),
-            });
-        }
+        let keys: Vec<&Expression> = aggregation.keys.iter().map(|(_, key)| key).collect();
+        let (mut values, forms) = self.group_keys(&keys, &columns, &mut groups)?;
+        aggregation.keys.iter().zip(forms).for_each(|((column, _), form)| self.note_form(*column, form));
         let mut finishes = Vec::new();
         for (_, call) in &aggregation.aggregates {
             finishes.push(self.aggregate_call(call, &columns, &mut groups)?);
@@ -105,6 +106,13 @@ impl Lowering<'_> {
             // One group, which exists even without rows.
             let count = AggregateFunction::CountRows;
             groups.call(LoweredCall { function: count, argument: None, distinct: false, filter: None });
+        }
+        for ((column, _), finish) in aggregation.aggregates.iter().zip(&finishes) {
+            let form = match finish {
+                Finish::Numeric(finish) => finish.form(),
+                Finish::Plain(_) => Form::of(self.columns.sql_type(*column).id),
+            };
+            self.note_form(*column, form);
         }
         let keys = groups.keys;
         let plan = groups.plan();
@@ -115,6 +123,43 @@ impl Lowering<'_> {
         let made = made.chain(aggregation.aggregates.iter().map(|(column, _)| *column));
         let columns = made.chain(aggregation.groupings.iter().map(|(column, _)| *column)).collect();
         Ok(Input { plan: Plan::Project { input: Box::new(plan), expressions: values }, columns })
+    }
+
+    /// Adds the keys of groups, before all other expressions: what gives their values, and in which form.
+    fn group_keys(
+        &self,
+        keys: &[&Expression],
+        columns: &[ColumnId],
+        groups: &mut Groups,
+    ) -> Result<(Vec<Lowered>, Vec<Form>), SqlError> {
+        let mut forms = Vec::with_capacity(keys.len());
+        for key in keys {
+            let fixed = self.fixed(key, columns)?;
+            if let (None, Some((value, form))) = (&fixed, self.unpadded(key, columns)?) {
+                forms.push(Some(form));
+                groups.expression(value);
+                continue;
+            }
+            let is_direct = Form::is_compared_directly(key.sql_type.id);
+            forms.push(match &fixed {
+                Some(fixed) => fixed.form(),
+                None => is_direct.then(|| Form::of(key.sql_type.id)),
+            });
+            groups.expression(match fixed {
+                Some(fixed) => fixed.value,
+                None => self.comparison_key(key, columns)?,
+            });
+        }
+        groups.keys = keys.len();
+        let mut values = Vec::with_capacity(keys.len());
+        for (at, (key, form)) in keys.iter().zip(&forms).enumerate() {
+            values.push(match form {
+                Some(_) => Lowered::Column(at),
+                None => without_number(groups.keys + self.first_value(key, columns, groups)?, key),
+            });
+        }
+        let shown = |(key, form): (&&Expression, Option<Form>)| form.unwrap_or(Form::of(key.sql_type.id));
+        Ok((values, keys.iter().zip(forms).map(shown).collect()))
     }
 
     /// The first of the values of a group, which are equal and may differ in their digits: the number of its call.
@@ -144,34 +189,35 @@ impl Lowering<'_> {
                 Some(groups.expression(condition))
             }
         };
+        if let Some(finish) = self.numeric_aggregate(entry.name, call, filter, columns, groups)? {
+            return Ok(Finish::Numeric(finish));
+        }
         let mut add = |function, argument: Option<&Expression>| {
             let argument = match argument {
                 None => None,
                 Some(argument) => {
                     let id = argument.sql_type.id;
-                    if !Form::is_compared_directly(id) && (call.is_distinct || function != AggregateFunction::Count) {
+                    let is_counted = function == AggregateFunction::Count;
+                    if !Form::is_compared_directly(id) && !is_counted {
                         return Err(refused());
                     }
-                    let argument = self.expression(argument, columns)?;
+                    let argument = match self.fixed(argument, columns)? {
+                        Some(fixed) => fixed.value,
+                        None if is_counted && call.is_distinct => self.comparison_key(argument, columns)?,
+                        None => self.expression(argument, columns)?,
+                    };
                     Some(groups.expression(argument))
                 }
             };
             Ok(groups.call(LoweredCall { function, argument, distinct: call.is_distinct, filter }))
         };
-        let is_integer = |id| [TypeId::INT2, TypeId::INT4, TypeId::INT8].contains(&id);
+        let sums_natively = |id| [TypeId::INT2, TypeId::INT4, TypeId::FLOAT8].contains(&id);
         Ok(match (entry.name, &call.arguments[..]) {
             ("count", []) => Finish::Plain(add(AggregateFunction::CountRows, None)?),
             ("count", [argument]) => Finish::Plain(add(AggregateFunction::Count, Some(argument))?),
-            ("sum", [argument]) if [TypeId::INT2, TypeId::INT4].contains(&argument.sql_type.id) => {
+            ("sum", [argument]) if sums_natively(argument.sql_type.id) => {
                 Finish::Plain(add(AggregateFunction::Sum, Some(argument))?)
             }
-            ("sum", [argument]) if argument.sql_type.id == TypeId::INT8 => {
-                Finish::SumAsNumeric(add(AggregateFunction::Sum, Some(argument))?)
-            }
-            ("avg", [argument]) if is_integer(argument.sql_type.id) => Finish::Quotient {
-                sum: add(AggregateFunction::Sum, Some(argument))?,
-                count: add(AggregateFunction::Count, Some(argument))?,
-            },
             ("min", [argument]) => Finish::Plain(add(AggregateFunction::Minimum, Some(argument))?),
             ("max", [argument]) => Finish::Plain(add(AggregateFunction::Maximum, Some(argument))?),
             ("bool_and" | "every", [argument]) => Finish::Plain(add(AggregateFunction::BoolAnd, Some(argument))?),
@@ -182,7 +228,7 @@ impl Lowering<'_> {
 
     /// Rows that differ in some columns.
     pub(super) fn distinct(&self, input: &Relation, columns: &[ColumnId]) -> Result<Input, SqlError> {
-        let input = self.relation(input)?;
+        let input = self.collected(|| self.relation(input))?;
         self.grouped_by(input, columns, |_| Ok(Vec::new())).map(|(plan, values)| Input {
             plan: Plan::Project { input: Box::new(plan), expressions: values },
             columns: columns.to_vec(),
@@ -199,18 +245,7 @@ impl Lowering<'_> {
         let there = input.columns.clone();
         let mut groups = Groups::new(input);
         let keys: Vec<Expression> = columns.iter().map(|column| self.column_expression(*column)).collect();
-        for key in &keys {
-            let comparable = self.comparable(key, &there)?;
-            groups.expression(comparable);
-        }
-        groups.keys = keys.len();
-        let mut values = Vec::new();
-        for (at, key) in keys.iter().enumerate() {
-            values.push(match Form::is_compared_directly(key.sql_type.id) {
-                true => Lowered::Column(at),
-                false => without_number(groups.keys + self.first_value(key, &there, &mut groups)?, key),
-            });
-        }
+        let (values, _) = self.group_keys(&keys.iter().collect::<Vec<_>>(), &there, &mut groups)?;
         let further = calls(&mut groups)?;
         groups.calls.extend(further);
         Ok((groups.plan(), values))
@@ -251,17 +286,9 @@ impl Lowering<'_> {
 impl Finish {
     /// The result as an expression over keys and results of calls.
     fn expression(self, keys: usize) -> Lowered {
-        let column = |call: usize| Lowered::Column(keys + call);
-        let sum_type = DataType::Decimal128(SUM_DIGITS, 0);
         match self {
-            Self::Plain(call) => column(call),
-            Self::SumAsNumeric(call) => {
-                Lowered::Foreign { function: Arc::new(IntegersAsNumeric), arguments: vec![(column(call), sum_type)] }
-            }
-            Self::Quotient { sum, count } => Lowered::Foreign {
-                function: Arc::new(IntegersAsNumeric),
-                arguments: vec![(column(sum), sum_type), (column(count), DataType::Int64)],
-            },
+            Self::Plain(call) => Lowered::Column(keys + call),
+            Self::Numeric(finish) => finish.expression(keys),
         }
     }
 }
@@ -313,37 +340,5 @@ impl ForeignExpression for WithoutNumber {
 impl fmt::Display for WithoutNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("first value")
-    }
-}
-
-/// A sum of integers as a numeric, or its quotient with a count.
-#[derive(Debug)]
-struct IntegersAsNumeric;
-
-impl ForeignExpression for IntegersAsNumeric {
-    fn evaluate(&self, arguments: &[ArrayRef], row_count: usize) -> Result<ArrayRef, Box<dyn Error + Send + Sync>> {
-        let mut results = ArrayBuilder::new(Form::Encoded);
-        let sums = arguments[0].as_primitive::<Decimal128Type>();
-        for row in 0..row_count {
-            if sums.is_null(row) {
-                results.add(&Value::Null)?;
-                continue;
-            }
-            let sum = Numeric::parse(&sums.value(row).to_string())?;
-            let result = match arguments.get(1) {
-                None => sum,
-                Some(counts) => {
-                    sum.checked_div(&Numeric::parse(&counts.as_primitive::<Int64Type>().value(row).to_string())?)?
-                }
-            };
-            results.add(&Value::Numeric(result))?;
-        }
-        Ok(results.finish())
-    }
-}
-
-impl fmt::Display for IntegersAsNumeric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("as numeric")
     }
 }

@@ -105,7 +105,7 @@ impl Lowering<'_> {
         } else {
             return Ok(None);
         };
-        let (probe, build) = (self.comparable(of_probe, probe)?, self.comparable(of_build, build)?);
+        let (probe, build) = self.comparable_sides((of_probe, probe), (of_build, build))?;
         Ok(Some(Key { probe, build, is_null_safe }))
     }
 }

@@ -30,10 +30,21 @@ static COMPARISONS: LazyLock<HashMap<FunctionId, (Comparison, TypeId, TypeId)>> 
     comparisons
 });
 
+/// The comparison that a function is, and the types of its operands.
+pub(super) fn comparison_of(function: FunctionId) -> Option<(Comparison, TypeId, TypeId)> {
+    COMPARISONS.get(&function).copied()
+}
+
 /// The comparison that a function is, if the vectors of its operands are compared as they are.
 pub(super) fn direct_comparison(function: FunctionId) -> Option<Comparison> {
     let (comparison, left, right) = *COMPARISONS.get(&function)?;
     is_same_kind(left, right).then_some(comparison)
+}
+
+/// The comparison of numerics that a function is.
+pub(super) fn numeric_comparison(function: FunctionId) -> Option<Comparison> {
+    let (comparison, left, right) = *COMPARISONS.get(&function)?;
+    (left == TypeId::NUMERIC && right == TypeId::NUMERIC).then_some(comparison)
 }
 
 /// Whether a function is `=` of operands whose [comparison keys](crate::values::comparison_key) can be compared instead.

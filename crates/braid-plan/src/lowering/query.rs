@@ -1,7 +1,7 @@
 //! A whole query, and the scalar subqueries that are computed before it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -11,7 +11,10 @@ use braid_sql::{SqlError, SqlType};
 
 use super::Session;
 use super::expressions::position;
+use super::forms::{Numerics, Place};
+use super::parameters::{PlanParameter, check_is_for_many_sessions};
 use super::relations::Input;
+use super::tables::{StoredTables, read_columns};
 use crate::values::Form;
 
 /// Most operators of a plan, in which common table expressions are there as often as they are read.
@@ -26,30 +29,95 @@ pub struct LoweredQuery {
     pub schema: SchemaRef,
     /// The names and types that the client sees.
     pub columns: Vec<(String, SqlType)>,
+    /// What the vectors of each column hold.
+    pub forms: Vec<Form>,
+    /// The parameters of the plan; none in that of one statement.
+    pub parameters: Vec<PlanParameter>,
+    /// Whether it may fail because [128 bits are too narrow](super::is_too_narrow), before it returns a row, and can then be lowered
+    /// again with [`Numerics::Wide`].
+    pub is_optimistic: bool,
+}
+
+/// What a query is planned with.
+#[derive(Clone, Copy, Debug)]
+pub struct Environment<'a> {
+    /// The session.
+    pub session: &'a Arc<dyn Session>,
+    /// The tables.
+    pub tables: &'a dyn StoredTables,
+    /// What the plan is for.
+    pub purpose: Purpose<'a>,
+    /// What is done with numerics of many digits.
+    pub numerics: Numerics,
+}
+
+/// What a plan is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// One statement, whose constants are known, in its session.
+    OneStatement,
+    /// Statements of any session that differ in the parameters of the query.
+    ManyStatements {
+        /// The form of all values of a parameter, where it is not that of its type.
+        forms: &'a HashMap<usize, Form>,
+    },
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug)]
+pub enum NoPlan {
+    /// The error of the query, or what is unsupported (0A000).
+    Error(SqlError),
+    /// A plan for many statements would depend on the value of this parameter of the query.
+    ValueMatters(usize),
+}
+
+impl From<SqlError> for NoPlan {
+    fn from(error: SqlError) -> Self {
+        Self::Error(error)
+    }
 }
 
 /// The plan of a query.
 ///
 /// # Errors
-/// As unsupported (0A000) what operators do not compute; errors of constant expressions of LIMIT and VALUES.
-pub fn lower(query: &Query, columns: &Columns, session: &Arc<dyn Session>) -> Result<LoweredQuery, SqlError> {
+/// As unsupported (0A000) what operators do not compute; errors of constant expressions of LIMIT and VALUES; the parameter whose value a plan for
+/// many statements would depend on.
+pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> Result<LoweredQuery, NoPlan> {
+    if let Purpose::ManyStatements { .. } = environment.purpose {
+        check_is_for_many_sessions(&query.relation)?;
+    }
     let lowering = Lowering {
         columns,
-        session: session.clone(),
+        session: environment.session.clone(),
+        environment,
+        read: read_columns(query),
         common_tables: RefCell::default(),
         scalars: RefCell::default(),
         operator_count: Cell::new(0),
+        parameters: RefCell::default(),
+        value_that_matters: Cell::default(),
+        forms: RefCell::default(),
+        place: Cell::default(),
+        is_optimistic: Cell::new(false),
     };
     let ids: Vec<ColumnId> = query.outputs.iter().map(|output| output.column).collect();
-    let plan = lowering.with_scalars(&query.relation, &ids)?;
+    let lowered = lowering.with_scalars(&query.relation, &ids);
+    if let Some(number) = lowering.value_that_matters.get() {
+        return Err(NoPlan::ValueMatters(number));
+    }
+    let plan = lowered?;
     let fields = query.outputs.iter().enumerate().map(|(at, output)| {
         // Names of columns need not differ.
-        Field::new(format!("c{at}"), Form::of(output.sql_type.id).data_type(), true)
+        Field::new(format!("c{at}"), lowering.form(output.column).data_type(), true)
     });
     Ok(LoweredQuery {
         plan,
         schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
         columns: query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect(),
+        forms: query.outputs.iter().map(|output| lowering.form(output.column)).collect(),
+        parameters: lowering.parameters.into_inner(),
+        is_optimistic: lowering.is_optimistic.get(),
     })
 }
 
@@ -57,11 +125,23 @@ pub fn lower(query: &Query, columns: &Columns, session: &Arc<dyn Session>) -> Re
 pub(super) struct Lowering<'a> {
     pub columns: &'a Columns,
     pub session: Arc<dyn Session>,
+    pub environment: Environment<'a>,
+    /// The columns that the query reads.
+    pub read: HashSet<ColumnId>,
     /// The definitions of common table expressions, which are computed where they are read.
     pub common_tables: RefCell<HashMap<CteId, Rows>>,
-    /// The plans of the scalar subqueries of the innermost query.
-    scalars: RefCell<Vec<Plan>>,
+    /// The plans of the scalar subqueries of the innermost query, by their columns.
+    scalars: RefCell<Vec<(ColumnId, Plan)>>,
     operator_count: Cell<usize>,
+    /// The plan's parameters so far.
+    pub parameters: RefCell<Vec<PlanParameter>>,
+    /// A parameter of the query whose value the plan would depend on.
+    pub value_that_matters: Cell<Option<usize>>,
+    /// The forms of columns that are not those of their types.
+    pub forms: RefCell<HashMap<ColumnId, Form>>,
+    /// The place of the operator that is being lowered.
+    pub place: Cell<Place>,
+    pub is_optimistic: Cell<bool>,
 }
 
 impl Lowering<'_> {
@@ -73,7 +153,10 @@ impl Lowering<'_> {
         let input = lowered?;
         Ok(match subqueries.is_empty() {
             true => input,
-            false => Plan::WithScalars { subqueries, input: Box::new(input) },
+            false => {
+                let subqueries = subqueries.into_iter().map(|(_, plan)| plan).collect();
+                Plan::WithScalars { subqueries, input: Box::new(input) }
+            }
         })
     }
 
@@ -88,11 +171,14 @@ impl Lowering<'_> {
         Ok(Plan::Project { input: Box::new(plan), expressions })
     }
 
-    /// A scalar subquery, computed before the query: its number.
-    pub(super) fn add_scalar(&self, relation: &Relation, columns: &[ColumnId]) -> Result<usize, SqlError> {
-        let plan = self.with_scalars(relation, columns)?;
+    /// A scalar subquery, computed before the query: its number. A subquery that is lowered twice is computed once.
+    pub(super) fn add_scalar(&self, relation: &Relation, column: ColumnId) -> Result<usize, SqlError> {
+        if let Some(known) = self.scalars.borrow().iter().position(|(known, _)| *known == column) {
+            return Ok(known);
+        }
+        let plan = self.at_place(Place::before_all(), || self.with_scalars(relation, &[column]))?;
         let mut scalars = self.scalars.borrow_mut();
-        scalars.push(plan);
+        scalars.push((column, plan));
         Ok(scalars.len() - 1)
     }
 
@@ -103,6 +189,18 @@ impl Lowering<'_> {
         match count > OPERATORS_MAX {
             true => Err(SqlError::unsupported("a query of so many operators is not supported")),
             false => Ok(()),
+        }
+    }
+}
+
+impl NoPlan {
+    /// As an error of the query.
+    pub fn into_error(self) -> SqlError {
+        match self {
+            Self::Error(error) => error,
+            Self::ValueMatters(number) => {
+                SqlError::unsupported(format!("the plan depends on the value of parameter {}", number + 1))
+            }
         }
     }
 }

@@ -8,10 +8,12 @@ use braid_exec::scan::single_row::SingleRow;
 use braid_sql::expression::Node;
 use braid_sql::pg_catalog::Volatility;
 use braid_sql::relation::{ColumnId, CteId, Expansion, Relation, Rows, SetFunctionCall, SetOperator, SortKey};
-use braid_sql::{Evaluation, Expression, SqlError, SqlState, Value};
+use braid_sql::{Expression, SqlError, SqlState, Value};
 
+use super::forms::form_of_values;
 use super::query::Lowering;
 use super::sources::{ConstantRows, SetRows};
+use crate::values::Form;
 
 /// The plan of a relation, and its columns by position.
 pub(super) struct Input {
@@ -25,7 +27,7 @@ impl Lowering<'_> {
         self.count_operator()?;
         match relation {
             Relation::OneRow => Ok(one_row()),
-            Relation::Table(_) => Err(unsupported("tables")),
+            Relation::Table(scan) => self.table(scan),
             Relation::Values { columns, rows } => self.values(columns, rows),
             Relation::Filter { input, condition } => {
                 let Input { plan, columns } = self.relation(input)?;
@@ -36,7 +38,7 @@ impl Lowering<'_> {
                 let input = self.relation(input)?;
                 let expressions = expressions
                     .iter()
-                    .map(|(column, expression)| Ok((*column, self.expression(expression, &input.columns)?)))
+                    .map(|(column, expression)| Ok((*column, self.made(*column, expression, &input.columns)?)))
                     .collect::<Result<Vec<_>, SqlError>>()?;
                 Ok(input.with_columns(expressions))
             }
@@ -49,8 +51,7 @@ impl Lowering<'_> {
             Relation::Distinct { input, columns } => self.distinct(input, columns),
             Relation::DistinctOn { .. } => Err(unsupported("DISTINCT ON")),
             Relation::Union { inputs, columns } => {
-                let inputs = inputs.iter().map(|input| self.ordered_columns(&input.relation, &input.columns));
-                let plan = Plan::Union(inputs.collect::<Result<Vec<_>, _>>()?);
+                let plan = Plan::Union(self.united(&inputs.iter().collect::<Vec<_>>(), columns)?);
                 Ok(Input { plan, columns: columns.clone() })
             }
             Relation::SetOperation { operator, is_all: false, left, right, columns } => {
@@ -70,6 +71,8 @@ impl Lowering<'_> {
                 let definition = self.common_tables.borrow().get(cte).cloned();
                 let definition = definition.ok_or_else(|| unsupported("recursion"))?;
                 let plan = self.ordered_columns(&definition.relation, &definition.columns)?;
+                let forms = definition.columns.iter().map(|column| self.form(*column));
+                columns.iter().zip(forms).for_each(|(column, form)| self.note_form(*column, form));
                 Ok(Input { plan, columns: columns.clone() })
             }
             Relation::Recursive(_) => Err(unsupported("WITH RECURSIVE")),
@@ -77,19 +80,16 @@ impl Lowering<'_> {
     }
 
     fn values(&self, columns: &[ColumnId], rows: &[Vec<Expression>]) -> Result<Input, SqlError> {
-        let ids: Vec<_> = columns.iter().map(|column| self.columns.sql_type(*column).id).collect();
-        let rows = rows.iter().map(|row| row.iter().map(|value| self.constant(value)).collect());
-        let source = ConstantRows::new(&ids, &rows.collect::<Result<Vec<Vec<Value>>, SqlError>>()?)?;
+        let rows = rows.iter().map(|row| row.iter().map(|value| self.known_value(value)).collect());
+        let rows = rows.collect::<Result<Vec<Vec<Value>>, SqlError>>()?;
+        for (at, column) in columns.iter().enumerate() {
+            let form = form_of_values(Form::of(self.columns.sql_type(*column).id), rows.iter().map(|row| &row[at]));
+            self.note_form(*column, form);
+        }
+        let forms: Vec<_> = columns.iter().map(|column| self.form(*column)).collect();
+        let source = ConstantRows::new(&forms, &rows)?;
         let plan = Plan::Source { source: Arc::new(source), column_count: columns.len() };
         Ok(Input { plan, columns: columns.to_vec() })
-    }
-
-    /// The value of an expression that reads no row.
-    fn constant(&self, expression: &Expression) -> Result<Value, SqlError> {
-        if has_subquery(expression) || !expression.free_columns().is_empty() {
-            return Err(unsupported("columns and subqueries in VALUES and LIMIT"));
-        }
-        Evaluation::new(&*self.session, &[]).value(expression)
     }
 
     /// Rows of set-returning functions, of arguments that read no row.
@@ -102,7 +102,7 @@ impl Lowering<'_> {
             let SetFunctionCall::Set { call, columns: made } = function else {
                 return Err(unsupported("functions of one value in FROM"));
             };
-            let arguments = call.arguments.iter().map(|argument| self.constant(argument));
+            let arguments = call.arguments.iter().map(|argument| self.known_value(argument));
             calls.push((call.clone(), arguments.collect::<Result<Vec<_>, _>>()?));
             columns.extend(made);
         }
@@ -113,7 +113,7 @@ impl Lowering<'_> {
     }
 
     fn sort(&self, input: &Relation, keys: &[SortKey], limit: Option<usize>) -> Result<Input, SqlError> {
-        let input = self.relation(input)?;
+        let input = self.collected(|| self.relation(input))?;
         let columns = input.columns.clone();
         let expressions: Vec<Lowered> =
             keys.iter().map(|key| self.comparable(&key.expression, &columns)).collect::<Result<_, _>>()?;
@@ -138,7 +138,7 @@ impl Lowering<'_> {
     ) -> Result<Input, SqlError> {
         let count = |expression: Option<&Expression>, state, name: &str| match expression {
             None => Ok(None),
-            Some(expression) => match self.constant(expression)? {
+            Some(expression) => match self.known_value(expression)? {
                 Value::Int8(count) => {
                     let negative = || SqlError::new(state, format!("{name} must not be negative"));
                     Ok(Some(u64::try_from(count).map_err(|_| negative())?))
@@ -164,13 +164,14 @@ impl Lowering<'_> {
         right: &Rows,
         columns: &[ColumnId],
     ) -> Result<Input, SqlError> {
-        let side = |rows: &Rows, is_left: bool| {
-            let plan = self.ordered_columns(&rows.relation, &rows.columns)?;
-            let own = (0..rows.columns.len()).map(Lowered::Column);
-            let tag = Lowered::Constant(Some(braid_storage::Scalar::Int(i64::from(is_left))));
-            Ok::<_, SqlError>(Plan::Project { input: Box::new(plan), expressions: own.chain([tag]).collect() })
-        };
-        let both = Plan::Union(vec![side(left, true)?, side(right, false)?]);
+        let width = columns.len();
+        let plans = self.collected(|| self.united(&[left, right], columns))?;
+        let sides = plans.into_iter().zip([1, 0]).map(|(plan, is_left)| {
+            let own = (0..width).map(Lowered::Column);
+            let tag = Lowered::Constant(Some(braid_storage::Scalar::Int(is_left)));
+            Plan::Project { input: Box::new(plan), expressions: own.chain([tag]).collect() }
+        });
+        let both = Plan::Union(sides.collect());
         self.in_sides(both, operator, columns)
     }
 }

@@ -28,9 +28,9 @@ pub(super) struct ConstantRows {
 }
 
 impl ConstantRows {
-    /// Rows whose columns have these types.
-    pub fn new(ids: &[TypeId], rows: &[Vec<Value>]) -> Result<Self, SqlError> {
-        let batches = rows.chunks(BATCH_ROWS).map(|rows| batch(ids, rows)).collect::<Result<Vec<_>, _>>()?;
+    /// Rows whose columns have these forms.
+    pub fn new(forms: &[Form], rows: &[Vec<Value>]) -> Result<Self, SqlError> {
+        let batches = rows.chunks(BATCH_ROWS).map(|rows| batch(forms, rows)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { batches: Arc::new(batches), row_count: rows.len() })
     }
 }
@@ -73,7 +73,7 @@ pub(super) struct SetRows {
 struct Calls {
     calls: Vec<(SetCall, Vec<Value>)>,
     with_ordinality: bool,
-    ids: Vec<TypeId>,
+    forms: Vec<Form>,
     session: Arc<dyn Session>,
 }
 
@@ -84,7 +84,8 @@ impl SetRows {
         ids: Vec<TypeId>,
         session: Arc<dyn Session>,
     ) -> Self {
-        Self { call: Arc::new(Calls { calls, with_ordinality, ids, session }) }
+        let forms = ids.into_iter().map(Form::of).collect();
+        Self { call: Arc::new(Calls { calls, with_ordinality, forms, session }) }
     }
 }
 
@@ -123,7 +124,7 @@ impl RunningCalls {
                 None => break,
             }
         }
-        if rows.is_empty() { Ok(None) } else { batch(&self.calls.ids, &rows).map(Some) }
+        if rows.is_empty() { Ok(None) } else { batch(&self.calls.forms, &rows).map(Some) }
     }
 
     fn next_row(&mut self) -> Result<Option<Vec<Value>>, SqlError> {
@@ -214,9 +215,9 @@ impl fmt::Debug for Batches {
 }
 
 /// Rows as a batch.
-fn batch(ids: &[TypeId], rows: &[Vec<Value>]) -> Result<Batch, SqlError> {
-    let columns = ids.iter().enumerate().map(|(at, id)| {
-        let mut builder = ArrayBuilder::new(Form::of(*id));
+fn batch(forms: &[Form], rows: &[Vec<Value>]) -> Result<Batch, SqlError> {
+    let columns = forms.iter().enumerate().map(|(at, form)| {
+        let mut builder = ArrayBuilder::new(*form);
         for row in rows {
             builder.add(&row[at])?;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use braid_sql::expression::{Node, Origin};
 use braid_sql::functions::Function;
 use braid_sql::pg_catalog::{CastMethod, TypeId, pg_catalog};
-use braid_sql::relation::{ColumnId, Columns, Relation};
+use braid_sql::relation::{ColumnId, Columns, Relation, Subquery};
 use braid_sql::resolution::resolve_operator;
 use braid_sql::{Expression, SqlType, Value};
 
@@ -22,6 +22,16 @@ pub(super) fn as_column(expression: &Expression) -> Option<ColumnId> {
     match expression.node {
         Node::Column(column, _) => Some(column),
         _ => None,
+    }
+}
+
+/// The column that an expression is, also under another name of its type with the same equality: a `varchar` as `text`.
+pub(super) fn as_equal_column(expression: &Expression, columns: &Columns) -> Option<ColumnId> {
+    match &expression.node {
+        Node::Relabel(inner) if expression.sql_type.id == TypeId::TEXT => {
+            as_column(inner).filter(|column| columns.sql_type(*column).id == TypeId::VARCHAR)
+        }
+        _ => as_column(expression),
     }
 }
 
@@ -47,6 +57,11 @@ pub(super) fn conjuncts(condition: Expression) -> Vec<Expression> {
         Node::Constant(Value::Bool(true)) => Vec::new(),
         _ => vec![condition],
     }
+}
+
+/// Whether a condition is a constant that is not true.
+pub(super) fn is_never_true(condition: &Expression) -> bool {
+    matches!(condition.node, Node::Constant(Value::Bool(false) | Value::Null))
 }
 
 /// The conjunction of conditions.
@@ -124,6 +139,13 @@ pub(super) fn equated(expression: &Expression) -> Option<(&Expression, &Expressi
     is_equality.then_some((left, right))
 }
 
+/// The operands of `IS NOT DISTINCT FROM`.
+pub(super) fn null_safe_operands(expression: &Expression) -> Option<(&Expression, &Expression)> {
+    let Node::Not(inner) = &expression.node else { return None };
+    let Node::Distinct(left, right, _) = &inner.node else { return None };
+    Some((left, right))
+}
+
 /// Replaces columns in an expression, also in its subqueries.
 pub(super) fn replace_columns(expression: &mut Expression, substitution: &Substitution) {
     if let Node::Column(column, _) = expression.node {
@@ -176,4 +198,42 @@ pub(super) fn has_volatile(relation: &Relation) -> bool {
     is_volatile_set
         || relation.expressions().into_iter().any(is_volatile)
         || relation.inputs().into_iter().any(has_volatile)
+}
+
+/// An operator with its inputs rewritten.
+pub(super) fn with_inputs(mut relation: Relation, rewrite: &mut dyn FnMut(Relation) -> Relation) -> Relation {
+    for input in relation.inputs_mut() {
+        *input = rewrite(std::mem::replace(input, Relation::OneRow));
+    }
+    relation
+}
+
+/// Rewrites the subqueries of an operator's own expressions.
+pub(super) fn in_subqueries(relation: &mut Relation, rewrite: &mut dyn FnMut(&mut Subquery)) {
+    relation.expressions_mut().into_iter().for_each(|expression| in_subqueries_of(expression, rewrite));
+}
+
+/// Rewrites the subqueries of an expression.
+pub(super) fn in_subqueries_of(expression: &mut Expression, rewrite: &mut dyn FnMut(&mut Subquery)) {
+    if let Node::Subquery(subquery) = &mut expression.node {
+        rewrite(subquery);
+    }
+    expression.operands_mut().into_iter().for_each(|operand| in_subqueries_of(operand, rewrite));
+}
+
+/// Rewrites the relations of the subqueries of an operator's own expressions.
+pub(super) fn in_subquery_relations(relation: &mut Relation, rewrite: &mut dyn FnMut(Relation) -> Relation) {
+    in_subqueries(relation, &mut |subquery| {
+        subquery.relation = rewrite(std::mem::replace(&mut subquery.relation, Relation::OneRow));
+    });
+}
+
+/// No rows, of these columns.
+pub(super) fn no_rows(columns: Vec<ColumnId>) -> Relation {
+    Relation::Values { columns, rows: Vec::new() }
+}
+
+/// Whether a relation is known to have no rows.
+pub(super) fn is_empty(relation: &Relation) -> bool {
+    matches!(relation, Relation::Values { rows, .. } if rows.is_empty())
 }

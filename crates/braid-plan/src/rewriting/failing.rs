@@ -3,10 +3,15 @@
 //! A rule that evaluates an expression for rows for which it was not evaluated before asks this. The answer is exact for what is known
 //! here and "it may" for all else. Errors that only values beyond all storage can raise (131072 digits, 1 GiB) are not counted.
 
-use braid_sql::Expression;
-use braid_sql::expression::Node;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use braid_sql::expression::{FunctionCall, Node};
 use braid_sql::pg_catalog::{FunctionId, pg_catalog};
-use braid_sql::relation::Relation;
+use braid_sql::relation::{Relation, Subquery, SubqueryKind};
+use braid_sql::{Expression, Value};
+
+use super::static_rows::has_at_most_one_row;
 
 /// Operators whose functions never fail, on any type that has them in this list's types.
 const COMPARISONS: &[&str] = &["=", "<>", "<", "<=", ">", ">="];
@@ -35,9 +40,39 @@ const TOTAL: &[&str] = &[
     "upper",
     "lower",
     "textlen",
-    "date_timestamp",
-    "date_mi",
+    "bpcharlen",
+    "btrim",
+    "btrim1",
+    "ltrim",
+    "ltrim1",
+    "rtrim",
+    "rtrim1",
+    "text_left",
+    "text_right",
+    "text_starts_with",
+    "text_substr_no_len",
+    "textpos",
 ];
+
+/// `LIKE` and the like, by `prosrc`. They fail only where matching comes to an escape character at the end of the pattern.
+const LIKES: &[&str] =
+    &["textlike", "textnlike", "namelike", "namenlike", "bpcharlike", "bpcharnlike", "texticlike", "texticnlike"];
+
+/// Fields that every date has, or that are null or infinite for an infinite one.
+const DATE_FIELDS: &[&str] = &["year", "month", "day", "quarter", "dow", "doy"];
+
+/// The functions of comparisons.
+static COMPARISON_FUNCTIONS: LazyLock<HashSet<FunctionId>> = LazyLock::new(|| {
+    COMPARISONS.iter().flat_map(|name| pg_catalog().operators(name)).map(|entry| entry.function).collect()
+});
+
+/// The functions of the catalog that never fail.
+static TOTAL_FUNCTIONS: LazyLock<HashSet<FunctionId>> = LazyLock::new(|| {
+    let catalog = pg_catalog();
+    let is_listed = |id: &FunctionId| catalog.function(*id).symbol.is_some_and(|symbol| TOTAL.contains(&symbol));
+    let listed = catalog.functions().map(|entry| entry.id).filter(is_listed);
+    COMPARISON_FUNCTIONS.iter().copied().chain(listed).collect()
+});
 
 /// Aggregates that never fail. Sums are of wider types than their arguments, except those of floats.
 const TOTAL_AGGREGATES: &[&str] = &["count", "min", "max", "bool_and", "bool_or", "every", "array_agg"];
@@ -85,17 +120,70 @@ pub(super) fn may_fail(expression: &Expression) -> bool {
         | Node::Is(..)
         | Node::Distinct(..)
         | Node::Quantified(_) => false,
-        Node::Call(call) => !is_total(call.function.id),
-        Node::Subquery(_) | Node::ThroughText(_) | Node::EachElement { .. } | Node::Array(..) | Node::Subscript(..) => {
-            true
+        Node::Call(call) => !is_total(call),
+        Node::Subquery(subquery) => subquery_may_fail(subquery),
+        Node::ThroughText(_) | Node::EachElement { .. } | Node::Array(..) | Node::Subscript(..) => {
+            !is_array_of_values(expression)
         }
     };
     own || expression.operands().into_iter().any(may_fail)
 }
 
-fn is_total(function: FunctionId) -> bool {
-    let catalog = pg_catalog();
-    let mut comparisons = COMPARISONS.iter().flat_map(|name| catalog.operators(name));
-    let is_listed = catalog.function(function).symbol.is_some_and(|symbol| TOTAL.contains(&symbol));
-    is_listed || comparisons.any(|entry| entry.function == function)
+/// Whether an expression compares operands by the order or equality of their types.
+pub(super) fn is_comparison(expression: &Expression) -> bool {
+    match &expression.node {
+        Node::Call(call) => COMPARISON_FUNCTIONS.contains(&call.function.id),
+        Node::Quantified(quantified) => COMPARISON_FUNCTIONS.contains(&quantified.compare.id),
+        Node::Distinct(..) | Node::IsNull(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether a subquery may fail other than by its comparison.
+fn subquery_may_fail(subquery: &Subquery) -> bool {
+    let may_have_two_rows = subquery.kind == SubqueryKind::Scalar && !has_at_most_one_row(&subquery.relation);
+    may_have_two_rows || subquery.kind == SubqueryKind::Array || relation_may_fail(&subquery.relation)
+}
+
+/// Whether it is `ARRAY[…]` of elements that are no arrays, which need the same dimensions.
+fn is_array_of_values(expression: &Expression) -> bool {
+    matches!(&expression.node, Node::Array(element, values)
+        if values.iter().all(|value| value.sql_type.id == *element))
+}
+
+/// Whether a call fails for no values of its arguments that are not constant.
+fn is_total(call: &FunctionCall) -> bool {
+    if TOTAL_FUNCTIONS.contains(&call.function.id) {
+        return true;
+    }
+    let Some(symbol) = pg_catalog().function(call.function.id).symbol else { return false };
+    let constant = |at: usize| match call.arguments.get(at).map(|argument| &argument.node) {
+        Some(Node::Constant(value)) => Some(value),
+        _ => None,
+    };
+    match (symbol, call.arguments.len()) {
+        (symbol, 2) if LIKES.contains(&symbol) => match constant(1) {
+            Some(Value::Text(pattern)) => pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0,
+            _ => false,
+        },
+        ("text_substr", 3) => matches!(constant(2), Some(Value::Int4(length)) if *length >= 0),
+        // The quotient of the least number and -1 is out of range.
+        ("int2div" | "int4div" | "int8div" | "int42div" | "int84div" | "int82div", 2) => match constant(1) {
+            Some(Value::Int2(divisor)) => !matches!(divisor, 0 | -1),
+            Some(Value::Int4(divisor)) => !matches!(divisor, 0 | -1),
+            Some(Value::Int8(divisor)) => !matches!(divisor, 0 | -1),
+            _ => false,
+        },
+        ("int2mod" | "int4mod" | "int8mod", 2) => match constant(1) {
+            Some(Value::Int2(divisor)) => *divisor != 0,
+            Some(Value::Int4(divisor)) => *divisor != 0,
+            Some(Value::Int8(divisor)) => *divisor != 0,
+            _ => false,
+        },
+        ("numeric_div", 2) => {
+            matches!(constant(1), Some(Value::Numeric(divisor)) if !divisor.is_nan() && divisor.signum() != 0)
+        }
+        ("extract_date", 2) => matches!(constant(0), Some(Value::Text(field)) if DATE_FIELDS.contains(&&**field)),
+        _ => false,
+    }
 }

@@ -1,17 +1,89 @@
 //! Rules that rewrite relations. Each is a pure function in a file of its own, and says which property of its input it needs.
 //!
+//! [`rewrite`] applies them in this order, each as often as it is named here. A pass is one walk through the relation, so that the time is
+//! nearly linear in its size.
+//!
+//! 1. [`inlining`], [`folding`], [`factoring`]: on the query as it is written, so that unnesting sees fewer expressions that may fail.
+//! 2. [`unnesting`]: from here on there are joins in place of subqueries, as far as there can be. [`restored_orders`], because some of them
+//!    are above sorts.
+//! 3. [`outer_joins`], [`derived_constants`], [`filter_pushdown`], twice: a condition that has moved makes further joins inner and
+//!    meets further equalities. [`folding`] between them, because a condition may have got constants in place of columns.
+//! 4. [`empties`], [`pruning`]: what no one reads goes, so that joins come next to each other.
+//! 5. [`filter_pushdown`] and [`cross_joins`], last, because they place conditions.
+//! 6. [`orders`], and [`pruning`] of what only sorts read.
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`unnesting`] | subqueries and lateral joins as ordinary joins |
+//! | [`inlining`] | common table expressions that are read once |
+//! | [`folding`] | constant expressions |
+//! | [`factoring`] | what the alternatives of an OR share |
+//! | [`outer_joins`] | outer joins that are inner ones |
+//! | [`derived_constants`] | constants of equal columns |
+//! | [`filter_pushdown`] | conditions as early as possible |
+//! | [`cross_joins`] | inner joins without cross products |
+//! | [`empties`] | inputs without rows |
+//! | [`pruning`] | columns that nothing reads |
+//! | [`restored_orders`] | sorts above joins of sorted rows |
+//! | [`orders`] | sorts that nothing sees |
 //! | [`expressions`] | expressions made and taken apart |
+//! | [`nulls`] | what nulls make of expressions |
 //! | [`failing`] | which expressions may fail |
+//! | [`static_rows`] | relations of at most one row; values of aggregates without rows |
+//! | [`identity_types`] | types whose equal values are the same |
 //! | [`renumbering`] | copies of relations |
 
+mod cross_joins;
+mod derived_constants;
+mod empties;
 mod expressions;
+mod factoring;
 mod failing;
+mod filter_pushdown;
+mod folding;
+mod identity_types;
+mod inlining;
+mod nulls;
+mod orders;
+mod outer_joins;
+mod pruning;
 mod renumbering;
+mod restored_orders;
+mod static_rows;
 #[cfg(test)]
 mod tests;
 mod unnesting;
 
+use braid_sql::functions::SessionFacts;
+use braid_sql::relation::{ColumnId, Columns, Relation};
+
+pub use pruning::read_columns;
 pub use unnesting::unnest;
+
+/// How often conditions move down before joins get their order.
+const ROUNDS: usize = 2;
+
+/// A relation that has the same rows of these outputs, in the same order, and is cheaper to compute. Nothing fails that did not fail before.
+pub fn rewrite(
+    relation: Relation,
+    outputs: &[ColumnId],
+    columns: &mut Columns,
+    session: &dyn SessionFacts,
+) -> Relation {
+    let mut relation = inlining::inline_common_tables(relation, columns);
+    relation = folding::fold_constants(relation, session);
+    relation = factoring::factor_disjunctions(relation);
+    relation = restored_orders::restore_orders(unnest(relation, columns), columns);
+    for _ in 0..ROUNDS {
+        relation = outer_joins::simplify_outer_joins(relation, columns);
+        relation = derived_constants::derive_constants(relation, columns);
+        relation = filter_pushdown::push_filters_down(relation, columns);
+        relation = folding::fold_constants(relation, session);
+    }
+    relation = empties::remove_empty_inputs(relation, columns);
+    relation = pruning::prune_columns(relation, outputs);
+    relation = filter_pushdown::push_filters_down(relation, columns);
+    relation = cross_joins::avoid_cross_joins(relation);
+    relation = orders::remove_orders(relation, columns);
+    pruning::prune_columns(relation, outputs)
+}

@@ -70,6 +70,12 @@ pub(super) fn copied(
     (copy, copies.columns)
 }
 
+/// A relation whose columns are called otherwise.
+pub(super) fn renamed(mut relation: Relation, columns: BTreeMap<ColumnId, ColumnId>) -> Relation {
+    Copies { columns, ctes: BTreeMap::new() }.renumber(&mut relation);
+    relation
+}
+
 #[derive(Default)]
 struct Copies {
     columns: BTreeMap<ColumnId, ColumnId>,

@@ -1,4 +1,24 @@
 //! What tests of rules share: three tables, and the comparison of a query's rows before and after a rule by their definition.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`failures`] | what is said to never fail does not |
+//! | [`forms`] | queries of many forms |
+//! | [`rows`] | each rule, and all together, keep the rows of all forms |
+//! | [`random_queries`] | the same for random queries |
+//! | [`stored_queries`] | the same for queries whose answers are stored |
+//! | [`plans`] | what rules make of queries, as text |
+//! | [`tpch`] | what all rules make of the queries of TPC-H |
+//! | [`large_queries`] | rewriting takes time nearly linear in the size of a query |
+
+mod failures;
+mod forms;
+mod large_queries;
+mod plans;
+mod random_queries;
+mod rows;
+mod stored_queries;
+mod tpch;
 
 use std::sync::Arc;
 
@@ -9,9 +29,9 @@ use braid_sql::relation::{Columns, Query, Relation};
 use braid_sql::tables::{TableColumn, TableEntry, Tables};
 use braid_sql::testing::FixedSession;
 use braid_sql::testing::naive::{TableRows, rows_of};
-use braid_sql::{SqlError, SqlType, Value};
+use braid_sql::{SqlError, SqlState, SqlType, Value};
 use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::Parser;
+use sqlparser::parser::{Parser, ParserError};
 
 /// A rule.
 pub(super) type Rule = fn(Relation, &mut Columns) -> Relation;
@@ -89,11 +109,16 @@ impl TableRows for SmallTables {
 
 /// A query bound to the small tables.
 pub(super) fn bound(sql: &str) -> Result<(Query, Columns), SqlError> {
-    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap();
-    let mut syntax = parser.parse_query().unwrap_or_else(|error| panic!("{sql}: {error}"));
+    bound_to(sql, &SmallTables { rows: Default::default() })
+}
+
+/// A query bound to some tables.
+pub(super) fn bound_to(sql: &str, tables: &dyn Tables) -> Result<(Query, Columns), SqlError> {
+    let syntax_error = |error: ParserError| SqlError::new(SqlState::SyntaxError, error.to_string());
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).map_err(syntax_error)?;
+    let mut syntax = parser.parse_query().map_err(syntax_error)?;
     rebind_all(&mut syntax);
-    let tables = SmallTables { rows: Default::default() };
-    let statement = Statement::new(sql, &FixedSession, &tables);
+    let statement = Statement::new(sql, &FixedSession, tables);
     let query = statement.binder().whole_query(&syntax)?;
     Ok((query, statement.into_columns()))
 }

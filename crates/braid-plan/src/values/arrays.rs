@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringViewBuilder,
+    Array, ArrayRef, AsArray, BinaryViewBuilder, BooleanBuilder, Decimal128Builder, Float64Builder, Int64Builder,
+    StringViewBuilder,
 };
-use arrow::datatypes::{Float64Type, Int64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use braid_sql::pg_catalog::TypeId;
+use braid_sql::values::Numeric;
 use braid_sql::{SqlError, SqlState, Value};
 use braid_storage::Scalar;
 
@@ -28,6 +30,7 @@ enum Builder {
     Text(StringViewBuilder),
     Bytes(BinaryViewBuilder),
     Encoded(BinaryViewBuilder),
+    Fixed(Decimal128Builder, u8),
 }
 
 impl ArrayBuilder {
@@ -37,9 +40,12 @@ impl ArrayBuilder {
             Form::Bool => Builder::Bool(BooleanBuilder::new()),
             Form::Integer => Builder::Integer(Int64Builder::new()),
             Form::Float => Builder::Float(Float64Builder::new()),
-            Form::Text => Builder::Text(StringViewBuilder::new()),
+            Form::Text | Form::Unpadded { .. } => Builder::Text(StringViewBuilder::new()),
             Form::Bytes => Builder::Bytes(BinaryViewBuilder::new()),
             Form::Encoded => Builder::Encoded(BinaryViewBuilder::new()),
+            Form::Fixed { scale, .. } => {
+                Builder::Fixed(Decimal128Builder::new().with_data_type(form.data_type()), scale)
+            }
         };
         Self { column, bytes: 0 }
     }
@@ -55,6 +61,10 @@ impl ArrayBuilder {
             (Builder::Float(column), Value::Null) => column.append_null(),
             (Builder::Text(column), Value::Null) => column.append_null(),
             (Builder::Bytes(column) | Builder::Encoded(column), Value::Null) => column.append_null(),
+            (Builder::Fixed(column, _), Value::Null) => column.append_null(),
+            (Builder::Fixed(column, scale), value) => {
+                column.append_value(unscaled_of(value, *scale).ok_or_else(|| misfit(value))?);
+            }
             (Builder::Encoded(column), value) => {
                 let mut encoded = Vec::new();
                 encode(value, &mut encoded)?;
@@ -92,11 +102,12 @@ impl ArrayBuilder {
             Builder::Float(mut column) => Arc::new(column.finish()),
             Builder::Text(mut column) => Arc::new(column.finish()),
             Builder::Bytes(mut column) | Builder::Encoded(mut column) => Arc::new(column.finish()),
+            Builder::Fixed(mut column, _) => Arc::new(column.finish()),
         }
     }
 }
 
-/// The value of a row. `array` is of the form of the type.
+/// The value of a row. `array` is of the form of the type, or has fixed-point numbers of type numeric.
 ///
 /// # Errors
 /// When the bytes of an encoded value mean nothing.
@@ -104,15 +115,19 @@ pub fn value_at(array: &dyn Array, row: usize, id: TypeId) -> Result<Value, SqlE
     if array.is_null(row) {
         return Ok(Value::Null);
     }
+    if let DataType::Decimal128(_, scale) = array.data_type() {
+        let unscaled = array.as_primitive::<Decimal128Type>().value(row);
+        return Ok(Value::Numeric(Numeric::from_unscaled(unscaled, scale.unsigned_abs().into())));
+    }
     let float = || array.as_primitive::<Float64Type>().value(row);
     Ok(match Form::of(id) {
         Form::Bool => Value::Bool(array.as_boolean().value(row)),
         Form::Integer => integer_value(array.as_primitive::<Int64Type>().value(row), id),
         Form::Float if id == TypeId::FLOAT4 => Value::Float4(float() as f32),
         Form::Float => Value::Float8(float()),
-        Form::Text => Value::text(array.as_string_view().value(row)),
+        Form::Text | Form::Unpadded { .. } => Value::text(array.as_string_view().value(row)),
         Form::Bytes => bytes_value(array.as_binary_view().value(row), id),
-        Form::Encoded => decode(array.as_binary_view().value(row))?,
+        Form::Encoded | Form::Fixed { .. } => decode(array.as_binary_view().value(row))?,
     })
 }
 
@@ -128,15 +143,28 @@ pub fn scalar_of(value: &Value, form: Form) -> Result<Option<Scalar>, SqlError> 
             encode(value, &mut encoded)?;
             Scalar::Bytes(encoded)
         }
+        (Form::Fixed { scale, .. }, value) => integer_scalar(unscaled_of(value, scale).ok_or_else(|| misfit(value))?),
         (Form::Bool, Value::Bool(value)) => Scalar::Bool(*value),
         (Form::Integer, value) => Scalar::Int(integer_of(value).ok_or_else(|| misfit(value))?),
         (Form::Float, Value::Float4(value)) => Scalar::Float(f64::from(*value)),
         (Form::Float, Value::Float8(value)) => Scalar::Float(*value),
+        (Form::Unpadded { .. }, Value::Text(value)) => Scalar::Bytes(value.trim_end_matches(' ').as_bytes().to_vec()),
         (Form::Text, Value::Text(value)) => Scalar::Bytes(value.as_bytes().to_vec()),
         (Form::Bytes, Value::Bytea(value)) => Scalar::Bytes(value.to_vec()),
         (Form::Bytes, Value::Uuid(value)) => Scalar::Bytes(value.to_vec()),
         (_, value) => return Err(misfit(value)),
     }))
+}
+
+/// An integer as a constant of a plan.
+pub fn integer_scalar(value: i128) -> Scalar {
+    i64::try_from(value).map_or(Scalar::Int128(value), Scalar::Int)
+}
+
+/// The integer of a numeric that shows `scale` digits after the point.
+fn unscaled_of(value: &Value, scale: u8) -> Option<i128> {
+    let Value::Numeric(number) = value else { return None };
+    number.unscaled().and_then(|(unscaled, own)| (own == u16::from(scale)).then_some(unscaled))
 }
 
 fn integer_of(value: &Value) -> Option<i64> {

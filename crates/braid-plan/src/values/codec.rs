@@ -18,6 +18,9 @@ use braid_sql::{SqlError, SqlState, Value};
 /// Arrays within arrays that are read: PostgreSQL's arrays hold no arrays.
 const DEPTH_MAX: usize = 2;
 
+/// Digits that a numeric may have after its point.
+const NUMERIC_SCALE_MAX: u16 = 16_383;
+
 /// The tags, by the variants of values.
 mod tag {
     pub const NULL: u8 = 0;
@@ -42,6 +45,8 @@ mod tag {
     pub const ARRAY: u8 = 19;
     pub const JSONB: u8 = 20;
     pub const JSON_PATH: u8 = 21;
+    /// A numeric of an integer of 128 bits: that, after its scale.
+    pub const NARROW_NUMERIC: u8 = 22;
 }
 
 /// Appends a value.
@@ -57,7 +62,13 @@ pub fn encode(value: &Value, to: &mut Vec<u8>) -> Result<(), SqlError> {
         Value::Int8(value) => put(to, tag::INT8, &value.to_le_bytes()),
         Value::Float4(value) => put(to, tag::FLOAT4, &value.to_le_bytes()),
         Value::Float8(value) => put(to, tag::FLOAT8, &value.to_le_bytes()),
-        Value::Numeric(value) => put_long(to, tag::NUMERIC, value.to_string().as_bytes()),
+        Value::Numeric(value) => match value.unscaled() {
+            Some((unscaled, scale)) => {
+                put(to, tag::NARROW_NUMERIC, &scale.to_le_bytes());
+                to.extend(unscaled.to_le_bytes());
+            }
+            None => put_long(to, tag::NUMERIC, value.to_string().as_bytes()),
+        },
         Value::Text(value) => put_long(to, tag::TEXT, value.as_bytes()),
         Value::Char(value) => to.extend([tag::CHAR, *value]),
         Value::Bytea(value) => put_long(to, tag::BYTEA, value),
@@ -129,6 +140,14 @@ fn next(rest: &mut &[u8], depth: usize) -> Result<Value, SqlError> {
         tag::FLOAT4 => Value::Float4(f32::from_le_bytes(take(rest)?)),
         tag::FLOAT8 => Value::Float8(f64::from_le_bytes(take(rest)?)),
         tag::NUMERIC => Value::Numeric(Numeric::parse(text(take_long(rest)?)?)?),
+        tag::NARROW_NUMERIC => {
+            let scale = u16::from_le_bytes(take(rest)?);
+            let unscaled = i128::from_le_bytes(take(rest)?);
+            if scale > NUMERIC_SCALE_MAX {
+                return Err(broken());
+            }
+            Value::Numeric(Numeric::from_unscaled(unscaled, scale))
+        }
         tag::TEXT => Value::text(text(take_long(rest)?)?),
         tag::CHAR => Value::Char(take::<1>(rest)?[0]),
         tag::BYTEA => Value::Bytea(take_long(rest)?.into()),

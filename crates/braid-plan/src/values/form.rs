@@ -2,6 +2,7 @@
 
 use arrow::datatypes::DataType;
 use braid_sql::pg_catalog::TypeId;
+use braid_storage::ColumnType;
 
 /// What the vectors of a column hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +15,32 @@ pub enum Form {
     Float,
     /// Texts, ordered by their bytes.
     Text,
+    /// Texts of `char(n)` without the blanks at their ends, ordered by their bytes.
+    Unpadded {
+        /// Characters with them.
+        length: u32,
+    },
     /// Bytes, ordered as such.
     Bytes,
     /// Values as [bytes](super::codec), which say nothing of equality and order.
     Encoded,
+    /// Numerics that all show `scale` digits after the point, as integers: `1.50` is 150. None is NaN or infinite.
+    Fixed {
+        /// All integers have at most as many digits, or 128 bits where this is [`UNBOUNDED_DIGITS`].
+        digits: u8,
+        /// Digits after the point, at most [`DIGITS_MAX`].
+        scale: u8,
+    },
 }
 
+/// Digits that every integer of 128 bits has room for.
+pub const DIGITS_MAX: u8 = 38;
+
+/// Digits of integers that are only known to have 128 bits.
+pub const UNBOUNDED_DIGITS: u8 = DIGITS_MAX + 1;
+
 impl Form {
-    /// The form of a type's values.
+    /// The form that any value of a type has.
     pub fn of(id: TypeId) -> Self {
         match id {
             TypeId::BOOL => Self::Bool,
@@ -39,6 +58,25 @@ impl Form {
         }
     }
 
+    /// The form of a stored column.
+    pub fn of_column(column_type: ColumnType) -> Option<Self> {
+        Some(match column_type {
+            ColumnType::Boolean => Self::Bool,
+            ColumnType::SmallInt
+            | ColumnType::Integer
+            | ColumnType::BigInt
+            | ColumnType::Date
+            | ColumnType::Timestamp
+            | ColumnType::TimestampTz => Self::Integer,
+            ColumnType::Real | ColumnType::Double => Self::Float,
+            ColumnType::Numeric { precision, scale } => Self::Fixed { digits: precision, scale },
+            ColumnType::Text | ColumnType::Varchar(_) => Self::Text,
+            ColumnType::Char(length) => Self::Unpadded { length },
+            ColumnType::Bytea | ColumnType::Uuid => Self::Bytes,
+            ColumnType::Interval => return None,
+        })
+    }
+
     /// Whether the vectors' values are equal, and ordered, as those of the type are.
     pub fn is_compared_directly(id: TypeId) -> bool {
         // The blanks at the end of char(n) mean nothing.
@@ -51,8 +89,9 @@ impl Form {
             Self::Bool => DataType::Boolean,
             Self::Integer => DataType::Int64,
             Self::Float => DataType::Float64,
-            Self::Text => DataType::Utf8View,
+            Self::Text | Self::Unpadded { .. } => DataType::Utf8View,
             Self::Bytes | Self::Encoded => DataType::BinaryView,
+            Self::Fixed { scale, .. } => DataType::Decimal128(DIGITS_MAX, scale as i8),
         }
     }
 }

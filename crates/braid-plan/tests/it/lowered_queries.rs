@@ -36,6 +36,16 @@ fn queries_without_tables() {
         ("SELECT interval '1 month' = i FROM (VALUES (interval '30 days')) v(i)", "t"),
         ("SELECT 1 / x FROM (VALUES (1), (0)) v(x)", "22012 division by zero"),
         ("SELECT sum(x) FROM (VALUES (9223372036854775807), (1)) v(x)", "9223372036854775808"),
+        ("SELECT sum(x), min(x), max(x) FROM (VALUES (1.5::float8), (NULL), (3)) v(x)", "4.5 1.5 3"),
+        (
+            "SELECT substring(x, 2, 2), substring(x FROM 3), substring(x, -1, 3) FROM (VALUES ('größer'), (NULL)) v(x)",
+            "rö ößer g, \\N \\N \\N",
+        ),
+        ("SELECT substring(x, 2, -1) FROM (VALUES ('a')) v(x)", "22011 negative substring length not allowed"),
+        (
+            "SELECT nullif(x, 2), CASE x WHEN 1 THEN 'one' ELSE 'more' END FROM generate_series(1, 2) x",
+            "1 one, \\N more",
+        ),
         ("SELECT count(*) FROM generate_series(1, 3) a CROSS JOIN generate_series(1, 4) b", "12"),
         (
             "SELECT x FROM generate_series(1, 4) x WHERE x IN (SELECT y * 2 FROM generate_series(1, 2) y) ORDER BY x",
@@ -73,6 +83,33 @@ fn queries_without_tables() {
         ("SELECT DISTINCT x FROM (VALUES (2.5), (1.0), (1.00)) v(x) ORDER BY x", "1.0, 2.5"),
         ("SELECT x FROM (VALUES (2.5), (1.0)) v(x) INTERSECT SELECT y FROM (VALUES (1.00), (3)) w(y)", "1.0"),
         ("SELECT x FROM (VALUES (3), (NULL), (1)) v(x) ORDER BY x NULLS FIRST", "\\N, 1, 3"),
+        ("SELECT x FROM generate_series(1, 3) x WHERE 1 = 2", ""),
+        ("SELECT count(*), max(x) FROM generate_series(1, 3) x WHERE 1 = 2", "0 \\N"),
+        (
+            "SELECT x, y FROM generate_series(1, 2) x LEFT JOIN (SELECT y FROM generate_series(1, 2) y WHERE false) q ON x = y ORDER BY x",
+            "1 \\N, 2 \\N",
+        ),
+        (
+            "SELECT x, y, z FROM generate_series(1, 3) x, generate_series(2, 4) y, generate_series(3, 5) z WHERE x = z AND y = z AND y > 1",
+            "3 3 3",
+        ),
+        (
+            "SELECT x, z FROM generate_series(1, 3) x, generate_series(2, 3) z, generate_series(2, 4) y WHERE x = y AND z = y ORDER BY x",
+            "2 2, 3 3",
+        ),
+        ("SELECT x FROM generate_series(0, 3) x, generate_series(1, 1) y WHERE x <> 0 AND 6 / x = 2 AND y = 1", "3"),
+        ("SELECT x FROM generate_series(1, 3) x LEFT JOIN generate_series(2, 3) y ON x = y WHERE y IS NULL", "1"),
+        ("SELECT x, y FROM generate_series(1, 3) x LEFT JOIN generate_series(2, 3) y ON x = y WHERE y > 2", "3 3"),
+        (
+            "SELECT x, y FROM generate_series(1, 3) x FULL JOIN generate_series(2, 4) y ON x = y WHERE x < 3 ORDER BY x",
+            "1 \\N, 2 2",
+        ),
+        ("SELECT count(*) FROM (SELECT x, x + 1 FROM generate_series(1, 3) x UNION ALL SELECT 1, 2) q", "4"),
+        ("SELECT count(*) FROM (SELECT sum(x) FROM generate_series(1, 3) x) q", "1"),
+        (
+            "WITH c AS (SELECT x, x * 2 AS z FROM generate_series(1, 3) x) SELECT l.x FROM c l, c m WHERE l.x = m.z ORDER BY 1",
+            "2",
+        ),
     ] {
         assert_eq!(shown(sql), expected, "{sql}");
     }

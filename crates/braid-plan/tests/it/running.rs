@@ -8,15 +8,19 @@ use braid_exec::executor::Executor;
 use braid_exec::runtime::pipeline::Sink;
 use braid_exec::runtime::stop::Stop;
 use braid_exec::{Batch, ExecError, FixedBudget};
-use braid_plan::lowering::{LoweredQuery, Session};
+use braid_plan::lowering::{
+    Environment, LoweredQuery, NoPlan, NoStoredTables, Numerics, Purpose, Session, is_too_narrow,
+};
 use braid_plan::planning::plan;
 use braid_plan::values::arrays::value_at;
 use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::relation::{Columns, Output, Query as BoundQuery};
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::NoTables;
 use braid_sql::testing::FixedSession;
-use braid_sql::{Evaluation, SqlError, SqlState};
+use braid_sql::testing::naive::{TableRows, rows_of};
+use braid_sql::{Evaluation, SqlError, SqlState, Value};
 use sqlparser::ast::Query;
 
 /// Memory of a query.
@@ -26,16 +30,70 @@ const WORKERS: usize = 2;
 
 /// The rows of a query as texts, `\N` for null, or its error.
 pub fn rows(sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
-    let session: Arc<dyn Session> = Arc::new(FixedSession);
-    let statement = Statement::new(sql, &FixedSession, &NoTables);
-    let bound = statement.binder().whole_query(&parsed(sql)?)?;
-    let lowered = plan(bound, statement.into_columns(), &session)?;
-    let batches = run(&lowered)?;
+    rows_with(sql, Numerics::Wide).map(|(rows, _)| rows)
+}
+
+/// What became of a query with numerics that may be too narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// It could not fail so.
+    Certain,
+    /// It could, and did not.
+    Successful,
+    /// It failed, and was planned again.
+    Failed,
+}
+
+/// The rows of a query with such numerics.
+pub fn rows_with(sql: &str, numerics: Numerics) -> Result<(Vec<Vec<String>>, Attempt), SqlError> {
+    let lowered = lowered(sql, numerics)?;
+    let batches = match run(&lowered) {
+        Err(Failure::TooNarrow) if lowered.is_optimistic => {
+            return rows_with(sql, Numerics::Wide).map(|(rows, _)| (rows, Attempt::Failed));
+        }
+        Err(Failure::TooNarrow) => panic!("{sql} is not optimistic"),
+        Err(Failure::OfSql(error)) => return Err(error),
+        Ok(batches) => batches,
+    };
     let mut rows = Vec::new();
     for batch in batches {
         rows.extend(texts(&lowered, batch)?);
     }
-    Ok(rows)
+    Ok((rows, if lowered.is_optimistic { Attempt::Successful } else { Attempt::Certain }))
+}
+
+/// The plan of a query.
+pub fn lowered(sql: &str, numerics: Numerics) -> Result<LoweredQuery, SqlError> {
+    let session: Arc<dyn Session> = Arc::new(FixedSession);
+    let (bound, columns) = bound(sql)?;
+    let (tables, purpose) = (&NoStoredTables, Purpose::OneStatement);
+    plan(bound, columns, Environment { session: &session, tables, purpose, numerics }).map_err(NoPlan::into_error)
+}
+
+/// The rows of a query by its definition.
+pub fn defined_rows(sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
+    let (bound, columns) = bound(sql)?;
+    let evaluation = Evaluation::new(&FixedSession, &[]);
+    let rows = rows_of(&bound, &columns, (&FixedSession, &[]), &NoRows)?;
+    let text = |(value, output): (Value, &Output)| {
+        Ok(evaluation.text(&value, output.sql_type)?.unwrap_or_else(|| "\\N".to_owned()))
+    };
+    rows.into_iter().map(|row| row.into_iter().zip(&bound.outputs).map(text).collect()).collect()
+}
+
+#[derive(Debug)]
+struct NoRows;
+
+impl TableRows for NoRows {
+    fn rows(&self, _: u64) -> Vec<Vec<Value>> {
+        Vec::new()
+    }
+}
+
+fn bound(sql: &str) -> Result<(BoundQuery, Columns), SqlError> {
+    let statement = Statement::new(sql, &FixedSession, &NoTables);
+    let bound = statement.binder().whole_query(&parsed(sql)?)?;
+    Ok((bound, statement.into_columns()))
 }
 
 fn parsed(sql: &str) -> Result<Query, SqlError> {
@@ -57,24 +115,34 @@ impl Sink for Collector {
     }
 }
 
-fn run(query: &LoweredQuery) -> Result<Vec<Batch>, SqlError> {
+/// Why a query has no rows.
+enum Failure {
+    OfSql(SqlError),
+    TooNarrow,
+}
+
+fn run(query: &LoweredQuery) -> Result<Vec<Batch>, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().unwrap();
     let batches = Arc::new(Mutex::new(Vec::new()));
     let executor = Executor::new(WORKERS, FixedBudget::new(BUDGET));
     let make_sink = || Collector(batches.clone());
     let ended = runtime.block_on(executor.run(&query.plan, make_sink));
-    match ended {
-        Ok(_) => Ok(std::mem::take(&mut batches.lock().unwrap())),
-        Err(ExecError::Foreign(error)) => Err(*error.downcast::<SqlError>().expect("an error of SQL")),
+    Err(Failure::OfSql(match ended {
+        Ok(_) => return Ok(std::mem::take(&mut batches.lock().unwrap())),
+        Err(error) if is_too_narrow(&error) => {
+            assert!(batches.lock().unwrap().is_empty(), "rows came before the error");
+            return Err(Failure::TooNarrow);
+        }
+        Err(ExecError::Foreign(error)) => *error.downcast::<SqlError>().expect("an error of SQL"),
         Err(ExecError::SeveralRows) => {
             let message = "more than one row returned by a subquery used as an expression";
-            Err(SqlError::new(SqlState::CardinalityViolation, message))
+            SqlError::new(SqlState::CardinalityViolation, message)
         }
         Err(ExecError::OutOfRange { type_name }) => {
-            Err(SqlError::new(SqlState::NumericOutOfRange, format!("{type_name} out of range")))
+            SqlError::new(SqlState::NumericOutOfRange, format!("{type_name} out of range"))
         }
         Err(other) => panic!("{other:?}"),
-    }
+    }))
 }
 
 fn texts(query: &LoweredQuery, mut batch: Batch) -> Result<Vec<Vec<String>>, SqlError> {

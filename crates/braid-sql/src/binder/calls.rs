@@ -211,10 +211,25 @@ impl Binder<'_> {
             }
             // Calls that Braid's own rewriting makes.
             ("sum_of_terms" | "concatenation", _) => return Err(unsupported_call(name)),
-            (word, [Expr::Value(ValueWithSpan { value: Syntax::Number(digits, _), .. })]) => match digits.parse() {
-                Ok(precision) => return self.session_value(word, Some(precision)),
-                Err(_) => return Ok(None),
-            },
+            // The precision of a time is a number.
+            (word, [Expr::Value(literal @ ValueWithSpan { value: Syntax::Placeholder(_), .. })]) => {
+                if self.session_value(word, Some(0))?.is_some() {
+                    self.check_constant(literal)?;
+                }
+                return Ok(None);
+            }
+            (word, [Expr::Value(literal @ ValueWithSpan { value: Syntax::Number(digits, _), .. })]) => {
+                match digits.parse() {
+                    Ok(precision) => {
+                        let value = self.session_value(word, Some(if self.varies(literal) { 0 } else { precision }))?;
+                        if value.is_some() {
+                            self.look_at(literal)?;
+                        }
+                        return Ok(value);
+                    }
+                    Err(_) => return Ok(None),
+                }
+            }
             _ => return Ok(None),
         }))
     }
@@ -260,6 +275,10 @@ impl Binder<'_> {
             FunctionResolution::Coercion(target, _) => {
                 let (argument, argument_place) = arguments.into_iter().next().ok_or_else(|| unsupported_call(name))?;
                 written.check_ordinary(name).map_err(|error| self.places.mark(error, written.place))?;
+                // PostgreSQL takes only literals of unknown type for casts here.
+                if self.is_open_parameter(&argument) {
+                    return Err(unsupported_call(name));
+                }
                 return self.coerce(argument, argument_place, SqlType::of(target), CastContext::Explicit);
             }
         };
@@ -288,9 +307,13 @@ impl Binder<'_> {
         is_variadic: bool,
     ) -> Result<Vec<Expression>, SqlError> {
         let entry = pg_catalog().function(resolved.function);
-        let given = arguments.into_iter().zip(&resolved.argument_types);
-        let given =
-            given.map(|((argument, place), id)| self.coerce(argument, place, SqlType::of(*id), CastContext::Implicit));
+        let given = arguments.into_iter().zip(&resolved.argument_types).enumerate();
+        let takes_all = |at: usize| entry.variadic == Some(TypeId::ANY) && at + 1 >= entry.arguments.len();
+        let given = given.map(|(at, ((argument, place), id))| {
+            // A literal is a text here, but nothing tells the type of a parameter.
+            let id = if takes_all(at) && self.is_open_parameter(&argument) { TypeId::UNKNOWN } else { *id };
+            self.coerce(argument, place, SqlType::of(id), CastContext::Implicit)
+        });
         let mut given: Vec<Option<Expression>> = given.map(|argument| argument.map(Some)).collect::<Result<_, _>>()?;
         if let Some(count) = resolved.gathered {
             let values: Vec<Expression> = given.split_off(given.len() - count).into_iter().flatten().collect();

@@ -28,7 +28,7 @@ impl Binder<'_> {
             CastKind::TryCast | CastKind::SafeCast => return Err(unsupported(syntax)),
         };
         let operand = self.expression(expr)?;
-        let place = if operand.unknown_literal().is_some() { Place::Start(expr) } else { place };
+        let place = if operand.sql_type.id == TypeId::UNKNOWN { Place::Start(expr) } else { place };
         self.coerce(operand, place, target, CastContext::Explicit)
     }
 
@@ -62,6 +62,13 @@ impl Binder<'_> {
         if let Some(literal) = operand.unknown_literal() {
             let read = self.read_literal(literal, target).map_err(|error| self.places.mark(error, place))?;
             return Ok(Ok(self.with_modifier(read, target, context)?));
+        }
+        if let (Node::Parameter(number), TypeId::UNKNOWN) = (&operand.node, operand.sql_type.id) {
+            let typed = match self.statement.varying.has_number(*number) {
+                true => self.varying_input(*number, target).map_err(|error| self.places.mark(error, place))?,
+                false => self.typed_parameter(*number, place, target)?,
+            };
+            return Ok(Ok(self.with_modifier(typed, target, context)?));
         }
         let source = operand.sql_type;
         let Some(pathway) = coercion_pathway(source.id, target.id, context) else { return Ok(Err(operand)) };

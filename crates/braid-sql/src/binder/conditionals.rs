@@ -50,9 +50,9 @@ impl Binder<'_> {
 
     /// `operand = condition`
     fn case_test(&self, operand: SqlType, condition: &Expr) -> Result<Expression, SqlError> {
-        let place = Place::Start(condition);
         let operand = Expression { node: Node::Operand, sql_type: operand };
-        self.operator("=", place, (operand, Place::Nowhere), (self.expression(condition)?, place))
+        let condition_value = self.placed(condition)?;
+        self.operator("=", Place::Before("when", condition), (operand, Place::Nowhere), condition_value)
     }
 
     /// `COALESCE(a, b)`

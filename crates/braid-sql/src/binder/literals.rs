@@ -14,6 +14,9 @@ use crate::{SqlError, SqlState, SqlType};
 impl Binder<'_> {
     /// A literal. A string is of type `unknown`, and so is NULL.
     pub(super) fn literal(&self, literal: &ValueWithSpan) -> Result<Expression, SqlError> {
+        if let Some(parameter) = self.varying_literal(literal)? {
+            return Ok(parameter);
+        }
         Ok(match &literal.value {
             Syntax::Number(digits, _) => {
                 number(digits).map_err(|error| self.places.mark(error, Place::At(literal.span.start)))?
@@ -25,6 +28,7 @@ impl Binder<'_> {
             }
             Syntax::SingleQuotedByteStringLiteral(digits) => self.bit_literal('b', digits, literal)?,
             Syntax::HexStringLiteral(digits) => self.bit_literal('x', digits, literal)?,
+            Syntax::Placeholder(written) => self.parameter(written, literal)?,
             Syntax::Null => Expression::of(Value::Null, TypeId::UNKNOWN),
             other => match string(other) {
                 Some(text) => Expression::of(Value::text(text), TypeId::UNKNOWN),
@@ -49,7 +53,9 @@ impl Binder<'_> {
     /// `- 9223372036854775808` is one literal: without its sign it is no bigint.
     pub(super) fn negative_literal(&self, operand: &Expr) -> Result<Option<Expression>, SqlError> {
         match operand {
-            Expr::Value(ValueWithSpan { value: Syntax::Number(digits, _), span }) => {
+            Expr::Value(literal) if self.keeps_type_negated(literal) => Ok(None),
+            Expr::Value(literal @ ValueWithSpan { value: Syntax::Number(digits, _), span }) => {
+                self.look_at(literal)?;
                 number(&format!("-{digits}")).map(Some).map_err(|error| self.places.mark(error, Place::At(span.start)))
             }
             _ => Ok(None),
@@ -69,6 +75,7 @@ impl Binder<'_> {
             }
             ref named => self.type_of(named)?,
         };
+        self.check_constant(&typed.value)?;
         let literal = self.literal(&typed.value)?;
         let place = Place::At(typed.value.span.start);
         self.coerce(literal, place, target, CastContext::Explicit)
@@ -88,12 +95,20 @@ impl Binder<'_> {
             _ => return Err(unsupported_here()),
         };
         let Expr::Value(value) = &*interval.value else { return Err(unsupported_here()) };
+        self.check_constant(value)?;
         let literal = self.literal(value)?;
         let place = Place::At(value.span.start);
         if literal.sql_type.id != TypeId::UNKNOWN {
             return Err(unsupported_here());
         }
         self.coerce(literal, place, target, CastContext::Explicit)
+    }
+
+    /// Refuses `date $1`: PostgreSQL's grammar has a constant there.
+    pub(super) fn check_constant(&self, literal: &ValueWithSpan) -> Result<(), SqlError> {
+        let Syntax::Placeholder(written) = &literal.value else { return Ok(()) };
+        let error = SqlError::new(SqlState::SyntaxError, format!("syntax error at or near \"{written}\""));
+        Err(self.places.mark(error, Place::At(literal.span.start)))
     }
 }
 
@@ -109,7 +124,7 @@ fn number(digits: &str) -> Result<Expression, SqlError> {
 }
 
 /// The text of a string literal; `None` for literals of other kinds.
-fn string(literal: &Syntax) -> Option<&str> {
+pub(super) fn string(literal: &Syntax) -> Option<&str> {
     match literal {
         Syntax::SingleQuotedString(text) | Syntax::EscapedStringLiteral(text) | Syntax::UnicodeStringLiteral(text) => {
             Some(text)

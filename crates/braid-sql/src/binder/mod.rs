@@ -19,6 +19,8 @@
 //! | [`collations`] | COLLATE |
 //! | [`overlaps`] | OVERLAPS |
 //! | [`literals`] | numbers, strings, signs |
+//! | [`parameters`] | `$1` and its type |
+//! | [`varying_literals`] | literals that a plan has as parameters |
 //! | [`type_syntax`] | the names of types |
 //! | [`places`] | places in the statement's text |
 //! | [`precedence`] | trees that bind as PostgreSQL's grammar does |
@@ -31,6 +33,7 @@ mod conditionals;
 mod literals;
 mod operators;
 mod overlaps;
+mod parameters;
 mod places;
 pub mod precedence;
 mod query;
@@ -39,6 +42,7 @@ mod session_values;
 mod special_syntax;
 mod subscripts;
 mod type_syntax;
+mod varying_literals;
 
 use std::cell::{Cell, RefCell};
 
@@ -52,8 +56,11 @@ use crate::syntax::SYMMETRIC;
 use crate::tables::Tables;
 use crate::{SqlError, SqlState, SqlType};
 use clause::Clause;
+use parameters::Parameters;
 use places::{Place, Places};
 use query::scope::Scope;
+use varying_literals::VaryingLiterals;
+pub use varying_literals::{VaryingKind, VaryingLiteral};
 
 /// What binding a statement needs from its beginning to its end.
 #[derive(Debug)]
@@ -65,14 +72,17 @@ pub struct Statement<'a> {
     collation: Cell<Option<&'static str>>,
     columns: RefCell<Columns>,
     cte_count: Cell<u32>,
+    /// `None` where the caller has no parameters.
+    parameters: Option<Parameters>,
+    varying: VaryingLiterals,
 }
 
 impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
-        let (columns, cte_count) = Default::default();
+        let (columns, cte_count, varying) = Default::default();
         let collation = Cell::new(None);
-        Self { session, places: Places::new(text), tables, collation, columns, cte_count }
+        Self { session, places: Places::new(text), tables, collation, columns, cte_count, parameters: None, varying }
     }
 
     /// A binder of expressions outside of queries.
@@ -102,13 +112,18 @@ type Placed<'s> = (Expression, Place<'s>);
 impl<'a> Binder<'a> {
     /// An expression of a select list: a literal whose type nothing tells is a text.
     pub fn output_expression(&self, syntax: &Expr) -> Result<Expression, SqlError> {
-        self.resolve_unknown(self.expression(syntax)?)
+        let bound = self.resolve_unknown(self.expression(syntax)?)?;
+        self.statement.note_unknown(&bound);
+        Ok(bound)
     }
 
     /// An expression as it is stored in a column of this type; the type of the expression if it cannot be.
     pub fn assigned_expression(&self, syntax: &Expr, target: SqlType) -> Result<Result<Expression, SqlType>, SqlError> {
         let place = Place::Start(syntax);
         let coerced = self.coerced(self.expression(syntax)?, place, target, CastContext::Assignment)?;
+        if let Ok(bound) = &coerced {
+            self.statement.note_unknown(bound);
+        }
         Ok(coerced.map_err(|refused| refused.sql_type))
     }
 

@@ -1,6 +1,6 @@
 //! Operators, and what is defined by operators: comparisons, BETWEEN, IN, ANY and ALL, IS DISTINCT FROM; AND, OR and NOT.
 
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Syntax};
 
 use super::casts::call;
 use super::places::Place;
@@ -8,7 +8,7 @@ use super::repeated_operand::RepeatedOperand;
 use super::{Binder, Placed, computed, negation, truth, unnested, unsupported};
 use crate::expression::{Expression, Node, Quantified};
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
-use crate::resolution::{ResolvedOperator, common_type, resolve_operator};
+use crate::resolution::{ResolvedOperator, common_type, is_reached_by_all, resolve_operator};
 use crate::{SqlError, SqlState, SqlType};
 
 impl Binder<'_> {
@@ -124,6 +124,13 @@ impl Binder<'_> {
                 pairs.map(|(left, right)| self.distinct(left, right)).collect::<Result<_, _>>()?,
             )));
         }
+        // With NULL it is another way to write IS NOT NULL, for all types.
+        for (tested, other) in [(left, right), (right, left)] {
+            let is_null = matches!(unnested(other), Expr::Value(value) if value.value == Syntax::Null);
+            if is_null && !matches!(unnested(tested), Expr::Tuple(_)) {
+                return Ok(negation(truth(Node::IsNull(Box::new(self.expression(tested)?)))));
+            }
+        }
         let equal = self.infix(left, "=", right)?;
         let Node::Call(call) = equal.node else {
             return Err(SqlError::unsupported("this comparison is not supported"));
@@ -152,7 +159,8 @@ impl Binder<'_> {
         }
         let mut repeated = RepeatedOperand::new(self.placed(operand)?, 2)?;
         let mut compare = |name, bound| {
-            self.operator(name, Place::Between(operand, name, bound), repeated.next(), self.placed(bound)?)
+            let operand_again = self.bound_again(repeated.next());
+            self.operator(name, Place::Between(operand, name, bound), operand_again, self.placed(bound)?)
         };
         let comparisons = vec![compare(below, low)?, compare(above, high)?];
         Ok(repeated.around(if negated { Node::Or(comparisons) } else { Node::And(comparisons) }))
@@ -170,7 +178,10 @@ impl Binder<'_> {
         let mut repeated = RepeatedOperand::new(self.placed(operand)?, 4)?;
         let (mut lows, mut highs) =
             (RepeatedOperand::copied(self.placed(low)?)?, RepeatedOperand::copied(self.placed(high)?)?);
-        let mut compare = |name, bound| self.operator(name, Place::After(operand), repeated.next(), bound);
+        let mut compare = |name, bound| {
+            let operand_again = self.bound_again(repeated.next());
+            self.operator(name, Place::After(operand), operand_again, self.bound_again(bound))
+        };
         let mut ordered = |low, high| {
             let both = vec![compare(below, low)?, compare(above, high)?];
             Ok::<_, SqlError>(truth(if negated { Node::Or(both) } else { Node::And(both) }))
@@ -179,7 +190,8 @@ impl Binder<'_> {
         Ok(repeated.around(if negated { Node::And(both) } else { Node::Or(both) }))
     }
 
-    /// `x IN (a, b)`: of one common type where there is one, otherwise each member is compared by itself.
+    /// `x IN (a, b)`: the members that read no column of this query are an array if they have a common type with the operand; each other
+    /// one is compared by itself.
     pub(super) fn in_list(&self, operand: &Expr, list: &[Expr], negated: bool) -> Result<Expression, SqlError> {
         let name = if negated { "<>" } else { "=" };
         if let Expr::Tuple(members) = unnested(operand) {
@@ -189,25 +201,56 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("comparisons of rows with values are not supported"));
         }
         let bound = self.expression(operand)?;
-        let members = list.iter().map(|member| self.expression(member)).collect::<Result<Vec<_>, _>>()?;
-        let ids: Vec<TypeId> = std::iter::once(&bound).chain(&members).map(|member| member.sql_type.id).collect();
-        if let (true, Ok(common)) = (list.len() > 1, common_type(&ids))
-            && let Some(array_type) = pg_catalog().type_entry(common).array
-        {
-            let members = members.into_iter().zip(list).map(|(member, syntax)| {
-                self.coerce(member, Place::Start(syntax), SqlType::of(common), CastContext::Implicit)
-            });
-            let members = members.collect::<Result<Vec<_>, _>>()?;
-            let array = Expression { node: Node::Array(common, members), sql_type: SqlType::of(array_type) };
-            return self.any_or_all(operand, bound, name, array, negated);
-        }
-        let mut repeated = RepeatedOperand::new((bound, Place::Start(operand)), list.len())?;
-        let compared = members.into_iter().zip(list).map(|(member, syntax)| {
-            let place = Place::Between(operand, name, syntax);
-            self.operator(name, place, repeated.next(), (member, Place::Start(syntax)))
+        let members = list.iter().map(|syntax| Ok((self.expression(syntax)?, syntax)));
+        let members = members.collect::<Result<Vec<_>, SqlError>>()?;
+        let is_fixed = |(member, _): &(Expression, &Expr)| !self.reads_own_columns(member);
+        let fixed = members.iter().filter(|member| is_fixed(member)).map(|(member, _)| member);
+        let ids: Vec<TypeId> = std::iter::once(&bound).chain(fixed).map(|of| of.sql_type.id).collect();
+        let common = common_type(&ids).ok().filter(|common| ids.len() > 2 && is_reached_by_all(*common, &ids));
+        let Some((common, array_type)) =
+            common.and_then(|common| Some((common, pg_catalog().type_entry(common).array?)))
+        else {
+            let mut repeated = RepeatedOperand::new((bound, Place::Start(operand)), list.len())?;
+            let compared = members.into_iter().map(|member| self.in_member(operand, name, repeated.next(), member));
+            let compared = compared.collect::<Result<Vec<_>, _>>()?;
+            return Ok(repeated.around(if negated { Node::And(compared) } else { Node::Or(compared) }));
+        };
+        let (fixed, single): (Vec<_>, Vec<_>) = members.into_iter().partition(is_fixed);
+        let fixed = fixed.into_iter().map(|(member, syntax)| {
+            self.coerce(member, Place::Start(syntax), SqlType::of(common), CastContext::Implicit)
         });
-        let compared = compared.collect::<Result<Vec<_>, _>>()?;
+        let fixed = fixed.collect::<Result<Vec<_>, _>>()?;
+        let array = Expression { node: Node::Array(common, fixed), sql_type: SqlType::of(array_type) };
+        let array = (array, Place::Nowhere);
+        if single.is_empty() {
+            return self.any_or_all((operand, bound), name, array, negated);
+        }
+        let mut repeated = RepeatedOperand::new((bound, Place::Start(operand)), single.len() + 1)?;
+        let mut compared = vec![self.any_or_all((operand, repeated.next().0), name, array, negated)?];
+        for member in single {
+            let operand_again = self.bound_again(repeated.next());
+            compared.push(self.in_member(operand, name, operand_again, member)?);
+        }
         Ok(repeated.around(if negated { Node::And(compared) } else { Node::Or(compared) }))
+    }
+
+    /// A member of IN that is compared by itself.
+    fn in_member(
+        &self,
+        operand: &Expr,
+        name: &str,
+        bound: Placed<'_>,
+        (member, syntax): (Expression, &Expr),
+    ) -> Result<Expression, SqlError> {
+        self.operator(name, Place::Between(operand, name, syntax), bound, (member, Place::Start(syntax)))
+    }
+
+    /// Whether an expression reads columns of the query in which it stands.
+    fn reads_own_columns(&self, expression: &Expression) -> bool {
+        self.scope.is_some_and(|scope| {
+            let is_call = |column| scope.is_aggregate(column) || scope.is_window(column) || scope.is_set(column);
+            expression.free_columns().into_iter().any(|column| scope.owns(column) || is_call(column))
+        })
     }
 
     /// `x op ANY (array)`
@@ -222,27 +265,22 @@ impl Binder<'_> {
         if let Expr::Subquery(query) = unnested(right) {
             return self.quantified_operator(left, op, query, is_all);
         }
-        let (operand, mut array) = (self.expression(left)?, self.expression(right)?);
-        if array.unknown_literal().is_some() {
-            let operand_id = if operand.sql_type.id == TypeId::UNKNOWN { TypeId::TEXT } else { operand.sql_type.id };
-            if let Some(array_type) = pg_catalog().type_entry(operand_id).array {
-                let place = Place::Start(right);
-                array = self.coerce(array, place, SqlType::of(array_type), CastContext::Implicit)?;
-            }
-        }
-        self.any_or_all(left, operand, name, array, is_all)
+        let (operand, array) = (self.expression(left)?, self.expression(right)?);
+        self.any_or_all((left, operand), name, (array, Place::Start(right)), is_all)
     }
 
     fn any_or_all(
         &self,
-        left: &Expr,
-        operand: Expression,
+        (left, operand): (&Expr, Expression),
         name: &str,
-        array: Expression,
+        (array, array_place): Placed<'_>,
         is_all: bool,
     ) -> Result<Expression, SqlError> {
         let place = Place::After(left);
-        let Some(element) = pg_catalog().element_of_array(array.sql_type.id) else {
+        // The operator tells what an array of unknown type has as elements.
+        let is_unknown = array.sql_type.id == TypeId::UNKNOWN;
+        let element = if is_unknown { Some(TypeId::UNKNOWN) } else { pg_catalog().element_of_array(array.sql_type.id) };
+        let Some(element) = element else {
             let message = "op ANY/ALL (array) requires array on right side";
             return Err(self.places.mark(SqlError::new(SqlState::WrongObjectType, message), place));
         };
@@ -261,7 +299,8 @@ impl Binder<'_> {
         };
         let operand_place = Place::Start(left);
         let operand = self.coerce(operand, operand_place, SqlType::of(operand_type), CastContext::Implicit)?;
-        let array = self.coerce(array, place, SqlType::of(array_type), CastContext::Implicit)?;
+        let array_place = if is_unknown { array_place } else { place };
+        let array = self.coerce(array, array_place, SqlType::of(array_type), CastContext::Implicit)?;
         let compare = computed(entry)?;
         Ok(truth(Node::Quantified(Box::new(Quantified { operand, array, compare, is_all }))))
     }

@@ -47,6 +47,15 @@ impl Place<'_> {
         })
     }
 
+    /// What the parser noted, if the place is where something begins.
+    pub fn location(self) -> Option<Location> {
+        match self {
+            Self::At(location) => Some(location),
+            Self::Start(syntax) => Some(syntax.span().start),
+            _ => None,
+        }
+    }
+
     /// Where a name stands.
     pub fn of(name: Option<&Ident>) -> Self {
         name.map_or(Self::Nowhere, |name| Self::At(name.span.start))
@@ -62,6 +71,11 @@ pub(super) struct Places<'a> {
 impl<'a> Places<'a> {
     pub fn new(text: &'a str) -> Self {
         Self { text }
+    }
+
+    /// The text.
+    pub fn text(self) -> &'a str {
+        self.text
     }
 
     /// An error at a place. A place that the error has stays: it is the more exact one.

@@ -23,7 +23,7 @@ pub(super) struct RepeatedOperand<'s> {
 impl<'s> RepeatedOperand<'s> {
     /// For `count` comparisons.
     pub fn new((operand, place): Placed<'s>, count: usize) -> Result<Self, SqlError> {
-        let is_simple = count < 2 || matches!(operand.node, Node::Constant(_));
+        let is_simple = count < 2 || matches!(operand.node, Node::Constant(_) | Node::Parameter(_));
         if !is_simple && !operand.is_volatile() {
             let copy = Expression { node: Node::Operand, sql_type: operand.sql_type };
             return Ok(Self { place, copies: vec![copy; count], shared: Some(operand) });

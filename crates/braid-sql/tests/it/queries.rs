@@ -39,7 +39,7 @@ fn paragraphs(text: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 /// The tables of `tables.tsv`.
-fn tables() -> GivenTables {
+pub fn tables() -> GivenTables {
     let text = read("tables");
     let tables = paragraphs(&text).enumerate().map(|(at, lines)| {
         let header: Vec<&str> = lines[0].split('\t').collect();

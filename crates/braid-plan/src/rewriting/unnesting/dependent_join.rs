@@ -17,12 +17,12 @@ use braid_sql::relation::{Aggregation, ColumnId, JoinKind, Relation};
 use super::Unnester;
 use super::domain::Domain;
 use super::push_down::{Representatives, Unnesting};
-use super::static_rows::{is_static, value_without_rows};
 use crate::rewriting::expressions::{
     all_of, column, conjuncts, filtered, has_subquery, has_volatile, is_volatile, mapped, null_safe_equality, operator,
     truth,
 };
 use crate::rewriting::failing::{may_fail, relation_may_fail};
+use crate::rewriting::static_rows::{is_static, value_without_rows};
 
 /// The expressions of Maps, outermost first.
 type Maps<'r> = Vec<&'r Vec<(ColumnId, Expression)>>;

@@ -14,30 +14,8 @@ use braid_sql::relation::{
 
 use super::Unnester;
 use crate::rewriting::expressions::has_volatile;
+use crate::rewriting::identity_types::is_identity;
 use crate::rewriting::renumbering::copied;
-
-/// Types whose values are the same if they are equal.
-const IDENTITIES: &[TypeId] = &[
-    TypeId::BOOL,
-    TypeId::INT2,
-    TypeId::INT4,
-    TypeId::INT8,
-    TypeId::OID,
-    TypeId::TEXT,
-    TypeId::VARCHAR,
-    TypeId::NAME,
-    TypeId::DATE,
-    TypeId::TIME,
-    TypeId::TIMESTAMP,
-    TypeId::TIMESTAMPTZ,
-    TypeId::UUID,
-    TypeId::BYTEA,
-];
-
-/// Whether equal values of a column are the same.
-pub(super) fn is_identity(column: ColumnId, columns: &Columns) -> bool {
-    IDENTITIES.contains(&columns.sql_type(column).id)
-}
 
 /// The domain of a dependent join.
 #[derive(Debug)]

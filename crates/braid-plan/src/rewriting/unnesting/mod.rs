@@ -17,16 +17,14 @@
 //! | [`domain`] | the values of outer columns for which the right side is computed |
 //! | [`push_down`] | the dependent join with the domain, pushed below each operator |
 //! | [`subqueries`] | subqueries as dependent joins |
-//! | [`static_rows`] | relations of at most one row; values of aggregates without rows |
 
 mod dependent_join;
 mod domain;
 mod joins;
 mod push_down;
-mod static_rows;
 mod subqueries;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::BTreeSet;
 

@@ -16,13 +16,14 @@ use braid_sql::{Expression, Value};
 
 use super::Unnester;
 use super::dependent_join::join;
-use super::domain::{Domain, is_identity, numbered};
-use super::static_rows::{bigint, count, is_static, value_without_rows};
+use super::domain::{Domain, numbered};
 use crate::rewriting::expressions::{
-    Substitution, all_of, as_column, column, conjuncts, equated, filtered, has_volatile, is_not_null, mapped,
-    null_safe_equality, operator, replaced,
+    Substitution, all_of, as_column, as_equal_column, column, conjuncts, equated, filtered, has_volatile, is_not_null,
+    mapped, null_safe_equality, operator, replaced,
 };
+use crate::rewriting::identity_types::is_identity;
 use crate::rewriting::renumbering::{each_relation, each_relation_of};
+use crate::rewriting::static_rows::{bigint, count, is_static, value_without_rows};
 use braid_sql::expression::Node;
 
 /// Sets of columns that are equal wherever it matters.
@@ -453,7 +454,8 @@ pub(super) fn with_equalities(
     let mut classes = classes.to_vec();
     for condition in conjuncts(condition.clone()) {
         let Some((left, right)) = equated(&condition) else { continue };
-        let (Some(left), Some(right)) = (plain(left), plain(right)) else { continue };
+        let sides = (as_equal_column(left, unnester.columns), as_equal_column(right, unnester.columns));
+        let (Some(left), Some(right)) = sides else { continue };
         let (of_left, of_right) = (unnester.columns.sql_type(left), unnester.columns.sql_type(right));
         if of_left.id != of_right.id || !is_identity(left, unnester.columns) {
             continue;

@@ -6,10 +6,10 @@ use braid_sql::relation::{JoinKind, Relation, Rows, Subquery, SubqueryKind};
 use braid_sql::{Expression, SqlType};
 
 use super::Unnester;
-use super::static_rows::{existing, has_at_most_one_row};
 use crate::rewriting::expressions::{all_of, column, conjuncts, filtered, has_subquery, is_volatile, negation, truth};
 use crate::rewriting::failing::relation_may_fail;
 use crate::rewriting::renumbering::{copied, each_relation};
+use crate::rewriting::static_rows::{existing, has_at_most_one_row};
 
 /// Most rows of VALUES that become inputs of a union.
 const ROWS_MAX: usize = 64;

@@ -7,7 +7,7 @@ use braid_sql::Expression;
 use braid_sql::expression::Node;
 use braid_sql::relation::{Relation, SubqueryKind};
 
-const FORMS: &[&str] = &[
+pub(in crate::rewriting) const FORMS: &[&str] = &[
     // Conditions.
     "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE x = a)",
     "SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM s WHERE x = a AND y > b)",
@@ -88,7 +88,7 @@ const FORMS: &[&str] = &[
 ];
 
 /// Forms that stay as they are.
-const LEFT_ALONE: &[&str] = &[
+pub(in crate::rewriting) const LEFT_ALONE: &[&str] = &[
     "SELECT a, ARRAY(SELECT x FROM s WHERE y = a) FROM t",
     "SELECT a, q.* FROM t, LATERAL (SELECT x, count(*) FROM s WHERE y = a GROUP BY GROUPING SETS ((x), ())) q",
     "SELECT a, CASE WHEN a > 1 THEN (SELECT y FROM s WHERE x = a) ELSE 0 END FROM t",

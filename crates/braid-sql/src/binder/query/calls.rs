@@ -316,10 +316,9 @@ impl<'a> Binder<'a> {
     /// One array of `UNNEST(…)` in FROM.
     pub(super) fn unnest_in_from(&self, array: &Expr) -> Result<SetFunctionCall, SqlError> {
         let bound = self.placed(array)?;
-        let place = bound.1;
         let id = bound.0.sql_type.id;
-        let resolution =
-            resolve_function("unnest", &[id], &[], false).map_err(|error| self.placed_error(error, place))?;
+        let resolution = resolve_function("unnest", &[id], &[], false)
+            .map_err(|error| self.placed_error(error, Place::Before("unnest", array)))?;
         let FunctionResolution::Function(resolved) = resolution else { return Err(unsupported_call("unnest")) };
         let entry = pg_catalog().function(resolved.function);
         if !entry.columns.is_empty() {

@@ -53,6 +53,9 @@ impl Binder<'_> {
             }
             sets = sets.iter().flat_map(|set| of_item.iter().map(move |other| united(set, other))).collect();
         }
+        if sets.len() > 1 {
+            grouping.keys.iter().try_for_each(|(_, key)| self.look_at_parameters(key))?;
+        }
         grouping.sets = sets;
         Ok(Some(grouping))
     }
@@ -223,6 +226,11 @@ impl Binder<'_> {
 }
 
 impl Grouping {
+    /// Whether a key that is no column is null in some of several grouping sets.
+    fn has_computed_keys_in_sets(&self) -> bool {
+        self.sets.len() > 1 && self.keys.iter().any(|(_, key)| !matches!(key.node, Node::Column(..)))
+    }
+
     /// The positions of the keys that GROUPING names.
     fn positions(&self, arguments: &[Expression]) -> Result<Vec<usize>, SqlError> {
         let position = |argument: &Expression| {
@@ -253,6 +261,10 @@ impl Above<'_, '_, '_> {
             return Ok(());
         }
         match &mut expression.node {
+            // With another value it could be a part of a key.
+            Node::Parameter(number) if self.grouping.has_computed_keys_in_sets() => {
+                self.binder.look_at_parameter(*number)?;
+            }
             Node::Column(column, origin) if self.scope.owns(*column) => {
                 let (column, location) = (*column, origin.0);
                 if self.is_determined(column) {

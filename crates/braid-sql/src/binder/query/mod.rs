@@ -38,6 +38,7 @@ use super::Binder;
 use super::places::Place;
 use crate::SqlError;
 use crate::expression::{Expression, Node};
+use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Output, Query, Relation, Rows};
 use ordering::Tail;
 use scope::Scope;
@@ -59,7 +60,9 @@ struct Target<'s> {
 impl<'a> Binder<'a> {
     /// A query that stands alone.
     pub fn whole_query(&self, syntax: &Syntax) -> Result<Query, SqlError> {
-        self.query(syntax, Scope::within(self))
+        let query = self.query(syntax, Scope::within(self))?;
+        self.statement.note_unknown_in(&query.relation);
+        Ok(query)
     }
 
     /// A query, with the scope that it has.
@@ -108,7 +111,7 @@ impl<'a> Binder<'a> {
             return Ok(pending);
         }
         // What reads the definitions comes below them, also where it stands in the select list.
-        let is_needed = |_, target: &Target<'_>| target.expression.unknown_literal().is_none();
+        let is_needed = |_, target: &Target<'_>| target.expression.sql_type.id != TypeId::UNKNOWN;
         let (mut relation, targets) = self.with_computed(pending.relation, pending.targets, is_needed)?;
         for definition in definitions.into_iter().rev() {
             relation = definition.around(relation);

@@ -140,11 +140,21 @@ impl Binder<'_> {
 
     /// The target that a name or a position means; `None` for other expressions.
     fn named_target(&self, syntax: &Expr, targets: &[Target<'_>], visible: usize) -> Result<Option<usize>, SqlError> {
+        // Parentheses mean nothing to PostgreSQL's grammar.
+        if let Expr::Nested(inner) = syntax {
+            return self.named_target(inner, targets, visible);
+        }
         let place = Place::Start(syntax);
         let clause = self.clause.name();
+        if let Expr::Value(literal) = syntax {
+            self.look_at(literal)?;
+        }
         match syntax {
             Expr::Identifier(name) => self.target_called(name, targets, visible),
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_number(expr) => {
+                if let Expr::Value(literal) = &**expr {
+                    self.look_at(literal)?;
+                }
                 let position = format!("-{expr}");
                 Err(self.places.mark(
                     match position.parse::<i32>() {

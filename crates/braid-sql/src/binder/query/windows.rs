@@ -155,7 +155,7 @@ fn range_offset_type(key: TypeId, offset: TypeId) -> TypeId {
             TypeId::INTERVAL
         }
         TypeId::INT2 | TypeId::INT4 | TypeId::INT8 => match offset {
-            TypeId::UNKNOWN => TypeId::INT8,
+            TypeId::UNKNOWN => key,
             other => other,
         },
         TypeId::FLOAT4 | TypeId::FLOAT8 => TypeId::FLOAT8,

@@ -21,23 +21,23 @@ use braid_sql::{Evaluation, SqlError, SqlType, Value};
 use crate::outcome::described_as;
 
 /// Most bytes of a value that is computed here: these are not counted under any budget. It is what operators may hold uncounted, too.
-pub(super) const RESULT_BYTES_MAX: usize = 1 << 20;
+pub(crate) const RESULT_BYTES_MAX: usize = 1 << 20;
 
 /// Digits that an Arrow decimal has at most.
 const DECIMAL_DIGITS_MAX: u8 = 38;
 
 /// The field of a column, before its value is known.
-pub(super) fn described_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Result<Field, SqlError> {
-    Ok(field(name, arrow_type(sql_type, session)?, sql_type))
+pub(crate) fn described_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Result<Field, SqlError> {
+    Ok(field_of_type(name, arrow_type(sql_type, session)?, sql_type))
 }
 
 /// The field of a column of many values, each of which is sent as it is.
-pub(super) fn sent_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Field {
-    field(name, sent_type(sql_type, session), sql_type)
+pub(crate) fn sent_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Field {
+    field_of_type(name, sent_type(sql_type, session), sql_type)
 }
 
 /// A column of many values, of [`sent_field`]'s type.
-pub(super) fn sent_column(
+pub(crate) fn sent_column(
     values: &[Value],
     sql_type: SqlType,
     evaluation: &Evaluation<'_>,
@@ -100,7 +100,7 @@ fn sent_type(sql_type: SqlType, session: &dyn SessionFacts) -> DataType {
 }
 
 /// A column of one value, and its field.
-pub(super) fn column_of(
+pub(crate) fn column_of(
     name: &str,
     value: &Value,
     sql_type: SqlType,
@@ -108,10 +108,11 @@ pub(super) fn column_of(
 ) -> Result<(Field, ArrayRef), SqlError> {
     let data_type = arrow_type(sql_type, session)?;
     let array = array_of(value, &data_type)?;
-    Ok((field(name, array.data_type().clone(), sql_type), array))
+    Ok((field_of_type(name, array.data_type().clone(), sql_type), array))
 }
 
-fn field(name: &str, data_type: DataType, sql_type: SqlType) -> Field {
+/// The field of a column of values of a type that is sent in these arrays.
+pub(crate) fn field_of_type(name: &str, data_type: DataType, sql_type: SqlType) -> Field {
     let metadata = HashMap::from([described_as(sql_type)]);
     Field::new(name, data_type, true).with_metadata(metadata)
 }

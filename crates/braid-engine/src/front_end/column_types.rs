@@ -1,0 +1,34 @@
+//! The types of stored columns as PostgreSQL's types.
+
+use braid_sql::SqlType;
+use braid_sql::pg_catalog::TypeId;
+use braid_storage::ColumnType;
+
+use crate::sql_types::NUMERIC_DEFAULT;
+
+/// The type of a column's values.
+pub(super) fn sql_type_of(column_type: ColumnType) -> SqlType {
+    match column_type {
+        ColumnType::Boolean => SqlType::of(TypeId::BOOL),
+        ColumnType::SmallInt => SqlType::of(TypeId::INT2),
+        ColumnType::Integer => SqlType::of(TypeId::INT4),
+        ColumnType::BigInt => SqlType::of(TypeId::INT8),
+        ColumnType::Real => SqlType::of(TypeId::FLOAT4),
+        ColumnType::Double => SqlType::of(TypeId::FLOAT8),
+        NUMERIC_DEFAULT => SqlType::of(TypeId::NUMERIC),
+        ColumnType::Numeric { precision, scale } => SqlType::numeric(precision.into(), scale.into()),
+        ColumnType::Text => SqlType::of(TypeId::TEXT),
+        ColumnType::Varchar(length) => SqlType::with_length(TypeId::VARCHAR, characters(length)),
+        ColumnType::Char(length) => SqlType::with_length(TypeId::BPCHAR, characters(length)),
+        ColumnType::Date => SqlType::of(TypeId::DATE),
+        ColumnType::Timestamp => SqlType::of(TypeId::TIMESTAMP),
+        ColumnType::TimestampTz => SqlType::of(TypeId::TIMESTAMPTZ),
+        ColumnType::Interval => SqlType::of(TypeId::INTERVAL),
+        ColumnType::Bytea => SqlType::of(TypeId::BYTEA),
+        ColumnType::Uuid => SqlType::of(TypeId::UUID),
+    }
+}
+
+fn characters(length: u32) -> i32 {
+    i32::try_from(length).expect("the length of a column is at most 10485760")
+}

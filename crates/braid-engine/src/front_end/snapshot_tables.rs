@@ -1,0 +1,87 @@
+//! The tables of a statement's snapshot, as the binder looks them up and as operators read them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use braid_base::{ColumnId, TableId};
+use braid_buffer::BufferManager;
+use braid_exec::runtime::pipeline::Source;
+use braid_exec::scan::table_source::TableSource;
+use braid_plan::lowering::StoredTables;
+use braid_scan::ScanSpec;
+use braid_sql::SqlError;
+use braid_sql::tables::{TableColumn, TableEntry, Tables};
+use braid_storage::{Catalog, ColumnType, TableDef};
+
+use super::column_types::sql_type_of;
+use crate::names::SCHEMA_NAME;
+use crate::statement_context::StatementContext;
+
+/// The tables of schema `public` in one snapshot, for sessions whose queries on tables are planned by Braid's own front end. All others are left to the other planner, and so are names that no table has: it knows
+/// the system's relations.
+pub(super) struct SnapshotTables {
+    snapshot: Arc<Catalog>,
+    buffer: Arc<BufferManager>,
+    are_planned: bool,
+}
+
+impl SnapshotTables {
+    pub fn of(context: &StatementContext) -> Self {
+        let are_planned = context.settings().get("braid.planner") == Some("native");
+        Self { snapshot: context.snapshot(), buffer: context.database().buffer().clone(), are_planned }
+    }
+}
+
+impl fmt::Debug for SnapshotTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SnapshotTables").field("sequence", &self.snapshot.sequence()).finish_non_exhaustive()
+    }
+}
+
+impl Tables for SnapshotTables {
+    fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        let version = match schema {
+            None | Some(SCHEMA_NAME) if self.are_planned => self.snapshot.table(name),
+            _ => None,
+        };
+        let version = version.ok_or_else(|| elsewhere(name))?;
+        Ok(Some(Arc::new(entry_of(&version.def))))
+    }
+}
+
+impl StoredTables for SnapshotTables {
+    fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+        let id = u32::try_from(table).ok().map(TableId);
+        let version = id.and_then(|id| self.snapshot.by_id(id));
+        let version = version.ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
+        let types = columns.iter().map(|column| version.def.columns[*column].column_type).collect();
+        let spec = ScanSpec::new(columns.iter().map(|column| ColumnId(*column as u16)).collect());
+        let description = description(&version.def, columns);
+        let source = TableSource::new(version.clone(), self.buffer.clone(), spec, description);
+        Ok((Arc::new(source), types))
+    }
+}
+
+fn elsewhere(name: &str) -> SqlError {
+    SqlError::unsupported(format!("{name} is looked up by the other planner"))
+}
+
+fn entry_of(def: &TableDef) -> TableEntry {
+    let column = |column: &braid_storage::ColumnDef| TableColumn {
+        name: column.name.clone(),
+        sql_type: sql_type_of(column.column_type),
+    };
+    TableEntry {
+        id: u64::from(def.id.0),
+        schema: SCHEMA_NAME.to_owned(),
+        name: def.name.clone(),
+        columns: def.columns.iter().map(column).collect(),
+        primary_key: def.primary_key.iter().map(|column| usize::from(column.0)).collect(),
+    }
+}
+
+/// What EXPLAIN shows of a scan.
+fn description(def: &TableDef, columns: &[usize]) -> String {
+    let names: Vec<&str> = columns.iter().map(|column| def.columns[*column].name.as_str()).collect();
+    format!("table={}, columns=[{}]", def.name, names.join(", "))
+}

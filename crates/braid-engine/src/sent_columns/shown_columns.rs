@@ -1,0 +1,109 @@
+//! The columns of a query's rows: as operators make them, and as the client gets them.
+//!
+//! Where vectors convert to the arrays that the server sends, they do. All other values are sent as texts, with their type beside them.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use braid_plan::lowering::{LoweredQuery, pad};
+use braid_plan::values::Form;
+use braid_plan::values::arrays::value_at;
+use braid_sql::functions::SessionFacts;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::{Evaluation, SqlError, SqlType};
+
+use super::arrow_columns::{field_of_type, sent_column, sent_field};
+
+/// The columns of a query.
+#[derive(Clone, Debug)]
+pub(crate) struct ShownColumns {
+    columns: Arc<[ShownColumn]>,
+    /// As operators make them.
+    pub made: SchemaRef,
+    /// As the client gets them.
+    pub sent: SchemaRef,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ShownColumn {
+    sql_type: SqlType,
+    sent: Sent,
+}
+
+/// How a column is sent.
+#[derive(Clone, Copy, Debug)]
+enum Sent {
+    /// As the array that operators make.
+    AsMade,
+    /// The same, with blanks up to this length in characters.
+    Padded(u32),
+    /// As its output function writes it.
+    Text,
+}
+
+impl ShownColumns {
+    /// The columns of a lowered query, for a session.
+    pub fn of(query: &LoweredQuery, session: &dyn SessionFacts) -> Self {
+        let (mut columns, mut made, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, ((name, sql_type), form)) in query.columns.iter().zip(&query.forms).enumerate() {
+            let direct = direct_type(*form, *sql_type, session);
+            let how = match (form, &direct) {
+                (Form::Unpadded { length }, _) => Sent::Padded(*length),
+                (_, Some(_)) => Sent::AsMade,
+                (_, None) => Sent::Text,
+            };
+            columns.push(ShownColumn { sql_type: *sql_type, sent: how });
+            sent.push(match &direct {
+                Some(data_type) => field_of_type(name, data_type.clone(), *sql_type),
+                None => sent_field(name, *sql_type, session),
+            });
+            // Names of columns need not differ.
+            made.push(Field::new(format!("c{at}"), direct.unwrap_or_else(|| form.data_type()), true));
+        }
+        Self { columns: columns.into(), made: Arc::new(Schema::new(made)), sent: Arc::new(Schema::new(sent)) }
+    }
+
+    /// Rows of the operators as the client gets them.
+    ///
+    /// # Errors
+    /// When an output function fails.
+    pub fn sent_batch(&self, batch: &RecordBatch, session: &dyn SessionFacts) -> Result<RecordBatch, SqlError> {
+        let evaluation = Evaluation::new(session, &[]);
+        let arrays = batch.columns().iter().zip(&*self.columns).map(|(array, column)| match column.sent {
+            Sent::AsMade => Ok(array.clone()),
+            Sent::Padded(length) => Ok(pad(array, length)),
+            Sent::Text => {
+                let values = (0..batch.num_rows()).map(|row| value_at(array, row, column.sql_type.id));
+                sent_column(&values.collect::<Result<Vec<_>, _>>()?, column.sql_type, &evaluation)
+            }
+        });
+        let arrays = arrays.collect::<Result<Vec<ArrayRef>, SqlError>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(self.sent.clone(), arrays, &options)
+            .map_err(|error| SqlError::unsupported(format!("a result has no form as a column: {error}")))
+    }
+}
+
+/// The array that vectors of this form convert to, and that is sent as values of the type.
+fn direct_type(form: Form, sql_type: SqlType, session: &dyn SessionFacts) -> Option<DataType> {
+    Some(match (form, sql_type.id) {
+        (Form::Bool, _) => DataType::Boolean,
+        (Form::Integer, TypeId::INT2) => DataType::Int16,
+        (Form::Integer, TypeId::INT4) => DataType::Int32,
+        (Form::Integer, TypeId::INT8) => DataType::Int64,
+        (Form::Integer, TypeId::DATE) => DataType::Date32,
+        (Form::Integer, TypeId::TIMESTAMP) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        (Form::Integer, TypeId::TIMESTAMPTZ) => {
+            DataType::Timestamp(TimeUnit::Microsecond, Some(session.zone_name().into()))
+        }
+        (Form::Float, TypeId::FLOAT4) => DataType::Float32,
+        (Form::Float, TypeId::FLOAT8) => DataType::Float64,
+        (Form::Text | Form::Unpadded { .. }, _) => DataType::Utf8View,
+        (Form::Bytes, TypeId::BYTEA) => DataType::Binary,
+        (Form::Bytes, TypeId::UUID) => DataType::FixedSizeBinary(16),
+        (form @ Form::Fixed { .. }, TypeId::NUMERIC) => form.data_type(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,88 @@
+//! Stored tables as sources of rows.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use braid_exec::plan::Plan;
+use braid_exec::runtime::pipeline::Source;
+use braid_sql::relation::{ColumnId, Query, Relation, Rows, TableScan};
+use braid_sql::{Expression, SqlError};
+use braid_storage::ColumnType;
+
+use super::query::Lowering;
+use super::relations::{Input, unsupported};
+use crate::values::Form;
+
+/// The tables that a database stores.
+pub trait StoredTables: fmt::Debug {
+    /// The rows of a table with some of its columns, by their positions in the table, and the types of these.
+    ///
+    /// # Errors
+    /// As unsupported (0A000) if there is no such table.
+    fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError>;
+}
+
+/// No tables.
+#[derive(Clone, Copy, Debug)]
+pub struct NoStoredTables;
+
+impl StoredTables for NoStoredTables {
+    fn source(&self, _: u64, _: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+        Err(unsupported("tables"))
+    }
+}
+
+impl Lowering<'_> {
+    /// A scan of the columns that the query reads.
+    pub(super) fn table(&self, scan: &TableScan) -> Result<Input, SqlError> {
+        let of_table = scan.columns.iter().enumerate().filter(|(_, column)| self.read.contains(column));
+        let (positions, columns): (Vec<usize>, Vec<ColumnId>) = of_table.unzip();
+        let (source, types) = self.environment.tables.source(scan.table, &positions)?;
+        for (column, column_type) in columns.iter().zip(types) {
+            let form = Form::of_column(column_type);
+            let form = form.ok_or_else(|| unsupported(&format!("columns of type {column_type}")))?;
+            self.note_form(*column, form);
+        }
+        Ok(Input { plan: Plan::Source { source, column_count: columns.len() }, columns })
+    }
+}
+
+/// The columns that some operator of a query reads. A column that is only handed on is none of them.
+pub(super) fn read_columns(query: &Query) -> HashSet<ColumnId> {
+    let mut read = query.outputs.iter().map(|output| output.column).collect();
+    add_read(&query.relation, &mut read);
+    read
+}
+
+fn add_read(relation: &Relation, read: &mut HashSet<ColumnId>) {
+    let of_expression = |expression: &Expression, read: &mut HashSet<ColumnId>| add_read_by(expression, read);
+    relation.expressions().into_iter().for_each(|expression| of_expression(expression, read));
+    let of_rows = |rows: &Rows, read: &mut HashSet<ColumnId>| read.extend(&rows.columns);
+    match relation {
+        Relation::Distinct { columns, .. } => read.extend(columns),
+        Relation::Union { inputs, .. } => inputs.iter().for_each(|input| of_rows(input, read)),
+        Relation::SetOperation { left, right, .. } => [left, right].into_iter().for_each(|side| of_rows(side, read)),
+        Relation::With { definition, .. } => of_rows(definition, read),
+        Relation::Recursive(recursion) => {
+            [&recursion.start, &recursion.step].into_iter().for_each(|rows| of_rows(rows, read));
+        }
+        _ => {}
+    }
+    relation.inputs().into_iter().for_each(|input| add_read(input, read));
+}
+
+fn add_read_by(expression: &Expression, read: &mut HashSet<ColumnId>) {
+    use braid_sql::expression::Node;
+    match &expression.node {
+        Node::Column(column, _) => {
+            read.insert(*column);
+        }
+        Node::Subquery(subquery) => {
+            read.extend(&subquery.columns);
+            add_read(&subquery.relation, read);
+        }
+        _ => {}
+    }
+    expression.operands().into_iter().for_each(|operand| add_read_by(operand, read));
+}

@@ -1,0 +1,212 @@
+//! Constant folding: what is the same for all rows is computed once, before the query.
+//!
+//! Needs: nothing. Keeps: the operators, except filters that are constantly true, which go, and those that no row passes, which become
+//! [no rows](super::expressions::no_rows).
+//!
+//! Only immutable functions of constants are called here, not those that read settings or the time, and no parameter has a value yet. A
+//! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long or whose result may be
+//! long stay, too.
+
+use braid_sql::evaluation::Evaluation;
+use braid_sql::expression::{ElementCast, Node};
+use braid_sql::functions::{Function, SessionFacts};
+use braid_sql::pg_catalog::{Volatility, pg_catalog};
+use braid_sql::relation::Relation;
+use braid_sql::{Expression, Value};
+
+use super::expressions::{
+    all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, no_rows, with_inputs,
+};
+
+/// The relation with its constant expressions computed.
+pub(super) fn fold_constants(relation: Relation, session: &dyn SessionFacts) -> Relation {
+    let evaluation = Evaluation::new(session, &[]);
+    folded_relation(relation, &evaluation)
+}
+
+fn folded_relation(relation: Relation, evaluation: &Evaluation<'_>) -> Relation {
+    let mut relation = with_inputs(relation, &mut |input| folded_relation(input, evaluation));
+    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, evaluation));
+    for expression in relation.expressions_mut() {
+        fold(expression, evaluation);
+    }
+    match relation {
+        Relation::Filter { input, condition } => {
+            let conditions = conjuncts(condition);
+            match conditions.iter().any(is_never_true) {
+                true => no_rows(input.columns()),
+                false => filtered(*input, conditions),
+            }
+        }
+        Relation::Join { kind, left, right, condition } => {
+            let condition = all_of(conjuncts(condition));
+            Relation::Join { kind, left, right, condition }
+        }
+        other => other,
+    }
+}
+
+/// Folds an expression from its operands up. Subqueries are not looked into.
+fn fold(expression: &mut Expression, evaluation: &Evaluation<'_>) {
+    expression.operands_mut().into_iter().for_each(|operand| fold(operand, evaluation));
+    simplify(expression, evaluation);
+    if !matches!(expression.node, Node::Constant(_))
+        && is_computable(expression)
+        && let Ok(value) = evaluation.value(expression)
+    {
+        expression.node = Node::Constant(value);
+    }
+}
+
+/// Whether all operands are constants and the same operands always give the same value.
+fn is_computable(expression: &Expression) -> bool {
+    if expression.any_operand(&mut |operand| !matches!(operand.node, Node::Constant(_))) {
+        return false;
+    }
+    match &expression.node {
+        Node::Constant(_)
+        | Node::Parameter(_)
+        | Node::Column(..)
+        | Node::Operand
+        | Node::Subquery(_)
+        | Node::Let { .. } => false,
+        Node::Call(call) => {
+            call.volatility == Volatility::Immutable && !expression.may_take_long() && !expression.may_grow()
+        }
+        Node::ThroughText(cast) => is_immutable(cast.output) && is_immutable(cast.input),
+        Node::EachElement { cast, .. } => match cast {
+            ElementCast::Relabel => true,
+            ElementCast::Function(function, _) => is_immutable(*function),
+            ElementCast::ThroughText(output, input) => is_immutable(*output) && is_immutable(*input),
+        },
+        Node::Extreme { is_beyond, .. } => is_immutable(*is_beyond),
+        Node::Distinct(_, _, equals) => is_immutable(*equals),
+        Node::Quantified(quantified) => is_immutable(quantified.compare),
+        Node::Relabel(_)
+        | Node::Case { .. }
+        | Node::Coalesce(_)
+        | Node::And(_)
+        | Node::Or(_)
+        | Node::Not(_)
+        | Node::IsNull(_)
+        | Node::Is(..)
+        | Node::Array(..)
+        | Node::Subscript(..) => true,
+    }
+}
+
+fn is_immutable(function: Function) -> bool {
+    pg_catalog().function(function.id).volatility == Volatility::Immutable
+}
+
+/// Simplifies what some constant operands decide.
+fn simplify(expression: &mut Expression, evaluation: &Evaluation<'_>) {
+    match &mut expression.node {
+        Node::Call(call)
+            if call.is_strict
+                && call.arguments.iter().any(|argument| constant(argument).is_some_and(Value::is_null)) =>
+        {
+            expression.node = Node::Constant(Value::Null);
+        }
+        Node::And(operands) => {
+            let operands = connected(std::mem::take(operands), false);
+            expression.node = operands.unwrap_or_else(Node::And);
+        }
+        Node::Or(operands) => {
+            let operands = connected(std::mem::take(operands), true);
+            expression.node = operands.unwrap_or_else(Node::Or);
+        }
+        Node::Case { branches, otherwise } => {
+            branches.retain(|(condition, _)| !is_never_true(condition));
+            let always = branches.iter().position(|(condition, _)| constant(condition) == Some(&Value::Bool(true)));
+            if let Some(at) = always {
+                branches.truncate(at + 1);
+                if let Some((_, result)) = branches.pop() {
+                    **otherwise = result;
+                }
+            }
+            if branches.is_empty() {
+                *expression = std::mem::replace(&mut **otherwise, null_of(expression.sql_type));
+            }
+        }
+        Node::Coalesce(values) => {
+            values.retain(|value| constant(value).is_none_or(|value| !value.is_null()));
+            if let Some(at) = values.iter().position(|value| constant(value).is_some()) {
+                values.truncate(at + 1);
+            }
+            match values.len() {
+                0 => expression.node = Node::Constant(Value::Null),
+                1 => *expression = values.remove(0),
+                _ => {}
+            }
+        }
+        Node::Let { operand, body } if as_column(operand).is_some() || constant(operand).is_some() => {
+            let operand = (**operand).clone();
+            let mut body = std::mem::replace(&mut **body, null_of(expression.sql_type));
+            put_operand(&mut body, &operand);
+            // What it reads may be constant now.
+            if constant(&operand).is_some() {
+                fold(&mut body, evaluation);
+            }
+            *expression = body;
+        }
+        _ => {}
+    }
+    flatten(expression);
+}
+
+fn null_of(sql_type: braid_sql::SqlType) -> Expression {
+    Expression::constant(Value::Null, sql_type)
+}
+
+fn constant(expression: &Expression) -> Option<&Value> {
+    match &expression.node {
+        Node::Constant(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Operands of AND (`deciding` is false) and OR (true): what decides alone, or the operands that count.
+fn connected(operands: Vec<Expression>, deciding: bool) -> Result<Node, Vec<Expression>> {
+    if operands.iter().any(|operand| constant(operand) == Some(&Value::Bool(deciding))) {
+        return Ok(Node::Constant(Value::Bool(deciding)));
+    }
+    let mut counting: Vec<Expression> =
+        operands.into_iter().filter(|operand| constant(operand) != Some(&Value::Bool(!deciding))).collect();
+    match counting.len() {
+        0 => Ok(Node::Constant(Value::Bool(!deciding))),
+        1 => Ok(counting.remove(0).node),
+        _ => Err(counting),
+    }
+}
+
+/// AND in AND, and OR in OR, which are evaluated in the same order and end at the same operand.
+fn flatten(expression: &mut Expression) {
+    fn inner(node: &mut Node, is_and: bool) -> Option<&mut Vec<Expression>> {
+        match node {
+            Node::And(operands) if is_and => Some(operands),
+            Node::Or(operands) if !is_and => Some(operands),
+            _ => None,
+        }
+    }
+    let is_and = matches!(expression.node, Node::And(_));
+    let Some(operands) = inner(&mut expression.node, is_and) else { return };
+    let mut flat = Vec::with_capacity(operands.len());
+    for mut operand in std::mem::take(operands) {
+        match inner(&mut operand.node, is_and) {
+            Some(nested) => flat.append(nested),
+            None => flat.push(operand),
+        }
+    }
+    *operands = flat;
+}
+
+/// Puts a value in place of the operand of a LET.
+fn put_operand(body: &mut Expression, value: &Expression) {
+    match &mut body.node {
+        Node::Operand => *body = Expression { sql_type: body.sql_type, ..value.clone() },
+        // The body of a LET within has its own operand.
+        Node::Let { operand, .. } => put_operand(operand, value),
+        _ => body.operands_mut().into_iter().for_each(|operand| put_operand(operand, value)),
+    }
+}

@@ -1,0 +1,30 @@
+//! Types whose equal values are the same.
+//!
+//! 1.0 and 1.00 are equal and have different texts. Of a group of such values one is shown, so what a rule makes of the others must not
+//! depend on more than that they are equal.
+
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::relation::{ColumnId, Columns};
+
+/// Types whose values are the same if they are equal.
+const IDENTITIES: &[TypeId] = &[
+    TypeId::BOOL,
+    TypeId::INT2,
+    TypeId::INT4,
+    TypeId::INT8,
+    TypeId::OID,
+    TypeId::TEXT,
+    TypeId::VARCHAR,
+    TypeId::NAME,
+    TypeId::DATE,
+    TypeId::TIME,
+    TypeId::TIMESTAMP,
+    TypeId::TIMESTAMPTZ,
+    TypeId::UUID,
+    TypeId::BYTEA,
+];
+
+/// Whether equal values of a column are the same.
+pub(super) fn is_identity(column: ColumnId, columns: &Columns) -> bool {
+    IDENTITIES.contains(&columns.sql_type(column).id)
+}

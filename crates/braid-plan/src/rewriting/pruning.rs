@@ -1,0 +1,190 @@
+//! Column pruning: operators make only the columns that are read above them.
+//!
+//! Needs: nothing. Keeps: the rows of the columns that are read, and all columns of tables; [`read_columns`] tells which of those are read.
+//!
+//! On the way down goes the set of columns that are read above. Left out are expressions of Map, aggregates, windows, columns of UNION ALL,
+//! VALUES and common table expressions. What decides which rows there are stays: keys, DISTINCT, set operations, recursions, volatile and
+//! set-returning functions. A union, VALUES and a common table
+//! expression keep one column at least.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use braid_sql::Expression;
+use braid_sql::expression::Node;
+use braid_sql::relation::{ColumnId, CteId, Relation, SubqueryKind};
+
+use super::expressions::{in_subqueries, is_volatile};
+use super::renumbering::each_relation;
+
+type Set = BTreeSet<ColumnId>;
+
+/// The columns that a relation's operators read, and these outputs. Of a table's columns only these need to be scanned.
+pub fn read_columns(relation: &Relation, outputs: &[ColumnId]) -> BTreeSet<ColumnId> {
+    let mut read: Set = outputs.iter().copied().collect();
+    each_relation(relation, &mut |relation| {
+        read.extend(own_columns(relation));
+        relation.expressions().into_iter().for_each(|expression| add_read(expression, &mut read));
+    });
+    read
+}
+
+/// The columns that an operator takes over by name.
+fn own_columns(relation: &Relation) -> Vec<ColumnId> {
+    match relation {
+        Relation::Distinct { columns, .. } => columns.clone(),
+        Relation::Union { inputs, .. } => inputs.iter().flat_map(|input| input.columns.clone()).collect(),
+        Relation::SetOperation { left, right, .. } => left.columns.iter().chain(&right.columns).copied().collect(),
+        Relation::With { definition, .. } => definition.columns.clone(),
+        Relation::Recursive(recursion) => {
+            recursion.start.columns.iter().chain(&recursion.step.columns).copied().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The columns of an expression, and those that it takes of its subqueries, whose own relations are not looked into.
+fn add_read(expression: &Expression, read: &mut Set) {
+    match &expression.node {
+        Node::Column(column, _) => {
+            read.insert(*column);
+        }
+        Node::Subquery(subquery) if subquery.kind != SubqueryKind::Exists => read.extend(&subquery.columns),
+        _ => {}
+    }
+    expression.operands().into_iter().for_each(|operand| add_read(operand, read));
+}
+
+/// The relation with the columns that are read, of which these are the results.
+pub(super) fn prune_columns(mut relation: Relation, outputs: &[ColumnId]) -> Relation {
+    let mut pruning = Pruning { read: outputs.iter().copied().collect(), positions: BTreeMap::new() };
+    pruning.prune(&mut relation);
+    relation
+}
+
+/// What is read, as far as it is known. A column has one name in the statement, so one set will do for all operators: an operator is looked
+/// at after all that may read its columns.
+struct Pruning {
+    read: Set,
+    /// The positions of common table expressions that scans read.
+    positions: BTreeMap<CteId, BTreeSet<usize>>,
+}
+
+impl Pruning {
+    fn prune(&mut self, relation: &mut Relation) {
+        self.drop_unread(relation);
+        self.read.extend(own_columns(relation));
+        for expression in relation.expressions() {
+            self.read.extend(expression.free_columns());
+        }
+        in_subqueries(relation, &mut |subquery| {
+            if subquery.kind != SubqueryKind::Exists {
+                self.read.extend(&subquery.columns);
+            }
+            if let SubqueryKind::Quantified { comparison, .. } = &subquery.kind {
+                self.read.extend(comparison.free_columns());
+            }
+            self.prune(&mut subquery.relation);
+        });
+        match relation {
+            // What reads a common table expression comes first.
+            Relation::With { cte, definition, body, .. } => {
+                self.prune(body);
+                let positions = self.positions.remove(cte).unwrap_or_default();
+                keep_positions(&mut definition.columns, &positions);
+                drop_scan_columns(body, *cte, &positions);
+                self.read.extend(&definition.columns);
+                self.prune(&mut definition.relation);
+            }
+            Relation::Recursive(recursion) => {
+                self.prune(&mut recursion.body);
+                self.prune(&mut recursion.step.relation);
+                self.prune(&mut recursion.start.relation);
+            }
+            // The right side of a lateral join reads the left one's columns.
+            Relation::Join { left, right, .. } => {
+                self.prune(right);
+                self.prune(left);
+            }
+            other => other.inputs_mut().into_iter().for_each(|input| self.prune(input)),
+        }
+    }
+
+    /// Leaves out what is not read of an operator itself.
+    fn drop_unread(&mut self, relation: &mut Relation) {
+        let read = &self.read;
+        match relation {
+            Relation::Map { input, expressions } => {
+                expressions.retain(|(made, expression)| read.contains(made) || is_volatile(expression));
+                if expressions.is_empty() {
+                    *relation = std::mem::replace(&mut **input, Relation::OneRow);
+                    self.drop_unread(relation);
+                }
+            }
+            Relation::Aggregate(aggregation) => {
+                aggregation.aggregates.retain(|(made, call)| {
+                    read.contains(made) || call.arguments.iter().chain(&call.filter).any(is_volatile)
+                });
+                aggregation.groupings.retain(|(made, _)| read.contains(made));
+            }
+            Relation::Window(windowing) => {
+                windowing.calls.retain(|(made, call)| read.contains(made) || call.arguments.iter().any(is_volatile));
+                let keys = windowing.partition_by.iter().chain(windowing.order_by.iter().map(|key| &key.expression));
+                if windowing.calls.is_empty() && !keys.into_iter().any(is_volatile) {
+                    *relation = std::mem::replace(&mut windowing.input, Relation::OneRow);
+                    self.drop_unread(relation);
+                }
+            }
+            Relation::Union { inputs, columns } => {
+                let positions = self.positions_of(columns);
+                keep_positions(columns, &positions);
+                for input in inputs {
+                    keep_positions(&mut input.columns, &positions);
+                }
+            }
+            Relation::Values { columns, rows } => {
+                let volatile = |at: usize| rows.iter().any(|row| is_volatile(&row[at]));
+                let mut positions = self.positions_of(columns);
+                positions.extend((0..columns.len()).filter(|at| volatile(*at)));
+                keep_positions(columns, &positions);
+                for row in rows {
+                    keep_positions(row, &positions);
+                }
+            }
+            Relation::CteScan { cte, columns } => {
+                let positions = self.positions_of(columns);
+                self.positions.entry(*cte).or_default().extend(positions);
+            }
+            _ => {}
+        }
+    }
+
+    /// The positions of columns that are read; the first one if none is.
+    fn positions_of(&self, columns: &[ColumnId]) -> BTreeSet<usize> {
+        let read = columns.iter().enumerate().filter(|(_, column)| self.read.contains(column));
+        let mut positions: BTreeSet<usize> = read.map(|(at, _)| at).collect();
+        if positions.is_empty() && !columns.is_empty() {
+            positions.insert(0);
+        }
+        positions
+    }
+}
+
+fn keep_positions<T>(list: &mut Vec<T>, positions: &BTreeSet<usize>) {
+    let mut at = 0;
+    list.retain(|_| {
+        at += 1;
+        positions.contains(&(at - 1))
+    });
+}
+
+/// Scans of a common table expression have the columns that it has now.
+fn drop_scan_columns(relation: &mut Relation, id: CteId, positions: &BTreeSet<usize>) {
+    if let Relation::CteScan { cte, columns } = relation {
+        if *cte == id {
+            keep_positions(columns, positions);
+        }
+        return;
+    }
+    in_subqueries(relation, &mut |subquery| drop_scan_columns(&mut subquery.relation, id, positions));
+    relation.inputs_mut().into_iter().for_each(|input| drop_scan_columns(input, id, positions));
+}
