@@ -33,7 +33,8 @@
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | casts |
 //! | `input`, `output` | values from text, and as text |
-//! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
+//! | `arrow_cast`, `sql_types`, `column_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
+//! | [`ParameterValue`], `bound_parameters` | the values of parameters |
 //! | [`error`], `error_mapping` | errors as PostgreSQL reports them |
 //!
 //! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
@@ -50,8 +51,10 @@ pub mod testing;
 pub mod transaction;
 
 mod arrow_cast;
+mod bound_parameters;
 mod catalog;
 mod clock;
+mod column_types;
 mod conversion;
 mod copy;
 mod deep_stack;
@@ -86,9 +89,11 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
-pub use outcome::{CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, Prepared, RowBatches, binary_of_text};
+pub use outcome::{
+    CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_text,
+};
 pub use output::shown_digits;
-pub use parameter_value::ParameterValue;
+pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;
 pub use session::Session;
 pub use sharing::SharingFigures;

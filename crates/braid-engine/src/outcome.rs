@@ -109,11 +109,32 @@ impl fmt::Debug for Outcome {
     }
 }
 
+/// The type of a parameter of a prepared statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterType {
+    /// `pg_type.oid`; 0 if it is that of the Arrow type.
+    pub oid: u32,
+    /// The type of its values in Arrow, if it is known.
+    pub data_type: Option<DataType>,
+}
+
+impl ParameterType {
+    /// A type by its oid.
+    pub(crate) fn of(sql_type: SqlType) -> Self {
+        Self { oid: sql_type.id.0, data_type: None }
+    }
+
+    /// Types that are known to Arrow.
+    pub(crate) fn of_arrow(types: Vec<DataType>) -> Vec<Self> {
+        types.into_iter().map(|data_type| Self { oid: 0, data_type: Some(data_type) }).collect()
+    }
+}
+
 /// The description of a statement before it runs.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// Types of `$1`, `$2`, …: as given, or inferred.
-    pub parameter_types: Vec<DataType>,
+    pub parameter_types: Vec<ParameterType>,
     /// Columns of the rows; `None` if the statement returns no rows.
     pub schema: Option<SchemaRef>,
 }

@@ -3,21 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::bound_parameters::BoundParameters;
+use crate::front_end::{Described, StatementFacts};
 use crate::interrupt::Interrupt;
+use crate::parameter_value::SentValue;
 use crate::query::{self, PreparedQuery, QuerySource};
 use crate::recall::SharedForm;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
-    Database, EngineError, Outcome, ParameterValue, Prepared, SqlState, Statement, StatementKind, TransactionStatus,
-    copy, dml, explain, front_end, recall, session_control, table,
+    Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, SqlState, Statement, StatementKind,
+    TransactionStatus, copy, dml, explain, front_end, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -60,7 +63,7 @@ impl Session {
     pub fn prepare<'a>(
         &'a self,
         statement: &'a Statement,
-        param_types: &'a [Option<DataType>],
+        param_types: &'a [Option<ParameterType>],
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
             let interrupt = self.interrupt(CancellationToken::new());
@@ -69,24 +72,32 @@ impl Session {
         })
     }
 
-    async fn prepare_inner(&self, statement: &Statement, given: &[Option<DataType>]) -> Result<Prepared, EngineError> {
+    async fn prepare_inner(
+        &self,
+        statement: &Statement,
+        declared: &[Option<ParameterType>],
+    ) -> Result<Prepared, EngineError> {
         let context = &self.context;
         context.check_may_run(statement.kind())?;
-        if given.is_empty()
-            && let Some(described) = front_end::describe(context, statement)?
-        {
-            return Ok(described);
-        }
-        if let Some(known) = statement.scanned().and_then(|scanned| recall::described(context, scanned, given)) {
+        if let Some(known) = statement.scanned().and_then(|scanned| recall::described(context, scanned, declared)) {
             return Ok(known);
         }
         let statement = &statement.parsed()?;
+        let keep = |tables, prepared: &Prepared| {
+            if let (Some(scanned), Some(tables)) = (statement.scanned(), tables) {
+                recall::keep_description(context, scanned, declared, tables, prepared);
+            }
+        };
+        if let Some(Described { prepared, tables }) = front_end::describe(context, statement, declared)? {
+            keep(Some(tables), &prepared);
+            return Ok(prepared);
+        }
+        let given: &Vec<Option<DataType>> =
+            &declared.iter().map(|declared| declared.as_ref()?.data_type.clone()).collect();
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
                 let PreparedQuery { prepared, tables } = query::prepare(context, statement, given).await?;
-                if let (Some(scanned), Some(tables)) = (statement.scanned(), tables) {
-                    recall::keep_description(context, scanned, given, tables, &prepared);
-                }
+                keep(tables, &prepared);
                 Ok(prepared)
             }
             Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, given).await,
@@ -96,6 +107,21 @@ impl Session {
             }
             _ => Ok(Prepared { parameter_types: Vec::new(), schema: None }),
         }
+    }
+
+    /// The value of a parameter that has a type with this oid, as a client has sent it, `None` for null; `array` has it as its only
+    /// value, if Arrow knows the type.
+    ///
+    /// # Errors
+    /// For what is no value of the type; as unsupported (0A000) for a type without values here.
+    pub fn read_parameter(
+        &self,
+        oid: u32,
+        sent: Option<SentValue<'_>>,
+        array: Option<ArrayRef>,
+    ) -> Result<ParameterValue, EngineError> {
+        let read = ParameterValue::read(oid, sent, array, &StatementFacts::of(&self.context));
+        read.inspect_err(|_| self.fail_transaction())
     }
 
     /// Runs a statement. `params` are the values of `$1`, `$2`, …; `cancel` stops it, and later its stream.
@@ -118,7 +144,7 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
         self.context.begin_statement(statement.kind())?;
-        let params = params.iter().map(ParameterValue::scalar).collect::<Result<Vec<_>, _>>()?;
+        let params = BoundParameters::of(params);
         let interrupt = self.interrupt(cancel);
         let running = self.database().statements().token();
         let outcome = interrupt.run(self.dispatch(statement, &params, &interrupt)).await;
@@ -146,7 +172,7 @@ impl Session {
     async fn dispatch(
         &self,
         statement: &Statement,
-        params: &[ScalarValue],
+        params: &BoundParameters,
         interrupt: &Interrupt,
     ) -> Result<Outcome, EngineError> {
         use ast::Statement as S;
@@ -154,20 +180,16 @@ impl Session {
         if kind.writes() {
             context.check_may_write(write_name(kind))?;
         }
-        if params.is_empty()
-            && let Some(outcome) = front_end::execute_row(context, statement).await?
-        {
+        if let Some(outcome) = front_end::execute_row(context, statement, params).await? {
             return Ok(outcome);
         }
         if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
             return Ok(outcome);
         }
-        if params.is_empty()
-            && let Some(outcome) = front_end::execute_query(context, statement, interrupt).await?
-        {
+        let statement = &statement.parsed()?;
+        if let Some(outcome) = front_end::execute_query(context, statement, params, interrupt).await? {
             return Ok(outcome);
         }
-        let statement = &statement.parsed()?;
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::CreateTableWithoutData(create) => {
@@ -175,10 +197,10 @@ impl Session {
             }
             Command::Sql(command) => match command {
                 S::Query(_) if kind == StatementKind::Query => {
-                    query::execute(context, statement, QuerySource::Statement, params, interrupt).await
+                    query::execute(context, statement, QuerySource::Statement, params.scalars()?, interrupt).await
                 }
                 S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
-                S::Insert(insert) => dml::execute(context, statement, insert, params).await,
+                S::Insert(insert) => dml::execute(context, statement, insert, params.scalars()?).await,
                 S::CreateTable(create) if create.query.is_some() => {
                     table::create_table_as(context, statement, create, table::Rows::All).await
                 }

@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use braid_engine::{Outcome, ParameterValue, Statement, StatementKind, TransactionStatus};
+use arrow::datatypes::DataType;
+use braid_engine::{
+    Outcome, ParameterType, ParameterValue, SentValue, Session, SqlState, Statement, StatementKind, TransactionStatus,
+};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
@@ -45,7 +48,7 @@ impl Connection {
         statement: Statement,
         declared: &[u32],
     ) -> Result<PreparedStatement, Failure> {
-        let declared_types: Vec<_> = declared.iter().map(|oid| parameter::described_type(*oid)).collect();
+        let declared_types: Vec<_> = declared.iter().map(|oid| parameter::declared(*oid)).collect();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token);
         let known = running.wait_unless_cancelled(session.prepare(&statement, &declared_types)).await??;
@@ -61,7 +64,7 @@ impl Connection {
     /// Bind.
     pub(crate) fn on_bind(&mut self, bind: Bind) -> Result<Reply, Failure> {
         let prepared = Arc::clone(self.names.statement(&bind.statement)?);
-        let parameters = bound_parameters(&prepared, &bind)?;
+        let parameters = bound_parameters(&self.session, &prepared, &bind)?;
         if let Some(schema) = &prepared.schema {
             encoder(schema, &bind.result_formats)?;
         }
@@ -226,7 +229,11 @@ impl Connection {
 }
 
 /// Decodes the parameters of Bind.
-fn bound_parameters(prepared: &PreparedStatement, bind: &Bind) -> Result<Vec<ParameterValue>, ErrorReport> {
+fn bound_parameters(
+    session: &Session,
+    prepared: &PreparedStatement,
+    bind: &Bind,
+) -> Result<Vec<ParameterValue>, ErrorReport> {
     let expected = prepared.parameter_oids.len();
     let (formats, values) = (&bind.parameter_formats, &bind.parameters);
     if values.len() != expected {
@@ -243,8 +250,30 @@ fn bound_parameters(prepared: &PreparedStatement, bind: &Bind) -> Result<Vec<Par
     }
     let decode = |at: usize| {
         let format = Format::at(formats, at);
-        parameter::decode(prepared.parameter_oids[at], format, values[at].as_deref(), &prepared.parameter_types[at])
-            .map_err(|error| ErrorReport::from(error).with_context(format!("unnamed portal parameter ${}", at + 1)))
+        let (oid, bytes) = (prepared.parameter_oids[at], values[at].as_deref());
+        read_parameter(session, oid, format, bytes, &prepared.parameter_types[at])
+            .map_err(|report| report.with_context(format!("unnamed portal parameter ${}", at + 1)))
     };
     (0..expected).map(decode).collect()
+}
+
+/// The value of a parameter of the type with this oid; `None` bytes are null.
+fn read_parameter(
+    session: &Session,
+    oid: u32,
+    format: Format,
+    bytes: Option<&[u8]>,
+    inferred: &ParameterType,
+) -> Result<ParameterValue, ErrorReport> {
+    let decoded = parameter::decode(oid, format, bytes, inferred.data_type.as_ref().unwrap_or(&DataType::Null));
+    let sent = bytes.map(|bytes| match format {
+        Format::Text => SentValue::Text(bytes),
+        Format::Binary => SentValue::Binary(bytes),
+    });
+    match (session.read_parameter(oid, sent, decoded.as_ref().ok().cloned()), decoded) {
+        (Ok(value), _) => Ok(value),
+        // The engine has no values of this type.
+        (Err(error), Err(reason)) if error.state() == SqlState::FeatureNotSupported => Err(reason.into()),
+        (Err(error), _) => Err(error.into()),
+    }
 }

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, SchemaRef};
-use braid_engine::ParameterValue;
+use arrow::datatypes::SchemaRef;
+use braid_engine::{ParameterType, ParameterValue};
 use pgwire::messages::data::RowDescription;
 
 use crate::cursor_command::Command;
@@ -26,7 +26,7 @@ pub(crate) struct PreparedStatement {
     /// The types in the ParameterDescription.
     pub parameter_oids: Vec<u32>,
     /// The types that the engine inferred, or that the client declared.
-    pub parameter_types: Vec<DataType>,
+    pub parameter_types: Vec<ParameterType>,
     /// The schema of the rows that it returns.
     pub schema: Option<SchemaRef>,
 }

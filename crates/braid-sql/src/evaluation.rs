@@ -11,10 +11,10 @@ use std::sync::Arc;
 use arrow::array::timezone::Tz;
 
 use crate::expression::{ElementCast, Expression, FunctionCall, Node, Quantified, SetCall, ThroughText};
-use crate::functions::arrays::making::check_dimension_count;
 use crate::functions::{Call, Function, Rows, SessionFacts};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::relation::{ColumnId, Subquery};
+use crate::values::array_limits::check_dimension_count;
 use crate::values::{ArrayValue, Value};
 use crate::{SqlError, SqlState, SqlType};
 
@@ -295,14 +295,22 @@ fn relabelled(value: Value, target: TypeId) -> Value {
 /// The value that a type's output function wrote, with settings that change nothing of its text.
 ///
 /// # Errors
-/// For a text that is no value of the type, and a type whose values are not supported.
+/// As [`value_of_input`].
 pub fn value_of_text(id: TypeId, text: &str) -> Result<Value, SqlError> {
+    value_of_input(id, text, &OutputSession)
+}
+
+/// The value of a text that a client sends for a type, as the type's input function reads it in a session.
+///
+/// # Errors
+/// For a text that is no value of the type, and a type whose values are not supported (0A000).
+pub fn value_of_input(id: TypeId, text: &str, session: &dyn SessionFacts) -> Result<Value, SqlError> {
     let input = Function::of(pg_catalog().function(pg_catalog().find_type(id).map_or_else(
         || Err(SqlError::unsupported(format!("the type with oid {} is not supported", id.0))),
         |entry| Ok(entry.input),
     )?));
     let input = input.ok_or_else(|| SqlError::unsupported(format!("values of type {id:?} are not supported")))?;
-    read_text(input, Value::text(text), SqlType::of(id), -1, &OutputSession)
+    read_text(input, Value::text(text), SqlType::of(id), -1, session)
 }
 
 /// The session in which output is read back: texts with a zone have it in themselves.

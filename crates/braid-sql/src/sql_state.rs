@@ -27,6 +27,8 @@ macro_rules! sql_states {
 sql_states! {
     /// A commit that may or may not have been made.
     TransactionResolutionUnknown = "08007",
+    /// A message that does not have what it says it has.
+    ProtocolViolation = "08P01",
     /// A feature that Braid does not have (yet).
     FeatureNotSupported = "0A000",
     /// A statement that makes no sense within (or outside) a transaction block.
@@ -111,10 +113,14 @@ sql_states! {
     CharacterNotInRepertoire = "22021",
     /// A text that does not read as a value of the type.
     InvalidTextRepresentation = "22P02",
+    /// Bytes that are no value of the type in its binary format.
+    InvalidBinaryRepresentation = "22P03",
     /// A row of COPY with too many or too few columns, or quotes left open.
     BadCopyFileFormat = "22P04",
     /// Null in a NOT NULL column.
     NotNullViolation = "23502",
+    /// A name that is longer than names may be.
+    NameTooLong = "42622",
     /// The SQL does not parse.
     SyntaxError = "42601",
     /// A misuse of names: two columns of one name.

@@ -15,6 +15,7 @@ use super::assignment::Assignment;
 use super::values::{ValueRows, parameter_types, spell_out_default};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
+use crate::outcome::ParameterType;
 use crate::query::planner::{Planner, values_of};
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::statement_context::StatementContext;
@@ -83,7 +84,7 @@ pub(crate) async fn prepare(
             }
         }
     };
-    Ok(Prepared { parameter_types, schema: None })
+    Ok(Prepared { parameter_types: ParameterType::of_arrow(parameter_types), schema: None })
 }
 
 impl<'a> Target<'a> {

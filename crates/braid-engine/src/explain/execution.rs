@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use arrow::array::StringArray;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::ScalarValue;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 
 use super::explained_run::{ExplainedQuery, ExplainedRun, Shown};
 use super::request::Request;
+use crate::bound_parameters::BoundParameters;
 use crate::interrupt::Interrupt;
+use crate::outcome::ParameterType;
 use crate::query::planner::Planner;
 use crate::query::rewrite::Parameters;
 use crate::query::{QuerySource, parameter_types};
@@ -24,7 +25,7 @@ use crate::{EngineError, Outcome, Prepared, Statement, front_end};
 pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let Request { analyze, verbose } = Request::of(statement)?;
@@ -61,7 +62,7 @@ pub(crate) async fn execute(
 async fn run(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     query: &ExplainedQuery,
     interrupt: &Interrupt,
 ) -> Result<ExplainedRun, EngineError> {
@@ -77,15 +78,14 @@ async fn run(
 async fn logical_plan(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
 ) -> Result<Vec<String>, EngineError> {
     let size = statement.size();
-    let (statement, params) = (statement.clone(), params.to_vec());
-    if params.is_empty()
-        && let Some(text) = front_end::relation_text(context, &statement).await?
-    {
+    let statement = statement.clone();
+    if let Some(text) = front_end::relation_text(context, &statement, params).await? {
         return Ok(text.lines().chain([""]).map(str::to_owned).collect());
     }
+    let params = params.scalars()?.to_vec();
     let logical = async move |context: StatementContext| {
         let planner = Planner::of(&context);
         let query = QuerySource::Statement.of(&statement)?;
@@ -104,7 +104,7 @@ pub(crate) async fn prepare(
     given: &[Option<DataType>],
 ) -> Result<Prepared, EngineError> {
     Request::of(statement)?;
-    let parameter_types = parameter_types(context, statement, given).await?;
+    let parameter_types = ParameterType::of_arrow(parameter_types(context, statement, given).await?);
     Ok(Prepared { parameter_types, schema: Some(schema()) })
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::StreamExt;
 
+use crate::bound_parameters::BoundParameters;
 use crate::interrupt::Interrupt;
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::recall::{Answer, Course, KnownTemplate, Place, answer, plan_alone};
@@ -48,7 +48,7 @@ impl ExplainedQuery {
     pub async fn of(
         context: &StatementContext,
         statement: &Statement,
-        params: &[ScalarValue],
+        params: &BoundParameters,
         template: KnownTemplate,
     ) -> Result<Self, EngineError> {
         if let KnownTemplate::Plan(bound, _) = template
@@ -63,14 +63,12 @@ impl ExplainedQuery {
     pub async fn planned(
         context: &StatementContext,
         statement: &Statement,
-        params: &[ScalarValue],
+        params: &BoundParameters,
     ) -> Result<Self, EngineError> {
-        if params.is_empty()
-            && let Some((plan, _)) = front_end::plan_alone(context, statement).await?
-        {
+        if let Some((plan, _)) = front_end::plan_alone(context, statement, params).await? {
             return Ok(Self::Native(plan));
         }
-        let planned = query::plan(context, statement, QuerySource::Statement, params).await?;
+        let planned = query::plan(context, statement, QuerySource::Statement, params.scalars()?).await?;
         Ok(Self::Planned(Box::new(planned)))
     }
 

@@ -12,10 +12,10 @@ use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType};
 use braid_storage::ColumnDef;
 use datafusion::sql::sqlparser::ast::Expr;
 
-use super::column_types::sql_type_of;
 use super::is_left_to_the_other_planner;
 use super::session_facts::StatementFacts;
 use crate::EngineError;
+use crate::column_types::sql_type_of;
 use crate::deep_stack::on_deep_stack;
 use crate::sent_columns::arrow_columns::column_of;
 use crate::statement_context::StatementContext;

@@ -8,29 +8,38 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::tables::NoTables;
-use braid_sql::{Evaluation, Expression, SqlError, SqlState};
+use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
 
 use super::session_facts::StatementFacts;
 use super::{counted, is_left_to_the_other_planner, unless_unsupported};
+use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::query::column_names::output_names;
 use crate::sent_columns::arrow_columns::{column_of, described_field};
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, Prepared, Statement, StatementKind};
+use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, StatementKind};
 
 /// Runs a query of one row; `None` if it is none, or has something that the front end lacks.
-pub(crate) async fn execute(context: &StatementContext, statement: &Statement) -> Result<Option<Outcome>, EngineError> {
-    let bound = match bind(context, statement) {
+pub(crate) async fn execute(
+    context: &StatementContext,
+    statement: &Statement,
+    parameters: &BoundParameters,
+) -> Result<Option<Outcome>, EngineError> {
+    let Some((types, values)) = parameters.known() else { return Ok(None) };
+    let types: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();
+    // Where there are none, the text may name none.
+    let bound = match bind(context, statement, Some(&types[..]).filter(|types| !types.is_empty())) {
         Ok(Some(bound)) => bound,
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
     };
     if !bound.expressions.iter().any(Expression::may_take_long) {
-        return answered(context, bound.row(context));
+        return answered(context, bound.row(context, values));
     }
     // Apart, so that a timeout or a cancel ends the statement at once.
-    let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context))).await?;
+    let values = values.to_vec();
+    let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context, &values))).await?;
     answered(context, row)
 }
 
@@ -42,9 +51,13 @@ fn answered(context: &StatementContext, row: Result<Outcome, SqlError>) -> Resul
     }
 }
 
-/// The columns of a query of one row; `None` as in [`execute`].
-pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Result<Option<Prepared>, EngineError> {
-    let bound = match bind(context, statement) {
+/// The parameters and columns of a query of one row; `None` as in [`execute`].
+pub(crate) fn describe(
+    context: &StatementContext,
+    statement: &Statement,
+    declared: &[Option<SqlType>],
+) -> Result<Option<Prepared>, EngineError> {
+    let bound = match bind(context, statement, Some(declared)) {
         Ok(Some(bound)) => bound,
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
@@ -52,8 +65,8 @@ pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Res
     let facts = StatementFacts::of(context);
     let fields = bound.columns().map(|(name, expression)| described_field(name, expression.sql_type, &facts));
     let described = fields.collect::<Result<Vec<Field>, _>>();
-    let prepared =
-        described.map(|fields| Prepared { parameter_types: Vec::new(), schema: Some(Arc::new(Schema::new(fields))) });
+    let parameter_types = bound.parameter_types.iter().copied().map(ParameterType::of).collect();
+    let prepared = described.map(|fields| Prepared { parameter_types, schema: Some(Arc::new(Schema::new(fields))) });
     unless_unsupported(prepared)
 }
 
@@ -61,6 +74,7 @@ pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Res
 struct BoundRow {
     names: Vec<String>,
     expressions: Vec<Expression>,
+    parameter_types: Vec<SqlType>,
     /// Expressions of its text, which bound the depth of evaluation.
     size: usize,
 }
@@ -71,9 +85,9 @@ impl BoundRow {
     }
 
     /// Its row.
-    fn row(&self, context: &StatementContext) -> Result<Outcome, SqlError> {
+    fn row(&self, context: &StatementContext, parameters: &[Value]) -> Result<Outcome, SqlError> {
         let facts = StatementFacts::of(context);
-        let evaluation = Evaluation::new(&facts, &[]);
+        let evaluation = Evaluation::new(&facts, parameters);
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         on_deep_stack(self.size, || {
             for (name, expression) in self.columns() {
@@ -89,8 +103,12 @@ impl BoundRow {
     }
 }
 
-/// Binds a query of one row; `None` if it is none, or the front end lacks something.
-fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<BoundRow>, SqlError> {
+/// Binds a query of one row; `None` if it is none, or the front end lacks something. Without `declared` it has no parameters.
+fn bind(
+    context: &StatementContext,
+    statement: &Statement,
+    declared: Option<&[Option<SqlType>]>,
+) -> Result<Option<BoundRow>, SqlError> {
     let query = statement.query().filter(|_| statement.kind() == StatementKind::Query);
     let Some(syntax) = query.and_then(select_list) else { return Ok(None) };
     if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
@@ -100,12 +118,15 @@ fn bind(context: &StatementContext, statement: &Statement) -> Result<Option<Boun
     let bound = on_deep_stack(size, || {
         let query = ConstantQuery::of(statement, syntax)?;
         let facts = StatementFacts::of(context);
-        let bound = BoundStatement::new(statement.origin(), &facts, &NoTables);
+        let mut bound = BoundStatement::new(statement.origin(), &facts, &NoTables);
+        if let Some(declared) = declared {
+            bound = bound.with_parameters(declared);
+        }
         let binder = bound.binder();
         let expressions = query.expressions.iter().map(|expression| binder.output_expression(expression));
         let expressions = expressions.collect::<Result<Vec<_>, _>>()?;
         check_growth(&expressions)?;
-        Ok(BoundRow { names: query.names, expressions, size })
+        Ok(BoundRow { names: query.names, expressions, parameter_types: bound.parameter_types()?, size })
     });
     match bound {
         Ok(bound) => Ok(Some(bound)),

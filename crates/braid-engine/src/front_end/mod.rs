@@ -9,30 +9,32 @@
 //! | [`constant_query`] | queries of one row: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
-//! | [`column_types`] | the types of stored columns |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
-mod column_types;
 mod constant_query;
 mod operator_query;
 mod session_facts;
 mod snapshot_tables;
 
-use braid_sql::{SqlError, SqlState};
+use std::sync::Arc;
 
+use braid_sql::{SqlError, SqlState};
+use braid_storage::TableDef;
+
+use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
 pub(crate) use operator_query::{
-    Constants, PlannedQuery, is_too_narrow, outcome, plan_alone, plan_query, relation_text, start_alone,
+    Constants, Literals, PlannedQuery, is_too_narrow, outcome, plan_alone, plan_query, relation_text, start_alone,
     unless_too_narrow,
 };
 pub(crate) use session_facts::StatementFacts;
 
 use crate::interrupt::Interrupt;
-use crate::{EngineError, Outcome, Prepared, Statement};
+use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 
 /// Longest text that is bound here. Queries of one row are bound on the session's thread, and all queries when they are described; longer
 /// texts are planned on threads of their own.
@@ -50,24 +52,39 @@ pub(crate) fn is_left_to_the_other_planner(context: &StatementContext, text: &st
 pub(crate) async fn execute_row(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
 ) -> Result<Option<Outcome>, EngineError> {
-    constant_query::execute(context, statement).await
+    constant_query::execute(context, statement, parameters).await
 }
 
 /// Runs a query, planned with its constants; `None` if it has something that the front end lacks.
 pub(crate) async fn execute_query(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>, EngineError> {
-    operator_query::execute(context, statement, interrupt).await
+    operator_query::execute(context, statement, parameters, interrupt).await
 }
 
-/// The columns of a query; `None` if it has something that the front end lacks.
-pub(crate) fn describe(context: &StatementContext, statement: &Statement) -> Result<Option<Prepared>, EngineError> {
-    match constant_query::describe(context, statement)? {
-        Some(prepared) => Ok(Some(prepared)),
-        None => operator_query::describe(context, statement),
+/// A query that is prepared.
+pub(crate) struct Described {
+    /// Its description.
+    pub prepared: Prepared,
+    /// The tables that it reads, on which the description depends.
+    pub tables: Vec<Arc<TableDef>>,
+}
+
+/// The parameters and columns of a query; `None` if it has something that the front end lacks.
+pub(crate) fn describe(
+    context: &StatementContext,
+    statement: &Statement,
+    declared: &[Option<ParameterType>],
+) -> Result<Option<Described>, EngineError> {
+    let Some(declared) = declared_types(declared) else { return Ok(None) };
+    match constant_query::describe(context, statement, &declared)? {
+        Some(prepared) => Ok(Some(Described { prepared, tables: Vec::new() })),
+        None => operator_query::describe(context, statement, &declared),
     }
 }
 

@@ -11,7 +11,8 @@ use braid_sql::binder::precedence::rebind_all;
 use braid_sql::binder::{Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::expression::Node;
 use braid_sql::relation::Relation;
-use braid_sql::{Expression, SqlError};
+use braid_sql::{Expression, SqlError, SqlType, Value};
+use braid_storage::TableDef;
 use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -19,25 +20,27 @@ use futures::{StreamExt, stream};
 
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
-use super::{counted, is_left_to_the_other_planner, unless_unsupported};
+use super::{Described, counted, is_left_to_the_other_planner, unless_unsupported};
+use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
 use crate::sent_columns::ShownColumns;
 use crate::sharing::AlonePlan;
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, Prepared, Statement, StatementKind};
+use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, StatementKind};
 
 /// Runs a query; `None` if it has something that the front end lacks.
 pub(super) async fn execute(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>, EngineError> {
-    if !is_asked(context, statement) {
+    let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked(context, statement)) else {
         return Ok(None);
-    }
-    let lowered = planned(context, statement, Numerics::Optimistic).await?;
+    };
+    let lowered = planned(context, statement, &parameters, Numerics::Optimistic).await?;
     let Some(query) = counted(context, lowered)? else { return Ok(None) };
     let (plan, shown) = alone(context, &query);
     let rows = start_alone(context, &plan);
@@ -47,7 +50,7 @@ pub(super) async fn execute(
     if let Some(rows) = unless_too_narrow(rows).await {
         return Ok(Some(outcome(context, rows, shown, interrupt)));
     }
-    let lowered = planned(context, statement, Numerics::Wide).await?;
+    let lowered = planned(context, statement, &parameters, Numerics::Wide).await?;
     let Some(query) = unless_unsupported(lowered)? else { return Ok(None) };
     let (plan, shown) = alone(context, &query);
     Ok(Some(outcome(context, start_alone(context, &plan), shown, interrupt)))
@@ -57,11 +60,11 @@ pub(super) async fn execute(
 pub(crate) async fn plan_alone(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
 ) -> Result<Option<(AlonePlan, ShownColumns)>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
-        return Ok(None);
-    }
-    let lowered = planned(context, statement, Numerics::Optimistic).await?;
+    let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
+    let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
+    let lowered = planned(context, statement, &parameters, Numerics::Optimistic).await?;
     Ok(unless_unsupported(lowered)?.map(|query| alone(context, &query)))
 }
 
@@ -69,10 +72,10 @@ pub(crate) async fn plan_alone(
 pub(crate) async fn relation_text(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
 ) -> Result<Option<String>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
-        return Ok(None);
-    }
+    let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
+    let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
     let (size, explained) = (statement.size(), statement.clone());
     let work = async move |context: StatementContext| {
         let query = explained.query().ok_or_else(|| SqlError::unsupported("a statement without a query"));
@@ -81,8 +84,12 @@ pub(crate) async fn relation_text(
                 let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
                 let mut query = query.clone();
                 rebind_all(&mut query);
-                let binding = BoundStatement::new(explained.origin(), &facts, &tables);
-                let bound = binding.binder().whole_query(&query)?;
+                let mut binding = BoundStatement::new(explained.origin(), &facts, &tables);
+                if let Some(types) = parameters.types() {
+                    binding = binding.with_parameters(types);
+                }
+                let mut bound = binding.binder().whole_query(&query)?;
+                bound.relation.put_parameters(&parameters.values);
                 let mut columns = binding.into_columns();
                 Ok(rewritten(bound, &mut columns, &facts).relation.text(&columns, &facts))
             })
@@ -94,10 +101,15 @@ pub(crate) async fn relation_text(
 async fn planned(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &QueryParameters,
     numerics: Numerics,
 ) -> Result<Result<LoweredQuery, SqlError>, EngineError> {
-    let (size, statement) = (statement.size(), statement.clone());
-    context.plan_apart(size, async move |context: StatementContext| Ok(plan(&context, &statement, numerics))).await
+    let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
+    let work = async move |context: StatementContext| {
+        let planned = plan_query(&context, &statement, parameters.constants(Literals::InPlace(numerics)));
+        Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error))
+    };
+    context.plan_apart(size, work).await
 }
 
 /// A query without parameters, ready to run alone.
@@ -167,20 +179,24 @@ fn sent_rows(
     Box::pin(RecordBatchStreamAdapter::new(schema, rows))
 }
 
-/// The columns of a query; `None` as in [`execute`].
-pub(super) fn describe(context: &StatementContext, statement: &Statement) -> Result<Option<Prepared>, EngineError> {
+/// The parameters and columns of a query, planned with nulls in the places of its parameters; `None` as in [`execute`].
+pub(super) fn describe(
+    context: &StatementContext,
+    statement: &Statement,
+    declared: &[Option<SqlType>],
+) -> Result<Option<Described>, EngineError> {
     if !is_asked(context, statement) {
         return Ok(None);
     }
-    let Some(query) = unless_unsupported(plan(context, statement, Numerics::Optimistic))? else { return Ok(None) };
+    let literals = Literals::InPlace(Numerics::Optimistic);
+    let constants = Constants { parameter_types: Some(declared), parameter_values: &[], literals };
+    let planned = plan_query(context, statement, constants).map_err(NoPlan::into_error);
+    let Some(PlannedQuery { query, parameter_types, tables, .. }) = unless_unsupported(planned)? else {
+        return Ok(None);
+    };
     let schema = ShownColumns::of(&query, &StatementFacts::of(context)).sent;
-    Ok(Some(Prepared { parameter_types: Vec::new(), schema: Some(schema) }))
-}
-
-/// The plan of a statement with its constants.
-fn plan(context: &StatementContext, statement: &Statement, numerics: Numerics) -> Result<LoweredQuery, SqlError> {
-    let planned = plan_query(context, statement, Constants::InPlace(numerics));
-    planned.map(|planned| planned.query).map_err(NoPlan::into_error)
+    let parameter_types = parameter_types.into_iter().map(ParameterType::of).collect();
+    Ok(Some(Described { prepared: Prepared { parameter_types, schema: Some(schema) }, tables }))
 }
 
 /// Whether a statement is a query that may be planned here.
@@ -190,12 +206,51 @@ fn is_asked(context: &StatementContext, statement: &Statement) -> bool {
         && !is_left_to_the_other_planner(context, statement.origin(), statement.size())
 }
 
+/// The parameters of a query that is executed.
+#[derive(Clone)]
+struct QueryParameters {
+    types: Vec<Option<SqlType>>,
+    values: Vec<Option<Value>>,
+}
+
+impl QueryParameters {
+    /// `None` if the front end lacks one of their types.
+    fn of(parameters: &BoundParameters) -> Option<Self> {
+        let (types, values) = parameters.known()?;
+        Some(Self {
+            types: types.iter().copied().map(Some).collect(),
+            values: values.iter().cloned().map(Some).collect(),
+        })
+    }
+
+    /// `None` if there are none, and the text may name none.
+    fn types(&self) -> Option<&[Option<SqlType>]> {
+        Some(&self.types[..]).filter(|types| !types.is_empty())
+    }
+
+    fn constants<'a>(&'a self, literals: Literals<'a>) -> Constants<'a> {
+        Constants { parameter_types: self.types(), parameter_values: &self.values, literals }
+    }
+}
+
 /// What a plan knows of a statement's constants.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Constants<'a> {
-    /// Their values, and what is done with numerics of many digits.
+pub(crate) struct Constants<'a> {
+    /// The types of `$1`, `$2`, … as far as they are declared; `None` if the text may name none.
+    pub parameter_types: Option<&'a [Option<SqlType>]>,
+    /// The values that stand in the places of parameters, by their numbers.
+    pub parameter_values: &'a [Option<Value>],
+    /// The constants of the text.
+    pub literals: Literals<'a>,
+}
+
+/// What a plan knows of the constants of a statement's text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Literals<'a> {
+    /// Their values, and what is done with numerics of many digits. The plan has values in the places of all parameters: of those
+    /// without one, null.
     InPlace(Numerics),
-    /// The values of all but these.
+    /// The values of all but these, whose numbers are beyond those of parameters.
     Varying(&'a [VaryingLiteral]),
 }
 
@@ -205,12 +260,17 @@ pub(crate) struct PlannedQuery {
     pub query: LoweredQuery,
     /// The varying constants as their types' input functions read them. The first error is that of the statement.
     pub literal_inputs: Vec<Expression>,
+    /// The types of `$1`, `$2`, …
+    pub parameter_types: Vec<SqlType>,
+    /// The tables that the query reads.
+    pub tables: Vec<Arc<TableDef>>,
 }
 
 /// The plan of a statement's query.
 ///
 /// # Errors
-/// As unsupported (0A000) what the front end lacks, the errors of the query, and a varying constant whose value the plan depends on.
+/// As unsupported (0A000) what the front end lacks, the errors of the query, and a parameter or a varying constant whose value the plan
+/// depends on.
 pub(crate) fn plan_query(
     context: &StatementContext,
     statement: &Statement,
@@ -219,31 +279,41 @@ pub(crate) fn plan_query(
     let query = statement.query().ok_or_else(|| SqlError::unsupported("a statement without a query"))?;
     let facts = StatementFacts::of(context);
     let tables = SnapshotTables::of(context);
-    let (varying, numerics) = match constants {
-        Constants::InPlace(numerics) => (&[][..], numerics),
-        Constants::Varying(varying) => (varying, Numerics::Optimistic),
+    let (varying, numerics) = match constants.literals {
+        Literals::InPlace(numerics) => (&[][..], numerics),
+        Literals::Varying(varying) => (varying, Numerics::Optimistic),
     };
     let forms = varying.iter().filter_map(form_of).collect();
-    let purpose = match constants {
-        Constants::InPlace(_) => Purpose::OneStatement,
-        Constants::Varying(_) => Purpose::ManyStatements { forms: &forms },
+    let purpose = match constants.literals {
+        Literals::InPlace(_) => Purpose::OneStatement,
+        Literals::Varying(_) => Purpose::ManyStatements { forms: &forms },
     };
-    on_deep_stack(statement.size().expressions, || {
+    let (query, literal_inputs, parameter_types) = on_deep_stack(statement.size().expressions, || {
         let mut query = query.clone();
         rebind_all(&mut query);
-        let binding = BoundStatement::new(statement.origin(), &facts, &tables).with_varying(varying);
+        let mut binding = BoundStatement::new(statement.origin(), &facts, &tables).with_varying(varying);
+        if let Some(types) = constants.parameter_types {
+            binding = binding.with_parameters(types);
+        }
         let bound = binding.binder().whole_query(&query);
         let inputs = binding.literal_inputs();
         if let Some(literal) = binding.looked_at() {
             return Err(NoPlan::ValueMatters(literal.number));
         }
-        let (bound, literal_inputs) = (bound?, inputs?);
+        let (mut bound, literal_inputs) = (bound?, inputs?);
+        let parameter_types = binding.parameter_types()?;
+        let mut values = constants.parameter_values.to_vec();
+        if matches!(constants.literals, Literals::InPlace(_)) {
+            values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
+        }
+        bound.relation.put_parameters(&values);
         check_growth(&bound.relation)?;
         let session: Arc<dyn Session> = Arc::new(facts.to_owned());
         let environment = Environment { session: &session, tables: &tables, purpose, numerics };
         let query = build(bound, binding.into_columns(), environment)?;
-        Ok(PlannedQuery { query, literal_inputs })
-    })
+        Ok((query, literal_inputs, parameter_types))
+    })?;
+    Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: tables.into_found() })
 }
 
 /// The form of all values of a varying literal, if it is not that of its type.

@@ -12,8 +12,9 @@ use braid_scan::ScanSpec;
 use braid_sql::SqlError;
 use braid_sql::tables::{TableColumn, TableEntry, Tables};
 use braid_storage::{Catalog, ColumnType, TableDef};
+use parking_lot::Mutex;
 
-use super::column_types::sql_type_of;
+use crate::column_types::sql_type_of;
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 
@@ -23,12 +24,25 @@ pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
     are_planned: bool,
+    found: Mutex<Vec<Arc<TableDef>>>,
 }
 
 impl SnapshotTables {
     pub fn of(context: &StatementContext) -> Self {
         let are_planned = context.settings().get("braid.planner") == Some("native");
-        Self { snapshot: context.snapshot(), buffer: context.database().buffer().clone(), are_planned }
+        Self {
+            snapshot: context.snapshot(),
+            buffer: context.database().buffer().clone(),
+            are_planned,
+            found: Mutex::default(),
+        }
+    }
+}
+
+impl SnapshotTables {
+    /// The tables that were found so far.
+    pub fn into_found(self) -> Vec<Arc<TableDef>> {
+        self.found.into_inner()
     }
 }
 
@@ -45,6 +59,7 @@ impl Tables for SnapshotTables {
             _ => None,
         };
         let version = version.ok_or_else(|| elsewhere(name))?;
+        self.found.lock().push(version.def.clone());
         Ok(Some(Arc::new(entry_of(&version.def))))
     }
 }

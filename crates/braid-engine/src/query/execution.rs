@@ -17,6 +17,7 @@ use super::result_stream::{ResultStream, in_zone};
 use super::rewrite::Parameters;
 use super::shown_lengths::shown_lengths;
 use crate::interrupt::Interrupt;
+use crate::outcome::ParameterType;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, Statement};
 
@@ -112,6 +113,7 @@ pub(crate) async fn prepare(
         let parameter_types = planner.parameter_types(&statement, &query, &given, &context).await?;
         let nulls = nulls_of(&parameter_types)?;
         let plan = planner.plan(&statement, query, Parameters::Values(&nulls), &context).await?;
+        let parameter_types = ParameterType::of_arrow(parameter_types);
         let prepared = Prepared { parameter_types, schema: Some(planner.schema(&plan)?) };
         Ok(PreparedQuery { prepared, tables: tables_of(&plan.logical) })
     };

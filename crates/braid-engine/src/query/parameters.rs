@@ -4,7 +4,7 @@
 //! folded, a range prunes chunks. A string stays an untyped literal, as it is in SQL text, and takes the type of what
 //! it is compared with; everything else is cast to its type.
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::Array;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Array as ArrayLiteral, CastKind, DataType as SqlType, Expr, Value};
@@ -13,8 +13,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use crate::conversion::is_string;
-use crate::input::datetime::utc;
-use crate::output::{BooleanStyle, ColumnOutput};
+use crate::output::text_of;
 use crate::sql_types::column_type_of_arrow;
 use crate::{EngineError, SqlState};
 
@@ -58,14 +57,6 @@ pub(crate) fn null_of(data_type: &DataType) -> Result<ScalarValue, EngineError> 
 
 fn is_untyped(data_type: &DataType) -> bool {
     is_string(data_type) || *data_type == DataType::Null
-}
-
-/// The text that a value is written with.
-pub(crate) fn text_of(value: &ScalarValue) -> Result<String, EngineError> {
-    let array: ArrayRef = value.to_array()?;
-    let mut text = String::new();
-    ColumnOutput::new(&array, utc(), BooleanStyle::Word)?.write(0, &mut text)?;
-    Ok(text)
 }
 
 fn cast(expr: Expr, data_type: &DataType) -> Result<Expr, EngineError> {

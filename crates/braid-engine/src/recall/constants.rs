@@ -3,8 +3,8 @@
 use datafusion::common::ScalarValue;
 
 use crate::EngineError;
+use crate::output::text_of;
 use crate::query::clock::instant_text;
-use crate::query::parameters::text_of;
 use crate::query::rewrite::SessionFacts;
 use crate::statement::{Constant, HoleContent, ScannedText, SessionFact};
 

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use braid_storage::TableDef;
 
 use super::constants::constants_of;
 use super::execution::key;
-use crate::Prepared;
+use crate::bound_parameters::BoundParameters;
 use crate::statement::{HoleContent, ScannedText};
 use crate::statement_context::StatementContext;
 use crate::templates::description_cache::Description;
 use crate::templates::template_cache::Look;
+use crate::{ParameterType, Prepared};
 
 /// The description of a query with these declared types of its parameters, if it need not be planned for it.
 pub(crate) fn described(
     context: &StatementContext,
     scanned: &ScannedText,
-    declared: &[Option<DataType>],
+    declared: &[Option<ParameterType>],
 ) -> Option<Prepared> {
-    let (key, snapshot) = (key(scanned, &[], &context.settings()).ok()?, context.snapshot());
+    let (key, snapshot) = (key(scanned, &BoundParameters::none(), &context.settings()).ok()?, context.snapshot());
     let database = context.database();
     if has_parameters(scanned) || !declared.is_empty() {
         let table_of = |table| Some(snapshot.by_id(table)?.def.clone());
@@ -36,11 +36,11 @@ pub(crate) fn described(
 pub(crate) fn keep_description(
     context: &StatementContext,
     scanned: &ScannedText,
-    declared: &[Option<DataType>],
+    declared: &[Option<ParameterType>],
     tables: Vec<Arc<TableDef>>,
     prepared: &Prepared,
 ) {
-    let Ok(key) = key(scanned, &[], &context.settings()) else { return };
+    let Ok(key) = key(scanned, &BoundParameters::none(), &context.settings()) else { return };
     let holes = scanned.holes.iter().map(|hole| hole.content.clone()).collect();
     let description = Description { holes, declared: declared.to_vec(), tables, prepared: prepared.clone() };
     context.database().templates().descriptions().keep(&key, description);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use braid_exec::plan::Plan;
-use datafusion::common::ScalarValue;
 
 use super::answer::answer;
 use super::constants::{constant_of, constants_of};
 use super::description::has_parameters;
 use super::native_planner::plan_of_template;
 use super::template_planner::NoTemplate;
+use crate::bound_parameters::BoundParameters;
 use crate::front_end::{StatementFacts, outcome, unless_too_narrow};
 use crate::interrupt::Interrupt;
 use crate::query::result_stream::ResultStream;
@@ -26,7 +26,7 @@ use crate::{EngineError, Outcome, Statement};
 
 /// Whether a text has a plan already, or a description if it has parameters, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
-    let Ok(key) = key(scanned, &[], &context.settings()) else { return false };
+    let Ok(key) = key(scanned, &BoundParameters::none(), &context.settings()) else { return false };
     // The types of parameters are part of a plan's key, and not known yet.
     if has_parameters(scanned) {
         return context.database().templates().descriptions().is_known(&key, scanned);
@@ -38,13 +38,14 @@ pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> boo
 pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>, EngineError> {
     let Some(scanned) = statement.scanned() else { return Ok(None) };
     let settings = context.settings();
     let Ok(key) = key(scanned, params, &settings) else { return Ok(None) };
-    let Some(constants) = constants_of(scanned, params)? else { return Ok(None) };
+    let Ok(scalars) = params.scalars() else { return Ok(None) };
+    let Some(constants) = constants_of(scanned, scalars)? else { return Ok(None) };
     let entry = context.database().templates().entry(&key);
     let snapshot = context.snapshot();
     let is_eager = settings.get("braid.templates") == Some("eager");
@@ -58,7 +59,7 @@ pub(crate) async fn execute(
         },
     };
     let facts = StatementFacts::of(context);
-    let Some(row) = template.bind(&constants, |fact| constant_of(context, fact), &facts) else {
+    let Some(row) = template.bind(&constants, params, |fact| constant_of(context, fact), &facts) else {
         return Ok(None);
     };
     context.database().front_end().note_template(matches!(template.binding, Binding::Expressions(_)));
@@ -102,6 +103,7 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
         constants.push(constants_of(&scanned, &[])?.ok_or_else(|| none("one of them has parameters"))?);
     }
     let (Some(first), Some(last)) = (constants.first(), texts.last()) else { return Err(none("there are none")) };
+    let no_parameters = BoundParameters::none();
     let mut general = Generalization::of(first.clone());
     for constants in &constants {
         if constants.len() != first.len() {
@@ -112,13 +114,13 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     let statement = Statement::parse(last)?.pop().ok_or_else(|| none("one of them is empty"))?;
     let work = async move |context: StatementContext| {
         let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;
-        let planned = plan_of_template(&context, &statement, &[], scanned, &mut general).await;
+        let planned = plan_of_template(&context, &statement, &BoundParameters::none(), scanned, &mut general).await;
         planned.map_err(|NoTemplate(reason)| EngineError::unsupported(reason))
     };
     let template = context.plan_apart(StatementSize::default(), work).await?;
     let facts = StatementFacts::of(context);
     let bind = |constants: &Vec<_>| {
-        let row = || template.bind(constants, |fact| constant_of(context, fact), &facts);
+        let row = || template.bind(constants, &no_parameters, |fact| constant_of(context, fact), &facts);
         template.includes(constants).then(row).flatten()
     };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
@@ -134,7 +136,7 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
 /// [`TemplatesOff`] if the session's statements have none.
 pub(super) fn key(
     scanned: &ScannedText,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     settings: &SettingValues,
 ) -> Result<String, TemplatesOff> {
     if settings.get("braid.templates") == Some("off") {
@@ -150,8 +152,11 @@ pub(super) fn key(
     let zone = settings.get("TimeZone").unwrap_or_default();
     let planner = settings.get("braid.planner").unwrap_or_default();
     let mut key = format!("{}\0{zone}\0{planner}", scanned.template);
-    for param in params {
+    for param in params.scalars().unwrap_or_default() {
         key.push_str(&format!("\0{}", param.data_type()));
+    }
+    for sql_type in params.known().map_or(&[][..], |(types, _)| types) {
+        key.push_str(&format!("\0{}", sql_type.id.0));
     }
     Ok(key)
 }
@@ -171,11 +176,11 @@ pub(crate) enum TemplatesOff {
 async fn learn(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     entry: &Arc<TextEntry>,
     mut general: Generalization,
 ) -> Result<Option<Arc<PlanTemplate>>, EngineError> {
-    let (statement, params, entry) = (statement.parsed()?, params.to_vec(), entry.clone());
+    let (statement, params, entry) = (statement.parsed()?, params.clone(), entry.clone());
     let size = statement.size();
     let work = async move |context: StatementContext| {
         let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use datafusion::common::ScalarValue;
-
 use super::constants::{constant_of, constants_of};
 use super::execution::{TemplatesOff, key};
 use crate::EngineError;
+use crate::bound_parameters::BoundParameters;
 use crate::front_end::StatementFacts;
 use crate::statement::{ScannedText, Unscanned};
 use crate::statement_context::StatementContext;
@@ -45,7 +44,7 @@ impl KnownTemplate {
     pub fn of(
         context: &StatementContext,
         scanned: Result<ScannedText, Unscanned>,
-        params: &[ScalarValue],
+        params: &BoundParameters,
     ) -> Result<Self, EngineError> {
         let scanned = match scanned {
             Ok(scanned) => scanned,
@@ -55,11 +54,13 @@ impl KnownTemplate {
             Ok(key) => key,
             Err(reason) => return Ok(Self::Off(reason)),
         };
-        let Some(constants) = constants_of(&scanned, params)? else { return Ok(Self::NoConstants) };
+        let Ok(scalars) = params.scalars() else { return Ok(Self::NoConstants) };
+        let Some(constants) = constants_of(&scanned, scalars)? else { return Ok(Self::NoConstants) };
         let Some(entry) = context.database().templates().look(&key) else { return Ok(Self::New) };
         Ok(match entry.look(&constants, &context.snapshot()) {
             Look::Plan(template) => {
-                match template.bind(&constants, |fact| constant_of(context, fact), &StatementFacts::of(context)) {
+                match template.bind(&constants, params, |fact| constant_of(context, fact), &StatementFacts::of(context))
+                {
                     Some(row) => {
                         let bound = BoundTemplate { template, text_number: entry.number, row };
                         Self::Plan(bound, entry.hits.load(Ordering::Relaxed))

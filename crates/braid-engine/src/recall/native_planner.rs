@@ -6,15 +6,14 @@
 
 use braid_plan::lowering::{NoPlan, Numerics};
 use braid_sql::binder::{VaryingKind, VaryingLiteral};
-use braid_sql::{SqlError, SqlState};
-use datafusion::common::ScalarValue;
+use braid_sql::{SqlError, SqlState, SqlType, Value};
 
-use super::description::has_parameters;
 use super::template_planner::{NoTemplate, guards, plan_template};
 use crate::Statement;
-use crate::front_end::{Constants, PlannedQuery, StatementFacts, is_left_to_the_other_planner, plan_query};
+use crate::bound_parameters::BoundParameters;
+use crate::front_end::{Constants, Literals, PlannedQuery, StatementFacts, is_left_to_the_other_planner, plan_query};
 use crate::sent_columns::ShownColumns;
-use crate::statement::{Constant, ScannedText};
+use crate::statement::{Constant, HoleContent, ScannedText};
 use crate::statement_context::StatementContext;
 use crate::templates::expression_binding::ExpressionBinding;
 use crate::templates::generalization::{Generalization, HoleRole};
@@ -48,7 +47,7 @@ impl From<&str> for Refused {
 pub(super) async fn plan_of_template(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     scanned: &ScannedText,
     general: &mut Generalization,
 ) -> Result<PlanTemplate, NoTemplate> {
@@ -59,21 +58,30 @@ pub(super) async fn plan_of_template(
             Ok(template)
         }
         Err(Refused::NoTemplate(reason)) => Err(reason),
-        Err(Refused::NotPlanned) => plan_template(context, statement, params, scanned, general).await,
+        Err(Refused::NotPlanned) => match params.scalars() {
+            Ok(scalars) => plan_template(context, statement, scalars, scanned, general).await,
+            Err(error) => Err(NoTemplate(error.message().to_owned())),
+        },
     }
 }
 
 fn native(
     context: &StatementContext,
     statement: &Statement,
-    params: &[ScalarValue],
+    params: &BoundParameters,
     scanned: &ScannedText,
     general: &mut Generalization,
 ) -> Result<PlanTemplate, Refused> {
-    let has_parameters = !params.is_empty() || has_parameters(scanned);
-    if has_parameters || is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+    let Some((types, values)) = params.known() else { return Err(Refused::NotPlanned) };
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
         return Err(Refused::NotPlanned);
     }
+    let types: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();
+    // Where there are none, the text may name none.
+    let parameter_types = Some(&types[..]).filter(|types| !types.is_empty());
+    let in_place: Vec<Option<Value>> = values.iter().cloned().map(Some).collect();
+    let with_constants =
+        Constants { parameter_types, parameter_values: &in_place, literals: Literals::InPlace(Numerics::Optimistic) };
     let is_long = |constant: &Constant| matches!(constant, Constant::Text(text) if text.len() > CONSTANT_BYTES_MAX);
     for (hole, constant) in general.example().to_vec().iter().enumerate() {
         if general.roles()[hole] != HoleRole::Pinned && HoleType::of(constant).is_none() {
@@ -81,18 +89,23 @@ fn native(
         }
     }
     if general.example().iter().any(is_long) {
-        return match plan_query(context, statement, Constants::InPlace(Numerics::Optimistic)) {
+        return match plan_query(context, statement, with_constants) {
             Err(NoPlan::Error(error)) if is_unsupported(&error) => Err(Refused::NotPlanned),
             _ => Err("a constant is long, and would be in every row".into()),
         };
     }
     for _ in 0..ATTEMPTS_MAX {
-        let varying = varying_literals(scanned, general);
-        match plan_query(context, statement, Constants::Varying(&varying)) {
-            Ok(planned) => return Ok(template(context, planned, general)),
-            Err(NoPlan::ValueMatters(hole)) => general.pin(hole),
+        let varying = varying_literals(scanned, general, types.len());
+        let pinned = pinned_parameters(scanned, general, values);
+        let constants = Constants { parameter_types, parameter_values: &pinned, literals: Literals::Varying(&varying) };
+        match plan_query(context, statement, constants) {
+            Ok(planned) => return Ok(template(context, planned, scanned, general)),
+            Err(NoPlan::ValueMatters(number)) => match number.checked_sub(types.len()) {
+                Some(hole) => general.pin(hole),
+                None => holes_of(scanned, number).for_each(|hole| general.pin(hole)),
+            },
             Err(NoPlan::Error(error)) if is_unsupported(&error) => {
-                return match plan_query(context, statement, Constants::InPlace(Numerics::Optimistic)) {
+                return match plan_query(context, statement, with_constants) {
                     Err(NoPlan::Error(error)) if is_unsupported(&error) => Err(Refused::NotPlanned),
                     _ => Err(error.message().into()),
                 };
@@ -107,10 +120,29 @@ fn is_unsupported(error: &SqlError) -> bool {
     error.state() == SqlState::FeatureNotSupported
 }
 
-/// The literals that vary. Those that were always equal have one number, that of the first of their holes.
-fn varying_literals(scanned: &ScannedText, general: &Generalization) -> Vec<VaryingLiteral> {
+/// The holes in which a parameter stands.
+fn holes_of(scanned: &ScannedText, parameter: usize) -> impl Iterator<Item = usize> {
+    let holes = scanned.holes.iter().enumerate();
+    holes.filter_map(move |(hole, of)| (of.content == HoleContent::Parameter(parameter)).then_some(hole))
+}
+
+/// The values of the parameters that the plan has in their places.
+fn pinned_parameters(scanned: &ScannedText, general: &Generalization, values: &[Value]) -> Vec<Option<Value>> {
+    let is_pinned = |number: usize| holes_of(scanned, number).any(|hole| general.roles()[hole] == HoleRole::Pinned);
+    values.iter().enumerate().map(|(number, value)| is_pinned(number).then(|| value.clone())).collect()
+}
+
+/// The literals that vary. Those that were always equal have one number: after those of the statement's own parameters, that of the first of
+/// their holes.
+fn varying_literals(scanned: &ScannedText, general: &Generalization, parameter_count: usize) -> Vec<VaryingLiteral> {
+    let is_literal = |hole: usize| matches!(scanned.holes[hole].content, HoleContent::Constant(_));
     let of_hole = |(hole, constant): (usize, &Constant)| {
-        let HoleRole::Varying(number) = general.roles()[hole] else { return None };
+        let class = general.roles()[hole];
+        if class == HoleRole::Pinned || !is_literal(hole) {
+            return None;
+        }
+        let first = (0..=hole).find(|other| is_literal(*other) && general.roles()[*other] == class)?;
+        let number = parameter_count + first;
         let kind = match HoleType::of(constant)? {
             HoleType::Integer => VaryingKind::Integer,
             HoleType::BigInt => VaryingKind::BigInt,
@@ -124,17 +156,23 @@ fn varying_literals(scanned: &ScannedText, general: &Generalization) -> Vec<Vary
     general.example().iter().enumerate().filter_map(of_hole).collect()
 }
 
-fn template(context: &StatementContext, planned: PlannedQuery, general: &Generalization) -> PlanTemplate {
-    let PlannedQuery { query, literal_inputs } = planned;
+fn template(
+    context: &StatementContext,
+    planned: PlannedQuery,
+    scanned: &ScannedText,
+    general: &Generalization,
+) -> PlanTemplate {
+    let PlannedQuery { query, literal_inputs, .. } = planned;
     let snapshot = context.snapshot();
     let shown = ShownColumns::of(&query, &StatementFacts::of(context));
     let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
     let tables = query.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
     let guards = guards(general);
     let estimated_bytes = estimated_bytes(&query.plan, guards.len(), query.columns.len());
-    let varying = general.roles().iter().zip(general.example()).map(|(role, constant)| match role {
-        HoleRole::Pinned => None,
-        HoleRole::Varying(_) => HoleType::of(constant),
+    let constants = general.roles().iter().zip(general.example()).zip(&scanned.holes);
+    let varying = constants.map(|((role, constant), hole)| match (role, &hole.content) {
+        (HoleRole::Varying(_), HoleContent::Constant(_)) => HoleType::of(constant),
+        _ => None,
     });
     PlanTemplate {
         number: next_number(),

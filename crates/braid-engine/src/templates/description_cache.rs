@@ -11,13 +11,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::datatypes::DataType;
 use braid_base::TableId;
 use braid_storage::TableDef;
 use parking_lot::Mutex;
 
-use crate::Prepared;
 use crate::statement::{HoleContent, ScannedText};
+use crate::{ParameterType, Prepared};
 
 /// Most bytes that the keys and descriptions of a generation are estimated to take: 4 MiB.
 const GENERATION_BYTES_MAX: usize = 4 << 20;
@@ -34,7 +33,7 @@ pub(crate) struct Description {
     /// What stands in the holes of the text. Parameters have no values here.
     pub holes: Vec<HoleContent>,
     /// The types of parameters that the client declared.
-    pub declared: Vec<Option<DataType>>,
+    pub declared: Vec<Option<ParameterType>>,
     /// The tables that the statement reads, as they were.
     pub tables: Vec<Arc<TableDef>>,
     /// The description.
@@ -90,7 +89,7 @@ impl DescriptionCache {
         &self,
         key: &str,
         scanned: &ScannedText,
-        declared: &[Option<DataType>],
+        declared: &[Option<ParameterType>],
         table_of: impl Fn(TableId) -> Option<Arc<TableDef>>,
     ) -> Option<Prepared> {
         let known = self.generations.lock().of_template(key)?;
@@ -148,6 +147,8 @@ impl Generations {
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::DataType;
+
     use super::*;
     use crate::Statement;
 
@@ -155,8 +156,12 @@ mod tests {
         Statement::parse(sql).unwrap().remove(0).scanned().unwrap().clone()
     }
 
-    fn description(scanned: &ScannedText, declared: &[Option<DataType>], parameter_type: DataType) -> Description {
-        let prepared = Prepared { parameter_types: vec![parameter_type], schema: None };
+    fn parameter(data_type: DataType) -> ParameterType {
+        ParameterType { oid: 0, data_type: Some(data_type) }
+    }
+
+    fn description(scanned: &ScannedText, declared: &[Option<ParameterType>], parameter_type: DataType) -> Description {
+        let prepared = Prepared { parameter_types: vec![parameter(parameter_type)], schema: None };
         let holes = scanned.holes.iter().map(|hole| hole.content.clone()).collect();
         Description { holes, declared: declared.to_vec(), tables: Vec::new(), prepared }
     }
@@ -165,23 +170,23 @@ mod tests {
     fn descriptions_are_of_constants_and_declared_types() {
         let cache = DescriptionCache::default();
         let (seven, eight) = (scanned("select 7 + $1"), scanned("select 8 + $1"));
-        let declared = [Some(DataType::Int32)];
+        let declared = [Some(parameter(DataType::Int32))];
         assert!(!cache.is_known("key", &seven));
         cache.keep("key", description(&seven, &[None], DataType::Int64));
         cache.keep("key", description(&seven, &declared, DataType::Int32));
         assert!(cache.is_known("key", &seven) && !cache.is_known("key", &eight) && !cache.is_known("other", &seven));
-        let types = |scanned: &ScannedText, declared: &[Option<DataType>]| {
+        let types = |scanned: &ScannedText, declared: &[Option<ParameterType>]| {
             cache.find("key", scanned, declared, |_| None).map(|prepared| prepared.parameter_types)
         };
-        assert_eq!(types(&seven, &[None]), Some(vec![DataType::Int64]));
-        assert_eq!(types(&seven, &declared), Some(vec![DataType::Int32]));
+        assert_eq!(types(&seven, &[None]), Some(vec![parameter(DataType::Int64)]));
+        assert_eq!(types(&seven, &declared), Some(vec![parameter(DataType::Int32)]));
         assert_eq!(types(&eight, &declared), None);
         assert_eq!(types(&seven, &[]), None);
         // The newest ones are kept.
         for _ in 0..OF_TEMPLATE_MAX {
             cache.keep("key", description(&eight, &declared, DataType::Int16));
         }
-        assert_eq!(types(&seven, &[None]), Some(vec![DataType::Int64]));
+        assert_eq!(types(&seven, &[None]), Some(vec![parameter(DataType::Int64)]));
         for value in 0..OF_TEMPLATE_MAX {
             cache.keep("key", description(&scanned(&format!("select {value} + $1")), &declared, DataType::Int16));
         }

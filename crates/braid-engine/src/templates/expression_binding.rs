@@ -12,7 +12,8 @@ use crate::statement::Constant;
 /// How a statement computes the parameters of its plan: by expressions over its constants, in its session.
 #[derive(Debug)]
 pub(crate) struct ExpressionBinding {
-    /// By the number of a hole, the type of its constant if that varies. The parameter of the query has the number of its hole.
+    /// By the number of a hole, the type of its constant if that varies. Its number in the query comes after those of the statement's own
+    /// parameters.
     pub varying: Vec<Option<HoleType>>,
     /// The varying constants as their types' input functions read them, which must not fail.
     pub literal_inputs: Vec<Expression>,
@@ -21,13 +22,21 @@ pub(crate) struct ExpressionBinding {
 }
 
 impl ExpressionBinding {
-    /// The parameters of a statement with these constants; `None` if one cannot be computed.
-    pub fn bind(&self, constants: &[Constant], session: &dyn SessionFacts) -> Option<ParameterRow> {
+    /// The parameters of the plan for a statement with these constants and parameters; `None` if one cannot be computed.
+    pub fn bind(
+        &self,
+        constants: &[Constant],
+        parameters: &[Value],
+        session: &dyn SessionFacts,
+    ) -> Option<ParameterRow> {
         let value = |(constant, varying): (&Constant, &Option<HoleType>)| match varying {
             None => Some(Value::Null),
             Some(hole_type) => value_of(constant, *hole_type),
         };
-        let values: Vec<Value> = constants.iter().zip(&self.varying).map(value).collect::<Option<_>>()?;
+        let mut values = parameters.to_vec();
+        for value in constants.iter().zip(&self.varying).map(value) {
+            values.push(value?);
+        }
         let evaluation = Evaluation::new(session, &values);
         if self.literal_inputs.iter().any(|input| evaluation.value(input).is_err()) {
             return None;

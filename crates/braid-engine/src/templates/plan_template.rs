@@ -13,6 +13,7 @@ use braid_storage::{Catalog, Scalar};
 use super::expression_binding::ExpressionBinding;
 use super::formula_binding::FormulaBinding;
 use super::hole_value::HoleType;
+use crate::bound_parameters::BoundParameters;
 use crate::sent_columns::ShownColumns;
 use crate::statement::{Constant, SessionFact};
 
@@ -187,12 +188,13 @@ impl PlanTemplate {
     pub fn bind(
         &self,
         constants: &[Constant],
+        params: &BoundParameters,
         told: impl Fn(&SessionFact) -> Option<Constant>,
         session: &dyn SessionFacts,
     ) -> Option<ParameterRow> {
         match &self.binding {
             Binding::Formulas(binding) => binding.bind(constants, told),
-            Binding::Expressions(binding) => binding.bind(constants, session),
+            Binding::Expressions(binding) => binding.bind(constants, params.known()?.1, session),
         }
     }
 }

@@ -4,7 +4,7 @@ use arrow::array::{Decimal128Array, Int32Array, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use braid_engine::ParameterValue;
 
-use crate::test_db::{TestDb, run_one, text_value, value};
+use crate::test_db::{TestDb, parameter_types, run_one, text_value, value};
 
 #[tokio::test]
 async fn values_convert_to_the_columns_types() {
@@ -65,8 +65,7 @@ async fn prepared_inserts_take_the_columns_types() {
     db.run("create table t (a int, b text, c numeric(6,2), d timestamp)").await;
     let statement = db.session.parse("insert into t (d, a, b, c) values ($1, $2, $3, $4)").unwrap().remove(0);
     let prepared = db.session.prepare(&statement, &[]).await.unwrap();
-    let types: Vec<String> = prepared.parameter_types.iter().map(ToString::to_string).collect();
-    assert_eq!(types, ["Timestamp(µs)", "Int32", "Utf8View", "Decimal128(6, 2)"]);
+    assert_eq!(parameter_types(&prepared), "Timestamp(µs) Int32 Utf8View Decimal128(6, 2)");
     assert!(prepared.schema.is_none());
     let values = vec![
         value(TimestampMicrosecondArray::from(vec![0])),

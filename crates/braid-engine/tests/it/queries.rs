@@ -2,11 +2,11 @@
 
 use arrow::array::{Date32Array, Int32Array, Int64Array, ListBuilder, StringBuilder};
 use arrow::datatypes::DataType;
-use braid_engine::Outcome;
+use braid_engine::{Outcome, ParameterType, SentValue};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::test_db::{TestDb, column_names, run, run_one, text_value, value};
+use crate::test_db::{TestDb, column_names, declared, parameter_types, run, run_one, text_value, value};
 
 #[tokio::test]
 async fn columns_are_named_as_in_postgresql() {
@@ -102,34 +102,98 @@ async fn parameters_are_inferred_and_replaced() {
     let db = TestDb::new().await;
     db.run("create table t (a int, b text, d date)").await;
     db.run("insert into t values (1, 'x', '2024-01-01'), (2, 'y', '2024-01-02'), (3, 'z', null)").await;
-    let prepare = async |sql: &str, given: &[Option<DataType>]| {
+    let prepare = async |sql: &str, given: &[Option<ParameterType>]| {
         let statement = db.session.parse(sql).unwrap().remove(0);
         let prepared = db.session.prepare(&statement, given).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
-        let types: Vec<String> = prepared.parameter_types.iter().map(ToString::to_string).collect();
-        (statement, types.join(" "), prepared.schema.map(|schema| schema.fields().len()))
+        (statement, parameter_types(&prepared), prepared.schema.map(|schema| schema.fields().len()))
     };
-    let (statement, types, width) =
-        prepare("select a, b from t where a > $1 and b <> $2 and d >= $3 order by a limit $4", &[]).await;
-    assert_eq!((types.as_str(), width), ("Int32 Utf8View Date32 Int64", Some(2)));
-    let values = vec![
-        value(Int32Array::from(vec![0])),
-        text_value("nobody"),
-        value(Date32Array::from(vec![0])),
-        value(Int64Array::from(vec![1])),
-    ];
-    assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1|x");
-    let (statement, types, _) = prepare("select $1::date, $2", &[]).await;
-    assert_eq!(types, "Date32 Utf8");
-    let values = vec![value(Date32Array::from(vec![1])), text_value("q")];
-    assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1970-01-02|q");
-    let (statement, types, _) = prepare("select b from t where a = $1", &[Some(DataType::Int64)]).await;
-    assert_eq!(types, "Int64");
-    assert_eq!(run_one(&db.session, &statement, vec![value(Int64Array::from(vec![2]))]).await.unwrap(), "y");
-    let (statement, _, _) =
-        prepare("select a from t where b = any($1)", &[Some(DataType::new_list(DataType::Utf8, true))]).await;
-    let mut list = ListBuilder::new(StringBuilder::new());
-    list.append_value([Some("x"), Some("z")]);
-    assert_eq!(run_one(&db.session, &statement, vec![value(list.finish())]).await.unwrap(), "1\n3");
+    for (planner, of_filter, of_list, of_declared) in [
+        ("datafusion", "Int32 Utf8View Date32 Int64", "Date32 Utf8", "Int64"),
+        ("native", "23 25 1082 20", "1082 25", "20"),
+    ] {
+        db.run(&format!("set braid.planner = {planner}")).await;
+        // Twice, so that the second statement has a template.
+        for _ in 0..3 {
+            let (statement, types, width) =
+                prepare("select a, b from t where a > $1 and b <> $2 and d >= $3 order by a limit $4", &[]).await;
+            assert_eq!((types.as_str(), width), (of_filter, Some(2)));
+            for (least, limit, expected) in [(0, 1, "1|x"), (1, 1, "2|y"), (0, 2, "1|x\n2|y")] {
+                let values = vec![
+                    value(Int32Array::from(vec![least])),
+                    text_value("nobody"),
+                    value(Date32Array::from(vec![0])),
+                    value(Int64Array::from(vec![limit])),
+                ];
+                assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), expected);
+            }
+            let (statement, types, _) = prepare("select $1::date, $2", &[]).await;
+            assert_eq!(types, of_list);
+            let values = vec![value(Date32Array::from(vec![1])), text_value("q")];
+            assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1970-01-02|q");
+            let declared_wide = [declared(20, DataType::Int64)];
+            let (statement, types, _) = prepare("select b from t where a = $1 and b < 'zz'", &declared_wide).await;
+            assert_eq!(types, of_declared);
+            for (a, b) in [(2, "y"), (3, "z"), (1 << 40, "")] {
+                assert_eq!(run_one(&db.session, &statement, vec![value(Int64Array::from(vec![a]))]).await.unwrap(), b);
+            }
+            let declared_list = [declared(1009, DataType::new_list(DataType::Utf8, true))];
+            let (statement, _, _) = prepare("select a from t where b = any($1)", &declared_list).await;
+            let mut list = ListBuilder::new(StringBuilder::new());
+            list.append_value([Some("x"), Some("z")]);
+            assert_eq!(run_one(&db.session, &statement, vec![value(list.finish())]).await.unwrap(), "1\n3");
+        }
+    }
+}
+
+/// Parameters of types that only Braid's own front end has, and errors of parameters.
+#[tokio::test]
+async fn parameters_have_the_types_of_postgresql() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b numeric(6, 2))").await;
+    db.run("insert into t values (1, 1.50), (2, 2.50), (3, null)").await;
+    db.run("set braid.planner = native").await;
+    db.run("set timezone = 'Europe/Paris'").await;
+    for (sql, sent, expected) in [
+        ("select $1::numeric[], $2::json -> 'a'", &["{1.5,NaN,NULL}", "{\"a\": [1]}"][..], "{1.5,NaN,NULL}|[1]"),
+        ("select a from t where b = any($1::numeric[])", &["{2.5,7}"], "2"),
+        ("select a from t where b = any($1) and b < $2", &["{2.5,7,1.500}", "2.4999999999999999999999999"], "1"),
+        ("select count(*) from t where b < $1", &["NaN"], "2"),
+        ("select count(*) from t where b < $1", &["Infinity"], "2"),
+        ("select b * $1 from t where a = $2", &["1.001", "2"], "2.50250"),
+        ("select $1::timestamptz", &["2024-07-01 12:00"], "2024-07-01T12:00:00+02:00"),
+        ("select $1 || $2", &["a", "b"], "ab"),
+        ("select a from t where a = $1 or a = $2 or a = $1 order by a limit $3 offset $4", &["1", "3", "1", "1"], "3"),
+        ("select $1 + a from t order by 1 desc limit 1", &["5"], "8"),
+        ("select a from t where (a, $2) in ((1, 'x'), (2, 'y'))", &["0", "y"], "2"),
+    ] {
+        // The later ones by a template.
+        for attempt in 0..3 {
+            let statement = db.session.parse(sql).unwrap().remove(0);
+            let declared: &[Option<ParameterType>] =
+                if sql.contains("(a, $2)") { &[declared(23, DataType::Int32)] } else { &[] };
+            let prepared = db.session.prepare(&statement, declared).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+            let read = |(parameter, text): (&ParameterType, &&str)| {
+                db.session.read_parameter(parameter.oid, Some(SentValue::Text(text.as_bytes())), None).unwrap()
+            };
+            let values = prepared.parameter_types.iter().zip(sent).map(read).collect();
+            assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), expected, "{sql}, attempt {attempt}");
+        }
+    }
+    db.run("set braid.planner = datafusion").await;
+    assert_eq!(db.run("select fallen_back from braid_front_end").await, "0");
+    db.run("set braid.planner = native").await;
+    let error = async |sql: &str| {
+        let statement = db.session.parse(sql).unwrap().remove(0);
+        let error = db.session.prepare(&statement, &[]).await.unwrap_err();
+        (error.sqlstate(), error.message().to_owned())
+    };
+    let undetermined = "could not determine data type of parameter $1".to_owned();
+    assert_eq!(error("select $2::int").await, ("42P18", undetermined.clone()));
+    assert_eq!(error("select a from t where $1 is null").await, ("42P18", undetermined));
+    let error = db.session.read_parameter(23, Some(SentValue::Text(b"1.5")), None).unwrap_err();
+    assert_eq!((error.sqlstate(), error.message()), ("22P02", "invalid input syntax for type integer: \"1.5\""));
+    let error = db.session.read_parameter(23, Some(SentValue::Binary(&[1, 2])), None).unwrap_err();
+    assert_eq!(error.sqlstate(), "08P01");
 }
 
 #[tokio::test]

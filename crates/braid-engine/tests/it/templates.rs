@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow::array::{Decimal128Array, Float64Array, Int32Array, Int64Array};
 use arrow::datatypes::{DataType, Field};
 use braid_base::Random;
-use braid_engine::Session;
+use braid_engine::{ParameterType, Session};
 use braid_testing::cases;
 
-use crate::test_db::{TestDb, run_one, text_value, value};
+use crate::test_db::{TestDb, declared, parameter_types, run_one, text_value, value};
 
 async fn two_tables() -> TestDb {
     let db = TestDb::new().await;
@@ -324,14 +324,14 @@ async fn values_that_planning_looks_at_are_not_taken_from_other_statements() {
 }
 
 /// What a prepared statement is described as, which is what planning it says.
-async fn description(db: &TestDb, sql: &str, declared: &[Option<DataType>]) -> Result<String, String> {
+async fn description(db: &TestDb, sql: &str, declared: &[Option<ParameterType>]) -> Result<String, String> {
     let of_session = async |session: &Session| {
         let statement = session.parse(sql).map_err(|error| error.to_string())?.remove(0);
         let prepared = session.prepare(&statement, declared).await.map_err(|error| error.to_string())?;
         let column = |field: &Arc<Field>| format!("{} {}", field.name(), field.data_type());
         let columns: Vec<String> =
             prepared.schema.iter().flat_map(|schema| schema.fields().iter().map(column)).collect();
-        Ok(format!("{:?}, {columns:?}", prepared.parameter_types))
+        Ok(format!("{}, {columns:?}", parameter_types(&prepared)))
     };
     let found = of_session(&db.session).await;
     assert_eq!(found, of_session(&by_text(db)).await, "{sql}");
@@ -354,7 +354,7 @@ async fn descriptions_of_prepared_statements_are_kept_while_they_are_right() {
     assert_eq!(description(&db, text, &[None, None]).await.unwrap(), first);
     assert_eq!(description(&db, text, &[]).await.unwrap(), first);
     assert_eq!(found(), 3);
-    let wide = description(&db, text, &[Some(DataType::Int64)]).await.unwrap();
+    let wide = description(&db, text, &[declared(20, DataType::Int64)]).await.unwrap();
     assert_ne!(wide, first);
     assert_eq!(description(&db, &text.replace('3', "3.5"), &[]).await.unwrap(), first);
     assert_eq!(found(), 3);

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{Array, StringArray};
+use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use braid_base::ByteSize;
-use braid_engine::{Config, Database, EngineError, Outcome, ParameterValue, Session, Statement};
+use braid_engine::{
+    Config, Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, Session, Statement,
+};
 use bytes::Bytes;
 use futures::StreamExt;
 use tempfile::TempDir;
@@ -135,6 +138,20 @@ pub async fn run_one(
 /// The only value of an array, as a parameter.
 pub fn value(array: impl Array + 'static) -> ParameterValue {
     ParameterValue::of(Arc::new(array))
+}
+
+/// The type of a parameter, as a client declares it.
+pub fn declared(oid: u32, data_type: DataType) -> Option<ParameterType> {
+    Some(ParameterType { oid, data_type: Some(data_type) })
+}
+
+/// The types of a statement's parameters: oids, or types of Arrow where these say it.
+pub fn parameter_types(prepared: &Prepared) -> String {
+    let shown = |parameter: &ParameterType| match (&parameter.data_type, parameter.oid) {
+        (Some(data_type), 0) => data_type.to_string(),
+        (_, oid) => oid.to_string(),
+    };
+    prepared.parameter_types.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
 /// A text, as a parameter.

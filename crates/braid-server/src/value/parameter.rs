@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, Decimal128Array, ListArray, PrimitiveArray, StringArray, new_empty_array,
+    new_null_array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{CastOptions, cast_with_options, concat};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
-use braid_engine::ParameterValue;
+use braid_engine::ParameterType;
 
 use super::pg_type::{NUMERIC, PgType, UNKNOWN};
 use super::{Format, ValueError, parameter_binary, parameter_text};
@@ -25,43 +26,47 @@ pub(crate) fn declared_type(oid: u32) -> Option<DataType> {
     }
 }
 
-/// The same for the description of a statement, where no value tells the scale of a numeric: a numeric without a precision.
-pub(crate) fn described_type(oid: u32) -> Option<DataType> {
-    declared_type(oid).or_else(|| (oid == NUMERIC.oid).then_some(DataType::Decimal128(38, 10)))
+/// The same for the description of a statement, where no value tells the scale of a numeric: a numeric without a precision. `None` if the
+/// client has declared nothing.
+pub(crate) fn declared(oid: u32) -> Option<ParameterType> {
+    let data_type = declared_type(oid).or_else(|| (oid == NUMERIC.oid).then_some(DataType::Decimal128(38, 10)));
+    (oid != 0 && oid != UNKNOWN.oid).then_some(ParameterType { oid, data_type })
 }
 
-/// The oid that describes a parameter: as declared, otherwise as inferred.
-pub(crate) fn described_oid(declared: u32, inferred: &DataType) -> u32 {
+/// The oid that describes a parameter: as the engine says, or as declared, otherwise as inferred.
+pub(crate) fn described_oid(declared: u32, inferred: &ParameterType) -> u32 {
+    if inferred.oid != 0 {
+        return inferred.oid;
+    }
     let known =
         declared != UNKNOWN.oid && (PgType::by_oid(declared).is_some() || PgType::element_of(declared).is_some());
-    if known { declared } else { PgType::described(inferred).0 }
+    if known { declared } else { PgType::described(inferred.data_type.as_ref().unwrap_or(&DataType::Null)).0 }
 }
 
-/// Reads a parameter of type `oid` (see [`described_oid`]); `None` bytes are null.
+/// Reads a parameter of type `oid` (see [`described_oid`]) into an array of one; `None` bytes are null.
 pub(crate) fn decode(
     oid: u32,
     format: Format,
     bytes: Option<&[u8]>,
     inferred: &DataType,
-) -> Result<ParameterValue, ValueError> {
+) -> Result<ArrayRef, ValueError> {
     let unsupported = || ValueError::UnsupportedParameter { name: format!("with oid {oid}") };
     let Some(bytes) = bytes else {
         let data_type = declared_type(oid).unwrap_or_else(|| inferred.clone());
-        return Ok(ParameterValue::null(&data_type));
+        return Ok(new_null_array(&data_type, 1));
     };
     if let Some(element) = PgType::element_of(oid) {
         let values = match format {
             Format::Text => parameter_text::parse_array(element, utf8(bytes)?)?,
             Format::Binary => parameter_binary::parse_array(element, bytes)?,
         };
-        return list(element, values).map(ParameterValue::of).ok_or_else(unsupported);
+        return list(element, values).ok_or_else(unsupported);
     }
     let pg_type = PgType::by_oid(oid).ok_or_else(unsupported)?;
-    let value = match format {
+    match format {
         Format::Text => parameter_text::parse(pg_type, utf8(bytes)?),
         Format::Binary => parameter_binary::parse(pg_type, bytes),
-    };
-    value.map(ParameterValue::of)
+    }
 }
 
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ValueError> {

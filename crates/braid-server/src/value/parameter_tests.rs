@@ -9,13 +9,13 @@ use super::super::pg_type::*;
 use super::super::row_encoder::RowEncoder;
 use super::*;
 
-fn text(pg_type: PgType, text: &str) -> Result<ParameterValue, ValueError> {
+fn text(pg_type: PgType, text: &str) -> Result<ArrayRef, ValueError> {
     decode(pg_type.oid, Format::Text, Some(text.as_bytes()), &DataType::Null)
 }
 
 /// What the row encoder sends for a value.
-fn encoded(value: &ParameterValue, format: Format) -> Vec<u8> {
-    let batch = RecordBatch::try_from_iter([("c", value.array().clone())]).unwrap();
+fn encoded(value: &ArrayRef, format: Format) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter([("c", value.clone())]).unwrap();
     let schema: &Schema = &batch.schema();
     let mut out = Vec::new();
     RowEncoder::new(schema, &[format.code()])
@@ -119,23 +119,26 @@ fn what_is_no_value_is_refused_with_postgresqls_sqlstate() {
 #[test]
 fn a_declared_type_counts_and_otherwise_the_inferred_one() {
     let decimal = DataType::Decimal128(15, 2);
-    assert_eq!(described_oid(0, &decimal), NUMERIC.oid);
-    assert_eq!(described_oid(UNKNOWN.oid, &DataType::Int32), INT4.oid);
-    assert_eq!(described_oid(INT8.oid, &DataType::Int32), INT8.oid);
-    // json is a type Braid does not have.
-    assert_eq!(described_oid(114, &DataType::Utf8View), TEXT.oid);
+    let inferred = |data_type: &DataType| ParameterType { oid: 0, data_type: Some(data_type.clone()) };
+    assert_eq!(described_oid(0, &inferred(&decimal)), NUMERIC.oid);
+    assert_eq!(described_oid(UNKNOWN.oid, &inferred(&DataType::Int32)), INT4.oid);
+    assert_eq!(described_oid(INT8.oid, &inferred(&DataType::Int32)), INT8.oid);
+    // json is a type that Arrow does not have; the engine may have it.
+    assert_eq!(described_oid(114, &inferred(&DataType::Utf8View)), TEXT.oid);
+    assert_eq!(described_oid(114, &ParameterType { oid: 114, data_type: None }), 114);
     assert_eq!(declared_type(NUMERIC.oid), None);
     // Nothing rounds what a client compares with.
     let value = decode(NUMERIC.oid, Format::Text, Some(b"10.125"), &decimal).unwrap();
     let expected = Decimal128Array::from(vec![10_125]).with_precision_and_scale(5, 3).unwrap();
-    assert_eq!(value, ParameterValue::of(Arc::new(expected)));
+    assert_eq!(value.as_ref(), &expected as &dyn Array);
 }
 
 #[test]
 fn nulls_have_the_parameters_type() {
     let null = |pg_type: PgType, inferred| decode(pg_type.oid, Format::Binary, None, &inferred).unwrap();
-    assert_eq!(null(INT4, DataType::Null), ParameterValue::of(Arc::new(Int32Array::from(vec![None]))));
-    assert_eq!(null(NUMERIC, DataType::Decimal128(15, 2)), ParameterValue::null(&DataType::Decimal128(15, 2)));
+    assert_eq!(null(INT4, DataType::Null).as_ref(), &Int32Array::from(vec![None]) as &dyn Array);
+    let decimal = DataType::Decimal128(15, 2);
+    assert_eq!(null(NUMERIC, decimal.clone()).as_ref(), new_null_array(&decimal, 1).as_ref());
 }
 
 #[test]

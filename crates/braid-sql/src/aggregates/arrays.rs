@@ -3,11 +3,10 @@
 use super::Aggregates;
 use super::accumulator::Accumulator;
 use crate::functions::Call;
-use crate::functions::arrays::making::{
-    array_error, check_array_bytes, check_dimension_count, checked_count, stored_bytes,
-};
+use crate::functions::arrays::making::{array_error, check_array_bytes, stored_bytes};
 use crate::pg_catalog::pg_catalog;
 use crate::values::ArrayValue;
+use crate::values::array_limits::{check_dimension_count, checked_count};
 use crate::{SqlError, SqlState, Value};
 
 /// `array_agg`

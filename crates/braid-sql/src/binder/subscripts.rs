@@ -8,10 +8,10 @@ use sqlparser::ast::{AccessExpr, Expr, Subscript, Value as Syntax, ValueWithSpan
 use super::places::Place;
 use super::{Binder, unsupported};
 use crate::expression::{Expression, Node, Subscripts};
-use crate::functions::arrays::making::check_dimension_count;
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
 use crate::types::type_names::type_name;
 use crate::values::Value;
+use crate::values::array_limits::check_dimension_count;
 use crate::{SqlError, SqlState, SqlType};
 
 impl Binder<'_> {

@@ -19,8 +19,10 @@
 //! | [`json_path_beginnings`] | what paths begin with |
 //! | [`json_path_accessors`] | their keys, subscripts, filters and methods |
 //! | [`json_path_tokens`] | the tokens of paths |
+//! | [`binary`] | values of any type in binary format |
 //! | [`bytes`] | boolean, bytea, uuid, the lengths of varchar and char |
 
+pub mod binary;
 pub mod bytes;
 pub mod datetime;
 pub mod datetime_fields;

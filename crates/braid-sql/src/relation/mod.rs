@@ -13,6 +13,7 @@
 
 pub mod columns;
 pub mod operators;
+mod parameters;
 pub mod subquery;
 pub mod traversal;
 

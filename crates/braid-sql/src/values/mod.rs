@@ -5,13 +5,14 @@
 //! | [`value`] | a value of any type |
 //! | [`numeric`] | numbers with any number of digits |
 //! | [`interval`] | months, days and microseconds |
-//! | [`array`] | arrays |
+//! | [`array`], [`array_limits`] | arrays; how large they may be |
 //! | `memory` | how much memory values hold |
 //! | [`json`] | the trees of jsonb |
 //! | [`json_path`] | paths in jsonb |
 //! | [`calendar`] | days of the Gregorian calendar, and the ranges of dates and timestamps |
 
 pub mod array;
+pub mod array_limits;
 pub mod calendar;
 pub mod interval;
 pub mod json;

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use super::elements::{Input, Output};
-use super::making::{check_dimension_count, checked_count, written_dimensions};
+use super::making::written_dimensions;
 use crate::functions::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
+use crate::values::array_limits::{check_dimension_count, checked_count};
 use crate::{SqlError, SqlState, Value};
 
 /// Arrays from and to text.

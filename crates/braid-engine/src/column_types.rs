@@ -7,7 +7,7 @@ use braid_storage::ColumnType;
 use crate::sql_types::NUMERIC_DEFAULT;
 
 /// The type of a column's values.
-pub(super) fn sql_type_of(column_type: ColumnType) -> SqlType {
+pub(crate) fn sql_type_of(column_type: ColumnType) -> SqlType {
     match column_type {
         ColumnType::Boolean => SqlType::of(TypeId::BOOL),
         ColumnType::SmallInt => SqlType::of(TypeId::INT2),
