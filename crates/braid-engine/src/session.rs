@@ -180,10 +180,10 @@ impl Session {
         if kind.writes() {
             context.check_may_write(write_name(kind))?;
         }
-        if let Some(outcome) = front_end::execute_row(context, statement, params).await? {
+        if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
             return Ok(outcome);
         }
-        if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
+        if let Some(outcome) = front_end::execute_row(context, statement, params).await? {
             return Ok(outcome);
         }
         let statement = &statement.parsed()?;

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::planning::Lane;
-use crate::settings::{Definition, SettingValues, definition};
+use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, BlockEnd, Transaction};
 use crate::{EngineError, StatementKind, TransactionStatus};
@@ -137,25 +137,18 @@ impl StatementContext {
         Some(self.shown(definition(name).ok()?))
     }
 
-    /// The value that SHOW prints. The database or the session provides some defaults.
+    /// The value that SHOW prints.
     pub fn shown(&self, definition: &Definition) -> String {
-        let settings = self.settings();
-        if let Some(value) = settings.get(definition.name) {
-            return value.to_owned();
-        }
+        self.settings().shown(definition, &self.provided_values(), self.user())
+    }
+
+    /// The values of settings that the database provides.
+    pub fn provided_values(&self) -> ProvidedValues {
         let config = self.database().config();
-        match definition.name {
-            "braid.scan_policy" => self.database().buffer().policy().to_string(),
-            "braid.query_memory" => config.query_memory.to_string(),
-            "braid.target_partitions" => config.target_partitions.to_string(),
-            "session_authorization" => self.user().to_owned(),
-            "transaction_isolation" => {
-                settings.get("default_transaction_isolation").unwrap_or(definition.default).to_owned()
-            }
-            "transaction_read_only" => {
-                settings.get("default_transaction_read_only").unwrap_or(definition.default).to_owned()
-            }
-            _ => definition.default.to_owned(),
+        ProvidedValues {
+            scan_policy: self.database().buffer().policy(),
+            query_memory: config.query_memory,
+            target_partitions: config.target_partitions,
         }
     }
 

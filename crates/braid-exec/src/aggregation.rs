@@ -11,6 +11,8 @@
 //! Many queries can share one pass. Rows then carry their query set, groups are pairs of key and set, and at the end each
 //! key's sets are made disjoint (`set_refinement`, `atom_groups`).
 //!
+//! Aggregates that another crate computes keep states of their own beside the operator's (`foreign_groups`).
+//!
 //! Groups that exceed the memory spill to a file, with their accumulated states (`spilled_groups`).
 //!
 //! The plan decides about types: a sum of integers has the width that it needs, and an operator above checks the range of a
@@ -39,9 +41,10 @@ use groups::group_table::{GroupTable, KeyOrder};
 use merging::set_refinement::Refinements;
 use merging::worker_groups::{Accumulated, WorkerGroups};
 use states::aggregate_plan::{AggregatePlan, InputPlan};
+pub(crate) use states::foreign_groups::ForeignCalls;
 
 use crate::keys::key_hashes::KeyHasher;
-use crate::plan::{AggregationSpec, SetColumn};
+use crate::plan::{AggregationSpec, ForeignCall, SetColumn};
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};
@@ -93,7 +96,26 @@ impl AggregationWorker {
         budget: Arc<dyn MemoryBudget>,
         tuning: AggregationTuning,
     ) -> Self {
-        let plan = AggregatePlan::new(spec, tuning);
+        Self::of_plan(spec, AggregatePlan::new(spec, ForeignCalls::default(), tuning), sets, budget, tuning)
+    }
+
+    /// A worker without rows, with calls of foreign aggregates.
+    pub(crate) fn with_foreign(
+        spec: &AggregationSpec,
+        foreign: ForeignCalls,
+        budget: Arc<dyn MemoryBudget>,
+        tuning: AggregationTuning,
+    ) -> Self {
+        Self::of_plan(spec, AggregatePlan::new(spec, foreign, tuning), None, budget, tuning)
+    }
+
+    fn of_plan(
+        spec: &AggregationSpec,
+        plan: AggregatePlan,
+        sets: Option<SetColumn>,
+        budget: Arc<dyn MemoryBudget>,
+        tuning: AggregationTuning,
+    ) -> Self {
         let mut keys = spec.keys.clone();
         keys.extend(sets.as_ref().map(|sets| sets.column));
         let key_count = spec.keys.len();
@@ -227,6 +249,10 @@ impl AggregationWorker {
         for (input, plan) in self.groups.inputs.iter_mut().zip(&self.plan.inputs) {
             accumulate(input, plan, &self.row_groups, group_count, batch)?;
         }
+        let of_foreign = &mut self.groups.inputs[self.plan.inputs.len()..];
+        for (input, call) in of_foreign.iter_mut().zip(self.plan.foreign.calls.iter()) {
+            accumulate_foreign(input, call, &self.row_groups, group_count, batch)?;
+        }
         self.groups.reserve()?;
         self.end_generation(row_count)
     }
@@ -248,6 +274,10 @@ impl AggregationWorker {
         ended.end()?;
         self.ended.push(ended);
         Ok(())
+    }
+
+    fn foreign(&self) -> ForeignCalls {
+        self.plan.foreign.clone()
     }
 
     fn tuning(&self) -> AggregationTuning {
@@ -297,7 +327,27 @@ fn accumulate_rows(
     match input {
         Accumulated::States(states) => states.update(groups, group_count, vectors),
         Accumulated::Distinct(values) => values.add(groups, &vectors[0]),
+        Accumulated::Foreign(_) => unreachable!("foreign states come after those of the plan's inputs"),
     }
+}
+
+/// Accumulates the rows of a foreign call.
+fn accumulate_foreign(
+    input: &mut Accumulated,
+    call: &ForeignCall,
+    groups: &[u32],
+    group_count: usize,
+    batch: &mut Batch,
+) -> Result<(), ExecError> {
+    let Accumulated::Foreign(states) = input else { unreachable!("foreign states come after all others") };
+    let kept = call.filter.map(|filter| rows_where_true(&batch.column(filter)));
+    let mut vectors: Vec<Arc<Vector>> = call.arguments.iter().map(|(column, _)| batch.column(*column)).collect();
+    let Some(kept) = kept.filter(|kept| kept.len() < groups.len()) else {
+        return states.update(call, groups, group_count, &vectors);
+    };
+    let groups: Vec<u32> = kept.iter().map(|row| groups[*row as usize]).collect();
+    vectors.iter_mut().for_each(|vector| *vector = Arc::new(vector.take(&kept)));
+    states.update(call, &groups, group_count, &vectors)
 }
 
 /// The rows for which a filter is true. A vector of nulls may have any kind.

@@ -10,6 +10,8 @@
 //!
 //! The columns that are read above an operator are passed down the plan, so that no other columns are carried.
 
+mod accumulate;
+mod expand;
 mod groups;
 mod join;
 mod one_row;
@@ -164,6 +166,8 @@ impl Executor {
                     self.reorderable_join(build, probe, condition, *node, wanted).await
                 }
                 Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
+                Plan::Accumulate { input, spec, foreign } => self.accumulate(input, spec, foreign, wanted).await,
+                Plan::Expand { input, lists } => self.expand(input, lists, wanted).await,
                 Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
                 Plan::Union(plans) => self.union(plans, wanted.apart()).await,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `operator_tree` | the plan: a tree of operators |
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
+//! | `foreign_aggregate` | aggregates that another crate computes |
 //! | [`shared_operator`] | the shared forms of operators, which use query sets |
 //! | `scan_filters` | filters that move into scans |
 //! | `fallibility` | whether rows can make a plan fail |
@@ -19,6 +20,7 @@
 mod aggregation_spec;
 pub mod eager_aggregation;
 mod fallibility;
+mod foreign_aggregate;
 mod integer_bounds;
 pub mod join_order;
 mod join_spec;
@@ -35,6 +37,7 @@ mod sources;
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;
 pub use aggregation_spec::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
+pub use foreign_aggregate::{ForeignAggregate, ForeignCall, ForeignError, ForeignStates};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind, SideWidths};
 pub use operator_tree::Plan;
 pub use shared_operator::{SetColumn, SharedOperator};

@@ -66,6 +66,8 @@ pub struct BenchOptions {
 pub enum Peer {
     /// DataFusion's operators on Braid's own tables and scans.
     Operators,
+    /// DataFusion's planner, with Braid's operators.
+    Planner,
     /// DataFusion on Parquet files.
     Datafusion,
     /// DuckDB, with tables in memory; for `tpch-memory` and `spilling` in a file.

@@ -1,5 +1,6 @@
 //! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on other engines: DuckDB if it is
-//! installed, DataFusion on Parquet files of the same rows, and DataFusion's operators on Braid's scans.
+//! installed, DataFusion on Parquet files of the same rows, DataFusion's operators on Braid's scans, and DataFusion's planner with
+//! Braid's operators.
 //!
 //! Each query runs on all engines alternately: once as a warm-up, in which answers are compared, and then [`REPETITIONS`] times;
 //! the median counts. The geometric mean gives every query the same weight.
@@ -85,6 +86,11 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         let mut client = SessionClient::new(&database);
         client.run("set braid.operators = datafusion").await?;
         peers.push(("DataFusion on Braid's scans".to_owned(), Contestant::Client(Box::new(client))));
+    }
+    if is_wanted(Peer::Planner) {
+        let mut client = SessionClient::new(&database);
+        client.run("set braid.planner = datafusion").await?;
+        peers.push(("Braid, planned by DataFusion".to_owned(), Contestant::Client(Box::new(client))));
     }
     let mut headings = vec!["query".to_owned(), "Braid ms".to_owned()];
     headings.extend(peers.iter().flat_map(|(name, _)| [format!("{name} ms"), "ratio".to_owned()]));

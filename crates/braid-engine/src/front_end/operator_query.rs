@@ -171,7 +171,7 @@ fn sent_rows(
     shown: ShownColumns,
 ) -> SendableRecordBatchStream {
     let schema = shown.sent.clone();
-    let facts = StatementFacts::of(context).to_owned();
+    let facts = StatementFacts::of(context).to_kept();
     let rows = rows.map(move |batch| {
         let sent = shown.sent_batch(&batch?, &facts);
         sent.map_err(|error| DataFusionError::External(Box::new(error)))
@@ -308,7 +308,7 @@ pub(crate) fn plan_query(
         }
         bound.relation.put_parameters(&values);
         check_growth(&bound.relation)?;
-        let session: Arc<dyn Session> = Arc::new(facts.to_owned());
+        let session: Arc<dyn Session> = Arc::new(facts.to_kept());
         let environment = Environment { session: &session, tables: &tables, purpose, numerics };
         let query = build(bound, binding.into_columns(), environment)?;
         Ok((query, literal_inputs, parameter_types))

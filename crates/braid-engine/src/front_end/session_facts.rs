@@ -1,6 +1,5 @@
 //! What expressions ask of the session.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use arrow::array::timezone::Tz;
@@ -8,23 +7,32 @@ use braid_sql::functions::SessionFacts;
 
 use crate::clock::{Instants, read_clock_us};
 use crate::names::DATABASE_NAME;
+use crate::settings::{ProvidedValues, SettingValues, definition};
 use crate::statement_context::StatementContext;
 
 /// The session of a statement, with the instants at which it began.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct StatementFacts<'a> {
-    context: Cow<'a, StatementContext>,
+    context: &'a StatementContext,
     instants: Instants,
 }
 
 impl<'a> StatementFacts<'a> {
     pub fn of(context: &'a StatementContext) -> Self {
-        Self { context: Cow::Borrowed(context), instants: context.instants() }
+        Self { context, instants: context.instants() }
     }
 
-    /// The same for what runs on other threads.
-    pub fn to_owned(&self) -> StatementFacts<'static> {
-        StatementFacts { context: Cow::Owned(self.context.as_ref().clone()), instants: self.instants }
+    /// The same as they are now, for operators and for plans that are kept. They do not hold the database, which holds the plans.
+    pub fn to_kept(self) -> KeptFacts {
+        let settings = self.context.settings();
+        KeptFacts {
+            zone: settings.zone(),
+            settings,
+            provided: self.context.provided_values(),
+            user: self.context.user().to_owned(),
+            session_id: self.context.session_id(),
+            instants: self.instants,
+        }
     }
 }
 
@@ -40,7 +48,7 @@ impl SessionFacts for StatementFacts<'_> {
     }
 
     fn zone_name(&self) -> String {
-        self.setting("TimeZone").unwrap_or_else(|| "UTC".to_owned())
+        zone_name(self)
     }
 
     fn transaction_us(&self) -> i64 {
@@ -70,4 +78,57 @@ impl SessionFacts for StatementFacts<'_> {
     fn setting(&self, name: &str) -> Option<String> {
         self.context.setting(name)
     }
+}
+
+/// What a session was when a statement was planned. Later changes of its settings do not show.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptFacts {
+    zone: Tz,
+    settings: SettingValues,
+    provided: ProvidedValues,
+    user: String,
+    session_id: i32,
+    instants: Instants,
+}
+
+impl SessionFacts for KeptFacts {
+    fn zone(&self) -> Tz {
+        self.zone
+    }
+
+    fn zone_name(&self) -> String {
+        zone_name(self)
+    }
+
+    fn transaction_us(&self) -> i64 {
+        self.instants.transaction_us
+    }
+
+    fn statement_us(&self) -> i64 {
+        self.instants.statement_us
+    }
+
+    fn clock_us(&self) -> i64 {
+        read_clock_us()
+    }
+
+    fn user(&self) -> String {
+        self.user.clone()
+    }
+
+    fn database(&self) -> String {
+        DATABASE_NAME.to_owned()
+    }
+
+    fn session_id(&self) -> i32 {
+        self.session_id
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        Some(self.settings.shown(definition(name).ok()?, &self.provided, &self.user))
+    }
+}
+
+fn zone_name(facts: &dyn SessionFacts) -> String {
+    facts.setting("TimeZone").unwrap_or_else(|| "UTC".to_owned())
 }

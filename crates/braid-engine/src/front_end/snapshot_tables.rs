@@ -18,8 +18,8 @@ use crate::column_types::sql_type_of;
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 
-/// The tables of schema `public` in one snapshot, for sessions whose queries on tables are planned by Braid's own front end. All others are left to the other planner, and so are names that no table has: it knows
-/// the system's relations.
+/// The tables of schema `public` in one snapshot. Names that no table has are left to the other planner, which knows the system's
+/// relations; and so are all, where the session wants DataFusion's operators or other orders of joins to measure them.
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
@@ -29,7 +29,8 @@ pub(super) struct SnapshotTables {
 
 impl SnapshotTables {
     pub fn of(context: &StatementContext) -> Self {
-        let are_planned = context.settings().get("braid.planner") == Some("native");
+        let is_default = |(setting, value)| context.settings().get(setting).is_none_or(|set| set == value);
+        let are_planned = [("braid.operators", "braid"), ("braid.join_order", "cheapest")].into_iter().all(is_default);
         Self {
             snapshot: context.snapshot(),
             buffer: context.database().buffer().clone(),

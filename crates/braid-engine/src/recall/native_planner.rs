@@ -99,6 +99,10 @@ fn native(
         let pinned = pinned_parameters(scanned, general, values);
         let constants = Constants { parameter_types, parameter_values: &pinned, literals: Literals::Varying(&varying) };
         match plan_query(context, statement, constants) {
+            // Parameters are computed on the session's thread, which a timeout or a cancel does not reach.
+            Ok(planned) if planned.query.parameters.iter().any(|parameter| parameter.expression.may_take_long()) => {
+                return Err("its constants may take long to compute".into());
+            }
             Ok(planned) => return Ok(template(context, planned, scanned, general)),
             Err(NoPlan::ValueMatters(number)) => match number.checked_sub(types.len()) {
                 Some(hole) => general.pin(hole),

@@ -53,9 +53,9 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting(
         "braid.planner",
         "braid",
-        Domain::OneOf(&["braid", "native", "datafusion"]),
+        Domain::OneOf(&["braid", "datafusion"]),
         Silent,
-        "Front end that binds and plans queries: braid (Braid's own, for those without tables), native (for all, as far as it goes) or datafusion.",
+        "Front end that binds and plans queries: braid (Braid's own, as far as it goes) or datafusion.",
     ),
     setting(
         "braid.query_memory",

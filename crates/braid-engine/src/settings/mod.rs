@@ -9,11 +9,14 @@
 //! | [`list`] | all settings |
 //! | [`definition`] | one setting: name, default, allowed values |
 //! | [`values`] | a session's values, and the effect of transaction blocks on them |
+//! | [`shown`] | what SHOW prints |
 
 mod definition;
 mod list;
+mod shown;
 mod values;
 
 pub(crate) use definition::{Definition, Domain, Report};
 pub(crate) use list::{DEFINITIONS, SERVER_VERSION, definition};
+pub(crate) use shown::ProvidedValues;
 pub(crate) use values::{Scope, SettingValues};

@@ -50,7 +50,7 @@ async fn char_columns_are_shown_with_their_blanks() {
     .await;
     db.run("create table d as select c from c").await;
     db.check(&[("select c, octet_length(c) from d where c = 'ab'", "ab  |4")]).await;
-    db.check_states(&[("select coalesce(c, 'x') from c", "0A000")]).await;
+    db.check(&[("select coalesce(c, 'x') from c order by id", "ab  \nabcd\nx")]).await;
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn parameters_are_inferred_and_replaced() {
     };
     for (planner, of_filter, of_list, of_declared) in [
         ("datafusion", "Int32 Utf8View Date32 Int64", "Date32 Utf8", "Int64"),
-        ("native", "23 25 1082 20", "1082 25", "20"),
+        ("braid", "23 25 1082 20", "1082 25", "20"),
     ] {
         db.run(&format!("set braid.planner = {planner}")).await;
         // Twice, so that the second statement has a template.
@@ -151,7 +151,7 @@ async fn parameters_have_the_types_of_postgresql() {
     let db = TestDb::new().await;
     db.run("create table t (a int, b numeric(6, 2))").await;
     db.run("insert into t values (1, 1.50), (2, 2.50), (3, null)").await;
-    db.run("set braid.planner = native").await;
+    db.run("set braid.planner = braid").await;
     db.run("set timezone = 'Europe/Paris'").await;
     for (sql, sent, expected) in [
         ("select $1::numeric[], $2::json -> 'a'", &["{1.5,NaN,NULL}", "{\"a\": [1]}"][..], "{1.5,NaN,NULL}|[1]"),
@@ -181,7 +181,7 @@ async fn parameters_have_the_types_of_postgresql() {
     }
     db.run("set braid.planner = datafusion").await;
     assert_eq!(db.run("select fallen_back from braid_front_end").await, "0");
-    db.run("set braid.planner = native").await;
+    db.run("set braid.planner = braid").await;
     let error = async |sql: &str| {
         let statement = db.session.parse(sql).unwrap().remove(0);
         let error = db.session.prepare(&statement, &[]).await.unwrap_err();
@@ -202,7 +202,7 @@ async fn explain_shows_the_plan_and_what_it_did() {
     db.run("create table t (a int)").await;
     db.run("insert into t select value from generate_series(1, 1000) as s(value)").await;
     let plan = db.run("explain select a from t where a > 10").await;
-    assert!(plan.contains("BraidScan"), "{plan}");
+    assert!(plan.contains("Scan: table=t, columns=[a], filters=[a > 10]"), "{plan}");
     let analyzed = db.run("explain (analyze, verbose false) select a from t where a > 10").await;
     assert!(analyzed.contains("Rows: 990") && analyzed.contains("Execution Time"), "{analyzed}");
     assert!(db.run("explain verbose select count(*) from t").await.contains("Aggregate"));
@@ -320,11 +320,8 @@ async fn the_dialect_is_refused_where_it_would_be_ignored() {
         ("select * from t for update", "0A000"),
         ("select * from t tablesample system (10)", "0A000"),
         ("select a into u from t", "0A000"),
-        ("select to_char(now(), 'YYYY') from t", "0A000"),
         ("select a from t except all select 1", "0A000"),
         ("select a from t intersect all select 1", "0A000"),
-        ("select to_date('01.02.2024', 'DD.MM.YYYY') from t", "0A000"),
-        ("select (select max(u.a) from t u where u.a < t.a) from t", "0A000"),
         ("update t set a = 1", "0A000"),
         ("delete from t", "0A000"),
         ("merge into t using t u on true when matched then delete", "0A000"),

@@ -191,9 +191,8 @@ impl Morsel for Partition {
         let rows = match &self.rows {
             Some(rows) => rows.clone(),
             None => {
-                let columns = self.groups.partition(self.partition)?;
-                let row_count = columns.first().map_or(0, crate::Vector::len);
-                self.rows.insert(Arc::new(ResultRows::new(row_count, columns))).clone()
+                let rows = self.groups.partition_rows(self.partition)?;
+                self.rows.insert(Arc::new(rows)).clone()
             }
         };
         let end = (self.next + VECTOR_ROWS).min(rows.row_count());

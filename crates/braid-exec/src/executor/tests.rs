@@ -3,11 +3,13 @@
 //!
 //! A replayed case runs many times, because the distribution of rows to workers differs from run to run.
 
+mod accumulations;
 mod cancellation;
 mod definition;
 mod eager_aggregation;
 mod failing_rows;
 mod filters_in_scans;
+mod grouping_sets;
 mod memory_tables;
 mod one_row;
 mod parameters_above_groups;

@@ -288,7 +288,7 @@ fn key_of(plan: &Plan, columns: Vec<usize>) -> Option<UniqueKey<'_>> {
             JoinKind::BuildSemi | JoinKind::BuildAnti => key_of(build, columns),
             _ => None,
         },
-        Plan::Aggregate { spec, .. } => {
+        Plan::Aggregate { spec, .. } | Plan::Accumulate { spec, .. } => {
             (0..spec.keys.len()).all(|key| columns.contains(&key)).then_some(UniqueKey::OfGroups)
         }
         _ => None,

@@ -12,9 +12,11 @@ impl Plan {
             Self::Project { expressions, .. } => expressions.iter().any(Expression::may_fail),
             Self::Join { condition, .. } => condition.residual.as_ref().is_some_and(Expression::may_fail),
             Self::Aggregate { spec, .. } => adds_up(spec),
-            // Of their parts, only the inputs are known.
-            Self::WithScalars { .. } | Self::Shared(_) => true,
-            Self::Source { .. } | Self::Sort { .. } | Self::Limit { .. } | Self::Union(_) => false,
+            // Of their parts, only the inputs are known; of foreign aggregates, nothing.
+            Self::WithScalars { .. } | Self::Accumulate { .. } | Self::Shared(_) => true,
+            Self::Source { .. } | Self::Expand { .. } | Self::Sort { .. } | Self::Limit { .. } | Self::Union(_) => {
+                false
+            }
         };
         may_fail || self.inputs().into_iter().any(Self::may_fail)
     }

@@ -41,10 +41,17 @@ impl Plan {
                     _ => None,
                 },
             },
+            Self::Expand { input, lists } => {
+                let columns = lists.iter().filter_map(|list| list.get(column).copied().flatten());
+                let bounds: Option<Vec<IntegerBounds>> = columns.map(|column| input.integer_bounds(column)).collect();
+                bounds?.into_iter().reduce(IntegerBounds::or)
+            }
             Self::Union(plans) => {
                 let bounds: Option<Vec<IntegerBounds>> = plans.iter().map(|plan| plan.integer_bounds(column)).collect();
                 bounds?.into_iter().reduce(IntegerBounds::or)
             }
+            // Of foreign aggregates nothing is known.
+            Self::Accumulate { input, spec, .. } => spec.keys.get(column).and_then(|key| input.integer_bounds(*key)),
             Self::Shared(_) => None,
         }
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use super::{AggregationSpec, JoinCondition, SharedOperator, SortKey, SortSpec};
+use super::{AggregationSpec, ForeignCall, JoinCondition, SharedOperator, SortKey, SortSpec};
 use crate::Expression;
+use crate::runtime::expand::ColumnLists;
 use crate::runtime::pipeline::Source;
 use crate::runtime::stop::NodeId;
 
@@ -52,6 +53,22 @@ pub enum Plan {
         input: Box<Plan>,
         /// The keys and functions.
         spec: Arc<AggregationSpec>,
+    },
+    /// Groups with foreign aggregates: the keys, the results of the specification's aggregates, the results of the foreign calls.
+    Accumulate {
+        /// Rows.
+        input: Box<Plan>,
+        /// The keys and functions.
+        spec: Arc<AggregationSpec>,
+        /// The foreign calls.
+        foreign: Arc<[ForeignCall]>,
+    },
+    /// Each row once for every list of columns; last the number of the list, from 0.
+    Expand {
+        /// Rows.
+        input: Box<Plan>,
+        /// The columns of each list, which are equally many.
+        lists: ColumnLists,
     },
     /// Sorted rows.
     Sort {
@@ -118,6 +135,8 @@ impl Plan {
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
+            | Self::Accumulate { input, .. }
+            | Self::Expand { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
             Self::Join { build, probe, .. } => vec![probe, build],
@@ -134,6 +153,8 @@ impl Plan {
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
+            | Self::Accumulate { input, .. }
+            | Self::Expand { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
             Self::Join { build, probe, .. } => vec![probe, build],
@@ -159,6 +180,8 @@ impl Plan {
                     + (if columns.build { build.column_count() } else { 0 })
             }
             Self::Aggregate { spec, .. } => spec.keys.len() + spec.aggregates.len(),
+            Self::Accumulate { spec, foreign, .. } => spec.keys.len() + spec.aggregates.len() + foreign.len(),
+            Self::Expand { lists, .. } => lists.first().map_or(0, Vec::len) + 1,
             Self::Union(plans) => plans.first().map_or(0, Self::column_count),
             Self::Shared(operator) => operator.column_count(),
         }
@@ -228,6 +251,11 @@ impl Plan {
             }
             Self::Join { condition, .. } => describe_join(condition, out)?,
             Self::Aggregate { spec, .. } => write!(out, "Aggregate: {spec}")?,
+            Self::Accumulate { spec, foreign, .. } => {
+                let calls: Vec<String> = foreign.iter().map(ToString::to_string).collect();
+                write!(out, "Accumulate: {spec}, [{}]", calls.join(", "))?;
+            }
+            Self::Expand { lists, .. } => describe_lists(lists, out)?,
             Self::Sort { spec, .. } => describe_sort(spec, out)?,
             Self::Limit { offset, limit, .. } => {
                 let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
@@ -250,6 +278,12 @@ fn describe_join(condition: &JoinCondition, out: &mut dyn fmt::Write) -> fmt::Re
         write!(out, ", probe #{probe} = build #{build}")?;
     }
     condition.residual.iter().try_for_each(|residual| write!(out, ", {residual}"))
+}
+
+fn describe_lists(lists: &ColumnLists, out: &mut dyn fmt::Write) -> fmt::Result {
+    let column = |column: &Option<usize>| column.map_or_else(|| "null".to_owned(), |column| format!("#{column}"));
+    let list = |list: &Vec<Option<usize>>| format!("[{}]", list.iter().map(column).collect::<Vec<_>>().join(", "));
+    write!(out, "Expand: {}", lists.iter().map(list).collect::<Vec<_>>().join(", "))
 }
 
 fn describe_sort(spec: &SortSpec, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -28,7 +28,9 @@ impl SideShape {
             Plan::Filter { input, .. } => Self { is_narrowed: true, ..Self::of(input) },
             Plan::Project { input, .. } => Self::of(input),
             Plan::Join { build, probe, condition, .. } => Self::of_join(build, probe, condition.kind),
-            Plan::Aggregate { input, .. } => Self { is_ordered: false, ..inner(input) },
+            Plan::Aggregate { input, .. } | Plan::Accumulate { input, .. } | Plan::Expand { input, .. } => {
+                Self { is_ordered: false, ..inner(input) }
+            }
             Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
             Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
             Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter().map(Self::of)) },

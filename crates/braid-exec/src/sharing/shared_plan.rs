@@ -153,6 +153,23 @@ impl Sharing<'_> {
                     sets: self.set_column(column),
                 }),
             },
+            Plan::Accumulate { input, spec, foreign } => match self.plan(input)? {
+                Shared { plan, set: None } => {
+                    let (spec, foreign) = (spec.clone(), foreign.clone());
+                    Shared { plan: Plan::Accumulate { input: plan.into(), spec, foreign }, set: None }
+                }
+                Shared { set: Some(_), .. } => {
+                    return Err(ExecError::Foreign("queries cannot share groups with foreign aggregates".into()));
+                }
+            },
+            Plan::Expand { input, lists } => match self.plan(input)? {
+                Shared { plan, set: None } => {
+                    Shared { plan: Plan::Expand { input: plan.into(), lists: lists.clone() }, set: None }
+                }
+                Shared { set: Some(_), .. } => {
+                    return Err(ExecError::Foreign("queries cannot share grouping sets".into()));
+                }
+            },
             Plan::Sort { input, spec } => match self.plan(input)? {
                 Shared { plan, set: Some(column) } if spec.limit.is_some() => {
                     self.shared(SharedOperator::Sort { input: plan, spec: spec.clone(), sets: self.set_column(column) })

@@ -10,16 +10,20 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use braid_exec::Expression as Lowered;
 use braid_exec::expression::{Comparison, ForeignExpression};
-use braid_exec::plan::{AggregateCall as LoweredCall, AggregateFunction, AggregationSpec, Plan};
+use braid_exec::plan::{AggregateCall as LoweredCall, AggregateFunction, AggregationSpec, ForeignCall, Plan};
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::relation::{AggregateCall, Aggregation, ColumnId, Relation, SetOperator};
 use braid_sql::{Expression, SqlError};
 use braid_storage::Scalar;
 
+use super::accumulations::AccumulatedCall;
+use super::filtered_arguments::with_filtered_arguments;
+use super::grouping_sets::{AddedRows, ExpandedRows, grouping, made_columns};
 use super::numeric_aggregates::NumericFinish;
 use super::query::Lowering;
-use super::relations::{Input, unsupported};
+use super::relations::Input;
 use crate::values::Form;
+use crate::values::comparison_key::has_key;
 
 /// What becomes of an aggregate's results.
 enum Finish {
@@ -27,6 +31,8 @@ enum Finish {
     Plain(usize),
     /// A numeric is made of the operator's results.
     Numeric(NumericFinish),
+    /// The result is that of a foreign call.
+    Foreign(usize),
 }
 
 /// A grouping that is put together.
@@ -36,11 +42,22 @@ pub(super) struct Groups {
     expressions: Vec<Lowered>,
     keys: usize,
     calls: Vec<LoweredCall>,
+    /// Foreign calls, which come after the others.
+    foreign: Vec<ForeignCall>,
+    /// Rows of grouping sets, whose number is the last key.
+    added: AddedRows,
 }
 
 impl Groups {
     fn new(input: Input) -> Self {
-        Self { input, expressions: Vec::new(), keys: 0, calls: Vec::new() }
+        Self {
+            input,
+            expressions: Vec::new(),
+            keys: 0,
+            calls: Vec::new(),
+            foreign: Vec::new(),
+            added: AddedRows::default(),
+        }
     }
 
     /// The number of an expression.
@@ -71,38 +88,58 @@ impl Groups {
     /// The plan: keys, then results of calls.
     fn plan(self) -> Plan {
         let (plan, positions) = self.input.with_positions(self.expressions);
+        // A filter is null for added rows, which are therefore not counted.
+        let number = self.keys.checked_sub(1).map_or(0, |key| positions[key]);
+        let (plan, is_own) = self.added.in_plan(plan, number);
+        let filter = |filter: Option<usize>| filter.map(|at| positions[at]).or(is_own);
         let aggregates = self.calls.into_iter().map(|call| LoweredCall {
             argument: call.argument.map(|at| positions[at]),
-            filter: call.filter.map(|at| positions[at]),
+            filter: filter(call.filter),
             ..call
         });
         let spec = AggregationSpec { keys: positions[..self.keys].to_vec(), aggregates: aggregates.collect() };
-        Plan::Aggregate { input: Box::new(plan), spec: Arc::new(spec) }
+        let (input, spec) = (Box::new(plan), Arc::new(spec));
+        if self.foreign.is_empty() {
+            return Plan::Aggregate { input, spec };
+        }
+        let foreign = self.foreign.into_iter().map(|call| ForeignCall {
+            arguments: call.arguments.into_iter().map(|(at, data_type)| (positions[at], data_type)).collect(),
+            filter: filter(call.filter),
+            ..call
+        });
+        Plan::Accumulate { input, spec, foreign: foreign.collect() }
     }
 }
 
 impl Lowering<'_> {
-    /// GROUP BY with one grouping set.
+    /// GROUP BY.
     pub(super) fn aggregate(&self, aggregation: &Aggregation) -> Result<Input, SqlError> {
-        let [set] = &aggregation.sets[..] else { return Err(unsupported("several grouping sets")) };
-        if set.len() != aggregation.keys.len() {
-            return Err(unsupported("keys outside of the grouping set"));
-        }
         self.collected(|| self.groups(aggregation))
     }
 
     fn groups(&self, aggregation: &Aggregation) -> Result<Input, SqlError> {
-        let input = self.relation(&aggregation.input)?;
-        let columns = input.columns.clone();
-        let mut groups = Groups::new(input);
-        let keys: Vec<&Expression> = aggregation.keys.iter().map(|(_, key)| key).collect();
-        let (mut values, forms) = self.group_keys(&keys, &columns, &mut groups)?;
+        let has_one_set = matches!(&aggregation.sets[..], [set] if set.len() == aggregation.keys.len());
+        let (mut groups, keys, number) = match has_one_set {
+            true => {
+                let keys = aggregation.keys.iter().map(|(_, key)| key.clone()).collect();
+                (Groups::new(self.relation(&aggregation.input)?), keys, None)
+            }
+            false => {
+                let expanded = self.expanded(aggregation)?;
+                let number = expanded.number();
+                let ExpandedRows { input, keys, added } = expanded;
+                (Groups { added, ..Groups::new(input) }, keys, Some(number))
+            }
+        };
+        let columns = groups.input.columns.clone();
+        let keys: Vec<&Expression> = keys.iter().collect();
+        let (mut values, forms) = self.group_keys(&keys, number, &columns, &mut groups)?;
         aggregation.keys.iter().zip(forms).for_each(|((column, _), form)| self.note_form(*column, form));
         let mut finishes = Vec::new();
         for (_, call) in &aggregation.aggregates {
             finishes.push(self.aggregate_call(call, &columns, &mut groups)?);
         }
-        if groups.keys == 0 && groups.calls.is_empty() {
+        if groups.keys == 0 && groups.calls.is_empty() && groups.foreign.is_empty() {
             // One group, which exists even without rows.
             let count = AggregateFunction::CountRows;
             groups.call(LoweredCall { function: count, argument: None, distinct: false, filter: None });
@@ -110,25 +147,28 @@ impl Lowering<'_> {
         for ((column, _), finish) in aggregation.aggregates.iter().zip(&finishes) {
             let form = match finish {
                 Finish::Numeric(finish) => finish.form(),
-                Finish::Plain(_) => Form::of(self.columns.sql_type(*column).id),
+                Finish::Plain(_) | Finish::Foreign(_) => Form::of(self.columns.sql_type(*column).id),
             };
             self.note_form(*column, form);
         }
-        let keys = groups.keys;
+        let (keys, calls) = (groups.keys, groups.calls.len());
         let plan = groups.plan();
-        values.extend(finishes.into_iter().map(|finish| finish.expression(keys)));
-        // Every key is in the only set.
-        values.extend(aggregation.groupings.iter().map(|_| Lowered::Constant(Some(Scalar::Int(0)))));
-        let made = aggregation.keys.iter().map(|(column, _)| *column);
-        let made = made.chain(aggregation.aggregates.iter().map(|(column, _)| *column));
-        let columns = made.chain(aggregation.groupings.iter().map(|(column, _)| *column)).collect();
-        Ok(Input { plan: Plan::Project { input: Box::new(plan), expressions: values }, columns })
+        values.extend(finishes.into_iter().map(|finish| finish.expression(keys, calls)));
+        values.extend(aggregation.groupings.iter().map(|(_, of_keys)| match has_one_set {
+            // Every key is in the only set.
+            true => Lowered::Constant(Some(Scalar::Int(0))),
+            false => grouping(aggregation, of_keys, keys - 1),
+        }));
+        let plan = Plan::Project { input: Box::new(plan), expressions: values };
+        Ok(Input { plan, columns: made_columns(aggregation) })
     }
 
-    /// Adds the keys of groups, before all other expressions: what gives their values, and in which form.
+    /// Adds the keys of groups, before all other expressions: what gives their values, and in which form. The number of the grouping set
+    /// is one more key.
     fn group_keys(
         &self,
         keys: &[&Expression],
+        number: Option<Lowered>,
         columns: &[ColumnId],
         groups: &mut Groups,
     ) -> Result<(Vec<Lowered>, Vec<Form>), SqlError> {
@@ -150,7 +190,10 @@ impl Lowering<'_> {
                 None => self.comparison_key(key, columns)?,
             });
         }
-        groups.keys = keys.len();
+        groups.keys = keys.len() + usize::from(number.is_some());
+        number.into_iter().for_each(|number| {
+            groups.expression(number);
+        });
         let mut values = Vec::with_capacity(keys.len());
         for (at, (key, form)) in keys.iter().zip(&forms).enumerate() {
             values.push(match form {
@@ -177,11 +220,8 @@ impl Lowering<'_> {
         columns: &[ColumnId],
         groups: &mut Groups,
     ) -> Result<Finish, SqlError> {
+        let call = &*with_filtered_arguments(call)?;
         let entry = pg_catalog().function(call.function);
-        let refused = || SqlError::unsupported(format!("the aggregate {} is not supported", entry.signature()));
-        if call.is_within_group {
-            return Err(refused());
-        }
         let filter = match &call.filter {
             None => None,
             Some(condition) => {
@@ -189,18 +229,20 @@ impl Lowering<'_> {
                 Some(groups.expression(condition))
             }
         };
+        if call.is_within_group {
+            return self.foreign_call(call, filter, columns, groups);
+        }
         if let Some(finish) = self.numeric_aggregate(entry.name, call, filter, columns, groups)? {
             return Ok(Finish::Numeric(finish));
+        }
+        if !is_native(entry.name, call) {
+            return self.foreign_call(call, filter, columns, groups);
         }
         let mut add = |function, argument: Option<&Expression>| {
             let argument = match argument {
                 None => None,
                 Some(argument) => {
-                    let id = argument.sql_type.id;
                     let is_counted = function == AggregateFunction::Count;
-                    if !Form::is_compared_directly(id) && !is_counted {
-                        return Err(refused());
-                    }
                     let argument = match self.fixed(argument, columns)? {
                         Some(fixed) => fixed.value,
                         None if is_counted && call.is_distinct => self.comparison_key(argument, columns)?,
@@ -211,19 +253,32 @@ impl Lowering<'_> {
             };
             Ok(groups.call(LoweredCall { function, argument, distinct: call.is_distinct, filter }))
         };
-        let sums_natively = |id| [TypeId::INT2, TypeId::INT4, TypeId::FLOAT8].contains(&id);
         Ok(match (entry.name, &call.arguments[..]) {
             ("count", []) => Finish::Plain(add(AggregateFunction::CountRows, None)?),
             ("count", [argument]) => Finish::Plain(add(AggregateFunction::Count, Some(argument))?),
-            ("sum", [argument]) if sums_natively(argument.sql_type.id) => {
-                Finish::Plain(add(AggregateFunction::Sum, Some(argument))?)
-            }
+            ("sum", [argument]) => Finish::Plain(add(AggregateFunction::Sum, Some(argument))?),
             ("min", [argument]) => Finish::Plain(add(AggregateFunction::Minimum, Some(argument))?),
             ("max", [argument]) => Finish::Plain(add(AggregateFunction::Maximum, Some(argument))?),
             ("bool_and" | "every", [argument]) => Finish::Plain(add(AggregateFunction::BoolAnd, Some(argument))?),
             ("bool_or", [argument]) => Finish::Plain(add(AggregateFunction::BoolOr, Some(argument))?),
-            _ => return Err(refused()),
+            _ => unreachable!("the operator has states for it"),
         })
+    }
+
+    /// An aggregate that the operator has no states for.
+    fn foreign_call(
+        &self,
+        call: &AggregateCall,
+        filter: Option<usize>,
+        columns: &[ColumnId],
+        groups: &mut Groups,
+    ) -> Result<Finish, SqlError> {
+        let AccumulatedCall { function, arguments, reads_filter } = self.accumulated_call(call, columns)?;
+        let arguments = arguments.into_iter().map(|(argument, data_type)| (groups.argument(&argument), data_type));
+        let arguments = arguments.collect();
+        let filter = filter.filter(|_| !reads_filter);
+        groups.foreign.push(ForeignCall { function: Arc::new(function), arguments, filter });
+        Ok(Finish::Foreign(groups.foreign.len() - 1))
     }
 
     /// Rows that differ in some columns.
@@ -245,13 +300,13 @@ impl Lowering<'_> {
         let there = input.columns.clone();
         let mut groups = Groups::new(input);
         let keys: Vec<Expression> = columns.iter().map(|column| self.column_expression(*column)).collect();
-        let (values, _) = self.group_keys(&keys.iter().collect::<Vec<_>>(), &there, &mut groups)?;
+        let (values, _) = self.group_keys(&keys.iter().collect::<Vec<_>>(), None, &there, &mut groups)?;
         let further = calls(&mut groups)?;
         groups.calls.extend(further);
         Ok((groups.plan(), values))
     }
 
-    fn column_expression(&self, column: ColumnId) -> Expression {
+    pub(super) fn column_expression(&self, column: ColumnId) -> Expression {
         let node = braid_sql::expression::Node::Column(column, braid_sql::expression::Origin::default());
         Expression { node, sql_type: self.columns.sql_type(column) }
     }
@@ -285,11 +340,24 @@ impl Lowering<'_> {
 
 impl Finish {
     /// The result as an expression over keys and results of calls.
-    fn expression(self, keys: usize) -> Lowered {
+    fn expression(self, keys: usize, calls: usize) -> Lowered {
         match self {
+            Self::Foreign(call) => Lowered::Column(keys + calls + call),
             Self::Plain(call) => Lowered::Column(keys + call),
             Self::Numeric(finish) => finish.expression(keys),
         }
+    }
+}
+
+/// Whether the operator has states for an aggregate of values of this type.
+fn is_native(name: &str, call: &AggregateCall) -> bool {
+    let compares = |argument: &Expression| Form::is_compared_directly(argument.sql_type.id);
+    match (name, &call.arguments[..]) {
+        ("count", []) => true,
+        ("count", [argument]) => !call.is_distinct || has_key(argument.sql_type.id),
+        ("sum", [argument]) => [TypeId::INT2, TypeId::INT4, TypeId::FLOAT8].contains(&argument.sql_type.id),
+        ("min" | "max" | "bool_and" | "every" | "bool_or", [argument]) => compares(argument),
+        _ => false,
     }
 }
 

@@ -7,10 +7,13 @@
 //! | [`query`] | a whole query, and scalar subqueries before it |
 //! | [`relations`] | the operators of a relation, one by one |
 //! | [`joins`] | joins: keys, and what is left of the condition |
+//! | [`accumulations`] | aggregates that the operators have no states for |
+//! | [`grouping_sets`] | rows for several grouping sets |
 //! | [`groups`] | groups and aggregates, DISTINCT |
 //! | [`expressions`] | expressions: kernels where there are some |
 //! | [`chars`] | `char(n)` without the blanks at its end |
 //! | [`date_fields`] | fields of dates |
+//! | [`filtered_arguments`] | arguments of aggregates with FILTER, which fail for no other rows |
 //! | [`forms`] | the forms of columns; where arithmetic may overflow |
 //! | [`numerics`] | numerics as integers: arithmetic, CASE |
 //! | [`numeric_rounding`] | casts and rounding as integers |
@@ -20,13 +23,17 @@
 //! | [`operators`] | which functions are comparisons and arithmetic |
 //! | [`parameters`] | expressions that read no row: constants, and parameters of plans for many statements |
 //! | [`row_function`] | expressions that are computed row by row |
+//! | [`session_dependence`] | functions that give other results in other sessions |
 //! | [`sources`] | constant rows, and rows of set-returning functions |
 //! | [`tables`] | stored tables |
 
+mod accumulations;
 mod chars;
 mod date_fields;
 mod expressions;
+mod filtered_arguments;
 mod forms;
+mod grouping_sets;
 mod groups;
 mod joins;
 mod numeric_aggregates;
@@ -39,6 +46,7 @@ mod parameters;
 mod query;
 mod relations;
 mod row_function;
+mod session_dependence;
 mod sources;
 mod tables;
 

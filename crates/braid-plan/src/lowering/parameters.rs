@@ -8,13 +8,15 @@ use braid_exec::Expression as Lowered;
 use braid_exec::expression::Comparison;
 use braid_sql::expression::{ElementCast, Expression, Node};
 use braid_sql::functions::{Function, SessionFacts};
-use braid_sql::pg_catalog::{TypeId, Volatility, pg_catalog};
+use braid_sql::pg_catalog::{TypeId, Volatility};
 use braid_sql::relation::{ColumnId, Relation, SetFunctionCall};
 use braid_sql::{Evaluation, SqlError, SqlState, Value};
 use braid_storage::Scalar;
 
 use super::numeric_comparisons::place_for;
 use super::query::{Lowering, Purpose};
+use super::session_dependence::depends_on_session;
+use crate::rewriting::failing::{ends_in_escape, is_like};
 use crate::values::Form;
 use crate::values::arrays::{integer_scalar, scalar_of};
 use crate::values::comparison_key::comparison_key;
@@ -102,11 +104,6 @@ fn day(us: i64, from: bool) -> i64 {
     }
 }
 
-/// Whether the last character of a pattern escapes nothing.
-pub(super) fn ends_in_escape(pattern: &str) -> bool {
-    pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
-}
-
 impl Lowering<'_> {
     /// A parameter of the plan for an expression that reads no row, or its value where that is known; `None` for other expressions.
     pub(super) fn without_rows(&self, expression: &Expression, reading: Reading) -> Result<Option<Lowered>, SqlError> {
@@ -167,13 +164,14 @@ impl Lowering<'_> {
                 return Err(SqlError::unsupported("the plan depends on the value of a parameter"));
             }
             if !is_immutable(expression) {
-                return Err(depends_on_session());
+                return Err(of_one_session());
             }
         }
         Evaluation::new(&*self.session, &[]).value(expression)
     }
 
-    /// Puts a column in place of each part of the expression that reads no row and is a parameter of the plan.
+    /// Puts a column in place of each part of the expression that reads no row and is a parameter of the plan. A pattern is read as one, too,
+    /// so that a pattern that fails is bound to no plan.
     pub(super) fn parameters_as_columns(
         &self,
         expression: &mut Expression,
@@ -185,6 +183,12 @@ impl Lowering<'_> {
             made.push((column, id, (self.parameter(expression, Reading::Value), Form::of(id))));
             expression.node = Node::Column(column, braid_sql::expression::Origin::default());
             return;
+        }
+        if let Node::Call(call) = &expression.node
+            && is_like(call)
+            && self.is_parameter(&call.arguments[1])
+        {
+            self.parameter(&call.arguments[1], Reading::Pattern);
         }
         for operand in expression.operands_mut() {
             self.parameters_as_columns(operand, next, made);
@@ -199,11 +203,11 @@ pub(super) fn check_is_for_many_sessions(relation: &Relation) -> Result<(), SqlE
     let depends = match relation {
         Relation::Aggregate(aggregation) => {
             let mut calls = aggregation.aggregates.iter();
-            calls.any(|(_, call)| is_stable(pg_catalog().function(call.function).volatility))
+            calls.any(|(_, call)| depends_on_session(call.function))
         }
         Relation::Window(windowing) => {
             let mut calls = windowing.calls.iter();
-            calls.any(|(_, call)| is_stable(pg_catalog().function(call.function).volatility))
+            calls.any(|(_, call)| depends_on_session(call.function))
         }
         Relation::Expand(expansion) => expansion
             .functions
@@ -212,7 +216,7 @@ pub(super) fn check_is_for_many_sessions(relation: &Relation) -> Result<(), SqlE
         _ => false,
     };
     if depends {
-        return Err(depends_on_session());
+        return Err(of_one_session());
     }
     relation.inputs().into_iter().try_for_each(check_is_for_many_sessions)
 }
@@ -226,17 +230,18 @@ fn check_expression_is_for_many(expression: &Expression) -> Result<(), SqlError>
         return Ok(());
     }
     if !is_immutable_itself(expression) {
-        return Err(depends_on_session());
+        return Err(of_one_session());
     }
     expression.operands().into_iter().try_for_each(check_expression_is_for_many)
 }
 
-fn depends_on_session() -> SqlError {
+/// The error of what is computed for each row and differs from session to session.
+fn of_one_session() -> SqlError {
     SqlError::unsupported("a plan for many sessions that depends on one of them is not supported")
 }
 
 /// Whether the value depends on a row, on a subquery, or on an operand that is evaluated around it.
-fn reads_rows(expression: &Expression) -> bool {
+pub(super) fn reads_rows(expression: &Expression) -> bool {
     fn reads(expression: &Expression, within_let: bool) -> bool {
         match &expression.node {
             Node::Column(..) | Node::Subquery(_) => true,
@@ -264,11 +269,11 @@ fn is_immutable(expression: &Expression) -> bool {
     is_immutable_itself(expression) && !expression.any_operand(&mut |operand| !is_immutable(operand))
 }
 
-/// Whether its value depends on those of its operands alone.
+/// Whether its value depends on those of its operands alone, in all sessions of one zone.
 fn is_immutable_itself(expression: &Expression) -> bool {
-    let of_function = |function: &Function| pg_catalog().function(function.id).volatility == Volatility::Immutable;
+    let of_function = |function: &Function| !depends_on_session(function.id);
     match &expression.node {
-        Node::Call(call) => call.volatility == Volatility::Immutable,
+        Node::Call(call) => call.volatility == Volatility::Immutable || of_function(&call.function),
         Node::ThroughText(cast) => of_function(&cast.output) && of_function(&cast.input),
         Node::EachElement { cast, .. } => match cast {
             ElementCast::Relabel => true,

@@ -129,6 +129,25 @@ impl Ordering<'_> {
                 let estimate = self.of_groups(&input, &of_input, spec);
                 (Plan::Aggregate { input: input.into(), spec: spec.clone() }, estimate)
             }
+            Plan::Accumulate { input, spec, foreign } => {
+                let (input, of_input) = self.plan(input);
+                let mut estimate = self.of_groups(&input, &of_input, spec);
+                let column_count = spec.keys.len() + spec.aggregates.len() + foreign.len();
+                estimate.distinct.resize(column_count, estimate.rows.max(1.0));
+                (Plan::Accumulate { input: input.into(), spec: spec.clone(), foreign: foreign.clone() }, estimate)
+            }
+            Plan::Expand { input, lists } => {
+                let (input, estimate) = self.plan(input);
+                let plan = Plan::Expand { input: input.into(), lists: lists.clone() };
+                let rows = estimate.rows * lists.len() as f64;
+                let of_column = |at: usize| {
+                    let columns = lists.iter().filter_map(|list| list[at]);
+                    columns.map(|column| estimate.distinct[column]).fold(1.0, f64::max)
+                };
+                let width = plan.column_count() - 1;
+                let distinct = (0..width).map(of_column).chain([lists.len() as f64]).collect();
+                (plan, Estimate { rows, distinct, explodes: estimate.explodes })
+            }
             Plan::Sort { input, spec } => {
                 let (input, estimate) = self.plan(input);
                 let estimate = spec.limit.map_or(estimate.clone(), |limit| estimate.limited(limit as f64));
@@ -363,7 +382,7 @@ pub(super) fn projected(input: &Estimate, expressions: &[Expression]) -> Estimat
 
 fn is_groups(plan: &Plan) -> bool {
     match plan {
-        Plan::Aggregate { .. } => true,
+        Plan::Aggregate { .. } | Plan::Accumulate { .. } => true,
         Plan::Project { input, .. } => is_groups(input),
         _ => false,
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use braid_sql::expression::{FunctionCall, Node};
-use braid_sql::pg_catalog::{FunctionId, pg_catalog};
+use braid_sql::pg_catalog::{FunctionId, TypeId, pg_catalog};
 use braid_sql::relation::{Relation, Subquery, SubqueryKind};
 use braid_sql::{Expression, Value};
 
@@ -89,7 +89,9 @@ pub(super) fn relation_may_fail(relation: &Relation) -> bool {
                     .arguments
                     .iter()
                     .all(|id| ["int2", "int4", "int8", "numeric"].contains(&pg_catalog().type_entry(*id).name));
-            !is_exact_sum && !TOTAL_AGGREGATES.contains(&entry.name)
+            // Arrays of arrays need the same dimensions.
+            let joins_arrays = entry.name == "array_agg" && entry.arguments == [TypeId::ANYARRAY];
+            joins_arrays || !is_exact_sum && !TOTAL_AGGREGATES.contains(&entry.name)
         }),
         Relation::Window(_) => true,
         Relation::Limit { offset, limit, .. } => {
@@ -102,7 +104,7 @@ pub(super) fn relation_may_fail(relation: &Relation) -> bool {
 }
 
 /// Whether an expression may fail.
-pub(super) fn may_fail(expression: &Expression) -> bool {
+pub(crate) fn may_fail(expression: &Expression) -> bool {
     let own = match &expression.node {
         Node::Constant(_)
         | Node::Parameter(_)
@@ -151,6 +153,17 @@ fn is_array_of_values(expression: &Expression) -> bool {
         if values.iter().all(|value| value.sql_type.id == *element))
 }
 
+/// Whether a call is `LIKE` or the like, whose second argument is a pattern.
+pub(crate) fn is_like(call: &FunctionCall) -> bool {
+    let symbol = pg_catalog().function(call.function.id).symbol;
+    call.arguments.len() == 2 && symbol.is_some_and(|symbol| LIKES.contains(&symbol))
+}
+
+/// Whether the last character of a pattern escapes nothing.
+pub(crate) fn ends_in_escape(pattern: &str) -> bool {
+    pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
 /// Whether a call fails for no values of its arguments that are not constant.
 fn is_total(call: &FunctionCall) -> bool {
     if TOTAL_FUNCTIONS.contains(&call.function.id) {
@@ -162,8 +175,10 @@ fn is_total(call: &FunctionCall) -> bool {
         _ => None,
     };
     match (symbol, call.arguments.len()) {
-        (symbol, 2) if LIKES.contains(&symbol) => match constant(1) {
-            Some(Value::Text(pattern)) => pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0,
+        (symbol, 2) if LIKES.contains(&symbol) => match &call.arguments[1].node {
+            Node::Constant(Value::Text(pattern)) => !ends_in_escape(pattern),
+            // No statement is bound to a plan with such a pattern.
+            Node::Parameter(_) => true,
             _ => false,
         },
         ("text_substr", 3) => matches!(constant(2), Some(Value::Int4(length)) if *length >= 0),

@@ -24,7 +24,12 @@ const IDENTITIES: &[TypeId] = &[
     TypeId::BYTEA,
 ];
 
+/// Whether equal values of a type are the same.
+pub(crate) fn is_identity_type(id: TypeId) -> bool {
+    IDENTITIES.contains(&id)
+}
+
 /// Whether equal values of a column are the same.
 pub(super) fn is_identity(column: ColumnId, columns: &Columns) -> bool {
-    IDENTITIES.contains(&columns.sql_type(column).id)
+    is_identity_type(columns.sql_type(column).id)
 }

@@ -4,7 +4,7 @@
 //! nearly linear in its size.
 //!
 //! 1. [`inlining`], [`folding`], [`factoring`]: on the query as it is written, so that unnesting sees fewer expressions that may fail.
-//! 2. [`unnesting`]: from here on there are joins in place of subqueries, as far as there can be. [`restored_orders`], because some of them
+//! 2. [`array_subqueries`], [`unnesting`]: from here on there are joins in place of subqueries, as far as there can be. [`restored_orders`], because some of them
 //!    are above sorts.
 //! 3. [`outer_joins`], [`derived_constants`], [`filter_pushdown`], twice: a condition that has moved makes further joins inner and
 //!    meets further equalities. [`folding`] between them, because a condition may have got constants in place of columns.
@@ -14,6 +14,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`array_subqueries`] | arrays of subqueries as aggregates |
 //! | [`unnesting`] | subqueries and lateral joins as ordinary joins |
 //! | [`inlining`] | common table expressions that are read once |
 //! | [`folding`] | constant expressions |
@@ -33,15 +34,16 @@
 //! | [`identity_types`] | types whose equal values are the same |
 //! | [`renumbering`] | copies of relations |
 
+mod array_subqueries;
 mod cross_joins;
 mod derived_constants;
 mod empties;
 mod expressions;
 mod factoring;
-mod failing;
+pub(crate) mod failing;
 mod filter_pushdown;
 mod folding;
-mod identity_types;
+pub(crate) mod identity_types;
 mod inlining;
 mod nulls;
 mod orders;
@@ -73,6 +75,7 @@ pub fn rewrite(
     let mut relation = inlining::inline_common_tables(relation, columns);
     relation = folding::fold_constants(relation, session);
     relation = factoring::factor_disjunctions(relation);
+    relation = array_subqueries::aggregate_arrays(relation, columns);
     relation = restored_orders::restore_orders(unnest(relation, columns), columns);
     for _ in 0..ROUNDS {
         relation = outer_joins::simplify_outer_joins(relation, columns);

@@ -129,6 +129,18 @@ pub fn decode(bytes: &[u8]) -> Result<Value, SqlError> {
     if rest.is_empty() { Ok(value) } else { Err(broken()) }
 }
 
+/// The values of all bytes, one after the other.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_all(bytes: &[u8]) -> Result<Vec<Value>, SqlError> {
+    let (mut rest, mut values) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        values.push(next(&mut rest, DEPTH_MAX)?);
+    }
+    Ok(values)
+}
+
 fn next(rest: &mut &[u8], depth: usize) -> Result<Value, SqlError> {
     let [tag] = take(rest)?;
     Ok(match tag {
@@ -252,6 +264,8 @@ mod tests {
         for value in values() {
             assert_eq!(decode(&encoded(&value)).unwrap(), value);
         }
+        let all: Vec<u8> = values().iter().flat_map(encoded).collect();
+        assert_eq!(decode_all(&all).unwrap(), values());
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Tests of whole queries, and of what planning knows of stored tables.
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
+mod accumulations;
 mod lowered_queries;
+mod memory_tables;
 mod numerics;
 mod running;
 mod statistics;
+mod stored_queries;

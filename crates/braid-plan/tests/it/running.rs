@@ -17,7 +17,7 @@ use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::relation::{Columns, Output, Query as BoundQuery};
 use braid_sql::syntax::{SqlDialect, parser_of};
-use braid_sql::tables::NoTables;
+use braid_sql::tables::{NoTables, Tables};
 use braid_sql::testing::FixedSession;
 use braid_sql::testing::naive::{TableRows, rows_of};
 use braid_sql::{Evaluation, SqlError, SqlState, Value};
@@ -53,6 +53,7 @@ pub fn rows_with(sql: &str, numerics: Numerics) -> Result<(Vec<Vec<String>>, Att
         }
         Err(Failure::TooNarrow) => panic!("{sql} is not optimistic"),
         Err(Failure::OfSql(error)) => return Err(error),
+        Err(Failure::Other(other)) => panic!("{other:?}"),
         Ok(batches) => batches,
     };
     let mut rows = Vec::new();
@@ -91,7 +92,12 @@ impl TableRows for NoRows {
 }
 
 fn bound(sql: &str) -> Result<(BoundQuery, Columns), SqlError> {
-    let statement = Statement::new(sql, &FixedSession, &NoTables);
+    bound_to(sql, &NoTables)
+}
+
+/// A query over tables.
+pub fn bound_to(sql: &str, tables: &dyn Tables) -> Result<(BoundQuery, Columns), SqlError> {
+    let statement = Statement::new(sql, &FixedSession, tables);
     let bound = statement.binder().whole_query(&parsed(sql)?)?;
     Ok((bound, statement.into_columns()))
 }
@@ -116,15 +122,24 @@ impl Sink for Collector {
 }
 
 /// Why a query has no rows.
-enum Failure {
+#[derive(Debug)]
+pub enum Failure {
     OfSql(SqlError),
     TooNarrow,
+    Other(ExecError),
 }
 
 fn run(query: &LoweredQuery) -> Result<Vec<Batch>, Failure> {
+    match run_by(query, &Executor::new(WORKERS, FixedBudget::new(BUDGET))) {
+        Err(Failure::Other(other)) => panic!("{other:?}"),
+        ended => ended,
+    }
+}
+
+/// Runs a query.
+pub fn run_by(query: &LoweredQuery, executor: &Executor) -> Result<Vec<Batch>, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().unwrap();
     let batches = Arc::new(Mutex::new(Vec::new()));
-    let executor = Executor::new(WORKERS, FixedBudget::new(BUDGET));
     let make_sink = || Collector(batches.clone());
     let ended = runtime.block_on(executor.run(&query.plan, make_sink));
     Err(Failure::OfSql(match ended {
@@ -141,11 +156,12 @@ fn run(query: &LoweredQuery) -> Result<Vec<Batch>, Failure> {
         Err(ExecError::OutOfRange { type_name }) => {
             SqlError::new(SqlState::NumericOutOfRange, format!("{type_name} out of range"))
         }
-        Err(other) => panic!("{other:?}"),
+        Err(other) => return Err(Failure::Other(other)),
     }))
 }
 
-fn texts(query: &LoweredQuery, mut batch: Batch) -> Result<Vec<Vec<String>>, SqlError> {
+/// The rows of a batch as texts.
+pub fn texts(query: &LoweredQuery, mut batch: Batch) -> Result<Vec<Vec<String>>, SqlError> {
     let evaluation = Evaluation::new(&FixedSession, &[]);
     let arrays: Vec<ArrayRef> = query
         .schema

@@ -120,7 +120,6 @@ const STATEMENTS: &[(&str, Outcome)] = &[
     ),
     ("select concat(repeat(b, 6000), a) from t", RowsOrTimeout(8192)),
     ("select case when a > 3 then repeat(b, 6000) else 'x' end from t", RowsOrTimeout(8192)),
-    ("select array_to_string(array_repeat(b, 6000), ',') from t", RowsOrTimeout(8192)),
     (
         "with c as (select repeat(b, 1000) s from t), d as (select s || s || s s from c) select s || s from d",
         RowsOrTimeout(8192),

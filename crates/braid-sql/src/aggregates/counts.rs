@@ -1,7 +1,7 @@
 //! `count` and `regr_count`.
 
 use super::Aggregates;
-use super::accumulator::{Accumulator, same};
+use super::accumulator::{Accumulator, as_many, count_of, same};
 use crate::functions::Call;
 use crate::{SqlError, SqlState, Value};
 
@@ -36,6 +36,15 @@ impl Accumulator for Count {
     fn merge(&mut self, other: Box<dyn Accumulator>, _call: &Call<'_>) -> Result<(), SqlError> {
         let other: Self = same(other);
         self.increase(other.0)
+    }
+
+    fn parts(&self) -> Option<Vec<Value>> {
+        Some(vec![Value::Int8(self.0)])
+    }
+
+    fn merge_parts(&mut self, parts: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
+        let [count] = as_many(parts)?;
+        self.increase(count_of(count)?)
     }
 
     fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {

@@ -3,7 +3,7 @@
 //! The sum of squared differences from the average is kept up to date with each row (Youngs and Cramer, "Some Results Relevant to Choice
 //! of Sum and Sum-of-Product Algorithms", 1971), in PostgreSQL's order of operations, so that all digits agree.
 
-use super::accumulator::{Accumulator, same};
+use super::accumulator::{Accumulator, as_many, float_of, same};
 use super::{Aggregates, Start};
 use crate::functions::Call;
 use crate::functions::numbers::floats::{add, float_overflow};
@@ -97,6 +97,17 @@ impl Accumulator for FloatMoments {
 
     fn merge(&mut self, other: Box<dyn Accumulator>, _call: &Call<'_>) -> Result<(), SqlError> {
         *self = self.with(&same(other))?;
+        Ok(())
+    }
+
+    fn parts(&self) -> Option<Vec<Value>> {
+        Some([self.count, self.sum, self.squares].map(Value::Float8).into())
+    }
+
+    fn merge_parts(&mut self, parts: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
+        let [count, sum, squares] = as_many(parts)?;
+        let [count, sum, squares] = [float_of(count)?, float_of(sum)?, float_of(squares)?];
+        *self = self.with(&Self { finish: self.finish, count, sum, squares })?;
         Ok(())
     }
 

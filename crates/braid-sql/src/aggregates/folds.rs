@@ -1,6 +1,6 @@
 //! Aggregates whose state is a value: the first that is not null, then what a function makes of it and the next.
 
-use super::accumulator::{Accumulator, same};
+use super::accumulator::{Accumulator, as_many, same};
 use crate::functions::{Call, Implementation};
 use crate::{SqlError, SqlType, Value};
 
@@ -40,6 +40,15 @@ impl Accumulator for Fold {
         let other: Self = same(other);
         let combine = self.combine.expect("it merges");
         self.take(&other.value, combine, call)
+    }
+
+    fn parts(&self) -> Option<Vec<Value>> {
+        self.combine.map(|_| vec![self.value.clone()])
+    }
+
+    fn merge_parts(&mut self, parts: &[Value], call: &Call<'_>) -> Result<(), SqlError> {
+        let [value] = as_many(parts)?;
+        self.take(value, self.combine.expect("it has parts"), call)
     }
 
     fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {

@@ -1,7 +1,7 @@
 //! The average of intervals.
 
 use super::Aggregates;
-use super::accumulator::{Accumulator, same};
+use super::accumulator::{Accumulator, as_many, count_of, no_parts, same};
 use crate::functions::Call;
 use crate::functions::datetime::{interval_scaling, intervals};
 use crate::values::Interval;
@@ -34,6 +34,16 @@ impl Accumulator for IntervalSum {
         self.sum = intervals::sum(self.sum, other.sum)?;
         self.count += other.count;
         Ok(())
+    }
+
+    fn parts(&self) -> Option<Vec<Value>> {
+        Some(vec![Value::Int8(self.count), Value::Interval(self.sum)])
+    }
+
+    fn merge_parts(&mut self, parts: &[Value], call: &Call<'_>) -> Result<(), SqlError> {
+        let [count, sum] = as_many(parts)?;
+        let Value::Interval(sum) = *sum else { return Err(no_parts()) };
+        self.merge(Box::new(Self { count: count_of(count)?, sum }), call)
     }
 
     fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {

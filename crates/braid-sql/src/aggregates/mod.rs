@@ -176,6 +176,20 @@ impl Accumulation {
         self.accumulator.merge(other.accumulator, call)
     }
 
+    /// What it knows of its rows, in few values; `None` if the aggregate does not [merge](Aggregate::merges), or its state is as long as the
+    /// rows are. An aggregate has parts always, or never.
+    pub fn parts(&self) -> Option<Vec<Value>> {
+        self.accumulator.parts()
+    }
+
+    /// Takes the rows of another part in, of which these are the [parts](Self::parts). Panics if the aggregate has none.
+    ///
+    /// # Errors
+    /// Those of merging; an internal error for values that are not parts of this aggregate.
+    pub fn merge_parts(&mut self, parts: &[Value], call: &Call<'_>) -> Result<(), SqlError> {
+        self.accumulator.merge_parts(parts, call)
+    }
+
     /// The result for the rows so far, with the values of the direct arguments. More rows may follow.
     pub fn finish(&self, direct: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         self.accumulator.finish(direct, call)

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::accumulator::{Accumulator, same};
+use super::accumulator::{Accumulator, as_many, count_of, no_parts, same};
 use super::{Aggregates, Start};
 use crate::functions::Call;
 use crate::values::Numeric;
@@ -212,6 +212,30 @@ impl Accumulator for Moments {
         self.infinity_count += other.infinity_count;
         self.negative_infinity_count += other.negative_infinity_count;
         Ok(())
+    }
+
+    fn parts(&self) -> Option<Vec<Value>> {
+        let counts = [self.count, self.scale.into(), self.scale_count, self.nan_count];
+        let counts = counts.into_iter().chain([self.infinity_count, self.negative_infinity_count]).map(Value::Int8);
+        Some(counts.chain(self.sum.parts()).chain(self.squares.parts()).collect())
+    }
+
+    fn merge_parts(&mut self, parts: &[Value], call: &Call<'_>) -> Result<(), SqlError> {
+        let [count, scale, scale_count, nan_count, infinity_count, negative_infinity_count, sum @ .., _, _] =
+            as_many::<10>(parts)?;
+        let sum_of = |parts: &[Value]| NumericSum::of_parts(parts).ok_or_else(no_parts);
+        let other = Self {
+            wanted: self.wanted,
+            count: count_of(count)?,
+            sum: sum_of(sum)?,
+            squares: sum_of(&parts[8..])?,
+            scale: u16::try_from(count_of(scale)?).map_err(|_| no_parts())?,
+            scale_count: count_of(scale_count)?,
+            nan_count: count_of(nan_count)?,
+            infinity_count: count_of(infinity_count)?,
+            negative_infinity_count: count_of(negative_infinity_count)?,
+        };
+        self.merge(Box::new(other), call)
     }
 
     fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {

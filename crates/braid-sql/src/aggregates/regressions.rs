@@ -1,6 +1,6 @@
 //! `regr_*`, `covar_*` and `corr`: sums over pairs of floats, by the algorithm of [`floats`](super::floats).
 
-use super::accumulator::{Accumulator, same};
+use super::accumulator::{Accumulator, as_many, float_of, same};
 use super::floats::at_least;
 use super::{Aggregates, Start};
 use crate::functions::Call;
@@ -147,6 +147,18 @@ impl Accumulator for PairMoments {
 
     fn merge(&mut self, other: Box<dyn Accumulator>, _call: &Call<'_>) -> Result<(), SqlError> {
         *self = self.with(&same(other))?;
+        Ok(())
+    }
+
+    fn parts(&self) -> Option<Vec<Value>> {
+        Some([self.count, self.x, self.xx, self.y, self.yy, self.xy].map(Value::Float8).into())
+    }
+
+    fn merge_parts(&mut self, parts: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
+        let [count, x, xx, y, yy, xy] = as_many(parts)?;
+        let (count, x, y) = (float_of(count)?, float_of(x)?, float_of(y)?);
+        let (xx, yy, xy) = (float_of(xx)?, float_of(yy)?, float_of(xy)?);
+        *self = self.with(&Self { finish: self.finish, count, x, xx, y, yy, xy })?;
         Ok(())
     }
 

@@ -270,7 +270,7 @@ impl Binder<'_> {
             }
             _ => self.placed_error(error, written.place),
         });
-        let resolved = match resolution? {
+        let mut resolved = match resolution? {
             FunctionResolution::Function(resolved) => resolved,
             FunctionResolution::Coercion(target, _) => {
                 let (argument, argument_place) = arguments.into_iter().next().ok_or_else(|| unsupported_call(name))?;
@@ -283,6 +283,7 @@ impl Binder<'_> {
             }
         };
         let entry = pg_catalog().function(resolved.function);
+        self.unify_hypothetical_row(entry, &mut arguments, &mut resolved.argument_types, direct_count)?;
         let given = self.ordered_arguments(&resolved, arguments, is_variadic)?;
         let sql_type = SqlType::of(resolved.result);
         match entry.kind {

@@ -140,7 +140,7 @@ impl Binder<'_> {
     }
 
     /// The expressions cast to their common type, which has a modifier if all of them have it.
-    pub(super) fn of_one_type(
+    pub(in crate::binder) fn of_one_type(
         &self,
         values: Vec<Placed<'_>>,
         what: &str,

@@ -3,6 +3,7 @@
 //! | syntax | tree |
 //! |---|---|
 //! | `type 'text'` for every name of a type | [`Expr::TypedString`] |
+//! | `GROUPING SETS (…)` within GROUPING SETS | [`Expr::GroupingSets`] |
 //! | `TRIM(LEADING FROM a)`, `TRIM(FROM a)` | [`Expr::Trim`] |
 //! | `SUBSTRING(a SIMILAR b ESCAPE c)`, `SUBSTRING(a FOR b FROM c)` | a call, and [`Expr::Substring`] |
 //! | `ARRAY[[a], [b]]` | [`Expr::Array`]; other brackets are refused |
@@ -58,6 +59,7 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
             parser.advance_token();
             Some(array(parser, true, ARRAY_DEPTH_MAX))
         }
+        Keyword::GROUPING if begins_grouping_sets(parser) => Some(grouping_sets(parser)),
         Keyword::TRIM if opens && trims_blanks(parser) => Some(trim(parser)),
         Keyword::SUBSTRING if opens => Some(substring(parser, word.clone().into_ident(span))),
         Keyword::INTERVAL if opens && is_string(&parser.peek_nth_token_ref(4).token) => Some(typed(parser)),
@@ -104,6 +106,29 @@ fn named_operator(parser: &mut Parser<'_>, operator_precedence: u8) -> Result<Ex
     // Parentheses keep the sign from becoming one with a number, and from binding like a sign.
     let operand = Expr::Nested(Box::new(parser.parse_subexpr(operator_precedence)?));
     Ok(Expr::Nested(Box::new(Expr::UnaryOp { op, expr: Box::new(operand) })))
+}
+
+/// Whether `GROUPING SETS (` comes. Those of GROUP BY are read by sqlparser; these are within others.
+fn begins_grouping_sets(parser: &Parser<'_>) -> bool {
+    let is_sets = matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if word.keyword == Keyword::SETS);
+    is_sets && parser.peek_nth_token_ref(2).token == Token::LParen
+}
+
+fn grouping_sets(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.expect_keywords(&[Keyword::GROUPING, Keyword::SETS])?;
+    parser.expect_token(&Token::LParen)?;
+    let sets = parser.parse_comma_separated(|parser| {
+        if parser.consume_tokens(&[Token::LParen, Token::RParen]) {
+            return Ok(Vec::new());
+        }
+        Ok(match parser.parse_expr()? {
+            Expr::Tuple(members) => members,
+            Expr::Nested(member) => vec![*member],
+            member => vec![member],
+        })
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::GroupingSets(sets))
 }
 
 /// Whether a string follows the name of a type, `name 'text'` or `pg_catalog.int4 '5'`.

@@ -146,8 +146,13 @@ impl Prepared {
             rows.map(|(_, row)| row.clone()).collect()
         };
         let mut accumulation = self.accumulated(&part(true))?;
-        accumulation.merge(self.accumulated(&part(false))?, &self.call())?;
-        self.text(&accumulation)
+        let other = self.accumulated(&part(false))?;
+        let parts = other.parts().expect("an aggregate that merges has parts");
+        let mut of_parts = self.accumulated(&part(true))?;
+        let of_parts = of_parts.merge_parts(&parts, &self.call()).and_then(|()| self.text(&of_parts));
+        let merged = accumulation.merge(other, &self.call()).and_then(|()| self.text(&accumulation));
+        assert_eq!(of_parts, merged, "merged by parts and at once");
+        merged
     }
 
     /// Answers of the rows in two parts: cut at each place, and drawn at random.

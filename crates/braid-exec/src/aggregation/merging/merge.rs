@@ -15,14 +15,16 @@ use std::sync::Arc;
 use super::atom_groups::KeySets;
 use super::set_refinement::Refinements;
 use super::worker_groups::{Accumulated, WorkerGroups};
-use crate::ExecError;
-use crate::aggregation::AggregationWorker;
 use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
 use crate::aggregation::states::aggregate_states::InputStates;
+use crate::aggregation::states::foreign_groups::ForeignCalls;
+use crate::aggregation::{AggregationWorker, OPERATOR};
 use crate::plan::AggregationSpec;
+use crate::runtime::result_rows::ResultRows;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
+use crate::{ExecError, Reservation};
 
 /// Maximum number of partitions; a power of two.
 const PARTITIONS_MAX: usize = 1 << 10;
@@ -48,7 +50,8 @@ impl Aggregation {
     pub fn of_workers(spec: Arc<AggregationSpec>, workers: Vec<AggregationWorker>) -> Result<Self, ExecError> {
         let tuning = workers.first().map_or_else(AggregationTuning::default, AggregationWorker::tuning);
         let refinements = workers.first().and_then(AggregationWorker::refinements);
-        let plan = AggregatePlan::new(&spec, tuning);
+        let foreign = workers.first().map_or_else(ForeignCalls::default, AggregationWorker::foreign);
+        let plan = AggregatePlan::new(&spec, foreign, tuning);
         let workers = workers.into_iter().flat_map(AggregationWorker::into_groups);
         let mut workers: Vec<WorkerGroups> = workers.filter(|worker| worker.table.group_count() > 0).collect();
         workers.iter_mut().try_for_each(WorkerGroups::finish)?;
@@ -96,6 +99,24 @@ impl Aggregation {
                 workers.iter().try_for_each(|worker| merged.merge(worker, partition, self.partition_count))?;
                 merged.accumulate_distinct_values(&self.plan)?;
                 self.results(&merged, 0..merged.table.group_count())
+            }
+        }
+    }
+
+    /// The rows of a partition. Results of foreign aggregates hold their memory.
+    ///
+    /// # Errors
+    /// As [`Self::partition`].
+    pub(crate) fn partition_rows(&self, partition: usize) -> Result<ResultRows, ExecError> {
+        let columns = self.partition(partition)?;
+        let row_count = columns.first().map_or(0, Vector::len);
+        let budget = self.workers.first().map(|worker| worker.budget.clone());
+        match budget.filter(|_| !self.plan.foreign.calls.is_empty()) {
+            None => Ok(ResultRows::new(row_count, columns)),
+            Some(budget) => {
+                let mut memory = Reservation::new(budget, OPERATOR);
+                memory.resize(columns.iter().map(Vector::bytes).sum())?;
+                Ok(ResultRows::holding(row_count, columns, memory))
             }
         }
     }
@@ -154,7 +175,8 @@ impl Aggregation {
             let states = InputStates::new(&self.plan.inputs[result.input]);
             states.results(result.function, result.argument, 0..group_count)
         });
-        keys.chain(results).collect()
+        let foreign = self.plan.foreign.states().map(|states| states.results(0..group_count));
+        keys.chain(results).chain(foreign).collect()
     }
 
     fn results(&self, groups: &WorkerGroups, range: Range<usize>) -> Result<Vec<Vector>, ExecError> {
@@ -163,8 +185,15 @@ impl Aggregation {
         let (keys, sets) = (columns.clone().take(groups.key_count), columns.skip(groups.key_count));
         let results = self.plan.results.iter().map(|result| match &groups.inputs[result.input] {
             Accumulated::States(states) => states.results(result.function, result.argument, range.clone()),
-            Accumulated::Distinct(_) => unreachable!("distinct values were accumulated before"),
+            _ => unreachable!("distinct values were accumulated before"),
         });
-        keys.chain(results).chain(sets).collect()
+        let foreign = groups.inputs.iter().filter_map(|input| match input {
+            Accumulated::Foreign(states) => Some(states),
+            _ => None,
+        });
+        let mut memory = Reservation::new(groups.budget.clone(), OPERATOR);
+        memory.resize(foreign.clone().map(|states| states.results_bytes(range.clone())).sum())?;
+        let foreign = foreign.map(|states| states.results(range.clone()));
+        keys.chain(results).chain(foreign).chain(sets).collect()
     }
 }

@@ -190,8 +190,10 @@ impl OrderedGroups {
         if !rows.is_empty() {
             let mut columns = self.keys(rows);
             for input in &self.groups.inputs {
-                if let Accumulated::States(states) = input {
-                    columns.extend(states.columns(rows));
+                match input {
+                    Accumulated::States(states) => columns.extend(states.columns(rows)),
+                    Accumulated::Foreign(states) => columns.push(states.parts(rows)?),
+                    Accumulated::Distinct(_) => {}
                 }
             }
             spilled.write(partition, Content::Groups, rows.len(), &columns)?;
@@ -242,6 +244,11 @@ impl WorkerGroups {
                     let of_input;
                     (of_input, values) = values.split_at(states.column_count());
                     states.merge_columns(of_input, groups, group_count)?;
+                }
+                (Accumulated::Foreign(states), Content::Groups) => {
+                    let parts;
+                    (parts, values) = values.split_first().expect("each foreign call has a column");
+                    states.merge_parts(parts, groups, group_count)?;
                 }
                 (Accumulated::Distinct(distinct), Content::DistinctValues { input }) if input == at => {
                     distinct.add(groups, &Arc::new(values[0].clone()))?;

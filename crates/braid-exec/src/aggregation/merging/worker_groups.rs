@@ -8,6 +8,7 @@ use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
 use crate::aggregation::states::aggregate_states::InputStates;
 use crate::aggregation::states::distinct_values::DistinctValues;
+use crate::aggregation::states::foreign_groups::ForeignGroups;
 use crate::aggregation::states::sums::RowGroups;
 use crate::aggregation::{MERGED_ROWS, OPERATOR};
 use crate::exec_error::{ExecError, MemoryExceeded};
@@ -34,6 +35,8 @@ pub(crate) struct WorkerGroups {
 pub(crate) enum Accumulated {
     States(InputStates),
     Distinct(Box<DistinctValues>),
+    /// Those of a foreign call, after all others.
+    Foreign(ForeignGroups),
 }
 
 impl WorkerGroups {
@@ -53,16 +56,10 @@ impl WorkerGroups {
             true => Accumulated::Distinct(Box::new(DistinctValues::of_one_group(order, tuning))),
             false => Accumulated::States(InputStates::new(input)),
         });
+        let foreign = plan.foreign.states().map(Accumulated::Foreign);
+        let inputs = inputs.chain(foreign).collect();
         let reservation = Reservation::new(budget.clone(), OPERATOR);
-        Self {
-            table,
-            key_count,
-            inputs: inputs.collect(),
-            budget,
-            reservation,
-            may_leave: false,
-            order: OnceLock::new(),
-        }
+        Self { table, key_count, inputs, budget, reservation, may_leave: false, order: OnceLock::new() }
     }
 
     /// Ends the lookups of groups that will not be written.
@@ -87,6 +84,7 @@ impl WorkerGroups {
         let input = |input: &Accumulated| match input {
             Accumulated::States(states) => states.bytes(),
             Accumulated::Distinct(values) => values.bytes(),
+            Accumulated::Foreign(states) => states.bytes(),
         };
         let order = if self.may_leave { self.to_order().bytes() } else { 0 };
         self.reservation.resize(self.table.bytes() + self.inputs.iter().map(input).sum::<usize>() + order)
@@ -101,10 +99,12 @@ impl WorkerGroups {
     /// Adds states of the only group, which are of other values.
     pub(crate) fn add_closed(&mut self, other: &Self) -> Result<(), ExecError> {
         for (to, from) in self.inputs.iter_mut().zip(&other.inputs) {
-            let (Accumulated::States(to), Accumulated::States(from)) = (to, from) else {
-                unreachable!("both were closed")
-            };
-            to.merge(from, RowGroups { rows: &[0], groups: &[0] }, 1)?;
+            let only = RowGroups { rows: &[0], groups: &[0] };
+            match (to, from) {
+                (Accumulated::States(to), Accumulated::States(from)) => to.merge(from, only, 1)?,
+                (Accumulated::Foreign(to), Accumulated::Foreign(from)) => to.merge(from, only, 1, |_| Ok(()))?,
+                _ => unreachable!("both were closed"),
+            }
         }
         self.reserve()
     }
@@ -132,7 +132,7 @@ impl WorkerGroups {
     /// What determines the order of these groups by partition.
     pub(crate) fn to_order(&self) -> GroupsToOrder<'_> {
         let distinct = |input| match input {
-            &Accumulated::States(_) => None,
+            &(Accumulated::States(_) | Accumulated::Foreign(_)) => None,
             Accumulated::Distinct(values) => Some(&**values),
         };
         GroupsToOrder {
@@ -189,6 +189,10 @@ impl WorkerGroups {
                         // A pair goes to each atom of its set, so that there may be many times the pairs of the workers.
                         reservation.resize(reservation.held() + to.bytes().saturating_sub(before))?;
                     }
+                }
+                (Accumulated::Foreign(to), Accumulated::Foreign(from)) => {
+                    let merged = RowGroups { rows: &rows, groups: targets.groups() };
+                    to.merge(from, merged, group_count, |grown| reservation.resize(reservation.held() + grown))?;
                 }
                 _ => unreachable!("workers of one aggregation accumulate the same"),
             }

@@ -4,6 +4,7 @@
 //! these rows; those of the same argument share its sum, its extremes and its nulls. `sum(x)`, `avg(x)` and `count(x)`
 //! cost one addition a row.
 
+use super::foreign_groups::ForeignCalls;
 use crate::plan::{AggregateCall, AggregateFunction, AggregationSpec};
 use crate::tuning::AggregationTuning;
 
@@ -12,6 +13,8 @@ use crate::tuning::AggregationTuning;
 pub(crate) struct AggregatePlan {
     pub(crate) inputs: Vec<InputPlan>,
     pub(crate) results: Vec<ResultPlan>,
+    /// Calls whose states another crate keeps.
+    pub(crate) foreign: ForeignCalls,
     unused_bytes_min: usize,
 }
 
@@ -53,8 +56,9 @@ impl ArgumentPlan {
 
 impl AggregatePlan {
     /// The plan of a query. Panics when an aggregate lacks an argument that it needs.
-    pub(crate) fn new(spec: &AggregationSpec, tuning: AggregationTuning) -> Self {
-        let mut plan = Self { inputs: Vec::new(), results: Vec::new(), unused_bytes_min: tuning.unused_bytes_min };
+    pub(crate) fn new(spec: &AggregationSpec, foreign: ForeignCalls, tuning: AggregationTuning) -> Self {
+        let unused_bytes_min = tuning.unused_bytes_min;
+        let mut plan = Self { inputs: Vec::new(), results: Vec::new(), foreign, unused_bytes_min };
         for call in &spec.aggregates {
             let result = plan.add(call);
             plan.results.push(result);

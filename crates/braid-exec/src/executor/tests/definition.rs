@@ -74,6 +74,16 @@ impl Definition<'_> {
                 let rows: Result<Vec<Vec<Row>>, NoAnswer> = plans.iter().map(|plan| self.answer(plan)?.all()).collect();
                 Answer { rows: rows?.concat(), order: Order::Any }
             }
+            Plan::Expand { input, lists } => {
+                let rows = self.answer(input)?.all()?;
+                let expanded = |(number, list): (usize, &Vec<Option<usize>>), row: &Row| {
+                    let columns = list.iter().map(|column| column.and_then(|column| row[column].clone()));
+                    columns.chain([canonical(Some(Scalar::Int(number as i64)))]).collect::<Row>()
+                };
+                let of_list = |list| rows.iter().map(move |row| expanded(list, row));
+                Answer { rows: lists.iter().enumerate().flat_map(of_list).collect(), order: Order::Any }
+            }
+            Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {
                 let subquery_values: Result<Vec<Value>, NoAnswer> =

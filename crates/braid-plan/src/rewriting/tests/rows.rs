@@ -9,8 +9,8 @@ use super::{SmallTables, bound};
 use crate::rewriting::renumbering::each_relation;
 use crate::rewriting::unnesting::tests::{FORMS as NESTED_FORMS, LEFT_ALONE};
 use crate::rewriting::{
-    cross_joins, derived_constants, empties, factoring, filter_pushdown, folding, inlining, orders, outer_joins,
-    pruning, rewrite,
+    array_subqueries, cross_joins, derived_constants, empties, factoring, filter_pushdown, folding, inlining, orders,
+    outer_joins, pruning, rewrite,
 };
 
 /// A rule, which may know the results of the query.
@@ -20,6 +20,7 @@ pub(super) type Rule = fn(Relation, &[ColumnId], &mut Columns) -> Relation;
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("inlining", |relation, _, columns| inlining::inline_common_tables(relation, columns)),
     ("folding", |relation, _, _| folding::fold_constants(relation, &FixedSession)),
+    ("array_subqueries", |relation, _, columns| array_subqueries::aggregate_arrays(relation, columns)),
     ("factoring", |relation, _, _| factoring::factor_disjunctions(relation)),
     ("outer_joins", |relation, _, columns| outer_joins::simplify_outer_joins(relation, columns)),
     ("derived_constants", |relation, _, columns| derived_constants::derive_constants(relation, columns)),

@@ -25,6 +25,32 @@ impl<'a> Binder<'a> {
         written.within_group.iter().map(|key| self.placed(&key.expr)).collect()
     }
 
+    /// Casts each value of a hypothetical row and the key of WITHIN GROUP that it is compared with to their common type, and puts that among
+    /// the types of the arguments. Does nothing for other functions.
+    pub(in crate::binder) fn unify_hypothetical_row(
+        &self,
+        entry: &FunctionEntry,
+        arguments: &mut [Placed<'_>],
+        types: &mut [TypeId],
+        direct_count: usize,
+    ) -> Result<(), SqlError> {
+        if !is_hypothetical_set(entry) || arguments.len() != 2 * direct_count || types.len() != arguments.len() {
+            return Ok(());
+        }
+        for (own, key) in (0..direct_count).zip(direct_count..) {
+            if arguments[own].0.sql_type.id == arguments[key].0.sql_type.id {
+                continue;
+            }
+            let (unified, common) =
+                self.of_one_type(vec![arguments[key].clone(), arguments[own].clone()], "WITHIN GROUP")?;
+            for (at, value) in [key, own].into_iter().zip(unified) {
+                arguments[at].0 = value;
+                types[at] = common.id;
+            }
+        }
+        Ok(())
+    }
+
     /// A call of an aggregate or a window function with its arguments; those after `direct_count` are keys of WITHIN GROUP.
     pub(in crate::binder) fn aggregate_or_window(
         &self,
@@ -64,10 +90,10 @@ impl<'a> Binder<'a> {
         if is_ordered_set && written.is_distinct {
             return Err(SqlError::new(SqlState::SyntaxError, "cannot use DISTINCT with WITHIN GROUP"));
         }
-        let is_hypothetical =
-            pg_catalog().aggregate(entry.id).is_some_and(|entry| entry.kind == AggregateKind::HypotheticalSet);
         let fits = |(key, argument): (&SortKey, &Expression)| key.expression.sql_type.id == argument.sql_type.id;
-        if is_hypothetical && (arguments.len() != order_by.len() || !order_by.iter().zip(&arguments).all(fits)) {
+        if is_hypothetical_set(entry)
+            && (arguments.len() != order_by.len() || !order_by.iter().zip(&arguments).all(fits))
+        {
             return Err(unsupported_call(name));
         }
         let further = order_by.iter().position(|key| !arguments.contains(&key.expression));
@@ -399,4 +425,9 @@ impl Relation {
 
 fn is_volatile(expressions: &[&Expression]) -> bool {
     expressions.iter().any(|expression| expression.is_volatile())
+}
+
+/// Whether a function is an aggregate of a hypothetical row.
+fn is_hypothetical_set(entry: &FunctionEntry) -> bool {
+    pg_catalog().aggregate(entry.id).is_some_and(|entry| entry.kind == AggregateKind::HypotheticalSet)
 }

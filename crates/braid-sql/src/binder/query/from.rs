@@ -14,7 +14,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
-use crate::relation::{Expansion, JoinKind, Relation, SetFunctionCall, TableScan};
+use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -202,13 +202,9 @@ impl Binder<'_> {
                     let place = Place::Query(subquery);
                     return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message).with_hint(hint), place));
                 };
-                let columns = query.outputs.into_iter().map(|output| ScopeColumn {
-                    name: output.name,
-                    id: output.column,
-                    sql_type: output.sql_type,
-                });
-                let names = self.aliased(ScopeRelation::named(fold(&alias.name), columns.collect()), Some(alias))?;
-                Ok(FromItem { relation: query.relation, names: vec![names] })
+                let (relation, columns) = self.told_apart(query);
+                let names = self.aliased(ScopeRelation::named(fold(&alias.name), columns), Some(alias))?;
+                Ok(FromItem { relation, names: vec![names] })
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
                 let joined = self.joined(table_with_joins, scope)?;
@@ -220,6 +216,28 @@ impl Binder<'_> {
             }
             other => Err(SqlError::unsupported(format!("{other} in FROM is not supported"))),
         }
+    }
+
+    /// The rows of a subquery, and its columns: of those that are one column within, all but the first get numbers of their own. They differ
+    /// in grouping sets.
+    fn told_apart(&self, query: Query) -> (Relation, Vec<ScopeColumn>) {
+        let (mut columns, mut copies): (Vec<ScopeColumn>, Vec<_>) = (Vec::new(), Vec::new());
+        for Output { name, column, sql_type } in query.outputs {
+            let id = match columns.iter().any(|other| other.id == column) {
+                false => column,
+                true => {
+                    let copy = self.new_column(&name, sql_type);
+                    copies.push((copy, column_expression(column, sql_type)));
+                    copy
+                }
+            };
+            columns.push(ScopeColumn { name, id, sql_type });
+        }
+        let relation = match copies.is_empty() {
+            true => query.relation,
+            false => Relation::Map { input: Box::new(query.relation), expressions: copies },
+        };
+        (relation, columns)
     }
 
     /// A table, or a common table expression.

@@ -4,6 +4,7 @@ use sqlparser::ast::{Expr, GroupByExpr};
 use sqlparser::tokenizer::Location;
 
 use super::Target;
+use super::nested_sets::nested_sets;
 use super::scope::{Calls, Scope};
 use super::subqueries::column_expression;
 use crate::binder::clause::Clause;
@@ -47,10 +48,7 @@ impl Binder<'_> {
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for item in items {
             let of_item = binder.sets_of(item, &mut grouping, targets, visible)?;
-            if sets.len().saturating_mul(of_item.len()) > SETS_MAX {
-                let message = format!("too many grouping sets present (maximum {SETS_MAX})");
-                return Err(SqlError::new(SqlState::StatementTooComplex, message));
-            }
+            check_count(sets.len().saturating_mul(of_item.len()))?;
             sets = sets.iter().flat_map(|set| of_item.iter().map(move |other| united(set, other))).collect();
         }
         if sets.len() > 1 {
@@ -93,12 +91,11 @@ impl Binder<'_> {
             Expr::GroupingSets(sets) => {
                 let mut all = Vec::new();
                 for set in sets {
-                    match &set[..] {
-                        [nested @ (Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_))] => {
-                            all.extend(self.sets_of(nested, grouping, targets, visible)?);
-                        }
-                        members => all.push(self.element(members, grouping, targets, visible)?),
+                    match nested_sets(set) {
+                        Some(nested) => all.extend(self.sets_of(&nested, grouping, targets, visible)?),
+                        None => all.push(self.element(set, grouping, targets, visible)?),
                     }
+                    check_count(all.len())?;
                 }
                 all
             }
@@ -182,7 +179,7 @@ impl Binder<'_> {
     ) -> Result<Relation, SqlError> {
         let groupings = std::mem::take(&mut calls.groupings)
             .into_iter()
-            .map(|(column, arguments)| Ok((column, grouping.positions(&arguments)?)))
+            .map(|(column, arguments)| Ok((column, grouping.positions(&arguments, self)?)))
             .collect::<Result<Vec<_>, SqlError>>()?;
         let mut above = Above { binder: self, grouping, scope };
         for target in targets.iter_mut() {
@@ -225,6 +222,14 @@ impl Binder<'_> {
     }
 }
 
+fn check_count(set_count: usize) -> Result<(), SqlError> {
+    if set_count <= SETS_MAX {
+        return Ok(());
+    }
+    let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+    Err(SqlError::new(SqlState::StatementTooComplex, message))
+}
+
 impl Grouping {
     /// Whether a key that is no column is null in some of several grouping sets.
     fn has_computed_keys_in_sets(&self) -> bool {
@@ -232,11 +237,15 @@ impl Grouping {
     }
 
     /// The positions of the keys that GROUPING names.
-    fn positions(&self, arguments: &[Expression]) -> Result<Vec<usize>, SqlError> {
+    fn positions(&self, arguments: &[Expression], binder: &Binder<'_>) -> Result<Vec<usize>, SqlError> {
         let position = |argument: &Expression| {
             self.keys.iter().position(|(_, key)| key == argument).ok_or_else(|| {
                 let message = "arguments to GROUPING must be grouping expressions of the associated query level";
-                SqlError::new(SqlState::GroupingError, message)
+                let error = SqlError::new(SqlState::GroupingError, message);
+                match argument.place_of(&|_| true) {
+                    Some(place) => binder.places.mark(error, place),
+                    None => error,
+                }
             })
         };
         arguments.iter().map(position).collect()

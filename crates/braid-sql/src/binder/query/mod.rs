@@ -20,6 +20,7 @@ mod calls;
 mod common_tables;
 mod from;
 mod grouping;
+mod nested_sets;
 mod ordering;
 mod output_names;
 mod rows;

@@ -9,7 +9,7 @@ use super::arithmetic::narrow_power;
 use super::decimal::{Behind, Decimal};
 use super::powers::root;
 use super::scales::quotient_scale;
-use crate::SqlError;
+use crate::{SqlError, Value};
 
 /// A sum of numbers. Its scale is the largest of them.
 #[derive(Clone, Debug)]
@@ -106,6 +106,21 @@ impl NumericSum {
     /// The sum; an error if it is out of range.
     pub fn total(&self) -> Result<Numeric, SqlError> {
         Numeric::of_decimal(self.decimal())
+    }
+
+    /// The sum as two values, whatever its size: its digits as the bytes of an integer, and its scale.
+    pub fn parts(&self) -> [Value; 2] {
+        let Decimal { unscaled, scale } = self.decimal();
+        [Value::Bytea(unscaled.to_signed_bytes_le().into()), Value::Int4(scale)]
+    }
+
+    /// The sum of such parts; `None` for other values.
+    pub fn of_parts(parts: &[Value]) -> Option<Self> {
+        let [Value::Bytea(unscaled), Value::Int4(scale @ 0..)] = parts else { return None };
+        let unscaled = BigInt::from_signed_bytes_le(unscaled);
+        let mut sum = Self(Total::Wide(Decimal { unscaled, scale: *scale }));
+        sum.narrow();
+        Some(sum)
     }
 
     /// Bytes of memory behind it, about.

@@ -1,0 +1,36 @@
+//! What SHOW prints of a setting.
+
+use braid_base::ByteSize;
+use braid_buffer::ScanPolicy;
+
+use super::{Definition, SettingValues};
+
+/// The values of settings that the session has not set and the database provides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProvidedValues {
+    /// `braid.scan_policy`
+    pub scan_policy: ScanPolicy,
+    /// `braid.query_memory`
+    pub query_memory: ByteSize,
+    /// `braid.target_partitions`
+    pub target_partitions: usize,
+}
+
+impl SettingValues {
+    /// The value that SHOW prints. The database or the session provides some defaults.
+    pub fn shown(&self, definition: &Definition, provided: &ProvidedValues, user: &str) -> String {
+        if let Some(value) = self.get(definition.name) {
+            return value.to_owned();
+        }
+        let default = |setting: &str| self.get(setting).unwrap_or(definition.default).to_owned();
+        match definition.name {
+            "braid.scan_policy" => provided.scan_policy.to_string(),
+            "braid.query_memory" => provided.query_memory.to_string(),
+            "braid.target_partitions" => provided.target_partitions.to_string(),
+            "session_authorization" => user.to_owned(),
+            "transaction_isolation" => default("default_transaction_isolation"),
+            "transaction_read_only" => default("default_transaction_read_only"),
+            _ => definition.default.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What is known of a call of an aggregate, and which states it has.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use braid_exec::plan::{ForeignAggregate, ForeignStates};
+use braid_sql::aggregates::{Accumulation, Aggregate};
+use braid_sql::functions::Call;
+use braid_sql::functions::ordering::{SortKey, TypeEquality};
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::{SqlError, SqlType, Value};
+
+use super::kept_rows::KeptRows;
+use super::merged_states::MergedStates;
+use crate::lowering::Session;
+
+/// A call of an aggregate.
+#[derive(Debug)]
+pub(in crate::lowering) struct AccumulationCall {
+    pub name: &'static str,
+    pub aggregate: Aggregate,
+    /// The types of all arguments, direct ones first.
+    pub argument_types: Vec<SqlType>,
+    pub result: SqlType,
+    pub session: Arc<dyn Session>,
+    /// How many of a row's values are only sorted by. They come first.
+    pub sort_count: usize,
+    /// How many are arguments. They come next.
+    pub argument_count: usize,
+    pub direct: DirectArguments,
+    /// The types of a row's values. Where direct arguments are in rows, the filter may come after them.
+    pub ids: Vec<TypeId>,
+    /// The order of the rows: that of their first values.
+    pub order: Vec<SortKey>,
+    /// The keys of WITHIN GROUP.
+    pub within_group: Vec<SortKey>,
+    /// DISTINCT: the equality of each argument.
+    pub equalities: Option<Vec<TypeEquality>>,
+    /// The number of the next row. Rows have the order of their numbers where they are not sorted.
+    pub next: AtomicU64,
+}
+
+/// The arguments that an ordered-set aggregate has before WITHIN GROUP.
+#[derive(Debug)]
+pub(in crate::lowering) enum DirectArguments {
+    /// The same for all groups.
+    Known(Vec<Value>),
+    /// Made of keys: so many, which come after a row's arguments. They are those of a group's first row.
+    InRows(usize),
+}
+
+impl AccumulationCall {
+    /// The call as functions see it.
+    pub fn context(&self) -> Call<'_> {
+        Call { session: &*self.session, argument_types: &self.argument_types, result_type: self.result }
+    }
+
+    /// An accumulation without rows.
+    pub fn start(&self) -> Result<Accumulation, SqlError> {
+        self.aggregate.start(&self.context(), &self.within_group)
+    }
+
+    /// Whether the state of an accumulator is a few values, which do not depend on an order.
+    fn has_parts(&self) -> Result<bool, SqlError> {
+        let is_plain = self.order.is_empty() && self.equalities.is_none();
+        Ok(is_plain && self.aggregate.merges() && self.start()?.parts().is_some())
+    }
+}
+
+/// An aggregate of braid-sql as one of an operator.
+#[derive(Debug)]
+pub(in crate::lowering) struct Accumulating {
+    call: Arc<AccumulationCall>,
+    keeps_rows: bool,
+    depends_on_order: bool,
+}
+
+impl Accumulating {
+    /// `depends_on_order` says whether the order of the input can matter for a call whose rows are kept.
+    pub fn new(call: AccumulationCall, depends_on_order: bool) -> Result<Self, SqlError> {
+        let keeps_rows = !call.has_parts()?;
+        Ok(Self { call: Arc::new(call), keeps_rows, depends_on_order })
+    }
+}
+
+impl fmt::Display for Accumulating {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.call.name)
+    }
+}
+
+impl ForeignAggregate for Accumulating {
+    fn states(&self) -> Box<dyn ForeignStates> {
+        match self.keeps_rows {
+            true => Box::new(KeptRows::new(self.call.clone())),
+            false => Box::new(MergedStates::new(self.call.clone())),
+        }
+    }
+
+    fn needs_order(&self) -> bool {
+        self.keeps_rows && self.depends_on_order
+    }
+}
