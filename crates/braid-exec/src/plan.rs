@@ -10,6 +10,7 @@
 //! | `fallibility` | whether rows can make a plan fail |
 //! | `sources` | the sources of a plan, and the versions that they read |
 //! | `integer_bounds` | bounds of a plan's integers, and columns without nulls |
+//! | `decided_cases` | branches of CASE that bounds decide |
 //! | [`eager_aggregation`] | groups below joins on unique keys |
 //! | `lifted_parameters` | expressions with parameters above those without |
 //! | [`parameters_above_groups`] | conditions with parameters above groups |
@@ -18,6 +19,7 @@
 //! | `side_shape` | the known properties of a join's side before it runs |
 
 mod aggregation_spec;
+mod decided_cases;
 pub mod eager_aggregation;
 mod fallibility;
 mod foreign_aggregate;

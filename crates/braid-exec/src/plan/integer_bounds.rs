@@ -5,7 +5,7 @@
 
 use braid_storage::Scalar;
 
-use super::{AggregateFunction, Plan};
+use super::{AggregateFunction, JoinKind, Plan};
 use crate::Expression;
 use crate::expression::{Arithmetic, DatePart, NumberRange};
 use crate::values::integer_bounds::IntegerBounds;
@@ -65,8 +65,12 @@ impl Plan {
             Self::Filter { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => {
                 input.is_null_free(column)
             }
-            Self::Project { input, expressions } => {
-                expressions[column].as_column().is_some_and(|column| input.is_null_free(column))
+            Self::Project { input, expressions } => expressions[column].is_null_free(&|of| input.is_null_free(of)),
+            Self::Join { build, probe, condition, .. } if condition.kind == JoinKind::Inner => {
+                match column.checked_sub(probe.column_count()) {
+                    None => probe.is_null_free(column),
+                    Some(column) => build.is_null_free(column),
+                }
             }
             _ => false,
         }
@@ -101,6 +105,18 @@ impl Expression {
                 DatePart::Day => IntegerBounds { low: 1, high: 31 },
             }),
             _ => None,
+        }
+    }
+
+    /// Whether it is known to be null for no row, from what is known of the columns.
+    pub(crate) fn is_null_free(&self, of_column: &dyn Fn(usize) -> bool) -> bool {
+        match self {
+            Self::Column(column) => of_column(*column),
+            Self::Constant(constant) => constant.is_some(),
+            Self::Arithmetic { .. } | Self::ScaleUp { .. } | Self::DatePart { .. } => {
+                self.children().into_iter().all(|child| child.is_null_free(of_column))
+            }
+            _ => false,
         }
     }
 

@@ -58,7 +58,7 @@ pub fn order_joins(plan: &Plan, queries: &[ParameterRow], keys: &UniqueKeys) -> 
     let samples = queries.iter().step_by(step).collect();
     let (unobserved, looks) = (RefCell::default(), Cell::new(0));
     let ordering = Ordering { samples, queries, keys, unobserved, looks };
-    let (plan, Estimate { explodes, .. }) = ordering.plan(plan);
+    let (plan, Estimate { explodes, .. }) = ordering.plan(&plan.clone().with_decided_cases());
     OrderedPlan { plan, unobserved: ordering.unobserved.into_inner(), explodes }
 }
 
