@@ -101,6 +101,14 @@ impl std::error::Error for PassError {
 }
 
 impl ExecError {
+    /// The error of a function of another crate. One of this type within is returned unchanged.
+    pub(crate) fn of_foreign(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => *error,
+            Err(error) => Self::Foreign(error),
+        }
+    }
+
     /// Whether a value could not be computed: the fault of the rows that are evaluated, so that a run with fewer rows may
     /// succeed.
     pub fn is_of_evaluation(&self) -> bool {

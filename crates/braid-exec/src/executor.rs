@@ -24,6 +24,7 @@ mod side_swap;
 mod sort;
 mod tally;
 mod wanted;
+mod window;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -168,6 +169,7 @@ impl Executor {
                 Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
                 Plan::Accumulate { input, spec, foreign } => self.accumulate(input, spec, foreign, wanted).await,
                 Plan::Expand { input, lists } => self.expand(input, lists, wanted).await,
+                Plan::Window { input, spec } => self.window(input, spec, wanted).await,
                 Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
                 Plan::Union(plans) => self.union(plans, wanted.apart()).await,

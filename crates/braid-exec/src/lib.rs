@@ -15,6 +15,7 @@
 //! | [`plan`] | plans: trees of operators, and the order of joins |
 //! | [`scan`] | tables as sources |
 //! | [`sorting`] | ORDER BY |
+//! | [`windows`] | window functions |
 //! | [`aggregation`] | GROUP BY and aggregates, of one query or of a pass |
 //! | [`joins`] | hash joins |
 //! | [`sharing`] | passes: one plan for many queries, and its operators |
@@ -38,6 +39,7 @@ pub mod sorting;
 pub mod spill;
 pub mod tuning;
 pub mod values;
+pub mod windows;
 
 pub use exec_error::{ExecError, PassError};
 pub use expression::{Evaluator, Expression};

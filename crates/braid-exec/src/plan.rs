@@ -5,6 +5,7 @@
 //! | `operator_tree` | the plan: a tree of operators |
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
 //! | `foreign_aggregate` | aggregates that another crate computes |
+//! | `window_spec` | specifications of window functions, and those that another crate computes |
 //! | [`shared_operator`] | the shared forms of operators, which use query sets |
 //! | `scan_filters` | filters that move into scans |
 //! | `fallibility` | whether rows can make a plan fail |
@@ -35,6 +36,7 @@ pub mod shared_operator;
 mod side_shape;
 mod sort_spec;
 mod sources;
+mod window_spec;
 
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;
@@ -45,3 +47,4 @@ pub use operator_tree::Plan;
 pub use shared_operator::{SetColumn, SharedOperator};
 pub(crate) use side_shape::SideShape;
 pub use sort_spec::{SortKey, SortSpec};
+pub use window_spec::{ForeignWindow, ForeignWindowCall, Watch, WindowCall, WindowFunction, WindowRows, WindowSpec};

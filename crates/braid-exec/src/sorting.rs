@@ -32,7 +32,7 @@ use crate::{Batch, ExecError, MemoryBudget, Vector};
 use key_prefixes::prefixes;
 
 pub(crate) use runs::{RunSink, Spilling};
-pub(crate) use sorted_source::{SortedRuns, SortedSource};
+pub(crate) use sorted_source::{MergeFeed, SortedRuns, SortedSource};
 
 /// One worker's rows.
 pub struct SortWorker {

@@ -23,6 +23,7 @@ pub const ROOMS: &[&str] = &[
     "braid-exec::plan",
     "braid-exec::scan",
     "braid-exec::sorting",
+    "braid-exec::windows",
     "braid-exec::aggregation",
     "braid-exec::aggregation::groups",
     "braid-exec::aggregation::states",

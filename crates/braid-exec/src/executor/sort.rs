@@ -33,18 +33,23 @@ impl Executor {
     }
 
     pub(super) async fn sort_in_runs(&self, input: SortInput, column_count: usize) -> Result<Rows, Stop> {
-        let SortInput { rows, kept, spec } = input;
+        let kept = input.kept.clone();
+        let source: Arc<dyn Source> = match self.sorted_runs(input).await?.into_only_run() {
+            Ok(run) => Arc::new(ResultSource::in_order(run)),
+            Err(runs) => Arc::new(SortedSource::new(runs)),
+        };
+        Ok(self.of_sorted_source(source, &kept, column_count))
+    }
+
+    /// The sorted runs of all rows.
+    pub(super) async fn sorted_runs(&self, input: SortInput) -> Result<SortedRuns, Stop> {
+        let SortInput { rows, spec, .. } = input;
         let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
         let sink = || {
             let spilling = memory.as_ref().map(|(spill, memory)| Spilling::new((*spill).clone(), memory));
             RunSink::new(spec.clone(), self.budget.clone(), spilling, self.tuning.sorting)
         };
-        let runs = SortedRuns::of_workers(self.drain(rows, sink).await?).await?;
-        let source: Arc<dyn Source> = match runs.into_only_run() {
-            Ok(run) => Arc::new(ResultSource::in_order(run)),
-            Err(runs) => Arc::new(SortedSource::new(runs)),
-        };
-        Ok(self.of_sorted_source(source, &kept, column_count))
+        Ok(SortedRuns::of_workers(self.drain(rows, sink).await?).await?)
     }
 
     /// The input of a sort, with only the columns that are read.

@@ -26,6 +26,7 @@ mod spilling;
 mod stored_tables;
 mod table_versions;
 mod tables_with_sets;
+mod windows;
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -12,6 +12,7 @@ impl Plan {
             Self::Project { expressions, .. } => expressions.iter().any(Expression::may_fail),
             Self::Join { condition, .. } => condition.residual.as_ref().is_some_and(Expression::may_fail),
             Self::Aggregate { spec, .. } => adds_up(spec),
+            Self::Window { spec, .. } => spec.calls.iter().any(|call| call.function.may_fail()),
             // Of their parts, only the inputs are known; of foreign aggregates, nothing.
             Self::WithScalars { .. } | Self::Accumulate { .. } | Self::Shared(_) => true,
             Self::Source { .. } | Self::Expand { .. } | Self::Sort { .. } | Self::Limit { .. } | Self::Union(_) => {

@@ -46,6 +46,10 @@ impl Plan {
                 let bounds: Option<Vec<IntegerBounds>> = columns.map(|column| input.integer_bounds(column)).collect();
                 bounds?.into_iter().reduce(IntegerBounds::or)
             }
+            // Of the results nothing is known.
+            Self::Window { input, .. } => {
+                (column < input.column_count()).then(|| input.integer_bounds(column)).flatten()
+            }
             Self::Union(plans) => {
                 let bounds: Option<Vec<IntegerBounds>> = plans.iter().map(|plan| plan.integer_bounds(column)).collect();
                 bounds?.into_iter().reduce(IntegerBounds::or)

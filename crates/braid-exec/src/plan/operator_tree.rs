@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use super::{AggregationSpec, ForeignCall, JoinCondition, SharedOperator, SortKey, SortSpec};
+use super::{AggregationSpec, ForeignCall, JoinCondition, SharedOperator, SortKey, SortSpec, WindowSpec};
 use crate::Expression;
 use crate::runtime::expand::ColumnLists;
 use crate::runtime::pipeline::Source;
@@ -69,6 +69,13 @@ pub enum Plan {
         input: Box<Plan>,
         /// The columns of each list, which are equally many.
         lists: ColumnLists,
+    },
+    /// Window functions: each row, and a column for each call. Where rows have no partitions, they come in the order of the window.
+    Window {
+        /// Rows.
+        input: Box<Plan>,
+        /// The partitions, their order, and the calls.
+        spec: Arc<WindowSpec>,
     },
     /// Sorted rows.
     Sort {
@@ -137,6 +144,7 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Accumulate { input, .. }
             | Self::Expand { input, .. }
+            | Self::Window { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
             Self::Join { build, probe, .. } => vec![probe, build],
@@ -155,6 +163,7 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Accumulate { input, .. }
             | Self::Expand { input, .. }
+            | Self::Window { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
             Self::Join { build, probe, .. } => vec![probe, build],
@@ -182,6 +191,7 @@ impl Plan {
             Self::Aggregate { spec, .. } => spec.keys.len() + spec.aggregates.len(),
             Self::Accumulate { spec, foreign, .. } => spec.keys.len() + spec.aggregates.len() + foreign.len(),
             Self::Expand { lists, .. } => lists.first().map_or(0, Vec::len) + 1,
+            Self::Window { input, spec } => input.column_count() + spec.calls.len(),
             Self::Union(plans) => plans.first().map_or(0, Self::column_count),
             Self::Shared(operator) => operator.column_count(),
         }
@@ -256,6 +266,7 @@ impl Plan {
                 write!(out, "Accumulate: {spec}, [{}]", calls.join(", "))?;
             }
             Self::Expand { lists, .. } => describe_lists(lists, out)?,
+            Self::Window { spec, .. } => write!(out, "Window: {spec}")?,
             Self::Sort { spec, .. } => describe_sort(spec, out)?,
             Self::Limit { offset, limit, .. } => {
                 let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
@@ -287,11 +298,7 @@ fn describe_lists(lists: &ColumnLists, out: &mut dyn fmt::Write) -> fmt::Result 
 }
 
 fn describe_sort(spec: &SortSpec, out: &mut dyn fmt::Write) -> fmt::Result {
-    let key = |key: &SortKey| {
-        let (order, nulls) = (["", " DESC"], [" NULLS LAST", " NULLS FIRST"]);
-        format!("#{}{}{}", key.column, order[usize::from(key.descending)], nulls[usize::from(key.nulls_first)])
-    };
-    let keys: Vec<String> = spec.keys.iter().map(key).collect();
+    let keys: Vec<String> = spec.keys.iter().map(SortKey::to_string).collect();
     let limit = spec.limit.map(|limit| format!(", first {limit}")).unwrap_or_default();
     write!(out, "Sort: {}{limit}", keys.join(", "))
 }

@@ -31,6 +31,7 @@ impl SideShape {
             Plan::Aggregate { input, .. } | Plan::Accumulate { input, .. } | Plan::Expand { input, .. } => {
                 Self { is_ordered: false, ..inner(input) }
             }
+            Plan::Window { input, spec } => Self { is_ordered: spec.partition_by.is_empty(), ..inner(input) },
             Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
             Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
             Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter().map(Self::of)) },

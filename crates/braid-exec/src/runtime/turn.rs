@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use braid_base::VECTOR_ROWS;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -18,6 +19,9 @@ pub const QUANTUM: Duration = Duration::from_millis(1);
 
 /// Time after which the rest of a turn runs as a blocking section.
 const OVERTIME: Duration = Duration::from_millis(2);
+
+/// Rows from which a part of a turn is expected to take longer, at a microsecond a row.
+const MANY_ROWS: usize = 2 * VECTOR_ROWS;
 
 /// A worker's turn, with the query's cancellation.
 #[derive(Clone, Debug)]
@@ -59,8 +63,23 @@ impl Turn {
     /// Those of the work, and when the query was cancelled before it.
     pub(crate) fn go_on<R>(&self, work: impl FnOnce() -> Result<R, Stop>) -> Result<R, Stop> {
         self.check()?;
-        let has_other_threads =
-            || Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
         if self.elapsed() >= OVERTIME && has_other_threads() { tokio::task::block_in_place(work) } else { work() }
     }
+
+    /// Runs a part of a turn over so many rows, which may be many vectors.
+    ///
+    /// # Errors
+    /// As [`Self::go_on`].
+    pub(crate) fn go_on_for<R>(
+        &self,
+        row_count: usize,
+        work: impl FnOnce() -> Result<R, ExecError>,
+    ) -> Result<R, ExecError> {
+        self.check()?;
+        if row_count >= MANY_ROWS && has_other_threads() { tokio::task::block_in_place(work) } else { work() }
+    }
+}
+
+fn has_other_threads() -> bool {
+    Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }

@@ -170,6 +170,14 @@ impl Sharing<'_> {
                     return Err(ExecError::Foreign("queries cannot share grouping sets".into()));
                 }
             },
+            Plan::Window { input, spec } => match self.plan(input)? {
+                Shared { plan, set: None } => {
+                    Shared { plan: Plan::Window { input: plan.into(), spec: spec.clone() }, set: None }
+                }
+                Shared { set: Some(_), .. } => {
+                    return Err(ExecError::Foreign("queries cannot share window functions".into()));
+                }
+            },
             Plan::Sort { input, spec } => match self.plan(input)? {
                 Shared { plan, set: Some(column) } if spec.limit.is_some() => {
                     self.shared(SharedOperator::Sort { input: plan, spec: spec.clone(), sets: self.set_column(column) })

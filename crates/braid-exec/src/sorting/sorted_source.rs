@@ -179,7 +179,8 @@ impl StartedSource for Mutex<Option<MergeFeed>> {
     }
 }
 
-struct MergeFeed {
+/// Sorted rows that are merged while they are read.
+pub(crate) struct MergeFeed {
     merge: SortMerge,
     readers: Vec<RunReader>,
     /// The remaining number of rows up to the limit.
@@ -187,7 +188,7 @@ struct MergeFeed {
 }
 
 impl MergeFeed {
-    fn new(sorted: SortedRuns) -> Self {
+    pub(crate) fn new(sorted: SortedRuns) -> Self {
         let SortedRuns { keys, limit, runs, stored, spill } = sorted;
         // Written rows precede the rows in memory.
         let mut merge = SortMerge::new(keys, stored.len() + runs.len());
@@ -201,21 +202,29 @@ impl MergeFeed {
 impl Feed for MergeFeed {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Box<dyn Morsel + '_>>, ExecError>> {
         Box::pin(async move {
-            while let Some(run) = self.merge.waits_for() {
-                let rows = match self.readers.get_mut(run) {
-                    Some(reader) => reader.next().await?,
-                    // A run that was completely in memory has no further part.
-                    None => None,
-                };
-                self.merge.go_on(run, rows);
-            }
-            let batch = self.batch();
+            let batch = self.next_batch().await?;
             Ok(batch.map(|batch| Box::new(MergedMorsel { feed: self, batch: Some(batch) }) as Box<dyn Morsel>))
         })
     }
 }
 
 impl MergeFeed {
+    /// The next rows; `None` at the end.
+    ///
+    /// # Errors
+    /// When a part of a run cannot be read.
+    pub(crate) async fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        while let Some(run) = self.merge.waits_for() {
+            let rows = match self.readers.get_mut(run) {
+                Some(reader) => reader.next().await?,
+                // A run that was completely in memory has no further part.
+                None => None,
+            };
+            self.merge.go_on(run, rows);
+        }
+        Ok(self.batch())
+    }
+
     /// The next rows; `None` at the end, or if a run needs its next part.
     fn batch(&mut self) -> Option<Batch> {
         if self.merge.waits_for().is_some() {

@@ -26,6 +26,7 @@
 //! | [`session_dependence`] | functions that give other results in other sessions |
 //! | [`sources`] | constant rows, and rows of set-returning functions |
 //! | [`tables`] | stored tables |
+//! | [`windows`] | window functions |
 
 mod accumulations;
 mod chars;
@@ -49,6 +50,7 @@ mod row_function;
 mod session_dependence;
 mod sources;
 mod tables;
+mod windows;
 
 use std::fmt;
 

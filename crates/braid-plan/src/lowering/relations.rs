@@ -58,7 +58,7 @@ impl Lowering<'_> {
                 self.set_operation(*operator, left, right, columns)
             }
             Relation::SetOperation { .. } => Err(unsupported("INTERSECT ALL and EXCEPT ALL")),
-            Relation::Window(_) => Err(unsupported("window functions")),
+            Relation::Window(windowing) => self.window(windowing),
             Relation::With { cte, definition, body, is_materialized: _ } => {
                 self.common_tables.borrow_mut().insert(*cte, (**definition).clone());
                 // It is computed where it is read.

@@ -148,6 +148,11 @@ impl Ordering<'_> {
                 let distinct = (0..width).map(of_column).chain([lists.len() as f64]).collect();
                 (plan, Estimate { rows, distinct, explodes: estimate.explodes })
             }
+            Plan::Window { input, spec } => {
+                let (input, mut estimate) = self.plan(input);
+                estimate.distinct.resize(input.column_count() + spec.calls.len(), estimate.rows.max(1.0));
+                (Plan::Window { input: input.into(), spec: spec.clone() }, estimate)
+            }
             Plan::Sort { input, spec } => {
                 let (input, estimate) = self.plan(input);
                 let estimate = spec.limit.map_or(estimate.clone(), |limit| estimate.limited(limit as f64));

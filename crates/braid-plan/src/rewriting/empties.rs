@@ -59,7 +59,11 @@ fn is_always_empty(relation: &Relation) -> bool {
             is_empty(input) && is_plain(offset) && is_plain(limit)
         }
         Relation::Expand(expansion) => is_empty(&expansion.input),
-        Relation::Window(windowing) => is_empty(&windowing.input),
+        Relation::Window(windowing) => {
+            // Offsets are checked without rows, too.
+            let bounds = [&windowing.frame.start, &windowing.frame.end];
+            is_empty(&windowing.input) && bounds.into_iter().all(|bound| bound.offset().is_none())
+        }
         Relation::Aggregate(aggregation) => {
             is_empty(&aggregation.input) && aggregation.sets.iter().all(|set| !set.is_empty())
         }

@@ -8,3 +8,4 @@ mod numerics;
 mod running;
 mod statistics;
 mod stored_queries;
+mod windows;

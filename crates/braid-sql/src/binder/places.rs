@@ -86,6 +86,18 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// Whether a word and blanks are before what the parser noted.
+    pub fn follows_word(self, location: Location, word: &str) -> bool {
+        let Some(at) = self.index_of(location) else { return false };
+        let before: String = self.text.chars().take(at).collect();
+        let before = before.trim_end();
+        before
+            .len()
+            .checked_sub(word.len())
+            .and_then(|at| before.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(word))
+    }
+
     /// Whether what the parser noted begins with a character.
     pub fn begins_with(self, location: Location, character: char) -> bool {
         self.index_of(location).is_some_and(|at| self.text.chars().nth(at) == Some(character))

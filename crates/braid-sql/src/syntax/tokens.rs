@@ -4,6 +4,7 @@
 //! - An operator ends before signs (`5 >-1`), unless it has a character that only operators have: `1+~1` has the operator `+~`.
 //! - String literals with a line break between them are one.
 //! - `ISNULL` is `IS NULL`.
+//! - A frame may begin or end at `'…'::type PRECEDING`: the parser reads an escaped string there, but only `'…' PRECEDING` of a plain one.
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
 use sqlparser::parser::ParserError;
@@ -16,6 +17,9 @@ const OPERATOR_ONLY: &[char] = &['~', '!', '@', '#', '%', '^', '&', '|', '`', '?
 
 /// The longest operator. No text grows an operator beyond it token by token.
 const OPERATOR_BYTES_MAX: usize = 63;
+
+/// Tokens of an offset's type between its string and PRECEDING, at most.
+const OFFSET_TOKENS_MAX: usize = 16;
 
 /// The tokens that PostgreSQL reads, of those that sqlparser's tokenizer made. In linear time.
 pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, ParserError> {
@@ -79,9 +83,26 @@ impl Tokens {
                 }
                 self.put(Token::Word(word), token.span);
             }
+            Token::Word(word) if ends_frame_offset(&word) => {
+                self.read_offset_as_expression();
+                self.put(Token::Word(word), token.span);
+            }
             other => self.put(other, token.span),
         }
         Ok(())
+    }
+
+    /// Makes an escaped string of the last string, if a cast follows it.
+    fn read_offset_as_expression(&mut self) {
+        let mut is_cast = false;
+        let solid = self.done.iter_mut().rev().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+        for token in solid.take(OFFSET_TOKENS_MAX) {
+            if let (Token::SingleQuotedString(text), true) = (&mut token.token, is_cast) {
+                token.token = Token::EscapedStringLiteral(std::mem::take(text));
+                return;
+            }
+            is_cast = token.token == Token::DoubleColon;
+        }
     }
 
     fn put(&mut self, token: Token, span: Span) {
@@ -155,6 +176,12 @@ impl Tokens {
     }
 }
 
+/// Whether a word follows the offset of a frame's bound.
+fn ends_frame_offset(word: &Word) -> bool {
+    let is = |text: &str| word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text);
+    is("preceding") || is("following")
+}
+
 /// The text of an operator. What sqlparser writes as `<>` may have been `!=`, so that its text is not known.
 fn operator_text(token: &Token) -> Option<String> {
     const OPERATOR_CHARACTERS: &str = "+-*/<>=~!@#%^&|`?";
@@ -215,6 +242,20 @@ mod tests {
             ["SELECT 'a' 'b'", "SELECT 'a' /*\n*/ 'b'", "SELECT E'a'\n 'b\\n'", "SELECT $$a$$\n 'b'", "SELECT 1 'b'"]
         {
             assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_with_a_cast_before_preceding_are_escaped_strings() {
+        for (bounds, expected) in [
+            ("RANGE '1 day'::INTERVAL PRECEDING", "RANGE E'1 day'::INTERVAL PRECEDING"),
+            (
+                "RANGE BETWEEN '1'::INT PRECEDING AND '2' FOLLOWING",
+                "RANGE BETWEEN E'1'::INT PRECEDING AND INTERVAL '2' FOLLOWING",
+            ),
+        ] {
+            let statement = |bounds: &str| format!("SELECT count(*) OVER (ORDER BY a {bounds})");
+            assert_eq!(read(&statement(bounds)), Ok(statement(expected)));
         }
     }
 

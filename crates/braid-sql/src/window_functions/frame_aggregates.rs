@@ -17,14 +17,33 @@ pub fn aggregate_values(
     filter: Option<&[bool]>,
     call: &Call<'_>,
 ) -> Result<Vec<Value>, SqlError> {
+    let mut values = Vec::with_capacity(partition.row_count());
+    each_aggregate_value(aggregate, partition, filter, call, |value| {
+        values.push(value.clone());
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// The same one by one, so that no more than one need be kept.
+///
+/// # Errors
+/// Those of the aggregate, and of `each`.
+pub fn each_aggregate_value<E: From<SqlError>>(
+    aggregate: &Aggregate,
+    partition: &Partition<'_>,
+    filter: Option<&[bool]>,
+    call: &Call<'_>,
+    mut each: impl FnMut(&Value) -> Result<(), E>,
+) -> Result<(), E> {
     let rows = FilteredRows { partition, filter, call };
     let mut last: Option<Seen> = None;
-    partition.each(|row| {
-        let frame = &partition.frames[row];
+    for frame in partition.frames {
         if let Some(last) = &last
             && last.frame == *frame
         {
-            return Ok(last.result.clone());
+            each(&last.result)?;
+            continue;
         }
         let moved = match last.take() {
             Some(last) => rows.moved(last, frame)?,
@@ -39,9 +58,10 @@ pub fn aggregate_values(
             }
         };
         let result = accumulation.finish(&[], call)?;
-        last = Some(Seen { accumulation, frame: frame.clone(), result: result.clone() });
-        Ok(result)
-    })
+        each(&result)?;
+        last = Some(Seen { accumulation, frame: frame.clone(), result });
+    }
+    Ok(())
 }
 
 /// The aggregate of a frame.

@@ -220,21 +220,35 @@ impl FrameSpecification {
         session: &dyn SessionFacts,
     ) -> Result<Vec<Frame>, SqlError> {
         self.check_offsets()?;
+        self.each_frame(peers, column, session).collect()
+    }
+
+    /// The same one by one, without a look at the offsets.
+    pub fn each_frame<'a>(
+        &'a self,
+        peers: &'a Peers,
+        column: Option<OrderingColumn<'a>>,
+        session: &'a dyn SessionFacts,
+    ) -> impl Iterator<Item = Result<Frame, SqlError>> {
         let finder = Finder::new(self.mode, peers, column, session);
         let (mut start, mut end) = (0, 0);
-        let mut frames = Vec::with_capacity(peers.row_count());
-        for row in 0..peers.row_count() {
+        (0..peers.row_count()).map(move |row| {
             start = finder.start(&self.start, row, start)?;
             end = finder.end(&self.end, row, end)?;
             let rows = start..end.max(start);
-            frames.push(match self.exclusion {
+            Ok(match self.exclusion {
                 Exclusion::Nothing => Frame::without(rows, 0..0),
                 Exclusion::CurrentRow => Frame::without(rows, row..row + 1),
                 Exclusion::Group => Frame::without(rows, peers.peers_of(row)),
                 Exclusion::Ties => Frame::without_ties(rows, peers.peers_of(row), row),
-            });
-        }
-        Ok(frames)
+            })
+        })
+    }
+
+    /// Whether a bound is at a distance of values.
+    pub fn has_distance(&self) -> bool {
+        let offsets = [&self.start, &self.end].into_iter().filter_map(FrameBound::offset);
+        offsets.into_iter().any(|offset| matches!(offset, FrameOffset::Distance(..)))
     }
 
     /// Refuses offsets that are null, and negative counts. PostgreSQL does so once, even without rows.

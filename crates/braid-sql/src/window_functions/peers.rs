@@ -30,6 +30,15 @@ impl Peers {
         Ok(peers)
     }
 
+    /// The groups that begin at these rows, the first at row 0.
+    pub fn beginning_at(first_rows: impl IntoIterator<Item = usize>, row_count: usize) -> Self {
+        let mut starts: Vec<usize> = first_rows.into_iter().collect();
+        starts.push(row_count);
+        let of_group = |(group, rows): (usize, &[usize])| std::iter::repeat_n(group, rows[1] - rows[0]);
+        let groups = starts.windows(2).enumerate().flat_map(of_group).collect();
+        Self { groups, starts }
+    }
+
     /// How many rows there are.
     pub fn row_count(&self) -> usize {
         self.groups.len()

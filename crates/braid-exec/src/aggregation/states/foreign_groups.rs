@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use crate::ExecError;
 use crate::aggregation::MERGED_ROWS;
 use crate::aggregation::states::sums::RowGroups;
-use crate::plan::{ForeignCall, ForeignError, ForeignStates};
+use crate::plan::{ForeignCall, ForeignStates};
 use crate::runtime::stop::StopFlag;
 use crate::values::vector::Vector;
 
@@ -51,7 +51,7 @@ impl ForeignGroups {
     ) -> Result<(), ExecError> {
         let arrays = vectors.iter().zip(&call.arguments).map(|(vector, (_, data_type))| array_of(vector, data_type));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        self.states.update(groups, group_count, &arrays).map_err(of_aggregate)
+        self.states.update(groups, group_count, &arrays).map_err(ExecError::of_foreign)
     }
 
     /// The parts of some groups.
@@ -59,7 +59,7 @@ impl ForeignGroups {
     /// # Errors
     /// When a part is too long.
     pub(crate) fn parts(&self, groups: &[u32]) -> Result<Vector, ExecError> {
-        let parts = self.states.save(groups).map_err(of_aggregate)?;
+        let parts = self.states.save(groups).map_err(ExecError::of_foreign)?;
         vector_of(&parts, groups.len())
     }
 
@@ -69,7 +69,7 @@ impl ForeignGroups {
     /// When the aggregate fails.
     pub(crate) fn merge_parts(&mut self, parts: &Vector, groups: &[u32], group_count: usize) -> Result<(), ExecError> {
         let parts = array_of(parts, &DataType::BinaryView)?;
-        self.states.merge(groups, group_count, &parts).map_err(of_aggregate)
+        self.states.merge(groups, group_count, &parts).map_err(ExecError::of_foreign)
     }
 
     /// Merges the states of rows, which are groups of `other`, into those of their groups, some at a time. `each` is told how many bytes
@@ -98,7 +98,7 @@ impl ForeignGroups {
     /// When the aggregate fails.
     pub(crate) fn results(&self, groups: Range<usize>) -> Result<Vector, ExecError> {
         let count = groups.len();
-        let results = self.states.results(groups, &self.cancelled).map_err(of_aggregate)?;
+        let results = self.states.results(groups, &self.cancelled).map_err(ExecError::of_foreign)?;
         vector_of(&results, count)
     }
 
@@ -124,12 +124,4 @@ fn vector_of(array: &ArrayRef, count: usize) -> Result<Vector, ExecError> {
     }
     Vector::from_array(array)
         .ok_or_else(|| ExecError::Foreign(format!("{} is not supported", array.data_type()).into()))
-}
-
-/// The error of an aggregate. An [`ExecError`] is returned unchanged.
-fn of_aggregate(error: ForeignError) -> ExecError {
-    match error.downcast::<ExecError>() {
-        Ok(error) => *error,
-        Err(error) => ExecError::Foreign(error),
-    }
 }

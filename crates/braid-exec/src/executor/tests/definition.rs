@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::memory_tables::{Table, canonical, compare, compare_rows, integer};
+use super::windows::windowed;
 use super::*;
 use crate::expression::{Arithmetic, Comparison, LikePattern};
 use crate::plan::JoinKind;
@@ -82,6 +83,9 @@ impl Definition<'_> {
                 };
                 let of_list = |list| rows.iter().map(move |row| expanded(list, row));
                 Answer { rows: lists.iter().enumerate().flat_map(of_list).collect(), order: Order::Any }
+            }
+            Plan::Window { input, spec } => {
+                Answer { rows: windowed(self.answer(input)?.all()?, spec), order: Order::Any }
             }
             Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
@@ -357,7 +361,7 @@ fn sort(mut rows: Vec<Row>, spec: &SortSpec) -> Result<Answer, NoAnswer> {
     Ok(Answer { rows, order: if is_total { Order::Total } else { Order::Any } })
 }
 
-fn compare_keys(key: &SortKey, a: &Value, b: &Value) -> Ordering {
+pub fn compare_keys(key: &SortKey, a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) if key.descending => compare(b, a),
         (Some(a), Some(b)) => compare(a, b),

@@ -1,8 +1,8 @@
 //! Windows: PARTITION BY, ORDER BY and frames, named or not.
 
 use sqlparser::ast::{
-    NamedWindowDefinition, NamedWindowExpr, WindowFrame as FrameSyntax, WindowFrameBound, WindowFrameUnits, WindowSpec,
-    WindowType,
+    Expr, NamedWindowDefinition, NamedWindowExpr, WindowFrame as FrameSyntax, WindowFrameBound, WindowFrameUnits,
+    WindowSpec, WindowType,
 };
 
 use super::scope::Scope;
@@ -12,6 +12,7 @@ use crate::binder::{Binder, fold};
 use crate::expression::Expression;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::relation::{FrameBound, FrameExclusion, FrameMode, Relation, SortKey, WindowFrame, Windowing};
+use crate::window_functions::range_offsets::InRange;
 use crate::{SqlError, SqlState, SqlType};
 
 impl Binder<'_> {
@@ -44,7 +45,7 @@ impl Binder<'_> {
         let own_partition = spec.partition_by.iter().map(|key| {
             let place = Place::Start(key);
             let key = partition.resolve_unknown(partition.expression(key)?)?;
-            super::calls::check_ordered(&key).map_err(|error| self.places.mark(error, place))?;
+            super::set_operations::check_equality(key.sql_type.id).map_err(|error| self.places.mark(error, place))?;
             Ok(key)
         });
         let own_partition = own_partition.collect::<Result<Vec<Expression>, SqlError>>()?;
@@ -127,13 +128,16 @@ impl Binder<'_> {
         })
     }
 
-    fn offset(
-        &self,
-        syntax: &sqlparser::ast::Expr,
-        mode: FrameMode,
-        order_by: &[SortKey],
-    ) -> Result<Expression, SqlError> {
-        let (bound, place) = self.placed(syntax)?;
+    /// The string of an offset, which the parser takes for an interval.
+    fn bare_literal<'s>(&self, syntax: &'s Expr) -> Option<&'s Expr> {
+        let Expr::Interval(interval) = syntax else { return None };
+        let Expr::Value(literal) = &*interval.value else { return None };
+        let is_bare = interval.leading_field.is_none() && !self.places.follows_word(literal.span.start, "interval");
+        is_bare.then_some(&*interval.value)
+    }
+
+    fn offset(&self, syntax: &Expr, mode: FrameMode, order_by: &[SortKey]) -> Result<Expression, SqlError> {
+        let (bound, place) = self.placed(self.bare_literal(syntax).unwrap_or(syntax))?;
         if !bound.free_columns().is_empty() {
             let message =
                 format!("argument of {} must not contain variables", self.clause.name().trim_start_matches("window "));
@@ -141,25 +145,12 @@ impl Binder<'_> {
         }
         let target = match (mode, order_by) {
             (FrameMode::Rows | FrameMode::Groups, _) => TypeId::INT8,
-            (FrameMode::Range, [key]) => range_offset_type(key.expression.sql_type.id, bound.sql_type.id),
+            (FrameMode::Range, [key]) => InRange::of(key.expression.sql_type.id, bound.sql_type.id)
+                .map_err(|error| self.places.mark(error, place))?
+                .offset_type(),
             (FrameMode::Range, _) => return Ok(bound),
         };
         self.coerce(bound, place, SqlType::of(target), CastContext::Implicit)
-    }
-}
-
-/// The type of an offset from a value of the order's key: its own for numbers, an interval for dates and times.
-fn range_offset_type(key: TypeId, offset: TypeId) -> TypeId {
-    match key {
-        TypeId::DATE | TypeId::TIME | TypeId::TIMETZ | TypeId::TIMESTAMP | TypeId::TIMESTAMPTZ | TypeId::INTERVAL => {
-            TypeId::INTERVAL
-        }
-        TypeId::INT2 | TypeId::INT4 | TypeId::INT8 => match offset {
-            TypeId::UNKNOWN => key,
-            other => other,
-        },
-        TypeId::FLOAT4 | TypeId::FLOAT8 => TypeId::FLOAT8,
-        other => other,
     }
 }
 

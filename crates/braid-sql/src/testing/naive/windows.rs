@@ -71,8 +71,9 @@ impl Environment<'_> {
         let entry = pg_catalog().function(call.function);
         let (mut arguments, mut counts) = (Vec::new(), Vec::new());
         for row in rows {
-            arguments.push(self.values(&call.arguments, row)?);
-            counts.push(call.filter.as_ref().map_or(Ok(true), |filter| self.holds(filter, row))?);
+            let is_counted = call.filter.as_ref().map_or(Ok(true), |filter| self.holds(filter, row))?;
+            arguments.push(if is_counted { self.values(&call.arguments, row)? } else { Vec::new() });
+            counts.push(is_counted);
         }
         let partition = Partition { arguments: &arguments, peers, frames };
         if let Some(function) = WindowFunction::of(entry) {

@@ -1,0 +1,238 @@
+//! Window functions over random plans, whose answers are compared with a definition.
+
+use std::fmt;
+
+use arrow::array::{ArrayRef, AsArray, Int64Array};
+use arrow::datatypes::{DataType, Int64Type};
+
+use super::definition::compare_keys;
+use super::memory_tables::Kind;
+use super::*;
+use crate::plan::{
+    ForeignError, ForeignWindow, ForeignWindowCall, SortKey, Watch, WindowCall, WindowFunction, WindowRows, WindowSpec,
+};
+use crate::{ParameterRow, SharedPlan};
+
+/// The number of a row's peers, of other rows in its partition, and how many of these have an argument.
+#[derive(Debug)]
+struct Counts;
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("counts")
+    }
+}
+
+fn counts(peers: usize, rows: usize, arguments: usize) -> i64 {
+    (peers * 1_000_000 + rows * 1000 + arguments) as i64
+}
+
+impl ForeignWindow for Counts {
+    fn results(&self, rows: &WindowRows<'_>, watch: &mut Watch<'_>) -> Result<ArrayRef, ForeignError> {
+        watch(rows.row_count)?;
+        let arguments = rows.arguments[0].as_primitive::<Int64Type>();
+        assert_eq!((rows.partitions.first(), rows.peers.first()), (Some(&0), Some(&0)), "partitions are whole");
+        let ends = |starts: &[u32]| -> Vec<(usize, usize)> {
+            let ends = starts.iter().skip(1).copied().chain([rows.row_count as u32]);
+            starts.iter().zip(ends).map(|(start, end)| (*start as usize, end as usize)).collect()
+        };
+        let mut peers =
+            ends(rows.peers).into_iter().flat_map(|(start, end)| std::iter::repeat_n(end - start, end - start));
+        let mut results = Vec::new();
+        for (start, end) in ends(rows.partitions) {
+            let there = arguments.iter().skip(start).take(end - start).flatten().count();
+            results.extend(peers.by_ref().take(end - start).map(|peers| counts(peers, end - start, there)));
+        }
+        Ok(Arc::new(Int64Array::from(results)))
+    }
+}
+
+/// The rows with the results of all calls.
+pub(super) fn windowed(mut rows: Vec<Row>, spec: &WindowSpec) -> Vec<Row> {
+    let ascending = |column: &usize| SortKey { column: *column, descending: false, nulls_first: false };
+    let keys: Vec<SortKey> = spec.partition_by.iter().map(ascending).chain(spec.order_by.iter().copied()).collect();
+    let by = |count: usize, a: &Row, b: &Row| {
+        let orders = keys[..count].iter().map(|key| compare_keys(key, &a[key.column], &b[key.column]));
+        orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    };
+    rows.sort_by(|a, b| by(keys.len(), a, b));
+    let partition_keys = spec.partition_by.len();
+    let mut all = Vec::new();
+    for partition in rows.chunk_by(|a, b| by(partition_keys, a, b).is_eq()) {
+        for (at, row) in partition.iter().enumerate() {
+            let result = |call: &WindowCall| {
+                let is_peer = |other: &&Row| by(partition_keys + call.key_count, row, other).is_eq();
+                let before = partition.iter().take_while(|other| !is_peer(other)).count();
+                match &call.function {
+                    WindowFunction::RowNumber => at as i64 + 1,
+                    WindowFunction::Rank => before as i64 + 1,
+                    WindowFunction::DenseRank => {
+                        let groups =
+                            partition[..=before].chunk_by(|a, b| by(partition_keys + call.key_count, a, b).is_eq());
+                        groups.count() as i64
+                    }
+                    WindowFunction::Foreign(foreign) => {
+                        let there = partition.iter().filter(|row| row[foreign.arguments[0].0].is_some()).count();
+                        counts(partition.iter().filter(is_peer).count(), partition.len(), there)
+                    }
+                }
+            };
+            let results = spec.calls.iter().map(|call| Some(Scalar::Int(result(call))));
+            all.push(row.iter().cloned().chain(results).collect());
+        }
+    }
+    all
+}
+
+/// A window over a plan with these columns. Where rows have numbers, peers are equal in all columns.
+fn window(input: Plan, kinds: &[Kind], random: &mut SeededRandom) -> Plan {
+    let mut columns: Vec<usize> = (0..kinds.len()).collect();
+    (0..columns.len()).for_each(|at| columns.swap(at, random.below(kinds.len() as u64) as usize));
+    let partition_by: Vec<usize> = columns.iter().copied().take(random.below(3) as usize).collect();
+    let is_total = random.chance(2, 3);
+    let wanted = if is_total { columns.len() } else { random.below(3) as usize };
+    let order_by = columns.into_iter().rev().take(wanted);
+    let key = |column, random: &mut SeededRandom| SortKey {
+        column,
+        descending: random.chance(1, 2),
+        nulls_first: random.chance(1, 2),
+    };
+    let order_by: Vec<SortKey> = order_by.map(|column| key(column, random)).collect();
+    let integers: Vec<usize> = (0..kinds.len()).filter(|column| kinds[*column] == Kind::Int).collect();
+    let call = |random: &mut SeededRandom| {
+        let function = match random.below(6) {
+            0 | 1 if is_total => WindowFunction::RowNumber,
+            2 => WindowFunction::DenseRank,
+            3 | 4 if !integers.is_empty() => {
+                let argument = integers[random.below(integers.len() as u64) as usize];
+                let arguments = vec![(argument, DataType::Int64)];
+                WindowFunction::Foreign(ForeignWindowCall { function: Arc::new(Counts), arguments })
+            }
+            _ => WindowFunction::Rank,
+        };
+        let key_count =
+            if random.chance(1, 3) { random.below(order_by.len() as u64 + 1) as usize } else { order_by.len() };
+        WindowCall { key_count, function }
+    };
+    let calls = (0..random.below(4)).map(|_| call(random)).collect();
+    Plan::Window { input: input.into(), spec: WindowSpec { partition_by, order_by, calls }.into() }
+}
+
+/// A plan with a window, perhaps below other operators.
+fn with_window(seed: u64) -> Case {
+    let mut generator = Generator::new(seed);
+    let depth = generator.random.below(4) as usize;
+    let (input, mut kinds) = generator.plan(depth);
+    let (tables, mut random) = (generator.tables, generator.random);
+    let mut plan = window(input, &kinds, &mut random);
+    kinds.resize(plan.column_count(), Kind::Int);
+    let column = |random: &mut SeededRandom| random.below(kinds.len() as u64) as usize;
+    match random.below(4) {
+        0 => {
+            let expressions = (0..1 + random.below(3)).map(|_| Expression::Column(column(&mut random))).collect();
+            plan = Plan::Project { input: plan.into(), expressions };
+        }
+        1 => {
+            let key = column(&mut random);
+            let spec = AggregationSpec { keys: vec![key], aggregates: Vec::new() };
+            plan = Plan::Aggregate { input: plan.into(), spec: spec.into() };
+        }
+        2 => {
+            let (probe, table) = (column(&mut random), random.below(tables.len() as u64) as usize);
+            let width = tables[table].kinds.len();
+            let source = Plan::Source { source: tables[table].clone(), column_count: width };
+            if let Some(build) = (0..width).find(|at| tables[table].kinds[*at].is_like(kinds[probe])) {
+                let (kind, null_keys) = (JoinKind::ProbeSemi, NullKeys::EqualNothing);
+                let condition =
+                    JoinCondition { kind, build_keys: vec![build], probe_keys: vec![probe], residual: None, null_keys };
+                plan = Plan::join(source, plan, condition);
+            }
+        }
+        _ => {}
+    }
+    Case { plan, tables, random }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn windows_are_what_they_are_defined_to_be() {
+    let cases = cases!(0..1_500);
+    let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0 as u64);
+    let (mut compared, tally) = (0, Tally::default());
+    for case in cases {
+        for _ in 0..repeats {
+            compared += u64::from(check(with_window(case.seed), &tally).await);
+        }
+    }
+    let spilled = tally.spilled.get();
+    println!("{compared} of {count} plans were compared, {spilled} spilled");
+    assert!(is_replay || compared * 2 > count && spilled * 10 > count, "{compared} of {count}, {spilled} spilled");
+}
+
+fn ranked() -> Plan {
+    let table = Table::of_integers(0, 2, &[&[Some(1), Some(7)], &[Some(1), None], &[None, Some(7)]]);
+    let key = SortKey { column: 1, descending: true, nulls_first: true };
+    let call = |function| WindowCall { key_count: 1, function };
+    let foreign = ForeignWindowCall { function: Arc::new(Counts), arguments: vec![(1, DataType::Int64)] };
+    let calls = vec![call(WindowFunction::Rank), call(WindowFunction::Foreign(foreign))];
+    let spec = WindowSpec { partition_by: vec![0], order_by: vec![key], calls };
+    Plan::Window { input: Plan::Source { source: table, column_count: 2 }.into(), spec: spec.into() }
+}
+
+#[test]
+fn a_plan_shows_its_windows() {
+    let plan = ranked();
+    assert_eq!(plan.column_count(), 4);
+    let mut text = String::new();
+    plan.describe(0, &mut text).unwrap();
+    let expected = "Window: rank(), counts(#1) partition by #0 order by #1 DESC NULLS FIRST";
+    assert_eq!(text.lines().next().unwrap(), expected);
+    assert!(plan.may_fail());
+    assert_eq!((plan.integer_bounds(2), plan.is_null_free(2)), (None, false));
+}
+
+#[test]
+fn queries_of_a_pass_do_not_share_windows() {
+    let Plan::Window { input, spec } = ranked() else { unreachable!("it is a window") };
+    let condition = Expression::Compare {
+        comparison: crate::expression::Comparison::Equal,
+        left: Expression::Column(0).into(),
+        right: Expression::Parameter(0).into(),
+    };
+    let plan = Plan::Window { input: Plan::Filter { input, condition }.into(), spec };
+    let parameters: Vec<ParameterRow> = [1, 2].map(|value| vec![Some(Scalar::Int(value))]).into();
+    let shared = SharedPlan::new(&plan, &parameters, FixedBudget::new(PLENTY));
+    assert!(matches!(shared, Err(ExecError::Foreign(_))), "{shared:?}");
+}
+
+/// A partition of many rows, of which a function needs all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_beyond_the_memory_is_an_error_unless_rows_stream() {
+    let numbers =
+        |first: i64| Arc::new(ResultRows::new(10_000, vec![Vector::integers((first..first + 10_000).collect())]));
+    let source = ResultSource::new((0..20).map(|part| numbers(part * 10_000)).collect());
+    let source = Arc::new(source);
+    let plan = |function| {
+        let key = SortKey { column: 0, descending: true, nulls_first: true };
+        let spec = WindowSpec {
+            partition_by: Vec::new(),
+            order_by: vec![key],
+            calls: vec![WindowCall { key_count: 1, function }],
+        };
+        Plan::Window { input: Plan::Source { source: source.clone(), column_count: 1 }.into(), spec: spec.into() }
+    };
+    let settings = SpillSettings { block_bytes: 16 << 10, operator_bytes_max: 256 << 10, operator_bytes_min: 0 };
+    let run = async |plan: Plan| {
+        let (space, budget) = (spill_space(settings), FixedBudget::new(ByteSize(1 << 20)));
+        let executor = Executor::new(2, budget.clone()).with_spill_space(space);
+        let ended = executor.run(&plan, crate::runtime::pipeline::tests::Count::default).await;
+        assert_given_back(&budget).await;
+        ended
+    };
+    run(plan(WindowFunction::RowNumber)).await.unwrap();
+    let foreign = ForeignWindowCall { function: Arc::new(Counts), arguments: vec![(0, DataType::Int64)] };
+    match run(plan(WindowFunction::Foreign(foreign))).await {
+        Err(ExecError::Memory(exceeded)) => assert_eq!(exceeded.operator, "window"),
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("a partition of 1.6 MB fits in 1 MiB"),
+    }
+}

@@ -1,0 +1,36 @@
+//! Window functions.
+//!
+//! Rows are sorted by their partitions and by the order within these, and then cut into segments, at the begin of a partition, of a group of
+//! peers, or anywhere, as far as the functions need to look (`segmentation`). Every function makes a column of each segment (`evaluation`).
+//! Functions that look no further than the current row and its peers carry a state from segment to segment, so that partitions of any size
+//! take little memory; all others hold one partition in memory. Leis, Kundhikanjana, Kemper, Neumann, "Efficient Processing of Window
+//! Functions in Analytical SQL Queries" (VLDB 2015), section 4.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `segment` | sorted rows, and where partitions and groups of peers begin |
+//! | `segmentation` | cutting a stream of sorted rows into segments |
+//! | `ranks` | `row_number`, `rank`, `dense_rank` |
+//! | `foreign_calls` | functions of another crate |
+//! | `evaluation` | the calls of a segment |
+//! | `window_source` | the source of the rows with their results |
+
+mod evaluation;
+mod foreign_calls;
+mod ranks;
+mod segment;
+mod segmentation;
+mod window_source;
+
+pub(crate) use window_source::{Part, WindowSource};
+
+use crate::plan::{SortKey, WindowSpec};
+use segment::WindowKeys;
+
+/// The operator's name in errors.
+const OPERATOR: &str = "window";
+
+/// The keys that rows are sorted by.
+pub(crate) fn sort_keys(spec: &WindowSpec) -> Vec<SortKey> {
+    WindowKeys::of(spec).keys().to_vec()
+}
