@@ -47,4 +47,7 @@ pub use operator_tree::Plan;
 pub use shared_operator::{SetColumn, SharedOperator};
 pub(crate) use side_shape::SideShape;
 pub use sort_spec::{SortKey, SortSpec};
-pub use window_spec::{ForeignWindow, ForeignWindowCall, Watch, WindowCall, WindowFunction, WindowRows, WindowSpec};
+pub use window_spec::{
+    ForeignWindow, ForeignWindowCall, FrameAggregate, FrameBound, FrameMode, FramePlace, Watch, WindowCall,
+    WindowFrame, WindowFunction, WindowRows, WindowSpec,
+};

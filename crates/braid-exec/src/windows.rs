@@ -11,13 +11,23 @@
 //! | `segment` | sorted rows, and where partitions and groups of peers begin |
 //! | `segmentation` | cutting a stream of sorted rows into segments |
 //! | `ranks` | `row_number`, `rank`, `dense_rank` |
+//! | `frames` | which rows a row's frame has |
+//! | `arguments` | the numbers of an aggregate, and which rows count |
+//! | `running_aggregates` | counts and sums from the first row of the partition |
+//! | `frame_aggregates` | counts, sums and extremes of other frames |
+//! | `places` | values of other rows |
 //! | `foreign_calls` | functions of another crate |
 //! | `evaluation` | the calls of a segment |
 //! | `window_source` | the source of the rows with their results |
 
+mod arguments;
 mod evaluation;
 mod foreign_calls;
+mod frame_aggregates;
+mod frames;
+mod places;
 mod ranks;
+mod running_aggregates;
 mod segment;
 mod segmentation;
 mod window_source;

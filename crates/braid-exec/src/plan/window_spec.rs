@@ -41,8 +41,96 @@ pub enum WindowFunction {
     Rank,
     /// The number of the group of peers.
     DenseRank,
+    /// An aggregate of the rows of the frame.
+    Aggregate {
+        /// Which.
+        function: FrameAggregate,
+        /// Position of the argument; none for [`FrameAggregate::CountRows`].
+        argument: Option<usize>,
+        /// FILTER: position of a boolean column. Only rows for which it is true count.
+        filter: Option<usize>,
+        /// The frame.
+        frame: WindowFrame,
+    },
+    /// The value of a row of the frame; null if there is none.
+    ValueInFrame {
+        /// Position of the value.
+        argument: usize,
+        /// Which row.
+        place: FramePlace,
+        /// The frame.
+        frame: WindowFrame,
+    },
+    /// The value of the row so many rows behind the current one, or before it if that is negative; null beyond the partition.
+    ValueAtDistance {
+        /// Position of the value.
+        argument: usize,
+        /// Rows.
+        distance: i64,
+    },
     /// A function of another crate.
     Foreign(ForeignWindowCall),
+}
+
+/// An aggregate that the operator computes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameAggregate {
+    /// `count(*)`
+    CountRows,
+    /// `count`
+    Count,
+    /// `sum` of numbers. Integers have up to 128 bits.
+    Sum,
+    /// `min`
+    Minimum,
+    /// `max`
+    Maximum,
+}
+
+/// A row of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FramePlace {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The one at an index, from 0.
+    Nth(u64),
+}
+
+/// The rows around each row that a function sees. RANGE without offsets is GROUPS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowFrame {
+    /// What bounds count.
+    pub mode: FrameMode,
+    /// The first row, or group.
+    pub start: FrameBound,
+    /// The last row, or group.
+    pub end: FrameBound,
+}
+
+/// What the bounds of a frame count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameMode {
+    /// Rows.
+    Rows,
+    /// Groups of peers.
+    Groups,
+}
+
+/// A bound of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameBound {
+    /// The partition's first.
+    UnboundedPreceding,
+    /// So many before the current one.
+    Preceding(u64),
+    /// The current one.
+    CurrentRow,
+    /// So many behind the current one.
+    Following(u64),
+    /// The partition's last.
+    UnboundedFollowing,
 }
 
 /// A call of a foreign window function.
@@ -106,9 +194,11 @@ impl WindowFunction {
         columns
     }
 
-    fn each_column(&mut self, each: impl FnMut(&mut usize)) {
+    fn each_column(&mut self, mut each: impl FnMut(&mut usize)) {
         match self {
             Self::RowNumber | Self::Rank | Self::DenseRank => {}
+            Self::Aggregate { argument, filter, .. } => argument.iter_mut().chain(filter).for_each(each),
+            Self::ValueInFrame { argument, .. } | Self::ValueAtDistance { argument, .. } => each(argument),
             Self::Foreign(call) => call.arguments.iter_mut().map(|(column, _)| column).for_each(each),
         }
     }
@@ -116,8 +206,9 @@ impl WindowFunction {
     /// Whether some rows can make it fail.
     pub(crate) fn may_fail(&self) -> bool {
         match self {
-            Self::RowNumber | Self::Rank | Self::DenseRank => false,
+            Self::Aggregate { function, .. } => *function == FrameAggregate::Sum,
             Self::Foreign(_) => true,
+            _ => false,
         }
     }
 }
@@ -143,10 +234,24 @@ impl fmt::Display for WindowFunction {
             Self::RowNumber => f.write_str("row_number()"),
             Self::Rank => f.write_str("rank()"),
             Self::DenseRank => f.write_str("dense_rank()"),
+            Self::Aggregate { function, argument, filter, frame } => {
+                let argument = argument.map(|argument| format!("#{argument}")).unwrap_or_default();
+                write!(f, "{function:?}({argument})")?;
+                filter.iter().try_for_each(|filter| write!(f, " FILTER #{filter}"))?;
+                write!(f, "{frame}")
+            }
+            Self::ValueInFrame { argument, place, frame } => write!(f, "{place:?}(#{argument}){frame}"),
+            Self::ValueAtDistance { argument, distance } => write!(f, "#{argument} at {distance:+}"),
             Self::Foreign(call) => {
                 let arguments: Vec<String> = call.arguments.iter().map(|(column, _)| format!("#{column}")).collect();
                 write!(f, "{}({})", call.function, arguments.join(", "))
             }
         }
+    }
+}
+
+impl fmt::Display for WindowFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " {:?} {:?} to {:?}", self.mode, self.start, self.end)
     }
 }

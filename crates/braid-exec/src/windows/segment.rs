@@ -96,6 +96,12 @@ impl<'a> Segment<'a> {
         Self { columns, row_count, partitions, peers }
     }
 
+    /// The rows of each partition, of whole partitions.
+    pub fn partition_ranges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let ends = self.partitions.iter().skip(1).copied().chain([self.row_count as u32]);
+        self.partitions.iter().copied().zip(ends)
+    }
+
     /// The first row of each group of rows that are equal in so many keys of the order.
     pub fn peers(&self, key_count: usize) -> &[u32] {
         &self.peers[key_count]

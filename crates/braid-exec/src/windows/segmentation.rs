@@ -10,12 +10,22 @@ use crate::exec_error::MemoryExceeded;
 use crate::{Batch, ExecError, MemoryBudget, Reservation, Vector};
 
 /// Where segments may end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     /// Behind any row.
     Anywhere,
-    /// Before a partition.
-    Partition,
+    /// Before a row that differs from the row before it in so many first keys.
+    Keys(usize),
+}
+
+impl Cut {
+    /// Where segments may end for both.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Keys(own), Self::Keys(other)) => Self::Keys(own.min(other)),
+            (Self::Anywhere, cut) | (cut, Self::Anywhere) => cut,
+        }
+    }
 }
 
 /// The rows that are not in a segment yet.
@@ -40,7 +50,7 @@ pub(super) struct CutRows {
     pub row_count: usize,
     pub columns: Vec<Vector>,
     pub reservation: Reservation,
-    /// The keys of the row before, unless a partition begins.
+    /// The keys of the row before.
     pub before: Option<KeyRow>,
 }
 
@@ -81,7 +91,7 @@ impl Segmentation {
     fn last_cut(&self, columns: &[Vector], row_count: usize) -> Option<usize> {
         let key_count = match self.cut {
             Cut::Anywhere => return Some(row_count),
-            Cut::Partition => self.keys.partition_keys(),
+            Cut::Keys(count) => count,
         };
         let last = self.waiting.row_count.checked_sub(1).map(|last| self.keys.row(&self.waiting.columns, last));
         let mut changed = vec![false; row_count];
@@ -95,8 +105,7 @@ impl Segmentation {
         if row_count == 0 {
             return None;
         }
-        let last = (self.cut != Cut::Partition).then(|| self.keys.row(&columns, row_count - 1));
-        let before = std::mem::replace(&mut self.before, last);
+        let before = self.before.replace(self.keys.row(&columns, row_count - 1));
         Some(CutRows { row_count, columns, reservation, before })
     }
 }

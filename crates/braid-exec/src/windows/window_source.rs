@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
-use super::evaluation::{Evaluation, cut_of};
+use super::evaluation::Evaluation;
 use super::segment::WindowKeys;
 use super::segmentation::Segmentation;
 use crate::plan::WindowSpec;
@@ -116,11 +116,9 @@ impl Feed for WindowFeed {
 impl Started {
     fn running(&self, part: Part) -> RunningPart {
         let Part::Sorted(runs) = part;
-        RunningPart {
-            sorted: MergeFeed::new(runs),
-            segmentation: Segmentation::new(cut_of(&self.spec), self.keys.clone(), self.budget.clone()),
-            evaluation: Evaluation::new(self.spec.clone(), self.keys.clone(), self.cancelled.clone()),
-        }
+        let evaluation = Evaluation::new(self.spec.clone(), self.keys.clone(), self.cancelled.clone());
+        let segmentation = Segmentation::new(evaluation.cut(), self.keys.clone(), self.budget.clone());
+        RunningPart { sorted: MergeFeed::new(runs), segmentation, evaluation }
     }
 }
 

@@ -221,7 +221,6 @@ impl Lowering<'_> {
         groups: &mut Groups,
     ) -> Result<Finish, SqlError> {
         let call = &*with_filtered_arguments(call)?;
-        let entry = pg_catalog().function(call.function);
         let filter = match &call.filter {
             None => None,
             Some(condition) => {
@@ -229,14 +228,29 @@ impl Lowering<'_> {
                 Some(groups.expression(condition))
             }
         };
+        match self.native_call(call, filter, columns, groups)? {
+            Some(finish) => Ok(finish),
+            None => self.foreign_call(call, filter, columns, groups),
+        }
+    }
+
+    /// An aggregate that the operator has states for; `None` for others.
+    fn native_call(
+        &self,
+        call: &AggregateCall,
+        filter: Option<usize>,
+        columns: &[ColumnId],
+        groups: &mut Groups,
+    ) -> Result<Option<Finish>, SqlError> {
+        let entry = pg_catalog().function(call.function);
         if call.is_within_group {
-            return self.foreign_call(call, filter, columns, groups);
+            return Ok(None);
         }
         if let Some(finish) = self.numeric_aggregate(entry.name, call, filter, columns, groups)? {
-            return Ok(Finish::Numeric(finish));
+            return Ok(Some(Finish::Numeric(finish)));
         }
         if !is_native(entry.name, call) {
-            return self.foreign_call(call, filter, columns, groups);
+            return Ok(None);
         }
         let mut add = |function, argument: Option<&Expression>| {
             let argument = match argument {
@@ -253,7 +267,7 @@ impl Lowering<'_> {
             };
             Ok(groups.call(LoweredCall { function, argument, distinct: call.is_distinct, filter }))
         };
-        Ok(match (entry.name, &call.arguments[..]) {
+        Ok(Some(match (entry.name, &call.arguments[..]) {
             ("count", []) => Finish::Plain(add(AggregateFunction::CountRows, None)?),
             ("count", [argument]) => Finish::Plain(add(AggregateFunction::Count, Some(argument))?),
             ("sum", [argument]) => Finish::Plain(add(AggregateFunction::Sum, Some(argument))?),
@@ -262,7 +276,24 @@ impl Lowering<'_> {
             ("bool_and" | "every", [argument]) => Finish::Plain(add(AggregateFunction::BoolAnd, Some(argument))?),
             ("bool_or", [argument]) => Finish::Plain(add(AggregateFunction::BoolOr, Some(argument))?),
             _ => unreachable!("the operator has states for it"),
-        })
+        }))
+    }
+
+    /// An aggregate by calls that the operator has states for; `None` for others.
+    pub(super) fn native_calls(
+        &self,
+        call: &AggregateCall,
+        columns: &[ColumnId],
+    ) -> Result<Option<NativeCalls>, SqlError> {
+        let call = &*with_filtered_arguments(call)?;
+        let mut groups = Groups::new(Input { plan: Plan::Union(Vec::new()), columns: Vec::new() });
+        let filter = match &call.filter {
+            None => None,
+            Some(condition) => Some(groups.expression(self.expression(condition, columns)?)),
+        };
+        let finish = self.native_call(call, filter, columns, &mut groups)?;
+        let Groups { expressions, calls, .. } = groups;
+        Ok(finish.map(|finish| NativeCalls { expressions, calls, finish }))
     }
 
     /// An aggregate that the operator has no states for.
@@ -346,6 +377,35 @@ impl Finish {
             Self::Plain(call) => Lowered::Column(keys + call),
             Self::Numeric(finish) => finish.expression(keys),
         }
+    }
+}
+
+/// An aggregate by calls that the operator has states for.
+pub(super) struct NativeCalls {
+    /// The expressions that the calls refer to.
+    pub expressions: Vec<Lowered>,
+    /// The calls.
+    pub calls: Vec<LoweredCall>,
+    finish: Finish,
+}
+
+impl NativeCalls {
+    /// The form of the result, if it is not that of its type.
+    pub fn form(&self) -> Option<Form> {
+        match &self.finish {
+            Finish::Numeric(finish) => Some(finish.form()),
+            Finish::Plain(_) | Finish::Foreign(_) => None,
+        }
+    }
+
+    /// Whether it is an extreme that tells its digits apart from its value.
+    pub fn is_shown_extreme(&self) -> bool {
+        matches!(self.finish, Finish::Numeric(NumericFinish::Extreme { .. }))
+    }
+
+    /// The result as an expression over the results of the calls, which begin at this position.
+    pub fn result(self, first: usize) -> Lowered {
+        self.finish.expression(first, self.calls.len())
     }
 }
 

@@ -3,9 +3,11 @@
 //! | module | contents |
 //! |---|---|
 //! | `frame` | a frame clause with the values of its offsets |
+//! | `native_calls` | functions that the operator computes itself |
 //! | `window_call` | a function of braid-sql, or an aggregate, over whole partitions |
 
 mod frame;
+mod native_calls;
 mod window_call;
 
 use std::sync::Arc;
@@ -14,12 +16,13 @@ use braid_exec::Expression as Lowered;
 use braid_exec::plan::{
     ForeignWindowCall, Plan, SortKey as LoweredKey, WindowCall as LoweredCall, WindowFunction, WindowSpec,
 };
-use braid_sql::pg_catalog::{FunctionKind, pg_catalog};
+use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::relation::{AggregateCall, ColumnId, WindowCall, Windowing};
 use braid_sql::window_functions::FrameSpecification;
 use braid_sql::{Expression, SqlError};
 
 use super::filtered_arguments::with_filtered_arguments;
+use super::groups::NativeCalls;
 use super::query::Lowering;
 use super::relations::Input;
 use crate::values::Form;
@@ -31,6 +34,23 @@ struct Windows<'a> {
     /// Expressions over the input, one for each position that keys and calls refer to.
     expressions: Vec<Lowered>,
     calls: Vec<LoweredCall>,
+    /// The columns made.
+    results: Vec<(ColumnId, Made)>,
+}
+
+/// What makes a column of the results of calls.
+enum Made {
+    /// The result of this call.
+    Call(usize),
+    /// An aggregate by calls from this one on.
+    Native(usize, NativeCalls),
+}
+
+/// A window whose calls are lowered.
+struct Window<'a> {
+    windowing: &'a Windowing,
+    frame: FrameSpecification,
+    key_count: usize,
 }
 
 impl Windows<'_> {
@@ -43,6 +63,22 @@ impl Windows<'_> {
             self.expressions.len() - 1
         })
     }
+
+    /// The number of a call.
+    fn call(&mut self, key_count: usize, function: WindowFunction) -> usize {
+        self.calls.push(LoweredCall { key_count, function });
+        self.calls.len() - 1
+    }
+}
+
+impl Made {
+    /// The column over the results of calls, which begin at this position.
+    fn expression(self, first: usize) -> Lowered {
+        match self {
+            Self::Call(call) => Lowered::Column(first + call),
+            Self::Native(call, native) => native.result(first + call),
+        }
+    }
 }
 
 impl Lowering<'_> {
@@ -52,7 +88,8 @@ impl Lowering<'_> {
         frame.check_offsets()?;
         let input = self.collected(|| self.relation(&windowing.input))?;
         let columns = input.columns.clone();
-        let mut windows = Windows { columns: &columns, expressions: Vec::new(), calls: Vec::new() };
+        let (expressions, calls, results) = (Vec::new(), Vec::new(), Vec::new());
+        let mut windows = Windows { columns: &columns, expressions, calls, results };
         let mut partition_by = Vec::with_capacity(windowing.partition_by.len());
         for key in &windowing.partition_by {
             partition_by.push(windows.expression(self.comparable(key, &columns)?));
@@ -62,43 +99,43 @@ impl Lowering<'_> {
             let column = windows.expression(self.comparable(&key.expression, &columns)?);
             order_by.push(LoweredKey { column, descending: key.is_descending, nulls_first: key.nulls_first });
         }
-        for (_, call) in &windowing.calls {
-            let function = self.window_function(call, windowing, &frame, &mut windows)?;
-            windows.calls.push(LoweredCall { key_count: order_by.len(), function });
+        let window = Window { windowing, frame, key_count: order_by.len() };
+        for (column, call) in &windowing.calls {
+            self.window_call(*column, call, &window, &mut windows)?;
         }
-        let Windows { expressions, calls, .. } = windows;
+        let Windows { expressions, calls, results, .. } = windows;
         let (plan, positions) = input.with_positions(expressions);
         let spec = WindowSpec { partition_by, order_by, calls }.moved(|at| positions[at]);
         let width = plan.column_count();
         let plan = Plan::Window { input: Box::new(plan), spec: Arc::new(spec) };
-        let results = windowing.calls.iter().enumerate();
-        let results = results.map(|(at, (column, _))| (*column, Lowered::Column(width + at))).collect();
+        let results = results.into_iter().map(|(column, made)| (column, made.expression(width))).collect();
         Ok(Input { plan, columns }.with_columns(results))
     }
 
-    fn window_function(
+    /// Adds a call, and the column that it makes.
+    fn window_call(
         &self,
+        column: ColumnId,
         call: &WindowCall,
-        windowing: &Windowing,
-        frame: &FrameSpecification,
+        window: &Window<'_>,
         windows: &mut Windows<'_>,
-    ) -> Result<WindowFunction, SqlError> {
-        let entry = pg_catalog().function(call.function);
-        match entry.name {
-            "row_number" => return Ok(WindowFunction::RowNumber),
-            "rank" if entry.kind == FunctionKind::Window => return Ok(WindowFunction::Rank),
-            "dense_rank" if entry.kind == FunctionKind::Window => return Ok(WindowFunction::DenseRank),
-            _ => {}
-        }
-        self.foreign_window_call(call, windowing, frame, windows).map(WindowFunction::Foreign)
+    ) -> Result<(), SqlError> {
+        let made = match self.native_window_call(column, call, window, windows)? {
+            Some(made) => made,
+            None => {
+                let foreign = self.foreign_window_call(call, window, windows)?;
+                Made::Call(windows.call(window.key_count, WindowFunction::Foreign(foreign)))
+            }
+        };
+        windows.results.push((column, made));
+        Ok(())
     }
 
     /// A call of a function of braid-sql.
     fn foreign_window_call(
         &self,
         call: &WindowCall,
-        windowing: &Windowing,
-        frame: &FrameSpecification,
+        Window { windowing, frame, .. }: &Window<'_>,
         windows: &mut Windows<'_>,
     ) -> Result<ForeignWindowCall, SqlError> {
         let compute = Compute::of(pg_catalog().function(call.function))?;
