@@ -1,6 +1,7 @@
 //! Window functions.
 //!
-//! Rows are sorted by their partitions and by the order within these, and then cut into segments, at the begin of a partition, of a group of
+//! Rows are divided by the hash of their partitions' keys, so that workers take different partitions (`partition_sink`). Each part is sorted by
+//! the partitions and the order within these (`part`), and then cut into segments, at the begin of a partition, of a group of
 //! peers, or anywhere, as far as the functions need to look (`segmentation`). Every function makes a column of each segment (`evaluation`).
 //! Functions that look no further than the current row and its peers carry a state from segment to segment, so that partitions of any size
 //! take little memory; all others hold one partition in memory. Leis, Kundhikanjana, Kemper, Neumann, "Efficient Processing of Window
@@ -18,6 +19,8 @@
 //! | `places` | values of other rows |
 //! | `foreign_calls` | functions of another crate |
 //! | `evaluation` | the calls of a segment |
+//! | `partition_sink` | rows divided by hashes |
+//! | `part` | sorting a part of the rows |
 //! | `window_source` | the source of the rows with their results |
 
 mod arguments;
@@ -25,6 +28,8 @@ mod evaluation;
 mod foreign_calls;
 mod frame_aggregates;
 mod frames;
+mod part;
+mod partition_sink;
 mod places;
 mod ranks;
 mod running_aggregates;
@@ -32,7 +37,9 @@ mod segment;
 mod segmentation;
 mod window_source;
 
-pub(crate) use window_source::{Part, WindowSource};
+pub(crate) use part::Part;
+pub(crate) use partition_sink::{HashedPartitions, PartitionSink};
+pub(crate) use window_source::{WindowRun, WindowSource};
 
 use crate::plan::{SortKey, WindowSpec};
 use segment::WindowKeys;

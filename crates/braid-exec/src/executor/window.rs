@@ -1,4 +1,4 @@
-//! Window functions: rows are sorted by their partitions and the order within these.
+//! Window functions: partitions are divided among the workers; without partitions, all workers sort, and one evaluates.
 
 use std::sync::Arc;
 
@@ -6,7 +6,11 @@ use super::sort::SortInput;
 use super::{Executor, Rows, Wanted, place_among};
 use crate::plan::{Plan, SortSpec, WindowSpec};
 use crate::runtime::stop::Stop;
-use crate::windows::{Part, WindowSource, sort_keys};
+use crate::spill::OperatorMemory;
+use crate::windows::{HashedPartitions, Part, PartitionSink, WindowRun, WindowSource, sort_keys};
+
+/// A worker keeps this share of the rows of a run together before it divides them.
+const FEW_ROWS_SHARE: usize = 8;
 
 impl Executor {
     pub(super) async fn window(&self, input: &Plan, spec: &WindowSpec, wanted: Wanted) -> Result<Rows, Stop> {
@@ -36,12 +40,36 @@ impl Executor {
     /// The rows with the results of all calls.
     async fn windowed(&self, rows: Rows, spec: Arc<WindowSpec>, width: usize) -> Result<Rows, Stop> {
         let column_count = width + spec.calls.len();
-        let sort = Arc::new(SortSpec { keys: sort_keys(&spec), limit: None });
-        let runs = self.sorted_runs(SortInput { rows, kept: (0..width).collect(), spec: sort }).await?;
         let in_order = spec.partition_by.is_empty();
-        let source = WindowSource::new(vec![Part::Sorted(runs)], spec, self.budget.clone(), self.cancelled.clone());
+        let parts = match in_order {
+            true => {
+                let sort = Arc::new(SortSpec { keys: sort_keys(&spec), limit: None });
+                let input = SortInput { rows, kept: (0..width).collect(), spec: sort };
+                vec![Part::Sorted(self.sorted_runs(input).await?)]
+            }
+            false => self.hashed_partitions(rows, &spec, width).await?,
+        };
+        let run = WindowRun {
+            spec,
+            budget: self.budget.clone(),
+            spill: self.spill.clone(),
+            worker_count: self.worker_count,
+            tuning: self.tuning.sorting,
+            cancelled: self.cancelled.clone(),
+        };
+        let source = WindowSource::new(parts, run);
         let mut rows = self.of_source(Arc::new(source), column_count, &Wanted::columns(Vec::new()));
         rows.in_order = in_order;
         Ok(rows)
+    }
+
+    /// The rows divided by the hash of their partitions' keys.
+    async fn hashed_partitions(&self, rows: Rows, spec: &WindowSpec, width: usize) -> Result<Vec<Part>, Stop> {
+        let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
+        let spill = memory.as_ref().map(|(spill, memory)| (*spill, memory));
+        let partitions = Arc::new(HashedPartitions::new(width, spill, self.budget.clone())?);
+        let few_rows_max = self.tuning.sorting.run_rows / FEW_ROWS_SHARE;
+        let sinks = self.drain(rows, || PartitionSink::new(&partitions, spec, few_rows_max)).await?;
+        Ok(partitions.parts(sinks)?)
     }
 }

@@ -20,7 +20,7 @@ pub struct ResultRows {
     row_count: usize,
     columns: Vec<Vector>,
     /// The reservation for the memory of the columns, if it is counted.
-    _reservation: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
 impl ResultRows {
@@ -29,12 +29,17 @@ impl ResultRows {
         for column in &columns {
             assert_eq!(column.len(), row_count, "a column has as many rows as its table");
         }
-        Self { row_count, columns, _reservation: None }
+        Self { row_count, columns, reservation: None }
     }
 
     /// Rows with the reservation for their memory, which is released with them. Panics as [`Self::new`].
     pub(crate) fn holding(row_count: usize, columns: Vec<Vector>, reservation: Reservation) -> Self {
-        Self { _reservation: Some(reservation), ..Self::new(row_count, columns) }
+        Self { reservation: Some(reservation), ..Self::new(row_count, columns) }
+    }
+
+    /// The number of rows, their columns, and their reservation.
+    pub(crate) fn into_parts(self) -> (usize, Vec<Vector>, Option<Reservation>) {
+        (self.row_count, self.columns, self.reservation)
     }
 
     /// Number of rows.

@@ -8,7 +8,10 @@ use crate::Vector;
 use crate::expression::Comparison;
 use crate::keys::null_keys::NullKeys;
 use crate::plan::SortKey;
-use crate::plan::{AggregateCall, AggregateFunction};
+use crate::plan::{
+    AggregateCall, AggregateFunction, FrameAggregate, FrameBound, FrameMode, WindowCall, WindowFrame, WindowFunction,
+    WindowSpec,
+};
 use crate::runtime::pipeline::tests::Count;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::tuning::Tuning;
@@ -44,6 +47,17 @@ fn sorted(input: Plan) -> Plan {
     Plan::Sort { input: input.into(), spec: Arc::new(SortSpec { keys, limit: None }) }
 }
 
+/// The largest number of each row's partition up to this row.
+fn window(input: Plan, partition_by: Vec<usize>) -> Plan {
+    let order_by = vec![SortKey { column: 1, descending: false, nulls_first: false }];
+    let frame =
+        WindowFrame { mode: FrameMode::Rows, start: FrameBound::UnboundedPreceding, end: FrameBound::CurrentRow };
+    let (function, argument, filter) = (FrameAggregate::Maximum, Some(1), None);
+    let function = WindowFunction::Aggregate { function, argument, filter, frame };
+    let calls = vec![WindowCall { key_count: 1, function }];
+    Plan::Window { input: input.into(), spec: Arc::new(WindowSpec { partition_by, order_by, calls }) }
+}
+
 /// A condition that no pair satisfies.
 fn never() -> Expression {
     let column = |column| Box::new(Expression::Column(column));
@@ -62,6 +76,8 @@ fn long_plans(row_count: i64) -> Vec<(&'static str, Plan)> {
         ("groups", sum(rows(row_count, 1), vec![0])),
         ("groups of scattered keys", sum(rows(row_count, 1), vec![1])),
         ("sort", sorted(rows(row_count, 1))),
+        ("windows of partitions", window(rows(row_count, 10), vec![0])),
+        ("window of all rows", window(rows(row_count, 1), Vec::new())),
         ("build side", sum(join(JoinKind::Inner, rows(row_count, 2), rows(row_count, 1), None), Vec::new())),
         ("pairs", sum(endless_join(5), Vec::new())),
         (

@@ -314,35 +314,96 @@ fn queries_of_a_pass_do_not_share_windows() {
     assert!(matches!(shared, Err(ExecError::Foreign(_))), "{shared:?}");
 }
 
-/// A partition of many rows, of which a function needs all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_dropped_among_its_windows_gives_everything_back() {
+    let cases = cases!(0..300);
+    let is_replay = cases.is_replay();
+    let mut held = 0;
+    for drawn in cases {
+        let mut case = with_window(drawn.seed);
+        if let Err(NoAnswer::Undefined) = case.expected() {
+            continue;
+        }
+        let budget = FixedBudget::new(PLENTY);
+        let space = spill_space(SpillSettings { block_bytes: 256, operator_bytes_max: 512, operator_bytes_min: 0 });
+        let executor = Executor::new(1 + case.random.below(3) as usize, budget.clone())
+            .with_tuning(Tuning::small())
+            .with_spill_space(space.clone());
+        let mut running = Box::pin(executor.run(&case.plan, Collected::default));
+        for _ in 0..case.random.below(8) {
+            let ended =
+                futures::future::poll_fn(|context| std::task::Poll::Ready(running.as_mut().poll(context))).await;
+            if ended.is_ready() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        held += usize::from(budget.used() > 0);
+        drop(running);
+        drop(executor);
+        assert_given_back(&budget).await;
+        assert_files_given_back(&space).await;
+    }
+    assert!(is_replay || held > 15, "only {held} plans held memory when they were dropped");
+}
+
+/// Numbers from 0, and each modulo the number of partitions.
+fn numbers(row_count: i64, partition_count: i64) -> Plan {
+    let part = |first: i64| {
+        let numbers = || first..first + 10_000;
+        let columns = [numbers().map(|number| number % partition_count).collect(), numbers().collect()];
+        Arc::new(ResultRows::new(10_000, columns.map(Vector::integers).into()))
+    };
+    let source = ResultSource::new((0..row_count / 10_000).map(|at| part(at * 10_000)).collect());
+    Plan::Source { source: Arc::new(source), column_count: 2 }
+}
+
+/// The rows of a function over 200 000 numbers in descending order with 1 MiB of memory, and whether they went to a file.
+async fn with_little_memory(partition_count: i64, function: WindowFunction) -> (Result<Vec<Row>, ExecError>, bool) {
+    let order_by = vec![SortKey { column: 1, descending: true, nulls_first: true }];
+    let calls = vec![WindowCall { key_count: 1, function }];
+    let input = Box::new(numbers(200_000, partition_count));
+    let plan = Plan::Window { input, spec: WindowSpec { partition_by: vec![0], order_by, calls }.into() };
+    let settings = SpillSettings { block_bytes: 8 << 10, operator_bytes_max: 256 << 10, operator_bytes_min: 0 };
+    let (space, budget) = (spill_space(settings), FixedBudget::new(ByteSize(1 << 20)));
+    let executor = Executor::new(2, budget.clone()).with_spill_space(space.clone());
+    let ended = executor.run(&plan, Collected::default).await;
+    drop(executor);
+    assert_given_back(&budget).await;
+    assert_files_given_back(&space).await;
+    (ended.map(|sinks| sinks.into_iter().flat_map(|sink| sink.0).collect()), space.file_count() > 0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn partitions_beyond_the_memory_of_the_query_spill() {
+    let frame = WindowFrame {
+        mode: FrameMode::Rows,
+        start: FrameBound::UnboundedPreceding,
+        end: FrameBound::UnboundedFollowing,
+    };
+    let (function, argument, filter) = (FrameAggregate::Maximum, Some(1), None);
+    let (rows, has_spilled) =
+        with_little_memory(1000, WindowFunction::Aggregate { function, argument, filter, frame }).await;
+    let rows = rows.unwrap();
+    assert!(has_spilled && rows.len() == 200_000, "{} rows", rows.len());
+    for row in rows {
+        let Some(Scalar::Int(partition)) = row[0] else { panic!("{row:?}") };
+        assert_eq!(row[2], Some(Scalar::Int(199_000 + partition)));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_partition_beyond_the_memory_is_an_error_unless_rows_stream() {
-    let numbers =
-        |first: i64| Arc::new(ResultRows::new(10_000, vec![Vector::integers((first..first + 10_000).collect())]));
-    let source = ResultSource::new((0..20).map(|part| numbers(part * 10_000)).collect());
-    let source = Arc::new(source);
-    let plan = |function| {
-        let key = SortKey { column: 0, descending: true, nulls_first: true };
-        let spec = WindowSpec {
-            partition_by: Vec::new(),
-            order_by: vec![key],
-            calls: vec![WindowCall { key_count: 1, function }],
-        };
-        Plan::Window { input: Plan::Source { source: source.clone(), column_count: 1 }.into(), spec: spec.into() }
-    };
-    let settings = SpillSettings { block_bytes: 16 << 10, operator_bytes_max: 256 << 10, operator_bytes_min: 0 };
-    let run = async |plan: Plan| {
-        let (space, budget) = (spill_space(settings), FixedBudget::new(ByteSize(1 << 20)));
-        let executor = Executor::new(2, budget.clone()).with_spill_space(space);
-        let ended = executor.run(&plan, crate::runtime::pipeline::tests::Count::default).await;
-        assert_given_back(&budget).await;
-        ended
-    };
-    run(plan(WindowFunction::RowNumber)).await.unwrap();
-    let foreign = ForeignWindowCall { function: Arc::new(Counts), arguments: vec![(0, DataType::Int64)] };
-    match run(plan(WindowFunction::Foreign(foreign))).await {
+    let (rows, has_spilled) = with_little_memory(1, WindowFunction::RowNumber).await;
+    let rows = rows.unwrap();
+    assert!(has_spilled && rows.len() == 200_000, "{} rows", rows.len());
+    for row in rows {
+        let (Some(Scalar::Int(number)), Some(Scalar::Int(place))) = (&row[1], &row[2]) else { panic!("{row:?}") };
+        assert_eq!(number + place, 200_000);
+    }
+    let foreign = ForeignWindowCall { function: Arc::new(Counts), arguments: vec![(1, DataType::Int64)] };
+    match with_little_memory(1, WindowFunction::Foreign(foreign)).await.0 {
         Err(ExecError::Memory(exceeded)) => assert_eq!(exceeded.operator, "window"),
-        Err(other) => panic!("{other:?}"),
-        Ok(_) => panic!("a partition of 1.6 MB fits in 1 MiB"),
+        ended => panic!("a partition of 3.2 MB fits in 1 MiB: {:?}", ended.map(|rows| rows.len())),
     }
 }
