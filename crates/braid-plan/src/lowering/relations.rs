@@ -217,7 +217,7 @@ fn has_subquery(expression: &Expression) -> bool {
 
 /// Whether the relation has the same rows each time it is computed.
 fn is_repeatable(relation: &Relation) -> bool {
-    let chooses = matches!(relation, Relation::Limit { .. } | Relation::DistinctOn { .. });
+    let chooses = matches!(relation, Relation::Limit { .. } | Relation::DistinctOn { .. } | Relation::Window(_));
     let calls_volatile = match relation {
         Relation::Expand(expansion) => expansion.functions.iter().any(
             |function| matches!(function, SetFunctionCall::Set { call, .. } if call.volatility == Volatility::Volatile),

@@ -15,7 +15,7 @@ use braid_sql::{SqlError, SqlState};
 use braid_testing::cases;
 
 use crate::memory_tables::{MemoryTable, rich, spilling};
-use crate::running::{Failure, bound_to, run_by, texts};
+use crate::running::{Failure, bound_to, lowered, run_by, texts};
 
 /// The files of stored answers.
 const FILES: &[&str] = &["counted_frames", "moving_frames", "places", "range_frames", "ranks"];
@@ -131,8 +131,8 @@ fn pick<'t>(random: &mut SeededRandom, texts: &[&'t str]) -> &'t str {
     texts[random.below(texts.len() as u64) as usize]
 }
 
-fn table(random: &mut SeededRandom) -> MemoryTable {
-    let (row_count, group_count) = (random.below(150), 1 + random.below(12));
+fn table(random: &mut SeededRandom, row_count_max: u64) -> MemoryTable {
+    let (row_count, group_count) = (random.below(row_count_max), 1 + random.below(12));
     let row = |place: u64, random: &mut SeededRandom| {
         let text = |random: &mut SeededRandom, texts: &[&str]| pick(random, texts).to_owned();
         vec![
@@ -281,7 +281,7 @@ fn random_windows_are_what_they_are_defined_to_be() {
     let (mut answers, mut spilled, mut starved) = (0, 0, 0);
     for case in cases {
         let mut random = SeededRandom::new(case.seed);
-        let table = table(&mut random);
+        let table = table(&mut random, 150);
         let sql = query(&mut random);
         let expected = table.defined_rows(&sql).map(sorted).map_err(|error| error.message().to_owned());
         answers += usize::from(expected.is_ok());
@@ -302,6 +302,76 @@ fn random_windows_are_what_they_are_defined_to_be() {
     }
     println!("{answers} of {count} queries had answers, {spilled} spilled, {starved} had too little memory");
     assert!(is_replay || answers * 2 > count && spilled * 4 > count && starved * 10 > count);
+}
+
+/// A window in a query that reads columns of the query around it, or is joined, filtered or read twice.
+fn nested_query(random: &mut SeededRandom) -> String {
+    let call = pick(
+        random,
+        &["rank()", "count(*)", "sum(u.place + t.g)", "min(u.s)", "count(u.n + t.n)", "dense_rank()", "max(t.n)"],
+    );
+    let partition = pick(random, &["", "PARTITION BY u.h", "PARTITION BY t.g, u.b", "PARTITION BY u.g"]);
+    let order = pick(random, &["", "ORDER BY u.s", "ORDER BY u.d DESC, u.b", "ORDER BY t.i, u.n"]);
+    let of_rows = format!("row_number() OVER ({partition} ORDER BY u.n, u.place DESC)");
+    let windowed = if random.chance(1, 3) { of_rows } else { format!("{call} OVER ({partition} {order})") };
+    let correlation =
+        pick(random, &["u.g = t.g", "u.g <= t.g", "u.h = t.h AND u.place < t.place", "u.n = t.n", "true"]);
+    let inner = format!("SELECT u.place AS p, u.g AS k, {windowed} AS r FROM t u WHERE {correlation}");
+    let alone = inner.replace("t.", "u.").replace(&correlation.replace("t.", "u."), "u.g IS NOT NULL");
+    let plain = "SELECT place AS p, g AS k, rank() OVER (PARTITION BY g ORDER BY s) AS r FROM t";
+    match random.below(9) {
+        0 => format!("SELECT place, (SELECT count(r) FROM ({inner}) s) FROM t"),
+        1 => format!("SELECT place, (SELECT r FROM ({inner}) s WHERE p = t.place) FROM t"),
+        2 => format!("SELECT place, s.p, s.r FROM t, LATERAL ({inner}) s WHERE t.place % 3 = 0"),
+        3 => format!("SELECT place, s.r FROM t LEFT JOIN LATERAL ({inner}) s ON s.p = t.place"),
+        4 => format!("SELECT place FROM t WHERE EXISTS (SELECT 1 FROM ({inner}) s WHERE k > 2)"),
+        5 => format!("SELECT place FROM t WHERE place IN (SELECT p FROM ({inner}) s WHERE k = t.g)"),
+        6 => format!("SELECT a.p, b.r FROM ({alone}) a JOIN ({plain}) b ON a.p = b.r WHERE a.k > 1"),
+        7 => format!("WITH w AS ({plain}) SELECT a.p, b.p FROM w a LEFT JOIN w b ON a.r = b.r + 1 AND a.k = b.k"),
+        _ => format!("SELECT k, r, count(*) OVER (PARTITION BY k) FROM ({alone}) a WHERE k IN (1, 2) AND p > 3"),
+    }
+}
+
+#[test]
+fn random_windows_in_subqueries_are_what_they_are_defined_to_be() {
+    let cases = cases!(0..300);
+    let (is_replay, count) = (cases.is_replay(), cases.size_hint().0);
+    let mut answers = 0;
+    for case in cases {
+        let mut random = SeededRandom::new(case.seed);
+        let table = table(&mut random, 30);
+        let sql = nested_query(&mut random);
+        let expected = table.defined_rows(&sql).map(sorted).map_err(|error| error.message().to_owned());
+        match outcome(&table, &sql, &rich(1 + random.below(3) as usize)).expect("there is enough memory") {
+            Err(message) if message.contains("not supported") => {}
+            found => {
+                answers += usize::from(found.is_ok());
+                assert_eq!(found, expected, "{sql}");
+            }
+        }
+    }
+    println!("{answers} of {count} queries had answers");
+    assert!(is_replay || answers * 2 > count, "{answers} of {count}");
+}
+
+#[test]
+fn windows_whose_orders_are_prefixes_share_a_sort() {
+    for (calls, sort_count) in [
+        ("rank() OVER (ORDER BY x), row_number() OVER (ORDER BY x, y), count(*) OVER ()", 1),
+        ("rank() OVER (PARTITION BY x, y), sum(x) OVER (PARTITION BY y, x ORDER BY z)", 1),
+        ("rank() OVER (ORDER BY x), sum(y) OVER (PARTITION BY x), max(x) OVER (ORDER BY x ROWS 1 PRECEDING)", 2),
+        ("rank() OVER (ORDER BY x), rank() OVER (ORDER BY x DESC)", 2),
+        ("rank() OVER (ORDER BY x), rank() OVER (ORDER BY y), rank() OVER (ORDER BY x, z)", 2),
+    ] {
+        let sql = format!("SELECT {calls} FROM (VALUES (1, 2, 3), (1, 2, 4)) v(x, y, z)");
+        let mut plan = String::new();
+        lowered(&sql, Numerics::Wide).unwrap().plan.describe(0, &mut plan).unwrap();
+        assert_eq!(plan.matches("Window:").count(), sort_count, "{sql}\n{plan}");
+    }
+    let nested = "SELECT sum(r) OVER (PARTITION BY x) FROM (SELECT x, rank() OVER (PARTITION BY x) AS r FROM generate_series(1, 2) x) v";
+    let mut plan = String::new();
+    lowered(nested, Numerics::Wide).unwrap().plan.describe(0, &mut plan).unwrap();
+    assert_eq!(plan.matches("Window:").count(), 2, "{plan}");
 }
 
 /// The rows of one partition take seconds.

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `frame` | a frame clause with the values of its offsets |
 //! | `native_calls` | functions that the operator computes itself |
+//! | `shared_sorts` | windows over one sort |
 //! | `window_call` | a function of braid-sql, or an aggregate, over whole partitions |
 
 mod frame;
 mod native_calls;
+mod shared_sorts;
 mod window_call;
 
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use super::groups::NativeCalls;
 use super::query::Lowering;
 use super::relations::Input;
 use crate::values::Form;
+use shared_sorts::{SortedWindows, sorted_windows};
 use window_call::{Compute, FunctionOverWindow, Ordering};
 
 /// What is put together of windows over one input.
@@ -82,26 +85,34 @@ impl Made {
 }
 
 impl Lowering<'_> {
-    /// Window functions over one window.
+    /// Window functions, and those directly below.
     pub(super) fn window(&self, windowing: &Windowing) -> Result<Input, SqlError> {
-        let frame = self.frame(windowing)?;
-        frame.check_offsets()?;
-        let input = self.collected(|| self.relation(&windowing.input))?;
+        let (input, windows) = sorted_windows(windowing);
+        let input = self.collected(|| self.relation(input))?;
+        windows.iter().try_fold(input, |input, sorted| self.windows_over_sort(input, sorted))
+    }
+
+    /// Window functions over rows that are sorted once.
+    fn windows_over_sort(&self, input: Input, sorted: &SortedWindows<'_>) -> Result<Input, SqlError> {
         let columns = input.columns.clone();
         let (expressions, calls, results) = (Vec::new(), Vec::new(), Vec::new());
         let mut windows = Windows { columns: &columns, expressions, calls, results };
-        let mut partition_by = Vec::with_capacity(windowing.partition_by.len());
-        for key in &windowing.partition_by {
+        let mut partition_by = Vec::with_capacity(sorted.partition_by.len());
+        for key in sorted.partition_by {
             partition_by.push(windows.expression(self.comparable(key, &columns)?));
         }
-        let mut order_by = Vec::with_capacity(windowing.order_by.len());
-        for key in &windowing.order_by {
+        let mut order_by = Vec::with_capacity(sorted.order_by.len());
+        for key in sorted.order_by {
             let column = windows.expression(self.comparable(&key.expression, &columns)?);
             order_by.push(LoweredKey { column, descending: key.is_descending, nulls_first: key.nulls_first });
         }
-        let window = Window { windowing, frame, key_count: order_by.len() };
-        for (column, call) in &windowing.calls {
-            self.window_call(*column, call, &window, &mut windows)?;
+        for windowing in &sorted.windowings {
+            let frame = self.frame(windowing)?;
+            frame.check_offsets()?;
+            let window = Window { windowing, frame, key_count: windowing.order_by.len() };
+            for (column, call) in &windowing.calls {
+                self.window_call(*column, call, &window, &mut windows)?;
+            }
         }
         let Windows { expressions, calls, results, .. } = windows;
         let (plan, positions) = input.with_positions(expressions);
