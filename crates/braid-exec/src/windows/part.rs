@@ -106,12 +106,11 @@ impl PartSorter {
                 Err(ExecError::Memory(_)) if self.spill.is_some() => {}
                 reserved => {
                     reserved?;
-                    let order = turn.go_on_for(row_count, || {
+                    run.columns = turn.go_on_for(row_count, || {
                         let order = sorted_rows(&run.columns, row_count, &self.spec.keys, None);
                         Ok(run.columns.iter().map(|column| column.take(&order)).collect::<Vec<Vector>>())
                     })?;
-                    run.columns = order;
-                    run.reservation.resize(bytes)?;
+                    run.reservation.resize(run.columns.iter().map(Vector::bytes).sum())?;
                     return Ok(SortedPart::Run(run));
                 }
             }

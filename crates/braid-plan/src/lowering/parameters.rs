@@ -156,7 +156,7 @@ impl Lowering<'_> {
     /// Those of the expression. In a plan for many statements its parameters must be known, and it must be the same for all sessions.
     pub(super) fn known_value(&self, expression: &Expression) -> Result<Value, SqlError> {
         if reads_rows(expression) {
-            return Err(SqlError::unsupported("columns and subqueries in VALUES and LIMIT are not supported"));
+            return Err(SqlError::unsupported("columns and subqueries in VALUES, LIMIT and frames are not supported"));
         }
         if self.is_for_many() {
             if let Some(number) = first_parameter(expression) {

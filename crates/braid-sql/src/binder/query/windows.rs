@@ -138,7 +138,8 @@ impl Binder<'_> {
 
     fn offset(&self, syntax: &Expr, mode: FrameMode, order_by: &[SortKey]) -> Result<Expression, SqlError> {
         let (bound, place) = self.placed(self.bare_literal(syntax).unwrap_or(syntax))?;
-        if !bound.free_columns().is_empty() {
+        // Columns of queries around this one are the same for all of its rows.
+        if bound.free_columns().into_iter().any(|column| self.scope.is_none_or(|scope| scope.owns(column))) {
             let message =
                 format!("argument of {} must not contain variables", self.clause.name().trim_start_matches("window "));
             return Err(self.places.mark(SqlError::new(SqlState::InvalidColumnReference, message), place));
