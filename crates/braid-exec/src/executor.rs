@@ -11,6 +11,7 @@
 //! The columns that are read above an operator are passed down the plan, so that no other columns are carried.
 
 mod accumulate;
+mod common_tables;
 mod expand;
 mod groups;
 mod join;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use crate::aggregation::AggregationWorker;
 use crate::plan::shared_operator::SharedStep;
@@ -44,6 +46,7 @@ use crate::sorting::SortWorker;
 use crate::spill::{QuerySpill, SpillSpace};
 use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
+use common_tables::Scope;
 use one_row::is_of_one_row;
 use reordering::Reorderings;
 use rows::{Rows, Stage, StageSource};
@@ -59,6 +62,8 @@ pub struct Executor {
     swaps: Swaps,
     reorderings: Reorderings,
     tuning: Tuning,
+    /// The common tables of the operator that is being translated.
+    scope: Mutex<Scope>,
 }
 
 impl fmt::Debug for Executor {
@@ -90,6 +95,7 @@ impl Executor {
             swaps: Swaps::default(),
             reorderings: Reorderings::default(),
             tuning: Tuning::default(),
+            scope: Mutex::default(),
         }
     }
 
@@ -145,8 +151,8 @@ impl Executor {
                     let pipeline = Pipeline { source, filters, branch, cancelled, writes };
                     sinks = pipeline.run(sinks).await?;
                 }
-                StageSource::Partition(partition) => {
-                    for mut stage in self.partition(*partition).await?.stages.into_iter().rev() {
+                later => {
+                    for mut stage in self.later_stages(later).await?.into_iter().rev() {
                         stage.branch.operators.extend(branch.operators.iter().cloned());
                         stage.branch.limits.extend(branch.limits.iter().cloned());
                         stages.push_front(stage);
@@ -174,6 +180,8 @@ impl Executor {
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
                 Plan::Union(plans) => self.union(plans, wanted.apart()).await,
                 Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted.apart()).await,
+                Plan::With { cte, definition, body } => self.with_table(*cte, definition, body, wanted).await,
+                Plan::CteScan { cte, column_count } => Ok(self.table_scan(*cte, *column_count)),
                 Plan::Shared(operator) => self.shared(operator, wanted).await,
             }
         })

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `operator_tree` | the plan: a tree of operators |
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
+//! | `common_table` | rows that are made once and read any number of times |
 //! | `foreign_aggregate` | aggregates that another crate computes |
 //! | `window_spec` | specifications of window functions, and those that another crate computes |
 //! | [`shared_operator`] | the shared forms of operators, which use query sets |
@@ -21,6 +22,7 @@
 
 mod aggregation_spec;
 mod decided_cases;
+mod common_table;
 pub mod eager_aggregation;
 mod fallibility;
 mod foreign_aggregate;
@@ -41,6 +43,7 @@ mod window_spec;
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;
 pub use aggregation_spec::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
+pub use common_table::CteId;
 pub use foreign_aggregate::{ForeignAggregate, ForeignCall, ForeignError, ForeignStates};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind, SideWidths};
 pub use operator_tree::Plan;

@@ -8,6 +8,7 @@
 //! | `block_ahead` | a block that is read while the previous one is processed |
 //! | `operator_memory` | the share of an operator, and when its workers spill |
 //! | `partitioned_rows` | rows partitioned by the hash of their keys, in memory or in a file |
+//! | `spool` | rows that are kept for any number of readers |
 //! | `stored_rows` | such a partition as a source |
 //! | [`row_file`] | the rows of a result, for its readers |
 //!
@@ -27,6 +28,7 @@ mod query_spill;
 mod row_block;
 pub mod row_file;
 mod spill_space;
+mod spool;
 mod stored_rows;
 
 pub(crate) use block_ahead::BlockAhead;
@@ -37,6 +39,7 @@ pub(crate) use partitioned_rows::{Divided, Divider, PartitionedRows, SpilledRows
 pub(crate) use query_spill::{BlockPlace, QuerySpill, SpillFile};
 pub use row_file::{RowBlock, RowFile, RowReader, RowWriter};
 pub use spill_space::{SpillSettings, SpillSpace};
+pub(crate) use spool::{Spool, SpoolSink, SpooledRows};
 pub(crate) use stored_rows::StoredRowsSource;
 
 /// Bits of the keys' hash per level of partitioning.

@@ -14,6 +14,8 @@ pub struct Tuning {
     pub sorting: SortTuning,
     /// Those of groupings.
     pub aggregation: AggregationTuning,
+    /// Those of kept rows.
+    pub spools: SpoolTuning,
 }
 
 /// The thresholds of joins.
@@ -66,6 +68,15 @@ pub struct AggregationTuning {
     pub unused_bytes_min: usize,
 }
 
+/// The thresholds of rows that are kept for several readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpoolTuning {
+    /// Rows of one piece, which is written and read as a whole.
+    pub piece_rows: usize,
+    /// Bytes at which a piece of long rows is complete.
+    pub piece_bytes: usize,
+}
+
 impl Default for JoinTuning {
     fn default() -> Self {
         Self {
@@ -101,6 +112,12 @@ impl Default for AggregationTuning {
     }
 }
 
+impl Default for SpoolTuning {
+    fn default() -> Self {
+        Self { piece_rows: 16 * VECTOR_ROWS, piece_bytes: 1 << 20 }
+    }
+}
+
 #[cfg(test)]
 impl Tuning {
     /// Thresholds that a few dozen rows pass.
@@ -123,6 +140,7 @@ impl Tuning {
                 unused_bytes_min: 16,
                 ..AggregationTuning::default()
             },
+            spools: SpoolTuning { piece_rows: 8, piece_bytes: 256 },
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::common_tables::CommonTable;
 use super::running_join::SpilledPartition;
 use crate::runtime::pipeline::{Branch, OperatorFactory, RowFilter, Source};
 use crate::runtime::row_operators::Relayout;
@@ -28,6 +29,8 @@ pub(super) enum StageSource {
     Source(Arc<dyn Source>),
     /// A part that becomes stages after the stages before it have run.
     Partition(Box<SpilledPartition>),
+    /// A common table, whose rows are made when the first of its scans is reached.
+    CommonTable(Arc<CommonTable>),
 }
 
 impl Rows {
@@ -60,11 +63,14 @@ impl Stage {
     }
 
     fn again(&self) -> Option<Self> {
-        let StageSource::Source(source) = &self.source else { return None };
-        if source.row_count_max().is_none() || !self.branch.limits.is_empty() {
+        if !self.branch.limits.is_empty() {
             return None;
         }
-        let source = StageSource::Source(source.clone());
+        let source = match &self.source {
+            StageSource::Source(source) if source.row_count_max().is_some() => StageSource::Source(source.clone()),
+            StageSource::CommonTable(table) => StageSource::CommonTable(table.clone()),
+            StageSource::Source(_) | StageSource::Partition(_) => return None,
+        };
         let (filters, branch, tallies) = (self.filters.clone(), self.branch.clone(), self.tallies.clone());
         Some(Self { source, filters, branch, tallies })
     }

@@ -5,6 +5,8 @@
 
 mod accumulations;
 mod cancellation;
+mod common_tables;
+mod defined_tables;
 mod definition;
 mod eager_aggregation;
 mod failing_rows;
@@ -81,6 +83,15 @@ impl Case {
     fn new(seed: u64) -> Self {
         let mut generator = Generator::new(seed);
         let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;
+        let (plan, _) = generator.plan(depth);
+        Self { plan, tables: generator.tables, random: generator.random }
+    }
+
+    /// A plan with common tables.
+    fn with_tables(seed: u64) -> Self {
+        let mut generator = Generator::new(seed);
+        generator.nest_tables();
+        let depth = 2 + generator.random.below(4) as usize;
         let (plan, _) = generator.plan(depth);
         Self { plan, tables: generator.tables, random: generator.random }
     }

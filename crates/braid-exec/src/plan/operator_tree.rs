@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use super::{AggregationSpec, ForeignCall, JoinCondition, SharedOperator, SortKey, SortSpec, WindowSpec};
+use super::{AggregationSpec, CteId, ForeignCall, JoinCondition, SharedOperator, SortKey, SortSpec, WindowSpec};
 use crate::Expression;
 use crate::runtime::expand::ColumnLists;
 use crate::runtime::pipeline::Source;
@@ -103,6 +103,22 @@ pub enum Plan {
         /// The plan that uses their values.
         input: Box<Plan>,
     },
+    /// A plan that reads a common table.
+    With {
+        /// Its number.
+        cte: CteId,
+        /// Its rows, which are made when the first scan asks for them.
+        definition: Box<Plan>,
+        /// The plan that scans them.
+        body: Box<Plan>,
+    },
+    /// The rows of a common table. The scan is in the body of the table's [`Plan::With`].
+    CteScan {
+        /// The common table.
+        cte: CteId,
+        /// Number of its columns.
+        column_count: usize,
+    },
     /// The shared form of an operator. Plans of one query have none.
     Shared(Box<SharedOperator>),
 }
@@ -136,9 +152,9 @@ impl Plan {
     }
 
     /// The same, to be changed.
-    pub(super) fn inputs_mut(&mut self) -> Vec<&mut Self> {
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Self> {
         match self {
-            Self::Source { .. } => Vec::new(),
+            Self::Source { .. } | Self::CteScan { .. } => Vec::new(),
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
@@ -150,14 +166,15 @@ impl Plan {
             Self::Join { build, probe, .. } => vec![probe, build],
             Self::Union(plans) => plans.iter_mut().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&mut **input).chain(subqueries).collect(),
+            Self::With { definition, body, .. } => vec![definition, body],
             Self::Shared(operator) => operator.inputs_mut(),
         }
     }
 
     /// Its inputs, in the order in which the plan is shown.
-    pub(super) fn inputs(&self) -> Vec<&Self> {
+    pub(crate) fn inputs(&self) -> Vec<&Self> {
         match self {
-            Self::Source { .. } => Vec::new(),
+            Self::Source { .. } | Self::CteScan { .. } => Vec::new(),
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
@@ -169,6 +186,7 @@ impl Plan {
             Self::Join { build, probe, .. } => vec![probe, build],
             Self::Union(plans) => plans.iter().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&**input).chain(subqueries).collect(),
+            Self::With { definition, body, .. } => vec![definition, body],
             Self::Shared(operator) => operator.inputs(),
         }
     }
@@ -176,7 +194,7 @@ impl Plan {
     /// Number of columns.
     pub fn column_count(&self) -> usize {
         match self {
-            Self::Source { column_count, .. } => *column_count,
+            Self::Source { column_count, .. } | Self::CteScan { column_count, .. } => *column_count,
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
@@ -193,6 +211,7 @@ impl Plan {
             Self::Expand { lists, .. } => lists.first().map_or(0, Vec::len) + 1,
             Self::Window { input, spec } => input.column_count() + spec.calls.len(),
             Self::Union(plans) => plans.first().map_or(0, Self::column_count),
+            Self::With { body, .. } => body.column_count(),
             Self::Shared(operator) => operator.column_count(),
         }
     }
@@ -276,6 +295,8 @@ impl Plan {
             Self::WithScalars { subqueries, .. } => {
                 write!(out, "Scalars: {} before the first input", subqueries.len())?;
             }
+            Self::With { cte, .. } => write!(out, "With: {cte}")?,
+            Self::CteScan { cte, .. } => write!(out, "Scan: {cte}")?,
             Self::Shared(operator) => write!(out, "{operator}")?,
         }
         writeln!(out)?;

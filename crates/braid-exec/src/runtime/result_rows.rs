@@ -81,6 +81,11 @@ impl ResultSource {
         Self { parts: vec![rows], in_order: true }
     }
 
+    /// The rows of all parts in their order, to one worker.
+    pub(crate) fn parts_in_order(parts: Vec<Arc<ResultRows>>) -> Self {
+        Self { parts, in_order: true }
+    }
+
     fn row_count(&self) -> u64 {
         self.parts.iter().map(|part| part.row_count as u64).sum()
     }

@@ -10,9 +10,12 @@
 //!
 //! A plan with scalar subqueries is run once for all queries; one that reads parameters that differ between the queries cannot be shared.
 
+mod shared_tables;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use braid_storage::Scalar;
@@ -20,7 +23,7 @@ use braid_storage::scalar::ScalarKey;
 
 use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
-use crate::plan::{JoinCondition, JoinKind, Plan};
+use crate::plan::{CteId, JoinCondition, JoinKind, Plan};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{SetFilter, Source};
@@ -86,7 +89,8 @@ impl SharedPlan {
         let store = SetStore::new(rows.len(), budget)?;
         let plan = plan.bind_known(|parameter| common_value(&rows, parameter)).with_filters_in_scans();
         let may_fail = plan.may_fail();
-        let Shared { plan, set } = Sharing { parameters: PassParameters { rows: &rows, store: &store } }.plan(&plan)?;
+        let sharing = Sharing { parameters: PassParameters { rows: &rows, store: &store }, tables: RefCell::default() };
+        let Shared { plan, set } = sharing.plan(&plan)?;
         let members = PassMembers::new(&store, distinct.clone());
         Ok(Self { plan, set, store, distinct, members, may_fail })
     }
@@ -127,6 +131,8 @@ impl SharedPlan {
 /// The queries of the pass.
 struct Sharing<'a> {
     parameters: PassParameters<'a>,
+    /// Whether the rows of each common table have sets.
+    tables: RefCell<HashMap<CteId, bool>>,
 }
 
 impl Sharing<'_> {
@@ -136,7 +142,7 @@ impl Sharing<'_> {
 
     fn plan(&self, plan: &Plan) -> Result<Shared, ExecError> {
         Ok(match plan {
-            Plan::WithScalars { .. } if plan.has_parameters() => {
+            Plan::WithScalars { .. } if plan.has_parameters() || self.scans_sets(plan) => {
                 return Err(ExecError::Foreign("queries cannot share scalar subqueries that have parameters".into()));
             }
             Plan::Source { .. } | Plan::WithScalars { .. } => Shared { plan: plan.clone(), set: None },
@@ -196,6 +202,8 @@ impl Sharing<'_> {
                 }
             },
             Plan::Union(plans) => self.union(plans)?,
+            Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
+            Plan::CteScan { cte, column_count } => self.table_scan(*cte, *column_count),
             Plan::Shared(_) => panic!("a plan is shared once"),
         })
     }

@@ -17,11 +17,17 @@ use crate::runtime::result_rows::Piece;
 pub(crate) struct StoredRowsSource {
     spill: Arc<QuerySpill>,
     rows: Arc<SpilledRows>,
+    in_order: bool,
 }
 
 impl StoredRowsSource {
     pub(crate) fn new(spill: Arc<QuerySpill>, rows: Arc<SpilledRows>) -> Self {
-        Self { spill, rows }
+        Self { spill, rows, in_order: false }
+    }
+
+    /// The same rows in their order, to one worker.
+    pub(crate) fn in_order(self) -> Self {
+        Self { in_order: true, ..self }
     }
 }
 
@@ -33,7 +39,7 @@ impl fmt::Debug for StoredRowsSource {
 
 impl Source for StoredRowsSource {
     fn worker_count_max(&self) -> usize {
-        self.rows.blocks.len() + 1
+        if self.in_order { 1 } else { self.rows.blocks.len() + 1 }
     }
 
     fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {

@@ -55,7 +55,7 @@ impl Place {
     }
 
     /// Below a union.
-    fn united(self) -> Self {
+    pub fn united(self) -> Self {
         Self { is_beside_rows: self.is_beside_rows || !self.is_collected, ..self }
     }
 

@@ -12,6 +12,7 @@
 //! | [`groups`] | groups and aggregates, DISTINCT |
 //! | [`expressions`] | expressions: kernels where there are some |
 //! | [`chars`] | `char(n)` without the blanks at its end |
+//! | [`common_tables`] | common table expressions, read once or kept |
 //! | [`date_fields`] | fields of dates |
 //! | [`filtered_arguments`] | arguments of aggregates with FILTER, which fail for no other rows |
 //! | [`forms`] | the forms of columns; where arithmetic may overflow |
@@ -30,6 +31,7 @@
 
 mod accumulations;
 mod chars;
+mod common_tables;
 mod date_fields;
 mod expressions;
 mod filtered_arguments;

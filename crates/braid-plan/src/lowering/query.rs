@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use braid_exec::plan::Plan;
-use braid_sql::relation::{ColumnId, Columns, CteId, Query, Relation, Rows};
+use braid_sql::relation::{ColumnId, Columns, CteId, Query, Relation};
 use braid_sql::{SqlError, SqlType};
 
 use super::Session;
+use super::common_tables::CommonTable;
 use super::expressions::position;
 use super::forms::{Numerics, Place};
 use super::parameters::{PlanParameter, check_is_for_many_sessions};
@@ -17,7 +18,7 @@ use super::relations::Input;
 use super::tables::{StoredTables, read_columns};
 use crate::values::Form;
 
-/// Most operators of a plan, in which common table expressions are there as often as they are read.
+/// Most operators of a plan.
 const OPERATORS_MAX: usize = 10_000;
 
 /// A query as a plan.
@@ -128,8 +129,8 @@ pub(super) struct Lowering<'a> {
     pub environment: Environment<'a>,
     /// The columns that the query reads.
     pub read: HashSet<ColumnId>,
-    /// The definitions of common table expressions, which are computed where they are read.
-    pub common_tables: RefCell<HashMap<CteId, Rows>>,
+    /// The common table expressions that may be read.
+    pub common_tables: RefCell<HashMap<CteId, CommonTable>>,
     /// The plans of the scalar subqueries of the innermost query, by their columns.
     scalars: RefCell<Vec<(ColumnId, Plan)>>,
     operator_count: Cell<usize>,
@@ -146,18 +147,25 @@ pub(super) struct Lowering<'a> {
 
 impl Lowering<'_> {
     /// The plan of a relation with these columns, and of its scalar subqueries before it.
-    fn with_scalars(&self, relation: &Relation, columns: &[ColumnId]) -> Result<Plan, SqlError> {
+    pub(super) fn with_scalars(&self, relation: &Relation, columns: &[ColumnId]) -> Result<Plan, SqlError> {
+        let ordered = || {
+            let plan = self.ordered_columns(relation, columns)?;
+            Ok(Input { plan, columns: columns.to_vec() })
+        };
+        self.with_own_scalars(ordered).map(|input| input.plan)
+    }
+
+    /// What is lowered, and its scalar subqueries before it.
+    pub(super) fn with_own_scalars(&self, lower: impl FnOnce() -> Result<Input, SqlError>) -> Result<Input, SqlError> {
         let around = self.scalars.take();
-        let lowered = self.ordered_columns(relation, columns);
+        let lowered = lower();
         let subqueries = self.scalars.replace(around);
-        let input = lowered?;
-        Ok(match subqueries.is_empty() {
-            true => input,
-            false => {
-                let subqueries = subqueries.into_iter().map(|(_, plan)| plan).collect();
-                Plan::WithScalars { subqueries, input: Box::new(input) }
-            }
-        })
+        let Input { plan, columns } = lowered?;
+        if subqueries.is_empty() {
+            return Ok(Input { plan, columns });
+        }
+        let subqueries = subqueries.into_iter().map(|(_, plan)| plan).collect();
+        Ok(Input { plan: Plan::WithScalars { subqueries, input: Box::new(plan) }, columns })
     }
 
     /// A relation with exactly these columns.

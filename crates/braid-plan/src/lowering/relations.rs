@@ -5,9 +5,7 @@ use std::sync::Arc;
 use braid_exec::Expression as Lowered;
 use braid_exec::plan::{Plan, SortKey as LoweredKey, SortSpec};
 use braid_exec::scan::single_row::SingleRow;
-use braid_sql::expression::Node;
-use braid_sql::pg_catalog::Volatility;
-use braid_sql::relation::{ColumnId, CteId, Expansion, Relation, Rows, SetFunctionCall, SetOperator, SortKey};
+use braid_sql::relation::{ColumnId, Expansion, Relation, Rows, SetFunctionCall, SetOperator, SortKey};
 use braid_sql::{Expression, SqlError, SqlState, Value};
 
 use super::forms::form_of_values;
@@ -59,22 +57,8 @@ impl Lowering<'_> {
             }
             Relation::SetOperation { .. } => Err(unsupported("INTERSECT ALL and EXCEPT ALL")),
             Relation::Window(windowing) => self.window(windowing),
-            Relation::With { cte, definition, body, is_materialized: _ } => {
-                self.common_tables.borrow_mut().insert(*cte, (**definition).clone());
-                // It is computed where it is read.
-                if !is_repeatable(&definition.relation) && scan_count(body, *cte) > 1 {
-                    return Err(unsupported("WITH queries that are read twice and may differ"));
-                }
-                self.relation(body)
-            }
-            Relation::CteScan { cte, columns } => {
-                let definition = self.common_tables.borrow().get(cte).cloned();
-                let definition = definition.ok_or_else(|| unsupported("recursion"))?;
-                let plan = self.ordered_columns(&definition.relation, &definition.columns)?;
-                let forms = definition.columns.iter().map(|column| self.form(*column));
-                columns.iter().zip(forms).for_each(|(column, form)| self.note_form(*column, form));
-                Ok(Input { plan, columns: columns.clone() })
-            }
+            Relation::With { cte, definition, body, is_materialized: _ } => self.with_table(*cte, definition, body),
+            Relation::CteScan { cte, columns } => self.table_scan(*cte, columns),
             Relation::Recursive(_) => Err(unsupported("WITH RECURSIVE")),
         }
     }
@@ -209,42 +193,6 @@ impl Input {
 
 fn one_row() -> Input {
     Input { plan: Plan::Source { source: Arc::new(SingleRow), column_count: 0 }, columns: Vec::new() }
-}
-
-fn has_subquery(expression: &Expression) -> bool {
-    matches!(expression.node, Node::Subquery(_)) || expression.operands().into_iter().any(has_subquery)
-}
-
-/// Whether the relation has the same rows each time it is computed.
-fn is_repeatable(relation: &Relation) -> bool {
-    let chooses = matches!(relation, Relation::Limit { .. } | Relation::DistinctOn { .. } | Relation::Window(_));
-    let calls_volatile = match relation {
-        Relation::Expand(expansion) => expansion.functions.iter().any(
-            |function| matches!(function, SetFunctionCall::Set { call, .. } if call.volatility == Volatility::Volatile),
-        ),
-        _ => false,
-    };
-    let is_volatile = |expression: &Expression| expression.is_volatile() || has_subquery(expression);
-    !chooses
-        && !calls_volatile
-        && !relation.expressions().into_iter().any(is_volatile)
-        && relation.inputs().into_iter().all(is_repeatable)
-}
-
-/// How often a relation reads a common table expression, in its expressions, too.
-fn scan_count(relation: &Relation, id: CteId) -> usize {
-    let own = usize::from(matches!(relation, Relation::CteScan { cte, .. } if *cte == id));
-    let of_expressions = relation.expressions().into_iter().map(|expression| scan_count_of_expression(expression, id));
-    let of_inputs = relation.inputs().into_iter().map(|input| scan_count(input, id));
-    own + of_expressions.sum::<usize>() + of_inputs.sum::<usize>()
-}
-
-fn scan_count_of_expression(expression: &Expression, id: CteId) -> usize {
-    let own = match &expression.node {
-        Node::Subquery(subquery) => scan_count(&subquery.relation, id),
-        _ => 0,
-    };
-    own + expression.operands().into_iter().map(|operand| scan_count_of_expression(operand, id)).sum::<usize>()
 }
 
 pub(super) fn unsupported(what: &str) -> SqlError {

@@ -9,13 +9,13 @@
 //! the versions of the tables that the plan reads.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use braid_exec::executor::Executor;
 use braid_exec::joins::side_choice::SwappedJoin;
 use braid_exec::plan::join_order::join_graph::{EqualColumns, JoinGraph, JoinKnowledge, JoinedRelations};
 use braid_exec::plan::join_order::{JoinEdge, join_order};
-use braid_exec::plan::{JoinCondition, JoinKind, Plan, SideWidths};
+use braid_exec::plan::{CteId, JoinCondition, JoinKind, Plan, SideWidths};
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::{Expression, ParameterRow};
 
@@ -57,7 +57,8 @@ pub fn order_joins(plan: &Plan, queries: &[ParameterRow], keys: &UniqueKeys) -> 
     let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
     let samples = queries.iter().step_by(step).collect();
     let (unobserved, looks) = (RefCell::default(), Cell::new(0));
-    let ordering = Ordering { samples, queries, keys, unobserved, looks };
+    let tables = RefCell::default();
+    let ordering = Ordering { samples, queries, keys, unobserved, looks, tables };
     let (plan, Estimate { explodes, .. }) = ordering.plan(&plan.clone().with_decided_cases());
     OrderedPlan { plan, unobserved: ordering.unobserved.into_inner(), explodes }
 }
@@ -89,6 +90,8 @@ pub(super) struct Ordering<'a> {
     pub(super) unobserved: RefCell<Vec<KeyCandidate>>,
     /// Groups for which the plan below was ordered to decide how they are made.
     looks: Cell<usize>,
+    /// What is thought of the rows of common tables.
+    pub(super) tables: RefCell<BTreeMap<CteId, Estimate>>,
 }
 
 impl Ordering<'_> {
@@ -171,6 +174,8 @@ impl Ordering<'_> {
                 estimate.explodes |= of_subqueries.iter().any(|estimate| estimate.explodes);
                 (Plan::WithScalars { subqueries, input: input.into() }, estimate)
             }
+            Plan::With { cte, definition, body } => self.with_table(*cte, definition, body),
+            Plan::CteScan { cte, column_count } => (plan.clone(), self.of_table_scan(*cte, *column_count)),
             Plan::Shared(_) => (plan.clone(), unknown(plan.column_count())),
         }
     }
@@ -393,6 +398,6 @@ fn is_groups(plan: &Plan) -> bool {
     }
 }
 
-fn unknown(column_count: usize) -> Estimate {
+pub(super) fn unknown(column_count: usize) -> Estimate {
     Estimate { rows: ROWS_UNKNOWN, distinct: vec![ROWS_UNKNOWN; column_count], explodes: false }
 }

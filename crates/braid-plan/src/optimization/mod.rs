@@ -6,6 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`join_ordering`] | the order of a plan's joins, for the constants of the queries that run |
+//! | `common_tables` | joins in common tables, and the rows of their scans |
 //! | `eager_groups` | which groups are made below a join |
 //! | `split_groups` | which groups of a pass are made in two steps |
 //! | `build_side_patterns` | which patterns of a pass are searched for below a join |
@@ -13,6 +14,7 @@
 //! | [`estimate`] | row counts and distinct values, as far as the catalog knows |
 
 mod build_side_patterns;
+mod common_tables;
 mod eager_groups;
 pub mod estimate;
 pub mod join_ordering;

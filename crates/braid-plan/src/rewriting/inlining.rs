@@ -1,14 +1,22 @@
 //! Common table expressions in place of their scans, by PostgreSQL's rule: those that are read once and not MATERIALIZED, and those that
 //! are NOT MATERIALIZED. One that nothing reads goes. Recursive ones, and those with volatile functions, stay.
 //!
+//! Beyond PostgreSQL's rule, one that is read several times is copied if it is rows of a table, or constants, with no more than columns,
+//! constants and comparisons of both. To keep such rows would copy the table. Its scan for each reader is a scan anyway, in which zone
+//! maps, the reader's own conditions and key filters of its joins leave out rows, and which reads only the columns that this reader needs.
+//! Groups, joins, sorts and functions are computed once.
+//!
 //! Needs: nothing; before [unnesting](super::unnesting), which makes common table expressions that are better kept. Keeps: the operators
 //! of the definition, whose columns are called as those of the scan.
 
 use std::collections::BTreeMap;
 
+use braid_sql::Expression;
+use braid_sql::expression::Node;
 use braid_sql::relation::{ColumnId, Columns, CteId, Relation, Rows};
 
-use super::expressions::{column, has_volatile, in_subquery_relations, mapped, with_inputs};
+use super::expressions::{as_column, column, has_subquery, has_volatile, in_subquery_relations, mapped, with_inputs};
+use super::failing::is_comparison;
 use super::renumbering::{CteNumbers, copied, each_relation, renamed};
 
 /// Most operators of all copies of definitions.
@@ -66,7 +74,7 @@ impl Inliner<'_> {
         let is_wanted = match is_materialized {
             Some(true) => false,
             Some(false) => copied <= COPIED_MAX,
-            None => count == 1,
+            None => count == 1 || is_scan(&definition.relation),
         };
         let stays = !is_wanted || depth(&definition.relation) > DEPTH_MAX || has_volatile(&definition.relation);
         if stays {
@@ -142,6 +150,31 @@ fn count_scans(relation: &Relation, each: &mut dyn FnMut(CteId)) {
 
 fn depth(relation: &Relation) -> usize {
     1 + relation.inputs().into_iter().map(depth).max().unwrap_or(0)
+}
+
+/// Whether a definition is a scan of a table or of constants, with conditions that compare columns with constants.
+fn is_scan(relation: &Relation) -> bool {
+    match relation {
+        Relation::OneRow | Relation::Table(_) | Relation::Values { .. } => true,
+        Relation::Filter { input, condition } => is_comparisons(condition) && is_scan(input),
+        Relation::Map { input, expressions } => {
+            expressions.iter().all(|(_, value)| as_column(value).is_some() || is_constant(value)) && is_scan(input)
+        }
+        _ => false,
+    }
+}
+
+fn is_comparisons(condition: &Expression) -> bool {
+    let is_one = match &condition.node {
+        Node::Column(..) | Node::And(_) | Node::Or(_) | Node::Not(_) => true,
+        _ => is_comparison(condition) || is_constant(condition),
+    };
+    is_one && condition.operands().into_iter().all(is_comparisons)
+}
+
+/// Whether an expression reads no row.
+fn is_constant(expression: &Expression) -> bool {
+    !has_subquery(expression) && expression.free_columns().is_empty()
 }
 
 fn has_common_table(relation: &Relation) -> bool {

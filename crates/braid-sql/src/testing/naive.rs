@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Node};
 use crate::functions::SessionFacts;
 use crate::relation::{ColumnId, Columns, CteId, Query, Relation, Rows, Subquery};
 use crate::{Evaluation, SqlError, SqlState, Value};
@@ -170,7 +170,8 @@ impl Environment<'_> {
                 self.set_operation((*operator, *is_all), left, right, columns)
             }
             Relation::With { cte, definition, body, is_materialized: _ } => {
-                let rows = self.listed(definition)?;
+                // What nothing reads is not computed.
+                let rows = if reads(body, *cte) { self.listed(definition)? } else { Vec::new() };
                 self.with_common_table(*cte, rows).rows(body)
             }
             Relation::Recursive(recursion) => self.recursive(recursion),
@@ -189,6 +190,19 @@ impl Environment<'_> {
         inner.common_tables.insert(cte, Arc::new(rows));
         inner
     }
+}
+
+/// Whether a relation reads a common table expression, perhaps in a subquery.
+fn reads(relation: &Relation, id: CteId) -> bool {
+    let in_expression = |expression: &Expression| reads_in_expression(expression, id);
+    matches!(relation, Relation::CteScan { cte, .. } if *cte == id)
+        || relation.expressions().into_iter().any(in_expression)
+        || relation.inputs().into_iter().any(|input| reads(input, id))
+}
+
+fn reads_in_expression(expression: &Expression, id: CteId) -> bool {
+    matches!(&expression.node, Node::Subquery(subquery) if reads(&subquery.relation, id))
+        || expression.operands().into_iter().any(|operand| reads_in_expression(operand, id))
 }
 
 /// Lists of values as rows.

@@ -87,6 +87,8 @@ impl Definition<'_> {
             Plan::Window { input, spec } => {
                 Answer { rows: windowed(self.answer(input)?.all()?, spec), order: Order::Any }
             }
+            Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
+            Plan::CteScan { .. } => unreachable!("the rows of common tables are tables"),
             Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {
@@ -240,7 +242,7 @@ impl Definition<'_> {
 
 impl Answer {
     /// The rows, if they are known.
-    fn all(self) -> Result<Vec<Row>, NoAnswer> {
+    pub(super) fn all(self) -> Result<Vec<Row>, NoAnswer> {
         if let Order::Some(_) = self.order { Err(NoAnswer::Undefined) } else { Ok(self.rows) }
     }
 

@@ -6,6 +6,7 @@ use super::memory_tables::{KINDS, Kind, Table};
 use super::*;
 use crate::expression::{Arithmetic, Comparison, NumberRange};
 use crate::keys::null_keys::NullKeys;
+use crate::plan::CteId;
 use crate::plan::JoinKind;
 use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
@@ -36,6 +37,10 @@ pub struct Generator {
     parameters: Vec<Kind>,
     /// The kinds of the subquery values in scope.
     subquery_values: Vec<Kind>,
+    /// Whether plans define common tables.
+    nests_tables: bool,
+    /// The common tables in scope, with the kinds of their columns.
+    common_tables: Vec<(CteId, Vec<Kind>)>,
 }
 
 impl Generator {
@@ -46,13 +51,27 @@ impl Generator {
         let row_count_max = if mostly_joins { 12 } else { 300 };
         let table_count = 1 + random.below(4) as usize;
         let tables = (0..table_count).map(|number| Table::random(number, row_count_max, step, &mut random)).collect();
-        Self { random, tables, step, mostly_joins, parameters: Vec::new(), subquery_values: Vec::new() }
+        Self {
+            random,
+            tables,
+            step,
+            mostly_joins,
+            parameters: Vec::new(),
+            subquery_values: Vec::new(),
+            nests_tables: false,
+            common_tables: Vec::new(),
+        }
     }
 
     /// Allows parameters in the next plans, and returns their kinds.
     pub fn take_parameters(&mut self) -> Vec<Kind> {
         self.parameters = (0..1 + self.below(4)).map(|_| self.one_of(&KINDS)).collect();
         self.parameters.clone()
+    }
+
+    /// Allows common tables in the next plans.
+    pub fn nest_tables(&mut self) {
+        self.nests_tables = true;
     }
 
     /// Constants for parameters.
@@ -81,6 +100,12 @@ impl Generator {
     }
 
     pub fn plan(&mut self, depth: usize) -> Typed {
+        if !self.common_tables.is_empty() && self.chance(if depth == 0 { 4 } else { 1 }, 6) {
+            return self.table_scan();
+        }
+        if self.nests_tables && depth > 0 && self.chance(1, 4) {
+            return self.with_table(depth);
+        }
         if depth == 0 || self.chance(1, 12) {
             let table = self.below(self.tables.len());
             let table = self.tables[table].clone();
@@ -288,6 +313,28 @@ impl Generator {
         self.subquery_values = outer;
         self.parameters = parameters;
         (Plan::WithScalars { subqueries, input: input.into() }, kinds)
+    }
+
+    fn table_scan(&mut self) -> Typed {
+        let at = self.below(self.common_tables.len());
+        let (cte, kinds) = self.common_tables[at].clone();
+        (Plan::CteScan { cte, column_count: kinds.len() }, kinds)
+    }
+
+    /// A common table, sometimes with the number of one around it.
+    fn with_table(&mut self, depth: usize) -> Typed {
+        let (definition, kinds) = self.plan(depth - 1);
+        let around = self.common_tables.clone();
+        let fresh = around.iter().map(|(cte, _)| cte.0 + 1).max().unwrap_or(0);
+        let cte = match around.first() {
+            Some((known, _)) if self.chance(1, 5) => *known,
+            _ => CteId(fresh),
+        };
+        self.common_tables.retain(|(known, _)| *known != cte);
+        self.common_tables.push((cte, kinds));
+        let (body, kinds) = self.plan(depth - 1);
+        self.common_tables = around;
+        (Plan::With { cte, definition: definition.into(), body: body.into() }, kinds)
     }
 
     /// A plan with one column, mostly with at most one row.

@@ -11,7 +11,17 @@ pub struct SharedCase {
 
 impl SharedCase {
     pub fn new(seed: u64) -> Self {
+        Self::of(Generator::new(seed))
+    }
+
+    /// A plan with common tables.
+    pub fn with_tables(seed: u64) -> Self {
         let mut generator = Generator::new(seed);
+        generator.nest_tables();
+        Self::of(generator)
+    }
+
+    fn of(mut generator: Generator) -> Self {
         let kinds = generator.take_parameters();
         let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;
         let (plan, _) = generator.plan(depth);

@@ -1,0 +1,152 @@
+//! Common tables: rows that are made once, when the first scan is reached, and kept for all scans.
+//!
+//! A scan is a stage that becomes stages when all stages before it have run, as a spilled partition does. A table that no stage reaches,
+//! because a limit is reached before, is never made.
+//!
+//! The translation of a plan knows the common tables around each operator ([`Scope`]). A table keeps the scope of its definition, which is
+//! translated later than the operators around it.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use super::rows::{Rows, Stage, StageSource};
+use super::{Executor, Wanted};
+use crate::plan::{CteId, Plan};
+use crate::runtime::stop::Stop;
+use crate::spill::{Spool, SpoolSink, SpooledRows};
+
+/// The common tables around an operator, the innermost one first.
+#[derive(Clone, Default)]
+pub(super) struct Scope(Option<Arc<Entry>>);
+
+struct Entry {
+    cte: CteId,
+    table: Arc<CommonTable>,
+    around: Scope,
+}
+
+/// A common table of a run.
+pub(super) struct CommonTable {
+    definition: Plan,
+    /// The common tables around the definition.
+    scope: Scope,
+    /// Whether the order of the rows matters.
+    in_order: bool,
+    /// The rows, once they are made.
+    rows: Mutex<Option<Arc<SpooledRows>>>,
+}
+
+impl Scope {
+    /// The same tables and one more.
+    fn with(&self, cte: CteId, table: Arc<CommonTable>) -> Self {
+        Self(Some(Arc::new(Entry { cte, table, around: self.clone() })))
+    }
+
+    /// The innermost table of this number. Panics if there is none.
+    fn table(&self, wanted: CteId) -> &Arc<CommonTable> {
+        let mut scope = self;
+        loop {
+            let Entry { cte, table, around } = scope.0.as_deref().expect("a scan is in the body of its common table");
+            if *cte == wanted {
+                return table;
+            }
+            scope = around;
+        }
+    }
+}
+
+/// The scope that is put back when a translation ends, or is dropped.
+struct Around<'a> {
+    executor: &'a Executor,
+    scope: Scope,
+}
+
+impl Drop for Around<'_> {
+    fn drop(&mut self) {
+        std::mem::swap(&mut *self.executor.scope.lock(), &mut self.scope);
+    }
+}
+
+impl Executor {
+    pub(super) async fn with_table(
+        &self,
+        cte: CteId,
+        definition: &Plan,
+        body: &Plan,
+        wanted: Wanted,
+    ) -> Result<Rows, Stop> {
+        let scope = self.scope.lock().clone();
+        let in_order = definition.is_in_order(&|other| scope.table(other).in_order);
+        let table =
+            CommonTable { definition: definition.clone(), scope: scope.clone(), in_order, rows: Mutex::default() };
+        let inner = scope.with(cte, Arc::new(table));
+        self.in_scope(inner, self.rows(body, wanted.apart())).await
+    }
+
+    pub(super) fn table_scan(&self, cte: CteId, column_count: usize) -> Rows {
+        let table = self.scope.lock().table(cte).clone();
+        let in_order = table.in_order;
+        let stage = Stage::new(StageSource::CommonTable(table), Vec::new());
+        Rows { stages: vec![stage], column_count, in_order }
+    }
+
+    /// The stages of a source that is known when all stages before it have run.
+    pub(super) fn later_stages(&self, source: StageSource) -> BoxFuture<'_, Result<Vec<Stage>, Stop>> {
+        Box::pin(async move {
+            match source {
+                StageSource::Source(_) => Ok(vec![Stage::new(source, Vec::new())]),
+                StageSource::Partition(partition) => Ok(self.partition(*partition).await?.stages),
+                StageSource::CommonTable(table) => {
+                    let rows = self.rows_of_table(&table).await?;
+                    let stage = |source| Stage::new(StageSource::Source(source), Vec::new());
+                    Ok(rows.sources(table.in_order).into_iter().map(stage).collect())
+                }
+            }
+        })
+    }
+
+    /// The rows of a common table, which are made if this is the first call.
+    async fn rows_of_table(&self, table: &CommonTable) -> Result<Arc<SpooledRows>, Stop> {
+        let made = table.rows.lock().clone();
+        if let Some(rows) = made {
+            return Ok(rows);
+        }
+        let rows = self.in_scope(table.scope.clone(), self.spooled(&table.definition)).await?;
+        Ok(table.rows.lock().insert(Arc::new(rows)).clone())
+    }
+
+    /// All rows of a plan, kept.
+    async fn spooled(&self, plan: &Plan) -> Result<SpooledRows, Stop> {
+        let mut wanted = Wanted::columns(vec![true; plan.column_count()]);
+        wanted.may_restart = true;
+        loop {
+            let spool = Arc::new(self.spool("common table", plan.column_count()));
+            let made = async {
+                let rows = self.rows(plan, wanted.clone()).await?;
+                self.drain(rows, || SpoolSink(spool.clone())).await
+            };
+            match made.await {
+                Err(Stop::Restart(join)) => self.avoid(join),
+                made => {
+                    made?;
+                    return Ok(spool.finish()?);
+                }
+            }
+        }
+    }
+
+    /// A spool without rows.
+    fn spool(&self, operator: &'static str, column_count: usize) -> Spool {
+        let spill = self.spill.as_ref().map(|spill| (spill, self.worker_count));
+        Spool::new(operator, column_count, self.budget.clone(), spill, self.tuning.spools)
+    }
+
+    /// Translates something with these common tables around it.
+    async fn in_scope<T>(&self, scope: Scope, translation: impl Future<Output = T>) -> T {
+        let around = std::mem::replace(&mut *self.scope.lock(), scope);
+        let _around = Around { executor: self, scope: around };
+        translation.await
+    }
+}
