@@ -21,7 +21,7 @@
 //! Sums of floats depend on the order of rows, as in other systems.
 
 mod generations;
-mod groups;
+pub(crate) mod groups;
 #[cfg(test)]
 mod measurements;
 mod merging;

@@ -16,6 +16,8 @@ mod expand;
 mod groups;
 mod join;
 mod one_row;
+mod recursion;
+mod recursive_rows;
 mod reordering;
 mod rows;
 mod running_join;
@@ -181,6 +183,9 @@ impl Executor {
                 Plan::Union(plans) => self.union(plans, wanted.apart()).await,
                 Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted.apart()).await,
                 Plan::With { cte, definition, body } => self.with_table(*cte, definition, body, wanted).await,
+                Plan::Recursion { spec, start, step, body } => {
+                    self.with_recursion(spec, (start, step), body, wanted).await
+                }
                 Plan::CteScan { cte, column_count } => Ok(self.table_scan(*cte, *column_count)),
                 Plan::Shared(operator) => self.shared(operator, wanted).await,
             }
@@ -295,12 +300,17 @@ impl Executor {
     }
 
     async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, Stop> {
+        let bound = input.bind_subquery_values(&self.scalars(subqueries).await?);
+        self.rows(&bound, wanted).await
+    }
+
+    /// The values of scalar subqueries.
+    async fn scalars(&self, subqueries: &[Plan]) -> Result<Vec<Option<Scalar>>, Stop> {
         let mut values = Vec::with_capacity(subqueries.len());
         for subquery in subqueries {
             values.push(self.scalar(subquery).await?);
         }
-        let bound = input.bind_subquery_values(&values);
-        self.rows(&bound, wanted).await
+        Ok(values)
     }
 
     /// The value of a scalar subquery.

@@ -43,7 +43,7 @@ mod window_spec;
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;
 pub use aggregation_spec::{AggregateCall, AggregateFunction, AggregationSpec, AverageKind};
-pub use common_table::CteId;
+pub use common_table::{CteId, RecursionSpec};
 pub use foreign_aggregate::{ForeignAggregate, ForeignCall, ForeignError, ForeignStates};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind, SideWidths};
 pub use operator_tree::Plan;

@@ -3,6 +3,8 @@
 //! A scan is a stage that becomes stages when all stages before it have run, as a spilled partition does. A table that no stage reaches,
 //! because a limit is reached before, is never made.
 //!
+//! The rows of a [recursion](super::recursion) that several scans read are kept as those of a common table.
+//!
 //! The translation of a plan knows the common tables around each operator ([`Scope`]). A table keeps the scope of its definition, which is
 //! translated later than the operators around it.
 
@@ -11,6 +13,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
+use super::recursion::Recursion;
 use super::rows::{Rows, Stage, StageSource};
 use super::{Executor, Wanted};
 use crate::plan::{CteId, Plan};
@@ -29,7 +32,7 @@ struct Entry {
 
 /// A common table of a run.
 pub(super) struct CommonTable {
-    definition: Plan,
+    definition: Definition,
     /// The common tables around the definition.
     scope: Scope,
     /// Whether the order of the rows matters.
@@ -38,9 +41,34 @@ pub(super) struct CommonTable {
     rows: Mutex<Option<Arc<SpooledRows>>>,
 }
 
+/// What makes the rows of a common table.
+pub(super) enum Definition {
+    Plan(Plan),
+    Recursion {
+        recursion: Arc<Recursion>,
+        /// Whether the only scan gets the rows while they are made.
+        is_streamed: bool,
+    },
+    /// The rows are those that the last step of a recursion made.
+    LastStep,
+}
+
+impl CommonTable {
+    /// A table whose rows are not made yet.
+    pub(super) fn new(definition: Definition, scope: &Scope, in_order: bool) -> Self {
+        Self { definition, scope: scope.clone(), in_order, rows: Mutex::default() }
+    }
+
+    /// The rows of the last step.
+    pub(super) fn of_rows(rows: SpooledRows) -> Self {
+        let rows = Mutex::new(Some(Arc::new(rows)));
+        Self { definition: Definition::LastStep, scope: Scope::default(), in_order: false, rows }
+    }
+}
+
 impl Scope {
     /// The same tables and one more.
-    fn with(&self, cte: CteId, table: Arc<CommonTable>) -> Self {
+    pub(super) fn with(&self, cte: CteId, table: Arc<CommonTable>) -> Self {
         Self(Some(Arc::new(Entry { cte, table, around: self.clone() })))
     }
 
@@ -79,8 +107,7 @@ impl Executor {
     ) -> Result<Rows, Stop> {
         let scope = self.scope.lock().clone();
         let in_order = definition.is_in_order(&|other| scope.table(other).in_order);
-        let table =
-            CommonTable { definition: definition.clone(), scope: scope.clone(), in_order, rows: Mutex::default() };
+        let table = CommonTable::new(Definition::Plan(definition.clone()), &scope, in_order);
         let inner = scope.with(cte, Arc::new(table));
         self.in_scope(inner, self.rows(body, wanted.apart())).await
     }
@@ -88,8 +115,13 @@ impl Executor {
     pub(super) fn table_scan(&self, cte: CteId, column_count: usize) -> Rows {
         let table = self.scope.lock().table(cte).clone();
         let in_order = table.in_order;
-        let stage = Stage::new(StageSource::CommonTable(table), Vec::new());
-        Rows { stages: vec![stage], column_count, in_order }
+        let source = match &table.definition {
+            Definition::Recursion { recursion, is_streamed: true } => {
+                StageSource::Recursion(Box::new(self.start_recursion(recursion, &table.scope, None)))
+            }
+            _ => StageSource::CommonTable(table),
+        };
+        Rows { stages: vec![Stage::new(source, Vec::new())], column_count, in_order }
     }
 
     /// The stages of a source that is known when all stages before it have run.
@@ -103,6 +135,7 @@ impl Executor {
                     let stage = |source| Stage::new(StageSource::Source(source), Vec::new());
                     Ok(rows.sources(table.in_order).into_iter().map(stage).collect())
                 }
+                StageSource::Recursion(running) => self.next_step(running).await,
             }
         })
     }
@@ -113,7 +146,11 @@ impl Executor {
         if let Some(rows) = made {
             return Ok(rows);
         }
-        let rows = self.in_scope(table.scope.clone(), self.spooled(&table.definition)).await?;
+        let rows = match &table.definition {
+            Definition::Plan(plan) => self.in_scope(table.scope.clone(), self.spooled(plan)).await?,
+            Definition::Recursion { recursion, .. } => self.spooled_recursion(recursion, &table.scope).await?,
+            Definition::LastStep => unreachable!("the rows of the last step are there"),
+        };
         Ok(table.rows.lock().insert(Arc::new(rows)).clone())
     }
 
@@ -137,14 +174,24 @@ impl Executor {
         }
     }
 
+    /// All rows of a recursion, kept in the order of its steps.
+    async fn spooled_recursion(&self, recursion: &Arc<Recursion>, scope: &Scope) -> Result<SpooledRows, Stop> {
+        let spool = Arc::new(self.spool("recursion", recursion.column_count()));
+        let running = self.start_recursion(recursion, scope, Some(spool.clone()));
+        let stages = vec![Stage::new(StageSource::Recursion(Box::new(running)), Vec::new())];
+        let rows = Rows { stages, column_count: recursion.column_count(), in_order: false };
+        self.drain(rows, || SpoolSink(spool.clone())).await?;
+        Ok(spool.finish()?)
+    }
+
     /// A spool without rows.
-    fn spool(&self, operator: &'static str, column_count: usize) -> Spool {
+    pub(super) fn spool(&self, operator: &'static str, column_count: usize) -> Spool {
         let spill = self.spill.as_ref().map(|spill| (spill, self.worker_count));
         Spool::new(operator, column_count, self.budget.clone(), spill, self.tuning.spools)
     }
 
     /// Translates something with these common tables around it.
-    async fn in_scope<T>(&self, scope: Scope, translation: impl Future<Output = T>) -> T {
+    pub(super) async fn in_scope<T>(&self, scope: Scope, translation: impl Future<Output = T>) -> T {
         let around = std::mem::replace(&mut *self.scope.lock(), scope);
         let _around = Around { executor: self, scope: around };
         translation.await

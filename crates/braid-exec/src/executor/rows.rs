@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::common_tables::CommonTable;
+use super::recursion::RunningRecursion;
 use super::running_join::SpilledPartition;
 use crate::runtime::pipeline::{Branch, OperatorFactory, RowFilter, Source};
 use crate::runtime::row_operators::Relayout;
@@ -31,6 +32,8 @@ pub(super) enum StageSource {
     Partition(Box<SpilledPartition>),
     /// A common table, whose rows are made when the first of its scans is reached.
     CommonTable(Arc<CommonTable>),
+    /// The next step of a recursion, and those after it.
+    Recursion(Box<RunningRecursion>),
 }
 
 impl Rows {
@@ -69,7 +72,7 @@ impl Stage {
         let source = match &self.source {
             StageSource::Source(source) if source.row_count_max().is_some() => StageSource::Source(source.clone()),
             StageSource::CommonTable(table) => StageSource::CommonTable(table.clone()),
-            StageSource::Source(_) | StageSource::Partition(_) => return None,
+            StageSource::Source(_) | StageSource::Partition(_) | StageSource::Recursion(_) => return None,
         };
         let (filters, branch, tallies) = (self.filters.clone(), self.branch.clone(), self.tallies.clone());
         Some(Self { source, filters, branch, tallies })

@@ -18,6 +18,7 @@ mod parameters_above_groups;
 mod pass_members;
 mod patterns_below_joins;
 mod random_plans;
+mod recursions;
 mod reordering;
 mod shared_aggregates;
 mod shared_joins;
@@ -92,6 +93,15 @@ impl Case {
         let mut generator = Generator::new(seed);
         generator.nest_tables();
         let depth = 2 + generator.random.below(4) as usize;
+        let (plan, _) = generator.plan(depth);
+        Self { plan, tables: generator.tables, random: generator.random }
+    }
+
+    /// A plan with common tables and recursions.
+    fn with_recursions(seed: u64) -> Self {
+        let mut generator = Generator::new(seed);
+        generator.recur();
+        let depth = 2 + generator.random.below(3) as usize;
         let (plan, _) = generator.plan(depth);
         Self { plan, tables: generator.tables, random: generator.random }
     }

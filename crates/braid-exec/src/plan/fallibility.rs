@@ -18,7 +18,7 @@ impl Plan {
             Self::Source { .. } | Self::Expand { .. } | Self::Sort { .. } | Self::Limit { .. } | Self::Union(_) => {
                 false
             }
-            Self::With { .. } | Self::CteScan { .. } => false,
+            Self::With { .. } | Self::Recursion { .. } | Self::CteScan { .. } => false,
         };
         may_fail || self.inputs().into_iter().any(Self::may_fail)
     }

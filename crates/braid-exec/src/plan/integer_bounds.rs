@@ -56,7 +56,7 @@ impl Plan {
             }
             // Of foreign aggregates nothing is known.
             Self::Accumulate { input, spec, .. } => spec.keys.get(column).and_then(|key| input.integer_bounds(*key)),
-            Self::With { body, .. } => body.integer_bounds(column),
+            Self::With { body, .. } | Self::Recursion { body, .. } => body.integer_bounds(column),
             // The scan does not know the definition.
             Self::CteScan { .. } => None,
             Self::Shared(_) => None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use super::{AggregationSpec, CteId, ForeignCall, JoinCondition, SharedOperator, SortKey, SortSpec, WindowSpec};
+use super::{AggregationSpec, CteId, ForeignCall, JoinCondition, RecursionSpec, SharedOperator, SortKey, SortSpec, WindowSpec};
 use crate::Expression;
 use crate::runtime::expand::ColumnLists;
 use crate::runtime::pipeline::Source;
@@ -112,7 +112,19 @@ pub enum Plan {
         /// The plan that scans them.
         body: Box<Plan>,
     },
-    /// The rows of a common table. The scan is in the body of the table's [`Plan::With`].
+    /// A plan that reads a recursion.
+    Recursion {
+        /// Its number, and what its rows are compared by.
+        spec: RecursionSpec,
+        /// The rows at first.
+        start: Box<Plan>,
+        /// Makes rows of those of the step before.
+        step: Box<Plan>,
+        /// The plan that scans the rows.
+        body: Box<Plan>,
+    },
+    /// The rows of a common table. The scan is in the body of the table's [`Plan::With`], or in the body or the step of its
+    /// [`Plan::Recursion`].
     CteScan {
         /// The common table.
         cte: CteId,
@@ -167,6 +179,7 @@ impl Plan {
             Self::Union(plans) => plans.iter_mut().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&mut **input).chain(subqueries).collect(),
             Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursion { start, step, body, .. } => vec![start, step, body],
             Self::Shared(operator) => operator.inputs_mut(),
         }
     }
@@ -187,6 +200,7 @@ impl Plan {
             Self::Union(plans) => plans.iter().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&**input).chain(subqueries).collect(),
             Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursion { start, step, body, .. } => vec![start, step, body],
             Self::Shared(operator) => operator.inputs(),
         }
     }
@@ -211,7 +225,7 @@ impl Plan {
             Self::Expand { lists, .. } => lists.first().map_or(0, Vec::len) + 1,
             Self::Window { input, spec } => input.column_count() + spec.calls.len(),
             Self::Union(plans) => plans.first().map_or(0, Self::column_count),
-            Self::With { body, .. } => body.column_count(),
+            Self::With { body, .. } | Self::Recursion { body, .. } => body.column_count(),
             Self::Shared(operator) => operator.column_count(),
         }
     }
@@ -296,6 +310,7 @@ impl Plan {
                 write!(out, "Scalars: {} before the first input", subqueries.len())?;
             }
             Self::With { cte, .. } => write!(out, "With: {cte}")?,
+            Self::Recursion { spec, .. } => write!(out, "Recursion: {spec}")?,
             Self::CteScan { cte, .. } => write!(out, "Scan: {cte}")?,
             Self::Shared(operator) => write!(out, "{operator}")?,
         }

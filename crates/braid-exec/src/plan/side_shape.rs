@@ -35,7 +35,7 @@ impl SideShape {
             Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
             Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
             Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter().map(Self::of)) },
-            Plan::With { body, .. } => inner(body),
+            Plan::With { body, .. } | Plan::Recursion { body, .. } => inner(body),
             Plan::CteScan { .. } => {
                 Self { table_rows_max: None, is_chain: false, is_narrowed: false, is_ordered: false }
             }

@@ -52,6 +52,14 @@ impl ResultRows {
         self.columns.iter().map(Vector::bytes).sum()
     }
 
+    /// All rows as a batch.
+    pub(crate) fn into_batch(self) -> Batch {
+        let numbers: Vec<u32> = (0..self.row_count as u32).collect();
+        let (mut batch, columns) = (Batch::new(numbers.len()), 0..self.columns.len());
+        batch.push_deferred(Arc::new(self), numbers, columns);
+        batch
+    }
+
     /// The columns.
     pub fn columns(&self) -> &[Vector] {
         &self.columns

@@ -203,6 +203,7 @@ impl Sharing<'_> {
             },
             Plan::Union(plans) => self.union(plans)?,
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
+            Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, [start, step], body)?,
             Plan::CteScan { cte, column_count } => self.table_scan(*cte, *column_count),
             Plan::Shared(_) => panic!("a plan is shared once"),
         })

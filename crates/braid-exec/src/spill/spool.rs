@@ -90,6 +90,29 @@ impl Spool {
         added
     }
 
+    /// Makes the rows of all workers so far precede those that follow.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(crate) fn close_step(&self) -> Result<(), ExecError> {
+        let mut writers = std::mem::take(&mut *self.writers.lock()).into_iter();
+        let Some(mut first) = writers.next() else { return Ok(()) };
+        for mut other in writers {
+            if !other.pieces.is_empty() {
+                first.close_piece(self.no_rows());
+                first.pieces.append(&mut other.pieces);
+                first.piece_bytes += other.piece_bytes;
+            }
+            let mut rows = other.current.into_result().into_batch();
+            drop(other.memory);
+            if rows.row_count() > 0 {
+                self.add_to(&mut first, &mut rows)?;
+            }
+        }
+        self.writers.lock().push(first);
+        Ok(())
+    }
+
     /// All rows. The spool is empty afterwards.
     ///
     /// # Errors
@@ -198,6 +221,11 @@ impl Writer {
 }
 
 impl SpooledRows {
+    /// Whether there are no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
     /// The sources of the rows, one after the other. Each can be started any number of times. `in_order`: whether one worker gets the
     /// rows in their order.
     pub(crate) fn sources(&self, in_order: bool) -> Vec<Arc<dyn Source>> {

@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`query`] | a whole query, and scalar subqueries before it |
+//! | [`recursions`] | recursions: columns of one form, and what rows are compared by |
 //! | [`relations`] | the operators of a relation, one by one |
 //! | [`joins`] | joins: keys, and what is left of the condition |
 //! | [`accumulations`] | aggregates that the operators have no states for |
@@ -47,6 +48,7 @@ mod numerics;
 mod operators;
 mod parameters;
 mod query;
+mod recursions;
 mod relations;
 mod row_function;
 mod session_dependence;

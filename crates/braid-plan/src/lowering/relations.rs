@@ -59,7 +59,7 @@ impl Lowering<'_> {
             Relation::Window(windowing) => self.window(windowing),
             Relation::With { cte, definition, body, is_materialized: _ } => self.with_table(*cte, definition, body),
             Relation::CteScan { cte, columns } => self.table_scan(*cte, columns),
-            Relation::Recursive(_) => Err(unsupported("WITH RECURSIVE")),
+            Relation::Recursive(recursion) => self.recursion(recursion),
         }
     }
 

@@ -175,6 +175,7 @@ impl Ordering<'_> {
                 (Plan::WithScalars { subqueries, input: input.into() }, estimate)
             }
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body),
+            Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, [start, step], body),
             Plan::CteScan { cte, column_count } => (plan.clone(), self.of_table_scan(*cte, *column_count)),
             Plan::Shared(_) => (plan.clone(), unknown(plan.column_count())),
         }

@@ -80,7 +80,8 @@ const TOTAL_AGGREGATES: &[&str] = &["count", "min", "max", "bool_and", "bool_or"
 /// Whether a relation may fail other than by what its inputs' rows are.
 pub(super) fn relation_may_fail(relation: &Relation) -> bool {
     let own = match relation {
-        Relation::Expand(_) => true,
+        // A recursion may never end.
+        Relation::Expand(_) | Relation::Recursive(_) => true,
         Relation::Aggregate(aggregation) => aggregation.aggregates.iter().any(|(_, call)| {
             let entry = pg_catalog().function(call.function);
             let is_exact_sum = ["sum", "avg"].contains(&entry.name)

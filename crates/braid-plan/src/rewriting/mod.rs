@@ -10,7 +10,7 @@
 //!    meets further equalities. [`folding`] between them, because a condition may have got constants in place of columns.
 //! 4. [`empties`], [`pruning`]: what no one reads goes, so that joins come next to each other.
 //! 5. [`filter_pushdown`] and [`cross_joins`], last, because they place conditions.
-//! 6. [`orders`], and [`pruning`] of what only sorts read.
+//! 6. [`invariants`], because no condition moves into what is kept; [`orders`], and [`pruning`] of what only sorts read.
 //!
 //! | module | contents |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | [`unnesting`] | subqueries and lateral joins as ordinary joins |
 //! | [`inlining`] | common table expressions that are read once |
 //! | [`folding`] | constant expressions |
+//! | [`invariants`] | what all steps of a recursion read alike |
 //! | [`factoring`] | what the alternatives of an OR share |
 //! | [`outer_joins`] | outer joins that are inner ones |
 //! | [`derived_constants`] | constants of equal columns |
@@ -45,6 +46,7 @@ mod filter_pushdown;
 mod folding;
 pub(crate) mod identity_types;
 mod inlining;
+mod invariants;
 mod nulls;
 mod orders;
 mod outer_joins;
@@ -87,6 +89,7 @@ pub fn rewrite(
     relation = pruning::prune_columns(relation, outputs);
     relation = filter_pushdown::push_filters_down(relation, columns);
     relation = cross_joins::avoid_cross_joins(relation);
+    relation = invariants::move_invariants(relation, columns);
     relation = orders::remove_orders(relation, columns);
     pruning::prune_columns(relation, outputs)
 }

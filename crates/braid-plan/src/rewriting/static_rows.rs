@@ -47,6 +47,7 @@ pub(super) fn has_at_most_one_row(relation: &Relation) -> bool {
             has_at_most_one_row(left)
         }
         Relation::With { body, .. } => has_at_most_one_row(body),
+        Relation::Recursive(recursion) => has_at_most_one_row(&recursion.body),
         _ => false,
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
 mod accumulations;
+mod common_tables;
 mod lowered_queries;
 mod memory_tables;
 mod numerics;

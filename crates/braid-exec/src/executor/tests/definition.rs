@@ -12,7 +12,7 @@ use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::values::numeric_quotient::{Numeric, numeric_quotient};
 
 /// Maximum rows of an operator, and maximum pairs of a join. A larger plan would take too long.
-const ROWS_MAX: usize = 2000;
+pub(super) const ROWS_MAX: usize = 2000;
 const PAIRS_MAX: usize = 30_000;
 
 /// Why there is no answer.
@@ -88,6 +88,7 @@ impl Definition<'_> {
                 Answer { rows: windowed(self.answer(input)?.all()?, spec), order: Order::Any }
             }
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
+            Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, (start, step), body)?,
             Plan::CteScan { .. } => unreachable!("the rows of common tables are tables"),
             Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
             Plan::Shared(_) => unreachable!("plans are generated for one query"),

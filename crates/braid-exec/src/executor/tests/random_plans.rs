@@ -6,10 +6,10 @@ use super::memory_tables::{KINDS, Kind, Table};
 use super::*;
 use crate::expression::{Arithmetic, Comparison, NumberRange};
 use crate::keys::null_keys::NullKeys;
-use crate::plan::CteId;
 use crate::plan::JoinKind;
 use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
+use crate::plan::{CteId, RecursionSpec};
 
 const JOIN_KINDS: [JoinKind; 9] = [
     JoinKind::Inner,
@@ -39,6 +39,8 @@ pub struct Generator {
     subquery_values: Vec<Kind>,
     /// Whether plans define common tables.
     nests_tables: bool,
+    /// Whether some of them are recursions.
+    recurs: bool,
     /// The common tables in scope, with the kinds of their columns.
     common_tables: Vec<(CteId, Vec<Kind>)>,
 }
@@ -59,6 +61,7 @@ impl Generator {
             parameters: Vec::new(),
             subquery_values: Vec::new(),
             nests_tables: false,
+            recurs: false,
             common_tables: Vec::new(),
         }
     }
@@ -72,6 +75,12 @@ impl Generator {
     /// Allows common tables in the next plans.
     pub fn nest_tables(&mut self) {
         self.nests_tables = true;
+    }
+
+    /// Allows recursions, too.
+    pub fn recur(&mut self) {
+        self.nests_tables = true;
+        self.recurs = true;
     }
 
     /// Constants for parameters.
@@ -102,6 +111,9 @@ impl Generator {
     pub fn plan(&mut self, depth: usize) -> Typed {
         if !self.common_tables.is_empty() && self.chance(if depth == 0 { 4 } else { 1 }, 6) {
             return self.table_scan();
+        }
+        if self.recurs && depth > 0 && self.chance(1, 3) {
+            return self.recursion(depth);
         }
         if self.nests_tables && depth > 0 && self.chance(1, 4) {
             return self.with_table(depth);
@@ -319,6 +331,71 @@ impl Generator {
         let at = self.below(self.common_tables.len());
         let (cte, kinds) = self.common_tables[at].clone();
         (Plan::CteScan { cte, column_count: kinds.len() }, kinds)
+    }
+
+    /// A recursion over a part of a plan's columns and the number of the step, which ends it. Rows come once, or each time.
+    fn recursion(&mut self, depth: usize) -> Typed {
+        let (start, from) = self.plan(depth - 1);
+        let columns: Vec<usize> = (0..1 + self.below(2)).map(|_| self.below(from.len())).collect();
+        // What may be wide in a step may be in all.
+        let wide = |column: &usize| if from[*column] == Kind::Int { Kind::Wide } else { from[*column] };
+        let kinds: Vec<Kind> = columns.iter().map(wide).chain([Kind::Wide]).collect();
+        let column_count = kinds.len();
+        let (is_distinct, adds_keys) = (self.chance(1, 2), self.chance(1, 3));
+        // Sometimes rows are compared by copies of their columns.
+        let with_keys = |expressions: Vec<Expression>| match adds_keys {
+            true => [&expressions[..], &expressions].concat(),
+            false => expressions,
+        };
+        let keys = if adds_keys { column_count..2 * column_count } else { 0..column_count };
+        let zero = Expression::Constant(Some(Scalar::Int(0)));
+        let expressions = with_keys(columns.into_iter().map(Expression::Column).chain([zero]).collect());
+        let start = Plan::Project { input: start.into(), expressions };
+        let around = self.common_tables.clone();
+        let cte = CteId(around.iter().map(|(cte, _)| cte.0 + 1).max().unwrap_or(0));
+        self.common_tables.push((cte, kinds.clone()));
+        let (joined, expressions) = self.step(depth, cte, &kinds, is_distinct);
+        let step = Plan::Project { input: joined.into(), expressions: with_keys(expressions) };
+        let (body, body_kinds) = self.plan(depth - 1);
+        self.common_tables = around;
+        let spec = RecursionSpec { cte, column_count, distinct_by: is_distinct.then(|| keys.collect()) };
+        (Plan::Recursion { spec, start: start.into(), step: step.into(), body: body.into() }, body_kinds)
+    }
+
+    /// The rows of the last step, joined with others, and what the step makes of both. The last column is the number of the step.
+    fn step(&mut self, depth: usize, cte: CteId, kinds: &[Kind], is_distinct: bool) -> (Plan, Vec<Expression>) {
+        let number = kinds.len() - 1;
+        let integer = |value: i64| Expression::Constant(Some(Scalar::Int(value))).into();
+        let is_early = Expression::Compare {
+            comparison: Comparison::Less,
+            left: Expression::Column(number).into(),
+            right: integer(1 + self.below(4) as i64),
+        };
+        let scan = Plan::CteScan { cte, column_count: kinds.len() };
+        let scan = Plan::Filter { input: scan.into(), condition: is_early };
+        let other_depth = self.below(depth.min(3));
+        let (other, other_kinds) = self.plan(other_depth);
+        let key = self.column(kinds[0], &other_kinds);
+        let condition = JoinCondition {
+            kind: JoinKind::Inner,
+            build_keys: key.into_iter().collect(),
+            probe_keys: key.map(|_| 0).into_iter().collect(),
+            residual: None,
+            null_keys: NullKeys::EqualNothing,
+        };
+        let both = [kinds, &other_kinds].concat();
+        let mut expressions: Vec<Expression> =
+            kinds[..number].iter().map(|kind| self.union_column(*kind, &both)).collect();
+        expressions.push(match is_distinct && self.chance(1, 2) {
+            true => Expression::Column(number),
+            false => Expression::Arithmetic {
+                operation: Arithmetic::Add,
+                left: Expression::Column(number).into(),
+                right: integer(1),
+                range: NumberRange::Numeric,
+            },
+        });
+        (Plan::join(other, scan, condition), expressions)
     }
 
     /// A common table, sometimes with the number of one around it.

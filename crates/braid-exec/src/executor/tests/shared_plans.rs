@@ -21,6 +21,13 @@ impl SharedCase {
         Self::of(generator)
     }
 
+    /// A plan with recursions.
+    pub fn with_recursions(seed: u64) -> Self {
+        let mut generator = Generator::new(seed);
+        generator.recur();
+        Self::of(generator)
+    }
+
     fn of(mut generator: Generator) -> Self {
         let kinds = generator.take_parameters();
         let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;

@@ -3,21 +3,41 @@
 
 use super::{Shared, Sharing};
 use crate::ExecError;
-use crate::plan::{CteId, Plan};
+use crate::plan::{CteId, Plan, RecursionSpec};
 
 impl Sharing<'_> {
     pub(super) fn with_table(&self, cte: CteId, definition: &Plan, body: &Plan) -> Result<Shared, ExecError> {
         let definition = self.plan(definition)?;
+        let Shared { plan, set } = self.body(cte, definition.set.is_some(), body)?;
+        Ok(Shared { plan: Plan::With { cte, definition: definition.plan.into(), body: plan.into() }, set })
+    }
+
+    /// A recursion that is the same for all queries. The steps of several would end at different times.
+    pub(super) fn with_recursion(
+        &self,
+        spec: &RecursionSpec,
+        [start, step]: [&Plan; 2],
+        body: &Plan,
+    ) -> Result<Shared, ExecError> {
+        if [start, step].into_iter().any(|part| part.has_parameters() || self.scans_sets(part)) {
+            return Err(ExecError::Foreign("queries cannot share recursions that have parameters".into()));
+        }
+        let Shared { plan, set } = self.body(spec.cte, false, body)?;
+        let (start, step) = (start.clone().into(), step.clone().into());
+        Ok(Shared { plan: Plan::Recursion { spec: spec.clone(), start, step, body: plan.into() }, set })
+    }
+
+    /// What reads a common table, whose rows may have sets.
+    fn body(&self, cte: CteId, has_set: bool, body: &Plan) -> Result<Shared, ExecError> {
         // A plan may contain another table of the same number further down.
-        let around = self.tables.borrow_mut().insert(cte, definition.set.is_some());
+        let around = self.tables.borrow_mut().insert(cte, has_set);
         let body = self.plan(body);
         let mut tables = self.tables.borrow_mut();
         match around {
             Some(has_set) => tables.insert(cte, has_set),
             None => tables.remove(&cte),
         };
-        let Shared { plan, set } = body?;
-        Ok(Shared { plan: Plan::With { cte, definition: definition.plan.into(), body: plan.into() }, set })
+        body
     }
 
     /// Whether a plan scans a common table whose rows have sets.

@@ -9,8 +9,8 @@ use super::{SmallTables, bound};
 use crate::rewriting::renumbering::each_relation;
 use crate::rewriting::unnesting::tests::{FORMS as NESTED_FORMS, LEFT_ALONE};
 use crate::rewriting::{
-    array_subqueries, cross_joins, derived_constants, empties, factoring, filter_pushdown, folding, inlining, orders,
-    outer_joins, pruning, rewrite,
+    array_subqueries, cross_joins, derived_constants, empties, factoring, filter_pushdown, folding, inlining,
+    invariants, orders, outer_joins, pruning, rewrite,
 };
 
 /// A rule, which may know the results of the query.
@@ -26,6 +26,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("derived_constants", |relation, _, columns| derived_constants::derive_constants(relation, columns)),
     ("filter_pushdown", |relation, _, columns| filter_pushdown::push_filters_down(relation, columns)),
     ("cross_joins", |relation, _, _| cross_joins::avoid_cross_joins(relation)),
+    ("invariants", |relation, _, columns| invariants::move_invariants(relation, columns)),
     ("pruning", |relation, outputs, _| pruning::prune_columns(relation, outputs)),
     ("orders", |relation, _, columns| orders::remove_orders(relation, columns)),
     ("empties", |relation, _, columns| {

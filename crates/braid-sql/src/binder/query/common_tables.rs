@@ -1,8 +1,12 @@
 //! WITH: common table expressions, recursive or not.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use sqlparser::ast::{Cte, CteAsMaterialized, Query as Syntax, SetExpr, SetOperator, SetQuantifier, With};
+use sqlparser::ast::{
+    Cte, CteAsMaterialized, LimitClause, OrderBy, OrderByKind, Query as Syntax, SetExpr, SetOperator, SetQuantifier,
+    With,
+};
 
 use super::scope::{CommonTable, Scope};
 use super::{Target, rows};
@@ -48,9 +52,12 @@ impl Binder<'_> {
         if with.recursive {
             // Those further down can be referred to in PostgreSQL.
             let names = with.cte_tables.iter().rev().map(|cte| fold(&cte.alias.name));
-            scope.common_tables.extend(names.map(unavailable));
+            scope.common_tables.extend(names.map(unavailable).map(Rc::new));
         }
-        for cte in &with.cte_tables {
+        for (at, cte) in with.cte_tables.iter().enumerate() {
+            if !with.recursive {
+                scope.future_tables = with.cte_tables[at..].iter().map(|cte| fold(&cte.alias.name)).collect();
+            }
             if cte.from.is_some() || cte.alias.columns.iter().any(|column| column.data_type.is_some()) {
                 return Err(SqlError::unsupported("this form of WITH is not supported"));
             }
@@ -58,12 +65,52 @@ impl Binder<'_> {
                 Some((start, step, is_distinct)) if with.recursive => {
                     self.recursive_table(cte, (start, step, is_distinct), scope)?
                 }
+                _ if with.recursive => {
+                    let refusal = self.refused_recursion(cte);
+                    self.without(fold(&cte.alias.name), refusal, scope, |scope| self.plain_table(cte, scope))?
+                }
                 _ => self.plain_table(cte, scope)?,
             };
-            scope.common_tables.push(Arc::new(table));
+            scope.common_tables.push(Rc::new(table));
             definitions.push(definition);
         }
+        scope.future_tables.clear();
         Ok(definitions)
+    }
+
+    /// Why a query cannot refer to itself.
+    fn refused_recursion(&self, cte: &Cte) -> SqlError {
+        let name = fold(&cte.alias.name);
+        if !matches!(&*cte.query.body, SetExpr::SetOperation { op: SetOperator::Union, .. }) {
+            let form = "non-recursive-term UNION [ALL] recursive-term";
+            let message = format!("recursive query \"{name}\" does not have the form {form}");
+            let error = SqlError::new(SqlState::InvalidRecursion, message);
+            return self.places.mark(error, Place::At(cte.alias.name.span.start));
+        }
+        let (clause, place) = match (&cte.query.order_by, &cte.query.limit_clause) {
+            (Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }), _) => {
+                ("ORDER BY", keys.first().map_or(Place::Nowhere, |key| Place::Start(&key.expr)))
+            }
+            (_, Some(LimitClause::LimitOffset { offset: Some(offset), .. })) => ("OFFSET", Place::Start(&offset.value)),
+            (_, Some(LimitClause::LimitOffset { limit: Some(limit), .. })) => ("LIMIT", Place::Start(limit)),
+            _ => return SqlError::unsupported(format!("this form of the recursive query \"{name}\" is not supported")),
+        };
+        let message = format!("{clause} in a recursive query is not implemented");
+        self.places.mark(SqlError::unsupported(message), place)
+    }
+
+    /// Binds something that cannot refer to a common table expression.
+    fn without<'p, T>(
+        &self,
+        name: String,
+        refusal: SqlError,
+        scope: &mut Scope<'p>,
+        bind: impl FnOnce(&Scope<'p>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        scope.common_tables.push(Rc::new(CommonTable { refusal: Some(refusal), ..unavailable(name) }));
+        let bound = bind(scope);
+        scope.common_tables.pop();
+        bound
     }
 
     fn plain_table(&self, cte: &Cte, scope: &Scope<'_>) -> Result<(Definition, CommonTable), SqlError> {
@@ -90,7 +137,7 @@ impl Binder<'_> {
         for (column, alias) in columns.iter_mut().zip(&cte.alias.columns) {
             column.0 = fold(&alias.name);
         }
-        Ok(CommonTable { name, cte: id, columns })
+        Ok(CommonTable { name, cte: id, columns, refusal: None, references: RefCell::default() })
     }
 
     fn recursive_table(
@@ -99,15 +146,25 @@ impl Binder<'_> {
         (start, step, is_distinct): (&SetExpr, &SetExpr, bool),
         scope: &mut Scope<'_>,
     ) -> Result<(Definition, CommonTable), SqlError> {
-        let start = {
+        let name = fold(&cte.alias.name);
+        let message = format!("recursive reference to query \"{name}\" must not appear within its non-recursive term");
+        let refusal = SqlError::new(SqlState::InvalidRecursion, message);
+        let (start, places) = self.without(name, refusal, scope, |scope| {
             let binder = self.in_scope(scope, Clause::FromFunction);
             let pending = binder.set_tree(start)?;
-            binder.finished(pending)?
-        };
+            let places: Vec<Place<'_>> = pending.targets.iter().map(|target| target.place).collect();
+            Ok((binder.finished(pending)?, places))
+        })?;
         let id = self.new_cte();
         let table = self.table_of(cte, &start, Some(id))?;
-        let visible = Arc::new(CommonTable { name: table.name.clone(), cte: Some(id), columns: table.columns.clone() });
-        scope.common_tables.push(visible);
+        let visible = Rc::new(CommonTable {
+            name: table.name.clone(),
+            cte: Some(id),
+            columns: table.columns.clone(),
+            refusal: None,
+            references: RefCell::default(),
+        });
+        scope.common_tables.push(visible.clone());
         let step = {
             let binder = self.in_scope(scope, Clause::FromFunction);
             let pending = binder.set_tree(step)?;
@@ -135,10 +192,12 @@ impl Binder<'_> {
                         at + 1
                     );
                     let hint = "Cast the output of the non-recursive term to the correct type.";
-                    return Err(SqlError::new(SqlState::DatatypeMismatch, message).with_hint(hint));
+                    let error = SqlError::new(SqlState::DatatypeMismatch, message).with_hint(hint);
+                    return Err(self.places.mark(error, places[at]));
                 }
                 if is_distinct {
-                    super::set_operations::check_equality(sql_type.id)?;
+                    super::set_operations::check_equality(sql_type.id)
+                        .map_err(|error| self.places.mark(error, places[at]))?;
                 }
                 Ok(Target { expression: values.remove(1), name: target.name, place: Place::Nowhere })
             });
@@ -146,15 +205,19 @@ impl Binder<'_> {
             self.computed_columns(pending.relation, targets)
         };
         scope.common_tables.pop();
-        check_recursion(&step.relation, id, &table.name)?;
+        check_recursion(&step.relation, id, &table.name).map_err(|error| {
+            // Of several references, the second one.
+            let place = visible.references.borrow().iter().take(2).next_back().copied().flatten();
+            self.places.mark(error, place.map_or(Place::Nowhere, Place::At))
+        })?;
         let definition = Definition::Recursive { cte: id, is_distinct, start: rows(start), step: rows(step) };
         Ok((definition, table))
     }
 }
 
 /// A name that cannot be referred to yet.
-fn unavailable(name: String) -> Arc<CommonTable> {
-    Arc::new(CommonTable { name, cte: None, columns: Vec::new() })
+fn unavailable(name: String) -> CommonTable {
+    CommonTable { name, cte: None, columns: Vec::new(), refusal: None, references: RefCell::default() }
 }
 
 /// The terms of a query that may be recursive, and whether equal rows are dropped.

@@ -260,9 +260,13 @@ impl Binder<'_> {
             && let Some(common) = scope.common_table(table_name)
         {
             let Some(cte) = common.cte else {
+                if let Some(refusal) = &common.refusal {
+                    return Err(self.places.mark(refusal.clone(), place));
+                }
                 let message = format!("a reference to \"{table_name}\" from here is not supported");
                 return Err(self.places.mark(SqlError::unsupported(message), place));
             };
+            common.references.borrow_mut().push(place.location());
             let columns: Vec<ScopeColumn> = common
                 .columns
                 .iter()
@@ -280,7 +284,15 @@ impl Binder<'_> {
         let Some(table) = found else {
             let shown = folded.join(".");
             let message = format!("relation \"{shown}\" does not exist");
-            return Err(self.places.mark(SqlError::new(SqlState::UndefinedTable, message), place));
+            let mut error = SqlError::new(SqlState::UndefinedTable, message);
+            if schema.is_none() && scope.is_future_table(table_name) {
+                error = error
+                    .with_detail(format!(
+                        "There is a WITH item named \"{table_name}\", but it cannot be referenced from this part of the query."
+                    ))
+                    .with_hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.");
+            }
+            return Err(self.places.mark(error, place));
         };
         let columns: Vec<ScopeColumn> = table
             .columns

@@ -1,9 +1,10 @@
 //! What names mean in a query: the relations of its FROM, its common table expressions, and those of the queries around it.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use sqlparser::ast::{Ident, NamedWindowDefinition};
+use sqlparser::tokenizer::Location;
 
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
@@ -25,7 +26,9 @@ pub(in crate::binder) struct Scope<'p> {
     /// What FROM has, as far as it is bound.
     pub relations: Vec<ScopeRelation>,
     /// The common table expressions of its WITH.
-    pub common_tables: Vec<Arc<CommonTable>>,
+    pub common_tables: Vec<Rc<CommonTable>>,
+    /// Names of its WITH that are not defined yet and cannot be referred to.
+    pub future_tables: Vec<String>,
     /// The windows of its WINDOW clause.
     pub windows: &'p [NamedWindowDefinition],
     /// The calls of its expressions that operators compute.
@@ -87,6 +90,10 @@ pub(in crate::binder) struct CommonTable {
     /// `None` for one that stands further down in WITH RECURSIVE, or that cannot be referred to here.
     pub cte: Option<CteId>,
     pub columns: Vec<(String, SqlType)>,
+    /// Why it cannot be referred to, if there is more to say than that it is unsupported.
+    pub refusal: Option<SqlError>,
+    /// Where it is referred to.
+    pub references: RefCell<Vec<Option<Location>>>,
 }
 
 impl ScopeColumn {
@@ -130,6 +137,7 @@ impl<'p> Scope<'p> {
             parent_clause: binder.clause,
             relations: Vec::new(),
             common_tables: Vec::new(),
+            future_tables: Vec::new(),
             windows: &[],
             calls: RefCell::default(),
         }
@@ -142,6 +150,7 @@ impl<'p> Scope<'p> {
             parent_clause: self.parent_clause,
             relations,
             common_tables: self.common_tables.clone(),
+            future_tables: self.future_tables.clone(),
             windows: self.windows,
             calls: RefCell::default(),
         }
@@ -157,6 +166,12 @@ impl<'p> Scope<'p> {
     pub fn common_table(&self, name: &str) -> Option<&CommonTable> {
         let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
         scopes.find_map(|scope| scope.common_tables.iter().rev().find(|table| table.name == name)).map(|table| &**table)
+    }
+
+    /// Whether a name is that of a common table expression further down.
+    pub fn is_future_table(&self, name: &str) -> bool {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
+        scopes.any(|scope| scope.future_tables.iter().any(|other| other == name))
     }
 
     /// The columns that `*` means.
