@@ -18,6 +18,7 @@
 //! | [`parameters_above_groups`] | conditions with parameters above groups |
 //! | [`patterns_below_joins`] | patterns on a build side below the join |
 //! | [`join_order`] | the order of joins |
+//! | `table_scans` | the scans of common tables |
 //! | `side_shape` | the known properties of a join's side before it runs |
 
 mod aggregation_spec;
@@ -39,6 +40,7 @@ mod side_shape;
 mod sort_spec;
 mod sources;
 mod window_spec;
+mod table_scans;
 
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;

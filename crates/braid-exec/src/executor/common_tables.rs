@@ -11,79 +11,13 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
 
-use super::recursion::Recursion;
 use super::rows::{Rows, Stage, StageSource};
+use super::running_table::{CommonTable, Definition, Recursion, Scope};
 use super::{Executor, Wanted};
 use crate::plan::{CteId, Plan};
 use crate::runtime::stop::Stop;
 use crate::spill::{Spool, SpoolSink, SpooledRows};
-
-/// The common tables around an operator, the innermost one first.
-#[derive(Clone, Default)]
-pub(super) struct Scope(Option<Arc<Entry>>);
-
-struct Entry {
-    cte: CteId,
-    table: Arc<CommonTable>,
-    around: Scope,
-}
-
-/// A common table of a run.
-pub(super) struct CommonTable {
-    definition: Definition,
-    /// The common tables around the definition.
-    scope: Scope,
-    /// Whether the order of the rows matters.
-    in_order: bool,
-    /// The rows, once they are made.
-    rows: Mutex<Option<Arc<SpooledRows>>>,
-}
-
-/// What makes the rows of a common table.
-pub(super) enum Definition {
-    Plan(Plan),
-    Recursion {
-        recursion: Arc<Recursion>,
-        /// Whether the only scan gets the rows while they are made.
-        is_streamed: bool,
-    },
-    /// The rows are those that the last step of a recursion made.
-    LastStep,
-}
-
-impl CommonTable {
-    /// A table whose rows are not made yet.
-    pub(super) fn new(definition: Definition, scope: &Scope, in_order: bool) -> Self {
-        Self { definition, scope: scope.clone(), in_order, rows: Mutex::default() }
-    }
-
-    /// The rows of the last step.
-    pub(super) fn of_rows(rows: SpooledRows) -> Self {
-        let rows = Mutex::new(Some(Arc::new(rows)));
-        Self { definition: Definition::LastStep, scope: Scope::default(), in_order: false, rows }
-    }
-}
-
-impl Scope {
-    /// The same tables and one more.
-    pub(super) fn with(&self, cte: CteId, table: Arc<CommonTable>) -> Self {
-        Self(Some(Arc::new(Entry { cte, table, around: self.clone() })))
-    }
-
-    /// The innermost table of this number. Panics if there is none.
-    fn table(&self, wanted: CteId) -> &Arc<CommonTable> {
-        let mut scope = self;
-        loop {
-            let Entry { cte, table, around } = scope.0.as_deref().expect("a scan is in the body of its common table");
-            if *cte == wanted {
-                return table;
-            }
-            scope = around;
-        }
-    }
-}
 
 /// The scope that is put back when a translation ends, or is dropped.
 struct Around<'a> {

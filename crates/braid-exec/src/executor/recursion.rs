@@ -10,45 +10,15 @@
 
 use std::sync::Arc;
 
-use super::common_tables::{CommonTable, Definition, Scope};
 use super::recursive_rows::{KeptRows, NewRows, SeenRows};
 use super::rows::{Rows, Stage, StageSource};
+use super::running_table::{CommonTable, Definition, Recursion, RunningRecursion, Scope};
 use super::{Executor, Wanted};
 use crate::plan::{Plan, RecursionSpec};
 
 use crate::runtime::stop::Stop;
 use crate::runtime::turn::Turn;
 use crate::spill::Spool;
-
-/// A recursion, before it runs.
-pub(super) struct Recursion {
-    spec: RecursionSpec,
-    start: Plan,
-    step: Plan,
-}
-
-impl Recursion {
-    /// Number of columns of its rows.
-    pub(super) fn column_count(&self) -> usize {
-        self.spec.column_count
-    }
-}
-
-/// A recursion between two steps.
-pub(super) struct RunningRecursion {
-    recursion: Arc<Recursion>,
-    /// The common tables around it.
-    scope: Scope,
-    /// The rows so far, if equal rows come once.
-    seen: Option<Arc<SeenRows>>,
-    /// The rows of the last step; `None` before the start.
-    last: Option<Arc<Spool>>,
-    /// The step with the values of its scalar subqueries, from the first step on.
-    step: Option<Arc<Plan>>,
-    /// Where all rows are kept, if they are.
-    kept: Option<Arc<Spool>>,
-    turn: Turn,
-}
 
 impl Executor {
     /// A plan that reads a recursion.

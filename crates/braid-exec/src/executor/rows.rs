@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::common_tables::CommonTable;
-use super::recursion::RunningRecursion;
 use super::running_join::SpilledPartition;
+use super::running_table::{CommonTable, RunningRecursion};
 use crate::runtime::pipeline::{Branch, OperatorFactory, RowFilter, Source};
 use crate::runtime::row_operators::Relayout;
 use crate::runtime::stop::StopFlag;

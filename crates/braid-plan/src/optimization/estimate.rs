@@ -32,6 +32,15 @@ pub struct Estimate {
     pub explodes: bool,
 }
 
+/// The estimates for a common table.
+#[derive(Clone, Debug)]
+pub struct TableEstimate {
+    /// Its rows.
+    pub rows: Estimate,
+    /// Whether they are groups, which HAVING selects.
+    pub is_groups: bool,
+}
+
 impl Estimate {
     /// Of a scan.
     pub fn of_scan(version: &TableVersion, spec: &ScanSpec) -> Self {

@@ -19,7 +19,7 @@ use braid_exec::plan::{CteId, JoinCondition, JoinKind, Plan, SideWidths};
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::{Expression, ParameterRow};
 
-use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN};
+use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN, TableEstimate};
 use super::unique_keys::{KeyCandidate, UniqueKeys};
 
 /// Queries of a pass that are looked at.
@@ -91,7 +91,7 @@ pub(super) struct Ordering<'a> {
     /// Groups for which the plan below was ordered to decide how they are made.
     looks: Cell<usize>,
     /// What is thought of the rows of common tables.
-    pub(super) tables: RefCell<BTreeMap<CteId, Estimate>>,
+    pub(super) tables: RefCell<BTreeMap<CteId, TableEstimate>>,
 }
 
 impl Ordering<'_> {
@@ -112,7 +112,7 @@ impl Ordering<'_> {
                     return (plan.clone(), self.of_filtered_scan(input, condition));
                 }
                 let (input, estimate) = self.plan(input);
-                let share = if is_groups(&input) { SELECTIVITY_OF_GROUPS } else { SELECTIVITY_UNKNOWN };
+                let share = if self.is_groups(&input) { SELECTIVITY_OF_GROUPS } else { SELECTIVITY_UNKNOWN };
                 (Plan::Filter { input: input.into(), condition: condition.clone() }, estimate.scaled(share))
             }
             Plan::Project { input, expressions } => {
@@ -391,7 +391,7 @@ pub(super) fn projected(input: &Estimate, expressions: &[Expression]) -> Estimat
     Estimate { rows: input.rows, distinct: expressions.iter().map(distinct).collect(), explodes: input.explodes }
 }
 
-fn is_groups(plan: &Plan) -> bool {
+pub(super) fn is_groups(plan: &Plan) -> bool {
     match plan {
         Plan::Aggregate { .. } | Plan::Accumulate { .. } => true,
         Plan::Project { input, .. } => is_groups(input),

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use braid_sql::expression::{FunctionCall, Node};
 use braid_sql::pg_catalog::{FunctionId, TypeId, pg_catalog};
-use braid_sql::relation::{Relation, Subquery, SubqueryKind};
+use braid_sql::relation::{Recursion, Relation, Subquery, SubqueryKind};
 use braid_sql::{Expression, Value};
 
 use super::static_rows::has_at_most_one_row;
@@ -80,8 +80,8 @@ const TOTAL_AGGREGATES: &[&str] = &["count", "min", "max", "bool_and", "bool_or"
 /// Whether a relation may fail other than by what its inputs' rows are.
 pub(super) fn relation_may_fail(relation: &Relation) -> bool {
     let own = match relation {
-        // A recursion may never end.
-        Relation::Expand(_) | Relation::Recursive(_) => true,
+        Relation::Expand(_) => true,
+        Relation::Recursive(recursion) => !ends(recursion),
         Relation::Aggregate(aggregation) => aggregation.aggregates.iter().any(|(_, call)| {
             let entry = pg_catalog().function(call.function);
             let is_exact_sum = ["sum", "avg"].contains(&entry.name)
@@ -102,6 +102,22 @@ pub(super) fn relation_may_fail(relation: &Relation) -> bool {
         _ => false,
     };
     own || relation.expressions().into_iter().any(may_fail) || relation.inputs().into_iter().any(relation_may_fail)
+}
+
+/// Whether a recursion ends for certain: there are so many different rows of the values that are there, and each comes once.
+fn ends(recursion: &Recursion) -> bool {
+    recursion.is_distinct && makes_no_values(&recursion.step.relation)
+}
+
+fn makes_no_values(relation: &Relation) -> bool {
+    let makes_none = match relation {
+        Relation::Map { expressions, .. } => {
+            expressions.iter().all(|(_, value)| matches!(value.node, Node::Column(..) | Node::Constant(_)))
+        }
+        Relation::Aggregate(_) | Relation::Window(_) | Relation::Expand(_) | Relation::Recursive(_) => false,
+        _ => true,
+    };
+    makes_none && relation.inputs().into_iter().all(makes_no_values)
 }
 
 /// Whether an expression may fail.

@@ -233,6 +233,14 @@ async fn large_steps_spill() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_fails_fails_the_recursion_alone() {
+    let cases = cases!(0..500);
+    let is_replay = cases.is_replay();
+    let failed = spilling::check_faults(cases.map(|drawn| Case::with_recursions(drawn.seed))).await;
+    assert!(is_replay || failed > 20, "only {failed} plans met a fault");
+}
+
 #[test]
 fn a_plan_shows_its_recursion() {
     let mut text = String::new();

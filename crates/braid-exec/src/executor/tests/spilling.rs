@@ -78,11 +78,16 @@ pub(super) const NEXT_TO_NOTHING: SpillSettings =
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_fails_fails_the_query_alone() {
-    let mut failed = 0;
     let cases = cases!(0..600);
     let is_replay = cases.is_replay();
-    for drawn in cases {
-        let mut case = Case::new(drawn.seed);
+    let failed = check_faults(cases.map(|drawn| Case::new(drawn.seed))).await;
+    assert!(is_replay || failed > 20, "only {failed} plans met a fault");
+}
+
+/// Runs plans on disks that fail once, and counts those that met the fault.
+pub(super) async fn check_faults(cases: impl Iterator<Item = Case>) -> u64 {
+    let mut failed = 0;
+    for mut case in cases {
         let expected = case.expected();
         if let Err(NoAnswer::Undefined) = expected {
             continue;
@@ -104,7 +109,7 @@ async fn a_disk_that_fails_fails_the_query_alone() {
         assert_given_back(&budget).await;
         assert_files_given_back(&space).await;
     }
-    assert!(is_replay || failed > 20, "only {failed} plans met a fault");
+    failed
 }
 
 /// Bytes written for a join of 4000 rows with as many, whose keys begin at `first_key`.

@@ -9,6 +9,7 @@ use sqlparser::ast::{
 };
 
 use super::scope::{CommonTable, Scope};
+use super::table_order::binding_order;
 use super::{Target, rows};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
@@ -50,11 +51,20 @@ impl Binder<'_> {
         }
         let mut definitions = Vec::new();
         if with.recursive {
-            // Those further down can be referred to in PostgreSQL.
+            // What is not bound yet hides tables of its name.
             let names = with.cte_tables.iter().rev().map(|cte| fold(&cte.alias.name));
             scope.common_tables.extend(names.map(unavailable).map(Rc::new));
         }
-        for (at, cte) in with.cte_tables.iter().enumerate() {
+        let order = match with.recursive {
+            true => binding_order(&with.cte_tables).map_err(|at| {
+                let message = "mutual recursion between WITH items is not implemented";
+                let place = Place::At(with.cte_tables[at].alias.name.span.start);
+                self.places.mark(SqlError::unsupported(message), place)
+            })?,
+            false => (0..with.cte_tables.len()).collect(),
+        };
+        for at in order {
+            let cte = &with.cte_tables[at];
             if !with.recursive {
                 scope.future_tables = with.cte_tables[at..].iter().map(|cte| fold(&cte.alias.name)).collect();
             }

@@ -10,6 +10,7 @@
 //! | [`set_operations`] | UNION, INTERSECT, EXCEPT, VALUES |
 //! | [`common_tables`] | WITH |
 //! | [`calls`] | aggregates, window functions, set-returning functions |
+//! | [`table_order`] | the order in which the queries of WITH RECURSIVE are bound |
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
@@ -29,6 +30,7 @@ mod select;
 mod select_list;
 mod set_operations;
 mod subqueries;
+mod table_order;
 mod windows;
 
 use std::collections::BTreeSet;

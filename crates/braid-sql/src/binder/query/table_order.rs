@@ -1,0 +1,73 @@
+//! The order in which the queries of WITH RECURSIVE are bound: each after those that it refers to, also if they stand further down.
+//!
+//! As in PostgreSQL, the first one that refers to none of the others comes next. Names of WITH in a query within hide those around it.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Cte, ObjectName, Query, Visit, Visitor};
+
+use crate::binder::fold;
+
+/// The positions of common table expressions in the order of binding.
+///
+/// # Errors
+/// The position of one of several that refer to each other.
+pub(super) fn binding_order(tables: &[Cte]) -> Result<Vec<usize>, usize> {
+    let names: Vec<String> = tables.iter().map(|cte| fold(&cte.alias.name)).collect();
+    let mut left: Vec<(usize, BTreeSet<usize>)> = tables
+        .iter()
+        .enumerate()
+        .map(|(at, cte)| {
+            let mut references = References { names: &names, hidden: Vec::new(), found: BTreeSet::new() };
+            // The visitor never breaks.
+            let _: ControlFlow<()> = cte.query.visit(&mut references);
+            references.found.remove(&at);
+            (at, references.found)
+        })
+        .collect();
+    for placed in 0..left.len() {
+        let next = left[placed..].iter().position(|(_, needed)| needed.is_empty()).ok_or(left[placed].0)?;
+        left.swap(placed, placed + next);
+        let at = left[placed].0;
+        left.iter_mut().for_each(|(_, needed)| {
+            needed.remove(&at);
+        });
+    }
+    Ok(left.into_iter().map(|(at, _)| at).collect())
+}
+
+/// The names that a query refers to.
+struct References<'n> {
+    names: &'n [String],
+    /// The names of WITH of the queries within, the innermost last.
+    hidden: Vec<Vec<String>>,
+    found: BTreeSet<usize>,
+}
+
+impl Visitor for References<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.hidden.push(tables.map(|cte| fold(&cte.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.hidden.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        if let [part] = &relation.0[..]
+            && let Some(ident) = part.as_ident()
+        {
+            let name = fold(ident);
+            let is_hidden = self.hidden.iter().flatten().any(|other| *other == name);
+            let referred = self.names.iter().position(|other| *other == name).filter(|_| !is_hidden);
+            self.found.extend(referred);
+        }
+        ControlFlow::Continue(())
+    }
+}
