@@ -16,6 +16,7 @@ mod expand;
 mod groups;
 mod join;
 mod one_row;
+mod project_set;
 mod recursion;
 mod recursive_rows;
 mod reordering;
@@ -179,6 +180,7 @@ impl Executor {
                 Plan::Accumulate { input, spec, foreign } => self.accumulate(input, spec, foreign, wanted).await,
                 Plan::Expand { input, lists } => self.expand(input, lists, wanted).await,
                 Plan::Window { input, spec } => self.window(input, spec, wanted).await,
+                Plan::ProjectSet { input, call } => self.project_set(input, call, wanted).await,
                 Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
                 Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
                 Plan::Union(plans) => self.union(plans, wanted.apart()).await,

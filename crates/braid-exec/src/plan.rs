@@ -22,8 +22,8 @@
 //! | `side_shape` | the known properties of a join's side before it runs |
 
 mod aggregation_spec;
-mod decided_cases;
 mod common_table;
+mod decided_cases;
 pub mod eager_aggregation;
 mod fallibility;
 mod foreign_aggregate;
@@ -39,8 +39,8 @@ pub mod shared_operator;
 mod side_shape;
 mod sort_spec;
 mod sources;
-mod window_spec;
 mod table_scans;
+mod window_spec;
 
 pub use crate::keys::null_keys::NullKeys;
 pub use crate::runtime::stop::NodeId;

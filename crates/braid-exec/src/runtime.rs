@@ -8,6 +8,7 @@
 //! | `backpressure` | writes that workers wait for |
 //! | [`collected_rows`] | rows collected by one worker, one vector per column |
 //! | [`expand`] | each row once for every grouping set |
+//! | [`project_set`], [`set_functions`] | each row once for every row that a function returns for it |
 //! | [`result_rows`] | rows in memory as the source of a later pipeline |
 //! | [`row_operators`] | the operators that process one batch at a time: filter, projection, limit |
 
@@ -15,7 +16,9 @@ pub(crate) mod backpressure;
 pub mod collected_rows;
 pub mod expand;
 pub mod pipeline;
+pub mod project_set;
 pub mod result_rows;
 pub mod row_operators;
+pub mod set_functions;
 pub mod stop;
 pub(crate) mod turn;

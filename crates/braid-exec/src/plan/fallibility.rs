@@ -13,8 +13,8 @@ impl Plan {
             Self::Join { condition, .. } => condition.residual.as_ref().is_some_and(Expression::may_fail),
             Self::Aggregate { spec, .. } => adds_up(spec),
             Self::Window { spec, .. } => spec.calls.iter().any(|call| call.function.may_fail()),
-            // Of their parts, only the inputs are known; of foreign aggregates, nothing.
-            Self::WithScalars { .. } | Self::Accumulate { .. } | Self::Shared(_) => true,
+            // Of their parts, only the inputs are known; of foreign functions, nothing.
+            Self::WithScalars { .. } | Self::Accumulate { .. } | Self::ProjectSet { .. } | Self::Shared(_) => true,
             Self::Source { .. } | Self::Expand { .. } | Self::Sort { .. } | Self::Limit { .. } | Self::Union(_) => {
                 false
             }

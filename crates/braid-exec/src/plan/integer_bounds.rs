@@ -54,7 +54,9 @@ impl Plan {
                 let bounds: Option<Vec<IntegerBounds>> = plans.iter().map(|plan| plan.integer_bounds(column)).collect();
                 bounds?.into_iter().reduce(IntegerBounds::or)
             }
-            // Of foreign aggregates nothing is known.
+            Self::ProjectSet { input, .. } if column < input.column_count() => input.integer_bounds(column),
+            // Of foreign functions nothing is known.
+            Self::ProjectSet { .. } => None,
             Self::Accumulate { input, spec, .. } => spec.keys.get(column).and_then(|key| input.integer_bounds(*key)),
             Self::With { body, .. } | Self::Recursion { body, .. } => body.integer_bounds(column),
             // The scan does not know the definition.

@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use braid_storage::Scalar;
 
-use super::{AggregationSpec, CteId, ForeignCall, JoinCondition, RecursionSpec, SharedOperator, SortKey, SortSpec, WindowSpec};
+use super::{
+    AggregationSpec, CteId, ForeignCall, JoinCondition, RecursionSpec, SharedOperator, SortKey, SortSpec, WindowSpec,
+};
 use crate::Expression;
 use crate::runtime::expand::ColumnLists;
 use crate::runtime::pipeline::Source;
+use crate::runtime::set_functions::SetFunctionCall;
 use crate::runtime::stop::NodeId;
 
 /// A plan.
@@ -76,6 +79,13 @@ pub enum Plan {
         input: Box<Plan>,
         /// The partitions, their order, and the calls.
         spec: Arc<WindowSpec>,
+    },
+    /// Each row once for every row that a function returns for it: its columns, followed by the function's.
+    ProjectSet {
+        /// Rows.
+        input: Box<Plan>,
+        /// The function.
+        call: Arc<SetFunctionCall>,
     },
     /// Sorted rows.
     Sort {
@@ -173,6 +183,7 @@ impl Plan {
             | Self::Accumulate { input, .. }
             | Self::Expand { input, .. }
             | Self::Window { input, .. }
+            | Self::ProjectSet { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
             Self::Join { build, probe, .. } => vec![probe, build],
@@ -194,6 +205,7 @@ impl Plan {
             | Self::Accumulate { input, .. }
             | Self::Expand { input, .. }
             | Self::Window { input, .. }
+            | Self::ProjectSet { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
             Self::Join { build, probe, .. } => vec![probe, build],
@@ -224,6 +236,7 @@ impl Plan {
             Self::Accumulate { spec, foreign, .. } => spec.keys.len() + spec.aggregates.len() + foreign.len(),
             Self::Expand { lists, .. } => lists.first().map_or(0, Vec::len) + 1,
             Self::Window { input, spec } => input.column_count() + spec.calls.len(),
+            Self::ProjectSet { input, call } => input.column_count() + call.column_count,
             Self::Union(plans) => plans.first().map_or(0, Self::column_count),
             Self::With { body, .. } | Self::Recursion { body, .. } => body.column_count(),
             Self::Shared(operator) => operator.column_count(),
@@ -300,6 +313,7 @@ impl Plan {
             }
             Self::Expand { lists, .. } => describe_lists(lists, out)?,
             Self::Window { spec, .. } => write!(out, "Window: {spec}")?,
+            Self::ProjectSet { call, .. } => write!(out, "ProjectSet: {call}")?,
             Self::Sort { spec, .. } => describe_sort(spec, out)?,
             Self::Limit { offset, limit, .. } => {
                 let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());

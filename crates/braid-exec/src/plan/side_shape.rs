@@ -32,6 +32,8 @@ impl SideShape {
                 Self { is_ordered: false, ..inner(input) }
             }
             Plan::Window { input, spec } => Self { is_ordered: spec.partition_by.is_empty(), ..inner(input) },
+            // It may have any number of rows.
+            Plan::ProjectSet { input, .. } => Self { table_rows_max: None, ..inner(input) },
             Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
             Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
             Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter().map(Self::of)) },

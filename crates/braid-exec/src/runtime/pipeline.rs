@@ -155,6 +155,16 @@ pub trait Operator: Send {
     /// # Errors
     /// The reason to stop, of this operator or of `next`.
     fn push(&mut self, batch: Batch, next: &mut Next<'_>) -> Result<(), Stop>;
+
+    /// Passes on more rows of what was pushed, if it has any left: so that an operator which makes very many rows of one lets its worker
+    /// yield and wait between them. False if there were none left.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    fn go_on(&mut self, next: &mut Next<'_>) -> Result<bool, Stop> {
+        let _ = next;
+        Ok(false)
+    }
 }
 
 /// The operators after an operator.
@@ -290,28 +300,24 @@ impl<S: Sink> Worker<S> {
     }
 
     async fn work(&mut self) -> Result<(), Stop> {
-        self.turn.begin();
-        while let Some(mut morsel) = self.feed.next().await? {
+        let Self { feed, operators, branch, turn, writes, sink } = self;
+        turn.begin();
+        while let Some(mut morsel) = feed.next().await? {
             loop {
                 let batch = morsel.next_batch()?;
                 let is_last = batch.is_none();
-                self.turn.check()?;
-                if self.branch.is_over() {
+                turn.check()?;
+                if branch.is_over() {
                     return Ok(());
                 }
                 if let Some(batch) = batch {
-                    push(&mut self.operators, &mut self.sink, &self.turn, batch)?;
-                }
-                if !self.sink.is_ready() {
-                    self.sink.ready().await?;
-                }
-                if let Some(writes) = self.writes.as_ref().filter(|writes| writes.is_congested()) {
-                    writes.until_not_congested().await?;
+                    push(operators, sink, turn, batch)?;
                 }
                 // Also after a morsel without remaining rows.
-                if self.turn.is_over() {
-                    tokio::task::yield_now().await;
-                    self.turn.begin();
+                rest(sink, writes.as_ref(), turn).await?;
+                // A limit below these rows may be reached, one above them stops them itself.
+                while go_on(operators, sink, turn)? {
+                    rest(sink, writes.as_ref(), turn).await?;
                 }
                 if is_last {
                     break;
@@ -320,6 +326,21 @@ impl<S: Sink> Worker<S> {
         }
         Ok(())
     }
+}
+
+/// Waits for the sink and for writes, and yields after a turn.
+async fn rest<S: Sink>(sink: &mut S, writes: Option<&Arc<dyn Backpressure>>, turn: &Turn) -> Result<(), ExecError> {
+    if !sink.is_ready() {
+        sink.ready().await?;
+    }
+    if let Some(writes) = writes.filter(|writes| writes.is_congested()) {
+        writes.until_not_congested().await?;
+    }
+    if turn.is_over() {
+        tokio::task::yield_now().await;
+        turn.begin();
+    }
+    Ok(())
 }
 
 /// Runs one task per worker, and returns their results in order.
@@ -364,6 +385,17 @@ fn push(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn, b
         None => sink.consume(batch),
         Some((first, rest)) => first.push(batch, &mut |batch| push(rest, &mut *sink, turn, batch)),
     })
+}
+
+/// Lets the last operator that has rows left pass some of them on; false if none has any.
+fn go_on(operators: &mut [Box<dyn Operator>], sink: &mut dyn Sink, turn: &Turn) -> Result<bool, Stop> {
+    for at in (0..operators.len()).rev() {
+        let (upto, rest) = operators.split_at_mut(at + 1);
+        if turn.go_on(|| upto[at].go_on(&mut |batch| push(rest, &mut *sink, turn, batch)))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

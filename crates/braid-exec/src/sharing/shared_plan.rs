@@ -184,6 +184,14 @@ impl Sharing<'_> {
                     return Err(ExecError::Foreign("queries cannot share window functions".into()));
                 }
             },
+            Plan::ProjectSet { input, call } => match self.plan(input)? {
+                Shared { plan, set: None } => {
+                    Shared { plan: Plan::ProjectSet { input: plan.into(), call: call.clone() }, set: None }
+                }
+                Shared { set: Some(_), .. } => {
+                    return Err(ExecError::Foreign("queries cannot share rows of functions".into()));
+                }
+            },
             Plan::Sort { input, spec } => match self.plan(input)? {
                 Shared { plan, set: Some(column) } if spec.limit.is_some() => {
                     self.shared(SharedOperator::Sort { input: plan, spec: spec.clone(), sets: self.set_column(column) })

@@ -11,6 +11,7 @@
 //! | [`accumulations`] | aggregates that the operators have no states for |
 //! | [`grouping_sets`] | rows for several grouping sets |
 //! | [`groups`] | groups and aggregates, DISTINCT |
+//! | [`expansions`] | set-returning functions |
 //! | [`expressions`] | expressions: kernels where there are some |
 //! | [`chars`] | `char(n)` without the blanks at its end |
 //! | [`common_tables`] | common table expressions, read once or kept |
@@ -26,7 +27,7 @@
 //! | [`parameters`] | expressions that read no row: constants, and parameters of plans for many statements |
 //! | [`row_function`] | expressions that are computed row by row |
 //! | [`session_dependence`] | functions that give other results in other sessions |
-//! | [`sources`] | constant rows, and rows of set-returning functions |
+//! | [`sources`] | constant rows |
 //! | [`tables`] | stored tables |
 //! | [`windows`] | window functions |
 
@@ -34,6 +35,7 @@ mod accumulations;
 mod chars;
 mod common_tables;
 mod date_fields;
+mod expansions;
 mod expressions;
 mod filtered_arguments;
 mod forms;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use braid_exec::Expression as Lowered;
 use braid_exec::plan::{Plan, SortKey as LoweredKey, SortSpec};
 use braid_exec::scan::single_row::SingleRow;
-use braid_sql::relation::{ColumnId, Expansion, Relation, Rows, SetFunctionCall, SetOperator, SortKey};
+use braid_sql::relation::{ColumnId, Relation, Rows, SetOperator, SortKey};
 use braid_sql::{Expression, SqlError, SqlState, Value};
 
 use super::forms::form_of_values;
 use super::query::Lowering;
-use super::sources::{ConstantRows, SetRows};
+use super::sources::ConstantRows;
 use crate::values::Form;
 
 /// The plan of a relation, and its columns by position.
@@ -74,26 +74,6 @@ impl Lowering<'_> {
         let source = ConstantRows::new(&forms, &rows)?;
         let plan = Plan::Source { source: Arc::new(source), column_count: columns.len() };
         Ok(Input { plan, columns: columns.to_vec() })
-    }
-
-    /// Rows of set-returning functions, of arguments that read no row.
-    fn expand(&self, expansion: &Expansion) -> Result<Input, SqlError> {
-        if expansion.input != Relation::OneRow {
-            return Err(unsupported("set-returning functions of columns"));
-        }
-        let (mut calls, mut columns) = (Vec::new(), Vec::new());
-        for function in &expansion.functions {
-            let SetFunctionCall::Set { call, columns: made } = function else {
-                return Err(unsupported("functions of one value in FROM"));
-            };
-            let arguments = call.arguments.iter().map(|argument| self.known_value(argument));
-            calls.push((call.clone(), arguments.collect::<Result<Vec<_>, _>>()?));
-            columns.extend(made);
-        }
-        columns.extend(expansion.ordinality);
-        let ids = columns.iter().map(|column| self.columns.sql_type(*column).id).collect();
-        let source = SetRows::new(calls, expansion.ordinality.is_some(), ids, self.session.clone());
-        Ok(Input { plan: Plan::Source { source: Arc::new(source), column_count: columns.len() }, columns })
     }
 
     fn sort(&self, input: &Relation, keys: &[SortKey], limit: Option<usize>) -> Result<Input, SqlError> {

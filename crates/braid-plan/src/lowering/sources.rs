@@ -1,4 +1,4 @@
-//! Sources of rows that no table has: constants, and set-returning functions.
+//! Constant rows as a source.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow::array::ArrayRef;
 use braid_exec::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
 use braid_exec::{Batch, ExecError, Vector};
-use braid_sql::expression::SetCall;
-use braid_sql::functions::{Call, Rows};
-use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlError, SqlState, Value};
 use futures::future::BoxFuture;
 
-use super::Session;
 use crate::values::Form;
 use crate::values::arrays::ArrayBuilder;
 
@@ -61,109 +57,6 @@ impl Source for ConstantRows {
     fn row_count_max(&self) -> Option<u64> {
         Some(self.row_count as u64)
     }
-}
-
-/// Rows of set-returning functions, side by side: as many as the longest has.
-#[derive(Debug)]
-pub(super) struct SetRows {
-    call: Arc<Calls>,
-}
-
-#[derive(Debug)]
-struct Calls {
-    calls: Vec<(SetCall, Vec<Value>)>,
-    with_ordinality: bool,
-    forms: Vec<Form>,
-    session: Arc<dyn Session>,
-}
-
-impl SetRows {
-    pub fn new(
-        calls: Vec<(SetCall, Vec<Value>)>,
-        with_ordinality: bool,
-        ids: Vec<TypeId>,
-        session: Arc<dyn Session>,
-    ) -> Self {
-        let forms = ids.into_iter().map(Form::of).collect();
-        Self { call: Arc::new(Calls { calls, with_ordinality, forms, session }) }
-    }
-}
-
-impl Source for SetRows {
-    fn worker_count_max(&self) -> usize {
-        1
-    }
-
-    fn start(&self, _: &[RowFilter]) -> Arc<dyn StartedSource> {
-        let call = self.call.clone();
-        Arc::new(Started::new(move || {
-            let mut rows = RunningCalls { calls: call.clone(), rows: None, number: 0 };
-            Box::new(move || rows.next_batch().map_err(|error| ExecError::Foreign(Box::new(error)))) as NextBatch
-        }))
-    }
-
-    fn describe(&self) -> String {
-        let names = self.call.calls.iter().map(|(call, _)| format!("{:?}", call.function));
-        names.collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// Calls whose rows are taken. They start with the first batch.
-struct RunningCalls {
-    calls: Arc<Calls>,
-    rows: Option<Vec<Option<Rows>>>,
-    number: i64,
-}
-
-impl RunningCalls {
-    fn next_batch(&mut self) -> Result<Option<Batch>, SqlError> {
-        let mut rows = Vec::new();
-        while rows.len() < BATCH_ROWS {
-            match self.next_row()? {
-                Some(row) => rows.push(row),
-                None => break,
-            }
-        }
-        if rows.is_empty() { Ok(None) } else { batch(&self.calls.forms, &rows).map(Some) }
-    }
-
-    fn next_row(&mut self) -> Result<Option<Vec<Value>>, SqlError> {
-        let calls = self.calls.clone();
-        if self.rows.is_none() {
-            let started = calls.calls.iter().map(|(call, arguments)| start(call, arguments, &*calls.session));
-            self.rows = Some(started.collect::<Result<_, _>>()?);
-        }
-        let (mut row, mut is_any) = (Vec::new(), false);
-        for ((call, _), rows) in calls.calls.iter().zip(self.rows.iter_mut().flatten()) {
-            match rows.as_mut().and_then(Iterator::next).transpose()? {
-                Some(values) => {
-                    is_any = true;
-                    row.extend(values);
-                }
-                None => {
-                    *rows = None;
-                    row.extend(call.columns.iter().map(|_| Value::Null));
-                }
-            }
-        }
-        if !is_any {
-            return Ok(None);
-        }
-        self.number += 1;
-        if calls.with_ordinality {
-            row.push(Value::Int8(self.number));
-        }
-        Ok(Some(row))
-    }
-}
-
-/// The rows of a call; none for a null argument of a strict function.
-fn start(call: &SetCall, arguments: &[Value], session: &dyn Session) -> Result<Option<Rows>, SqlError> {
-    if call.is_strict && arguments.iter().any(Value::is_null) {
-        return Ok(None);
-    }
-    let context = Call { session, argument_types: &call.argument_types, result_type: call.row_type };
-    call.function.rows(arguments, &context).map(Some)
 }
 
 /// The next rows of a source.

@@ -34,6 +34,9 @@ const LOOKS_MAX: usize = 6;
 /// Assumed rows of a source that is no table.
 const ROWS_UNKNOWN: f64 = 1000.0;
 
+/// Rows that a function returns for a row, which is not known.
+const ROWS_OF_FUNCTION: f64 = 10.0;
+
 /// A side is worth building if it has at most this share of the other side's rows; near that, the plan stays as it is.
 const SWAP_SHARE: f64 = 0.8;
 
@@ -155,6 +158,13 @@ impl Ordering<'_> {
                 let (input, mut estimate) = self.plan(input);
                 estimate.distinct.resize(input.column_count() + spec.calls.len(), estimate.rows.max(1.0));
                 (Plan::Window { input: input.into(), spec: spec.clone() }, estimate)
+            }
+            Plan::ProjectSet { input, call } => {
+                let (input, mut estimate) = self.plan(input);
+                estimate.rows *= ROWS_OF_FUNCTION;
+                let column_count = estimate.distinct.len() + call.column_count;
+                estimate.distinct.resize(column_count, estimate.rows.max(1.0));
+                (Plan::ProjectSet { input: input.into(), call: call.clone() }, estimate)
             }
             Plan::Sort { input, spec } => {
                 let (input, estimate) = self.plan(input);

@@ -3,7 +3,7 @@
 //! 1.0 and 1.00 are equal and have different texts. Of a group of such values one is shown, so what a rule makes of the others must not
 //! depend on more than that they are equal.
 
-use braid_sql::pg_catalog::TypeId;
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::relation::{ColumnId, Columns};
 
 /// Types whose values are the same if they are equal.
@@ -26,7 +26,7 @@ const IDENTITIES: &[TypeId] = &[
 
 /// Whether equal values of a type are the same.
 pub(crate) fn is_identity_type(id: TypeId) -> bool {
-    IDENTITIES.contains(&id)
+    IDENTITIES.contains(&id) || pg_catalog().element_of_array(id).is_some_and(is_identity_type)
 }
 
 /// Whether equal values of a column are the same.

@@ -40,12 +40,13 @@ impl Binder<'_> {
         let branches = tests.into_iter().zip(results.split_off(1)).collect();
         let otherwise = Box::new(results.remove(0));
         let case = Expression { node: Node::Case { branches, otherwise }, sql_type };
-        Ok(match operand {
+        let case = match operand {
             None => case,
             Some(operand) => {
                 Expression { sql_type, node: Node::Let { operand: Box::new(operand), body: Box::new(case) } }
             }
-        })
+        };
+        self.without_sets(case, "CASE")
     }
 
     /// `operand = condition`
@@ -58,7 +59,7 @@ impl Binder<'_> {
     /// `COALESCE(a, b)`
     pub(super) fn coalesce(&self, arguments: &[&Expr]) -> Result<Expression, SqlError> {
         let (values, sql_type) = self.all_of_one_type(arguments, "COALESCE")?;
-        Ok(Expression { node: Node::Coalesce(values), sql_type })
+        self.without_sets(Expression { node: Node::Coalesce(values), sql_type }, "COALESCE")
     }
 
     /// `GREATEST(a, b)`, `LEAST(a, b)`

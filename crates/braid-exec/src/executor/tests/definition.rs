@@ -90,6 +90,10 @@ impl Definition<'_> {
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
             Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, (start, step), body)?,
             Plan::CteScan { .. } => unreachable!("the rows of common tables are tables"),
+            Plan::ProjectSet { input, call } => {
+                let rows = self.answer(input)?.all()?;
+                Answer { rows: project_sets::rows_of(call, &rows), order: Order::Any }
+            }
             Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {

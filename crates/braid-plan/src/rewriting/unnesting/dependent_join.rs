@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use braid_sql::Expression;
 use braid_sql::expression::Node;
-use braid_sql::relation::{Aggregation, ColumnId, JoinKind, Relation};
+use braid_sql::relation::{Aggregation, ColumnId, Expansion, JoinKind, Relation};
 
 use super::Unnester;
 use super::domain::Domain;
@@ -43,6 +43,11 @@ impl Unnester<'_> {
         }
         if matches!(kind, JoinKind::Right | JoinKind::Full) {
             return None;
+        }
+        if kind == JoinKind::Inner
+            && let Some(expanded) = expanded(left, right)
+        {
+            return Some(filtered(expanded, conjuncts(condition)));
         }
         let mut pulled = Vec::new();
         let simple = pulled_up(right, &outer, &mut pulled);
@@ -119,6 +124,24 @@ impl Unnester<'_> {
 /// A join of these sides.
 pub(super) fn join(kind: JoinKind, left: Relation, right: Relation, condition: Expression) -> Relation {
     Relation::Join { kind, left: Box::new(left), right: Box::new(right), condition }
+}
+
+/// A right side of one row, whose columns are computed and whose rows are those of functions: the same steps on top of the left side. So a
+/// function in FROM needs no join.
+fn expanded(left: &Relation, right: &Relation) -> Option<Relation> {
+    if right.expressions().into_iter().any(has_subquery) {
+        return None;
+    }
+    match right {
+        Relation::OneRow => Some(left.clone()),
+        Relation::Filter { input, condition } => Some(filtered(expanded(left, input)?, conjuncts(condition.clone()))),
+        Relation::Map { input, expressions } => Some(mapped(expanded(left, input)?, expressions.clone())),
+        Relation::Expand(expansion) => {
+            let input = expanded(left, &expansion.input)?;
+            Some(Relation::Expand(Box::new(Expansion { input, ..(**expansion).clone() })))
+        }
+        _ => None,
+    }
 }
 
 /// Maps above an aggregation of one group, all of whose aggregates have a known value without rows.

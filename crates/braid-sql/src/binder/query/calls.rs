@@ -16,6 +16,9 @@ use crate::relation::{AggregateCall, ColumnId, Relation, SetFunctionCall, SortKe
 use crate::resolution::{FunctionResolution, resolve_function};
 use crate::{SqlError, SqlState, SqlType};
 
+/// Where a set-returning function may go.
+const LATERAL_HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
+
 impl<'a> Binder<'a> {
     /// The arguments of WITHIN GROUP.
     pub(in crate::binder) fn within_group_arguments<'s>(
@@ -162,7 +165,8 @@ impl<'a> Binder<'a> {
         }
         if let Some(place) = place_of(&|column| scope.is_set(column)) {
             let message = "aggregate function calls cannot contain set-returning function calls";
-            return refuse(SqlState::FeatureNotSupported, message, place);
+            return refuse(SqlState::FeatureNotSupported, message, place)
+                .map_err(|error| error.with_hint(LATERAL_HINT));
         }
         Ok(())
     }
@@ -229,7 +233,7 @@ impl<'a> Binder<'a> {
         }
         if let Some(place) = arguments.iter().find_map(|read| read.place_of(&|column| scope.is_set(column))) {
             let message = "window function calls cannot contain set-returning function calls";
-            return Err(self.places.mark(SqlError::unsupported(message), place));
+            return Err(self.places.mark(SqlError::unsupported(message).with_hint(LATERAL_HINT), place));
         }
         let mut window = self.window(over, scope)?;
         let argument_types = arguments.iter().map(|argument| argument.sql_type).collect();
@@ -267,6 +271,15 @@ impl<'a> Binder<'a> {
         let call = SetFunctionCall::Set { call: set_call(entry, arguments, sql_type)?, columns: vec![column] };
         scope.calls.borrow_mut().sets.push(call);
         Ok(call_column(column, sql_type, place))
+    }
+
+    /// The expression, refused if a set-returning function is in it.
+    pub(in crate::binder) fn without_sets(&self, expression: Expression, name: &str) -> Result<Expression, SqlError> {
+        let place = self.scope.and_then(|scope| expression.place_of(&|column| scope.is_set(column)));
+        let Some(place) = place else { return Ok(expression) };
+        let error =
+            SqlError::unsupported(format!("set-returning functions are not allowed in {name}")).with_hint(LATERAL_HINT);
+        Err(self.places.mark(error, place))
     }
 
     /// A call of a function that returns rows; `None` if the function returns one value.
