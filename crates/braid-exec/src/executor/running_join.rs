@@ -108,7 +108,7 @@ impl Sides<'_> {
             build_keys: layout.build_keys.clone(),
             probe_keys: condition.probe_keys.clone(),
             null_keys: condition.null_keys,
-            has_residual: condition.residual.is_some(),
+            has_residual: condition.residual.is_some() || condition.kind == JoinKind::ProbeTruth,
             build_column_count: layout.build_columns.len(),
             tuning,
         };

@@ -26,6 +26,7 @@ mod shared_joins;
 mod shared_not_in;
 mod shared_plans;
 mod shared_spilling;
+mod single_joins;
 mod spilling;
 mod stored_tables;
 mod table_versions;

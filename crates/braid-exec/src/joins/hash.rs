@@ -52,9 +52,10 @@ pub struct JoinSpec {
     pub build_keys: Vec<usize>,
     /// Key columns of the probe side's batches, as many as `build_keys`.
     pub probe_keys: Vec<usize>,
-    /// How null keys compare. [`NullKeys::Unknown`] needs one key, and [`JoinKind::ProbeAnti`] or [`JoinKind::ProbeMark`].
+    /// How null keys compare. [`NullKeys::Unknown`] needs [`JoinKind::ProbeTruth`], or one key and [`JoinKind::ProbeAnti`] or
+    /// [`JoinKind::ProbeMark`].
     pub null_keys: NullKeys,
-    /// Whether there is a further condition on pairs, which each [`JoinProbe`] provides.
+    /// Whether there is a further condition on pairs, which each [`JoinProbe`] provides; always in [`JoinKind::ProbeTruth`].
     pub has_residual: bool,
     /// Thresholds.
     pub tuning: JoinTuning,
@@ -69,7 +70,9 @@ impl JoinSpec {
         assert!(self.build_keys.iter().all(|key| *key < self.build_column_count), "keys are columns");
         let may_be_not_in =
             matches!(self.kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && self.build_keys.len() == 1;
-        assert!(may_be_not_in || !self.null_keys.are_unknown(), "NOT IN has one key");
+        let is_truth = self.kind == JoinKind::ProbeTruth;
+        assert!(may_be_not_in || is_truth || !self.null_keys.are_unknown(), "NOT IN has one key");
+        assert!(self.has_residual || !is_truth, "truth values are of a condition");
     }
 
     /// Whether the join can be partitioned by key. A join without keys cannot. NOT IN with a further condition cannot, because

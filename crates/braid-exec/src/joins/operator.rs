@@ -6,10 +6,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_storage::Scalar;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
-use crate::expression::Evaluator;
+use crate::expression::{Comparison, Evaluator};
 use crate::joins::hash::{JoinProbe, JoinTable, UnmatchedRows};
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
@@ -18,7 +19,7 @@ use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::stop::{Stop, StopFlag};
 use crate::runtime::turn::Turn;
-use crate::{Batch, ExecError, Expression};
+use crate::{Batch, ExecError, Expression, Vector};
 
 /// Number of morsels of the unmatched build rows, which limits the workers.
 const UNMATCHED_PARTS: usize = 64;
@@ -36,6 +37,8 @@ pub(crate) struct JoinLayout {
     pub(crate) build_keys: Vec<usize>,
     /// The further condition, over the probe side's columns and the kept ones.
     residual: Option<Expression>,
+    /// What is not false for pairs that may make a mark null, over the same columns.
+    possible: Option<Expression>,
     /// Number of columns within the join.
     joined_count: usize,
     probe_count: usize,
@@ -71,7 +74,7 @@ impl JoinLayout {
         let build_columns: Vec<usize> = (0..build_count).filter(|column| build_read[*column]).collect();
         let place = |column: usize| build_columns.iter().position(|kept| *kept == column);
         let kept = |column: usize| place(column).expect("what is read is kept");
-        let build_keys = condition.build_keys.iter().map(|key| kept(*key)).collect();
+        let build_keys: Vec<usize> = condition.build_keys.iter().map(|key| kept(*key)).collect();
         let residual = condition.residual.clone().map(|mut residual| {
             residual.map_columns(&mut |column| match column.checked_sub(probe_count) {
                 None => column,
@@ -79,6 +82,16 @@ impl JoinLayout {
             });
             residual
         });
+        let equalities =
+            condition.probe_keys.iter().zip(&build_keys).map(|(probe, build)| equal(*probe, probe_count + build));
+        let (residual, possible) = match condition.kind {
+            JoinKind::ProbeTruth => {
+                let residual = residual.unwrap_or(Expression::Constant(Some(Scalar::Bool(true))));
+                let equalities = equalities.filter(|_| condition.null_keys.are_unknown());
+                (Some(residual.clone()), Some(Expression::And(equalities.chain([residual]).collect())))
+            }
+            _ => (residual, None),
+        };
         let mut columns: Vec<Option<usize>> = (0..build_first).map(Some).collect();
         if kind.build {
             columns.extend((0..build_count).map(|column| place(column).map(|place| build_first + place)));
@@ -90,6 +103,7 @@ impl JoinLayout {
             build_keys,
             build_columns,
             residual,
+            possible,
             joined_count,
             probe_count: probe_needed,
             kind: condition.kind,
@@ -114,7 +128,9 @@ impl JoinLayout {
     pub(crate) fn filtered_build_column(&self, column: usize) -> Option<usize> {
         let kind = self.kind.columns();
         if let Some(column) = column.checked_sub(self.probe_count + usize::from(kind.mark)) {
-            return (kind.build && !matches!(self.kind, JoinKind::FullOuter)).then_some(column);
+            // A second partner is an error, also one that is dropped above.
+            let is_kept = matches!(self.kind, JoinKind::FullOuter | JoinKind::ProbeSingle);
+            return (kind.build && !is_kept).then_some(column);
         }
         let equal = matches!(self.kind, JoinKind::Inner | JoinKind::ProbeSemi);
         let mut keys = self.keys.iter().filter(|(probe, _)| equal && *probe == column);
@@ -168,8 +184,24 @@ impl ProbeOperator {
             let test = move |batch: &mut Batch| turn.go_on(|| Ok(residual.select(batch)?));
             Box::new(test) as crate::joins::hash::Residual
         });
-        Self { probe: JoinProbe::new(table, residual), turn, layout }
+        let possible = layout.possible.clone().map(|possible| {
+            let (mut possible, turn) = (Evaluator::new(possible), turn.clone());
+            let test = move |batch: &mut Batch| turn.go_on(|| Ok(not_false(&*possible.evaluate(batch)?)));
+            Box::new(test) as crate::joins::hash::Residual
+        });
+        Self { probe: JoinProbe::new(table, residual).with_possible(possible), turn, layout }
     }
+}
+
+/// An equality of columns.
+fn equal(left: usize, right: usize) -> Expression {
+    let (left, right) = (Box::new(Expression::Column(left)), Box::new(Expression::Column(right)));
+    Expression::Compare { comparison: Comparison::Equal, left, right }
+}
+
+/// Whether each value is true or null.
+fn not_false(values: &Vector) -> Vec<bool> {
+    (0..values.len()).map(|row| values.value(row) != Some(Scalar::Bool(false))).collect()
 }
 
 impl Operator for ProbeOperator {

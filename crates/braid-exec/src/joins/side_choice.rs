@@ -72,7 +72,7 @@ impl JoinKind {
             Self::BuildSemi => Self::ProbeSemi,
             Self::ProbeAnti => Self::BuildAnti,
             Self::BuildAnti => Self::ProbeAnti,
-            Self::ProbeMark => return None,
+            Self::ProbeMark | Self::ProbeTruth | Self::ProbeSingle => return None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a value of a plan may be impossible to compute for some rows.
 
-use super::{AggregateFunction, AggregationSpec, Plan};
+use super::{AggregateFunction, AggregationSpec, JoinKind, Plan};
 use crate::Expression;
 
 impl Plan {
@@ -10,7 +10,9 @@ impl Plan {
         let may_fail = match self {
             Self::Filter { condition, .. } => condition.may_fail(),
             Self::Project { expressions, .. } => expressions.iter().any(Expression::may_fail),
-            Self::Join { condition, .. } => condition.residual.as_ref().is_some_and(Expression::may_fail),
+            Self::Join { condition, .. } => {
+                condition.kind == JoinKind::ProbeSingle || condition.residual.as_ref().is_some_and(Expression::may_fail)
+            }
             Self::Aggregate { spec, .. } => adds_up(spec),
             Self::Window { spec, .. } => spec.calls.iter().any(|call| call.function.may_fail()),
             // Of their parts, only the inputs are known; of foreign functions, nothing.

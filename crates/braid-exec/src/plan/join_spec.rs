@@ -14,7 +14,8 @@ pub struct JoinCondition {
     pub probe_keys: Vec<usize>,
     /// A further condition, over the columns of the probe side followed by those of the build side.
     pub residual: Option<Expression>,
-    /// How null keys compare. [`NullKeys::Unknown`] needs one key, and [`JoinKind::ProbeAnti`] or [`JoinKind::ProbeMark`].
+    /// How null keys compare. [`NullKeys::Unknown`] needs [`JoinKind::ProbeTruth`], or one key and [`JoinKind::ProbeAnti`] or
+    /// [`JoinKind::ProbeMark`].
     pub null_keys: NullKeys,
 }
 
@@ -35,6 +36,12 @@ pub enum JoinKind {
     ProbeAnti,
     /// All probe rows, with the mark, a column that tells whether they have a partner.
     ProbeMark,
+    /// All probe rows, with the mark: true with a partner; else null if the condition is null for a build row; else false. In
+    /// [`Self::ProbeMark`] only the comparison of keys can make it null, here the further condition, too. Rows are partners only if their
+    /// keys may be equal: null keys that equal nothing make no mark null.
+    ProbeTruth,
+    /// As [`Self::ProbeOuter`], and an error if a probe row has a second partner.
+    ProbeSingle,
     /// After the probe, build rows with a partner, once.
     BuildSemi,
     /// After the probe, build rows without a partner.
@@ -66,7 +73,7 @@ impl JoinKind {
     pub fn columns(self) -> JoinColumns {
         JoinColumns {
             probe: !matches!(self, Self::BuildSemi | Self::BuildAnti),
-            mark: self == Self::ProbeMark,
+            mark: matches!(self, Self::ProbeMark | Self::ProbeTruth),
             build: self.makes_pairs() || matches!(self, Self::BuildSemi | Self::BuildAnti),
         }
     }
@@ -78,17 +85,17 @@ impl JoinKind {
 
     /// Whether the join returns pairs.
     pub fn makes_pairs(self) -> bool {
-        matches!(self, Self::Inner | Self::ProbeOuter | Self::BuildOuter | Self::FullOuter)
+        matches!(self, Self::Inner | Self::ProbeOuter | Self::ProbeSingle | Self::BuildOuter | Self::FullOuter)
     }
 
     /// Whether the join returns probe rows without a partner, with nulls.
     pub(crate) fn keeps_probe_rows(self) -> bool {
-        matches!(self, Self::ProbeOuter | Self::FullOuter)
+        matches!(self, Self::ProbeOuter | Self::ProbeSingle | Self::FullOuter)
     }
 
     /// Whether the join only tests if a probe row has a partner.
     pub(crate) fn tests_probe_rows(self) -> bool {
-        matches!(self, Self::ProbeSemi | Self::ProbeAnti | Self::ProbeMark)
+        matches!(self, Self::ProbeSemi | Self::ProbeAnti | Self::ProbeMark | Self::ProbeTruth)
     }
 
     /// Whether probe rows without a partner may be dropped before the join.

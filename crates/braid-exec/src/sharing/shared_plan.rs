@@ -345,6 +345,9 @@ impl Sharing<'_> {
         if !matches_depend_on_query {
             return Ok(plain_join(build, probe, condition));
         }
+        if matches!(kind, JoinKind::ProbeTruth | JoinKind::ProbeSingle) {
+            return Err(ExecError::Foreign("queries cannot share marks of conditions and single joins".into()));
+        }
         let own = (!own.is_empty()).then(|| self.set_condition(placed(Expression::And(own), &probe))).transpose()?;
         let sets =
             JoinSets { store: self.store().clone(), probe: probe.shared.set, build: build.shared.set, condition: own };

@@ -1,11 +1,12 @@
 //! Joins: equalities of both sides become keys, the rest of the condition is checked for each pair.
 
 use braid_exec::Expression as Lowered;
-use braid_exec::plan::{JoinCondition, JoinKind as LoweredKind, NullKeys, Plan};
+use braid_exec::plan::{JoinCondition, JoinKind as LoweredKind, Plan};
 use braid_sql::expression::{Expression, Node};
 use braid_sql::relation::{ColumnId, JoinKind, Relation};
 use braid_sql::{SqlError, Value};
 
+use super::marks::{MarkParts, null_keys};
 use super::operators::is_equality;
 use super::query::Lowering;
 use super::relations::{Input, unsupported};
@@ -24,15 +25,29 @@ impl Lowering<'_> {
             return Err(unsupported("lateral joins"));
         }
         let conjuncts = conjuncts(condition);
+        let is_key = |conjunct: &Expression| equality(conjunct, &probe.columns, &build.columns).is_some();
+        let (equalities, others, mark) = match kind {
+            JoinKind::Mark(_) => {
+                let MarkParts { keys, rest, kind, are_keys_unknown } = MarkParts::of(&conjuncts, is_key);
+                (keys, rest, Some((kind, are_keys_unknown)))
+            }
+            _ => (conjuncts, Vec::new(), None),
+        };
         let mut keys = Keys::default();
         let mut rest = Vec::new();
-        for conjunct in &conjuncts {
+        for conjunct in equalities {
             match self.key(conjunct, &probe.columns, &build.columns)? {
                 Some(key) if keys.takes(&key) => keys.add(key),
-                _ => rest.push((*conjunct).clone()),
+                _ => rest.push(conjunct.clone()),
             }
         }
-        let (lowered_kind, null_keys) = lowered_kind(kind, &keys, &rest, conjuncts.len())?;
+        rest.extend(others.into_iter().cloned());
+        let lowered_kind = match mark {
+            // A key of another kind is no key, but drops rows all the same.
+            Some((kind, _)) => kind,
+            None => lowered_kind(kind),
+        };
+        let null_keys = null_keys(mark.is_some_and(|(_, are_unknown)| are_unknown), keys.are_null_safe);
         let Keys { probe: probe_keys, build: build_keys, .. } = keys;
         let (probe_columns, build_columns) = (probe.columns.clone(), build.columns.clone());
         let (probe_plan, probe_keys) = probe.with_positions(probe_keys);
@@ -78,35 +93,51 @@ impl Lowering<'_> {
         Ok(Input { plan, columns: columns.into_iter().map(|(column, _)| column).collect() })
     }
 
-    /// Both sides of an equality, if each reads one side of the join only.
+    /// The keys of an equality of both sides.
     fn key(&self, conjunct: &Expression, probe: &[ColumnId], build: &[ColumnId]) -> Result<Option<Key>, SqlError> {
-        let (first, second, is_null_safe) = match &conjunct.node {
-            Node::Call(call) if is_equality(call.function.id) => match &call.arguments[..] {
-                [first, second] => (first, second, false),
-                _ => return Ok(None),
-            },
-            Node::Not(operand) => match &operand.node {
-                Node::Distinct(first, second, equals) if is_equality(equals.id) => (&**first, &**second, true),
-                _ => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
-        if conjunct.is_volatile() {
-            return Ok(None);
-        }
-        let reads_only = |expression: &Expression, side: &[ColumnId]| {
-            let columns = expression.free_columns();
-            !columns.is_empty() && columns.iter().all(|column| side.contains(column))
-        };
-        let (of_probe, of_build) = if reads_only(first, probe) && reads_only(second, build) {
-            (first, second)
-        } else if reads_only(second, probe) && reads_only(first, build) {
-            (second, first)
-        } else {
+        let Some(Equality { of_probe, of_build, is_null_safe }) = equality(conjunct, probe, build) else {
             return Ok(None);
         };
         let (probe, build) = self.comparable_sides((of_probe, probe), (of_build, build))?;
         Ok(Some(Key { probe, build, is_null_safe }))
+    }
+}
+
+/// An equality whose operands each read one side of the join only.
+struct Equality<'e> {
+    of_probe: &'e Expression,
+    of_build: &'e Expression,
+    /// `IS NOT DISTINCT FROM`
+    is_null_safe: bool,
+}
+
+/// The conjunct as an equality of both sides. `(a = b) IS TRUE` holds for the same rows as `a = b`.
+fn equality<'e>(conjunct: &'e Expression, probe: &[ColumnId], build: &[ColumnId]) -> Option<Equality<'e>> {
+    let (first, second, is_null_safe) = match &conjunct.node {
+        Node::Is(true, operand) => return equality(operand, probe, build),
+        Node::Call(call) if is_equality(call.function.id) => match &call.arguments[..] {
+            [first, second] => (first, second, false),
+            _ => return None,
+        },
+        Node::Not(operand) => match &operand.node {
+            Node::Distinct(first, second, equals) if is_equality(equals.id) => (&**first, &**second, true),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    if conjunct.is_volatile() {
+        return None;
+    }
+    let reads_only = |expression: &Expression, side: &[ColumnId]| {
+        let columns = expression.free_columns();
+        !columns.is_empty() && columns.iter().all(|column| side.contains(column))
+    };
+    if reads_only(first, probe) && reads_only(second, build) {
+        Some(Equality { of_probe: first, of_build: second, is_null_safe })
+    } else if reads_only(second, probe) && reads_only(first, build) {
+        Some(Equality { of_probe: second, of_build: first, is_null_safe })
+    } else {
+        None
     }
 }
 
@@ -139,33 +170,18 @@ impl Keys {
     }
 }
 
-/// The operator's kind, and how it compares null keys.
-fn lowered_kind(
-    kind: JoinKind,
-    keys: &Keys,
-    rest: &[Expression],
-    conjunct_count: usize,
-) -> Result<(LoweredKind, NullKeys), SqlError> {
-    let null_keys = if keys.are_null_safe { NullKeys::EqualNull } else { NullKeys::EqualNothing };
-    let lowered = match kind {
+/// The operator's kind.
+fn lowered_kind(kind: JoinKind) -> LoweredKind {
+    match kind {
         JoinKind::Inner => LoweredKind::Inner,
         JoinKind::Left => LoweredKind::ProbeOuter,
         JoinKind::Right => LoweredKind::BuildOuter,
         JoinKind::Full => LoweredKind::FullOuter,
         JoinKind::Semi => LoweredKind::ProbeSemi,
         JoinKind::Anti => LoweredKind::ProbeAnti,
-        // The mark is null where the only comparison is, and never for comparisons that are not null.
-        JoinKind::Mark(_) if rest.is_empty() && conjunct_count == keys.probe.len() => {
-            match (keys.probe.len(), keys.are_null_safe) {
-                (0, _) | (_, true) => LoweredKind::ProbeMark,
-                (1, false) => return Ok((LoweredKind::ProbeMark, NullKeys::Unknown)),
-                _ => return Err(unsupported("marks of several comparisons")),
-            }
-        }
-        JoinKind::Mark(_) => return Err(unsupported("marks of such conditions")),
-        JoinKind::Single => return Err(unsupported("subqueries that may return several rows for a row")),
-    };
-    Ok((lowered, null_keys))
+        JoinKind::Mark(_) => LoweredKind::ProbeTruth,
+        JoinKind::Single => LoweredKind::ProbeSingle,
+    }
 }
 
 /// The parts of a condition that must all be true.

@@ -8,6 +8,7 @@
 //! | [`recursions`] | recursions: columns of one form, and what rows are compared by |
 //! | [`relations`] | the operators of a relation, one by one |
 //! | [`joins`] | joins: keys, and what is left of the condition |
+//! | [`marks`] | which parts of a mark's condition are keys |
 //! | [`accumulations`] | aggregates that the operators have no states for |
 //! | [`grouping_sets`] | rows for several grouping sets |
 //! | [`groups`] | groups and aggregates, DISTINCT |
@@ -42,6 +43,7 @@ mod forms;
 mod grouping_sets;
 mod groups;
 mod joins;
+mod marks;
 mod numeric_aggregates;
 mod numeric_comparisons;
 mod numeric_functions;

@@ -377,12 +377,13 @@ fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) 
     let made = if kind.makes_pairs() || residual.is_some() { pairs } else { 0.0 };
     let of_kind = match kind {
         JoinKind::Inner => both(pairs),
+        JoinKind::ProbeSingle => both(probe.rows),
         JoinKind::ProbeOuter => both(pairs.max(probe.rows)),
         JoinKind::BuildOuter => both(pairs.max(build.rows)),
         JoinKind::FullOuter => both(pairs.max(probe.rows).max(build.rows)),
         JoinKind::ProbeSemi => probe.clone().scaled(probe_met),
         JoinKind::ProbeAnti => probe.clone().scaled((1.0 - probe_met).max(0.1)),
-        JoinKind::ProbeMark => {
+        JoinKind::ProbeMark | JoinKind::ProbeTruth => {
             let mut estimate = probe.clone();
             estimate.distinct.push(2.0);
             estimate

@@ -23,6 +23,7 @@ const FILES: &[(&str, usize)] = &[
     ("expansions", 4),
     ("grouping_sets", 2),
     ("joins", 2),
+    ("marks", 0),
     ("window_errors", 0),
     ("windows", 15),
 ];

@@ -21,6 +21,7 @@ const FILES: &[(&str, usize)] = &[
     ("expansions", 0),
     ("grouping_sets", 3),
     ("joins", 1),
+    ("marks", 0),
     ("names", 5),
     ("windows", 6),
 ];

@@ -206,6 +206,17 @@ impl Definition<'_> {
             for (at, build) in build.iter().enumerate() {
                 let equal = keys_equal(condition, probe, build);
                 let pair = if equal == Some(false) { Vec::new() } else { [&probe[..], build].concat() };
+                if kind == JoinKind::ProbeTruth && equal != Some(false) {
+                    let of_keys = equal.or((!condition.null_keys.are_unknown()).then_some(false));
+                    let of_residual = match &condition.residual {
+                        None => Some(true),
+                        Some(residual) => self.value(residual, &pair)?.map(|value| value == Scalar::Bool(true)),
+                    };
+                    let both = [of_keys, of_residual];
+                    partner_count += usize::from(both == [Some(true); 2]);
+                    perhaps |= !both.contains(&Some(false)) && both.contains(&None);
+                    continue;
+                }
                 let counts = |residual: &Expression| self.is_true(residual, &pair);
                 if equal == Some(false) || !condition.residual.as_ref().map_or(Ok(true), counts)? {
                     continue;
@@ -216,18 +227,23 @@ impl Definition<'_> {
                 }
                 partner_count += 1;
                 build_has_partner[at] = true;
-                if matches!(kind, JoinKind::Inner | JoinKind::ProbeOuter | JoinKind::BuildOuter | JoinKind::FullOuter) {
+                if kind == JoinKind::ProbeSingle && partner_count > 1 {
+                    return Err(NoAnswer::SeveralRows);
+                }
+                if kind.makes_pairs() {
                     rows.push(pair);
                 }
             }
             let mark = if partner_count > 0 { Some(true) } else { (!perhaps).then_some(false) };
             match kind {
-                JoinKind::ProbeOuter | JoinKind::FullOuter if partner_count == 0 => {
+                JoinKind::ProbeOuter | JoinKind::ProbeSingle | JoinKind::FullOuter if partner_count == 0 => {
                     rows.push([&probe[..], &vec![None; build_width]].concat());
                 }
                 JoinKind::ProbeSemi if mark == Some(true) => rows.push(probe.clone()),
                 JoinKind::ProbeAnti if mark == Some(false) => rows.push(probe.clone()),
-                JoinKind::ProbeMark => rows.push([&probe[..], &[mark.map(Scalar::Bool)]].concat()),
+                JoinKind::ProbeMark | JoinKind::ProbeTruth => {
+                    rows.push([&probe[..], &[mark.map(Scalar::Bool)]].concat())
+                }
                 _ => {}
             }
         }

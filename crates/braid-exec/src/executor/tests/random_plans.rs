@@ -11,7 +11,7 @@ use crate::plan::SortKey;
 use crate::plan::{AggregateCall, AggregateFunction, AverageKind};
 use crate::plan::{CteId, RecursionSpec};
 
-const JOIN_KINDS: [JoinKind; 9] = [
+const JOIN_KINDS: [JoinKind; 10] = [
     JoinKind::Inner,
     JoinKind::ProbeOuter,
     JoinKind::BuildOuter,
@@ -19,6 +19,7 @@ const JOIN_KINDS: [JoinKind; 9] = [
     JoinKind::ProbeSemi,
     JoinKind::ProbeAnti,
     JoinKind::ProbeMark,
+    JoinKind::ProbeTruth,
     JoinKind::BuildSemi,
     JoinKind::BuildAnti,
 ];
@@ -188,7 +189,7 @@ impl Generator {
         let both = [&probe_kinds[..], &build_kinds].concat();
         let residual = self.chance(1, 3).then(|| self.condition(&both, 1));
         let may_be_not_in = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && build_keys.len() == 1;
-        let null_keys = if may_be_not_in && self.chance(1, 2) {
+        let null_keys = if (may_be_not_in || kind == JoinKind::ProbeTruth) && self.chance(1, 2) {
             NullKeys::Unknown
         } else if self.chance(1, 2) {
             NullKeys::EqualNull

@@ -52,7 +52,7 @@ fn strong_name(expr: &Expr) -> Option<String> {
         Expr::Ceil { .. } => "ceil".to_owned(),
         Expr::Floor { .. } => "floor".to_owned(),
         Expr::AtTimeZone { .. } => "timezone".to_owned(),
-        Expr::Exists { .. } => "exists".to_owned(),
+        Expr::Exists { negated: false, .. } => "exists".to_owned(),
         Expr::Array(_) => "array".to_owned(),
         Expr::Tuple(_) => "row".to_owned(),
         Expr::Subquery(query) => return subquery_name(query),

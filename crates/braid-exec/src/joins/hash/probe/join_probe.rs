@@ -15,7 +15,7 @@ use crate::plan::JoinKind;
 use crate::runtime::stop::Stop;
 use crate::values::batch::Origin;
 use crate::values::vector::{NO_ROW, Values};
-use crate::{Batch, Vector};
+use crate::{Batch, ExecError, Vector};
 
 /// A condition on pairs, which are batches with the probe side's columns followed by the build side's.
 pub type Residual = Box<dyn FnMut(&mut Batch) -> Result<Vec<bool>, Stop> + Send>;
@@ -25,19 +25,30 @@ type Emit<'a> = &'a mut dyn FnMut(Batch) -> Result<(), Stop>;
 
 /// One worker's probe.
 pub struct JoinProbe {
-    table: Arc<JoinTable>,
+    pub(super) table: Arc<JoinTable>,
     residual: Option<Residual>,
+    /// What is not false for pairs that may make a mark null.
+    possible: Option<Residual>,
     finder: Finder,
     /// The groups of the batch's rows.
-    groups: Vec<u32>,
+    pub(super) groups: Vec<u32>,
 }
 
 /// The results for each probe row.
-struct Outcome {
+pub(super) struct Outcome {
     /// Whether the row has a partner.
-    paired: Vec<bool>,
-    /// Whether the comparison with some row is unknown because of a null; only for NOT IN.
-    perhaps_paired: Vec<bool>,
+    pub(super) paired: Vec<bool>,
+    /// Whether the comparison with some row is unknown because of a null; only for NOT IN and truth values.
+    pub(super) perhaps_paired: Vec<bool>,
+}
+
+/// A test of pairs.
+#[derive(Clone, Copy)]
+pub(super) enum Test {
+    /// Whether the rows are partners.
+    Residual,
+    /// Whether the condition is not false.
+    Possible,
 }
 
 impl JoinProbe {
@@ -45,7 +56,12 @@ impl JoinProbe {
     pub fn new(table: Arc<JoinTable>, residual: Option<Residual>) -> Self {
         assert_eq!(table.spec.has_residual, residual.is_some(), "a residual belongs to the join");
         let finder = table.finder();
-        Self { table, residual, finder, groups: Vec::new() }
+        Self { table, residual, possible: None, finder, groups: Vec::new() }
+    }
+
+    /// The same with the test of pairs that may make a mark null, which only truth values need.
+    pub(crate) fn with_possible(self, possible: Option<Residual>) -> Self {
+        Self { possible, ..self }
     }
 
     /// Joins a batch of the probe side, and passes the rows to `emit`: the probe side's columns, followed by the build side's or
@@ -121,6 +137,11 @@ impl JoinProbe {
 
     fn emit_pairs(&mut self, batch: Batch, emit: Emit<'_>) -> Result<(), Stop> {
         let lists = self.table.lists.as_ref().expect("keys that repeat have lists");
+        if self.table.spec.kind == JoinKind::ProbeSingle
+            && self.groups.iter().map(|group| lists.range(*group)).any(|(start, end)| end > start + 1)
+        {
+            return Err(ExecError::SeveralRows.into());
+        }
         let mut candidates = Candidates::of_groups(&self.groups, Some(lists));
         while let Some(pairs) = candidates.next(|place| lists.rows()[place as usize], |_| false, |_| false) {
             emit(self.pair_batch(&batch, pairs))?;
@@ -198,11 +219,13 @@ impl JoinProbe {
         match &table.lists {
             Some(lists) => {
                 let row_at = |place: u32| lists.rows()[place as usize];
-                self.decide(&batch, candidates, row_at, &mut outcome.paired, emit)?;
+                self.decide(Test::Residual, &batch, candidates, row_at, &mut outcome.paired, emit)?;
             }
-            None => self.decide(&batch, candidates, |row| row, &mut outcome.paired, emit)?,
+            None => self.decide(Test::Residual, &batch, candidates, |row| row, &mut outcome.paired, emit)?,
         }
-        if table.spec.null_keys.are_unknown() {
+        if kind == JoinKind::ProbeTruth {
+            self.decide_on_unknown(&batch, keys, &mut outcome)?;
+        } else if table.spec.null_keys.are_unknown() {
             self.decide_on_nulls(&batch, &keys[0], &mut outcome)?;
         }
         if kind.tests_probe_rows() {
@@ -214,10 +237,10 @@ impl JoinProbe {
         }
     }
 
-    /// Evaluates the residual on pairs. Sets `paired` for probe rows with a partner, marks build rows, and emits pairs if the
-    /// kind returns them.
-    fn decide(
+    /// Tests pairs. Sets `paired` for probe rows with a partner, marks build rows, and emits pairs if the kind returns them.
+    pub(super) fn decide(
         &mut self,
+        test: Test,
         batch: &Batch,
         mut candidates: Candidates,
         row_at: impl Fn(u32) -> u32,
@@ -233,13 +256,18 @@ impl JoinProbe {
             }
             let (probe_rows, build_rows) = (pairs.probe_rows.clone(), pairs.build_rows.clone());
             let mut pair_batch = self.pair_batch(batch, pairs);
-            let residual = self.residual.as_mut().expect("the caller looked");
-            let counts = residual(&mut pair_batch)?;
+            let condition = match test {
+                Test::Residual => &mut self.residual,
+                Test::Possible => &mut self.possible,
+            };
+            let counts = condition.as_mut().expect("the kind of the join has the test")(&mut pair_batch)?;
             assert_eq!(counts.len(), probe_rows.len(), "a residual decides on each row");
             for ((probe_row, build_row), _) in
                 probe_rows.iter().zip(&build_rows).zip(&counts).filter(|(_, counts)| **counts)
             {
-                paired[*probe_row as usize] = true;
+                if std::mem::replace(&mut paired[*probe_row as usize], true) && kind == JoinKind::ProbeSingle {
+                    return Err(ExecError::SeveralRows.into());
+                }
                 if kind.marks_build_rows() {
                     table.mark(*build_row);
                 }
@@ -263,8 +291,9 @@ impl JoinProbe {
         let with_null_keys = Candidates::of_all(open(true), table.null_key_rows.len());
         let with_all = Candidates::of_all(open(false), table.row_count);
         let emit: Emit<'_> = &mut |_| unreachable!("joins that know of nulls do not make pairs");
-        self.decide(batch, with_null_keys, |place| table.null_key_rows[place as usize], perhaps_paired, emit)?;
-        self.decide(batch, with_all, |row| row, perhaps_paired, emit)
+        let row_at = |place: u32| table.null_key_rows[place as usize];
+        self.decide(Test::Residual, batch, with_null_keys, row_at, perhaps_paired, emit)?;
+        self.decide(Test::Residual, batch, with_all, |row| row, perhaps_paired, emit)
     }
 }
 
