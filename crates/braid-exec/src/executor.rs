@@ -36,7 +36,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_storage::Scalar;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
 use parking_lot::Mutex;
 
 use crate::aggregation::AggregationWorker;
@@ -167,32 +167,34 @@ impl Executor {
         Ok(sinks)
     }
 
+    /// The rows of a plan. Each operator's future is boxed by itself, so that a deep plan does not need the largest one's stack at each level.
     fn rows<'a>(&'a self, plan: &'a Plan, wanted: Wanted) -> BoxFuture<'a, Result<Rows, Stop>> {
-        Box::pin(async move {
-            match plan {
-                Plan::Source { source, column_count } => Ok(self.of_source(source.clone(), *column_count, &wanted)),
-                Plan::Filter { input, condition } => self.filter(input, condition, wanted).await,
-                Plan::Project { input, expressions } => self.project(input, expressions, wanted).await,
-                Plan::Join { node, build, probe, condition } => {
-                    self.reorderable_join(build, probe, condition, *node, wanted).await
-                }
-                Plan::Aggregate { input, spec } => self.aggregate(input, spec, wanted).await,
-                Plan::Accumulate { input, spec, foreign } => self.accumulate(input, spec, foreign, wanted).await,
-                Plan::Expand { input, lists } => self.expand(input, lists, wanted).await,
-                Plan::Window { input, spec } => self.window(input, spec, wanted).await,
-                Plan::ProjectSet { input, call } => self.project_set(input, call, wanted).await,
-                Plan::Sort { input, spec } => self.sort(input, spec, wanted).await,
-                Plan::Limit { input, offset, limit } => self.limit(input, *offset, *limit, wanted).await,
-                Plan::Union(plans) => self.union(plans, wanted.apart()).await,
-                Plan::WithScalars { subqueries, input } => self.with_scalars(subqueries, input, wanted.apart()).await,
-                Plan::With { cte, definition, body } => self.with_table(*cte, definition, body, wanted).await,
-                Plan::Recursion { spec, start, step, body } => {
-                    self.with_recursion(spec, (start, step), body, wanted).await
-                }
-                Plan::CteScan { cte, column_count } => Ok(self.table_scan(*cte, *column_count)),
-                Plan::Shared(operator) => self.shared(operator, wanted).await,
+        match plan {
+            Plan::Source { source, column_count } => {
+                Box::pin(ready(Ok(self.of_source(source.clone(), *column_count, &wanted))))
             }
-        })
+            Plan::Filter { input, condition } => Box::pin(self.filter(input, condition, wanted)),
+            Plan::Project { input, expressions } => Box::pin(self.project(input, expressions, wanted)),
+            Plan::Join { node, build, probe, condition } => {
+                Box::pin(self.reorderable_join(build, probe, condition, *node, wanted))
+            }
+            Plan::Aggregate { input, spec } => Box::pin(self.aggregate(input, spec, wanted)),
+            Plan::Accumulate { input, spec, foreign } => Box::pin(self.accumulate(input, spec, foreign, wanted)),
+            Plan::Expand { input, lists } => Box::pin(self.expand(input, lists, wanted)),
+            Plan::Window { input, spec } => Box::pin(self.window(input, spec, wanted)),
+            Plan::ProjectSet { input, call } => Box::pin(self.project_set(input, call, wanted)),
+            Plan::Sort { input, spec } => Box::pin(self.sort(input, spec, wanted)),
+            Plan::Limit { input, offset, limit } => Box::pin(self.limit(input, *offset, *limit, wanted)),
+            Plan::Union(plans) => Box::pin(self.union(plans, wanted.apart())),
+            Plan::WithScalars { subqueries, input } => Box::pin(self.with_scalars(subqueries, input, wanted.apart())),
+            Plan::With { cte, definition, body } => Box::pin(self.with_table(*cte, definition, body, wanted)),
+            Plan::Recursion { spec, start, step, body } => {
+                Box::pin(self.with_recursion(spec, (start, step), body, wanted))
+            }
+            // The table is looked up where the scan is translated.
+            Plan::CteScan { cte, column_count } => Box::pin(async { Ok(self.table_scan(*cte, *column_count)) }),
+            Plan::Shared(operator) => Box::pin(self.shared(operator, wanted)),
+        }
     }
 
     fn of_source(&self, source: Arc<dyn Source>, column_count: usize, wanted: &Wanted) -> Rows {
