@@ -63,6 +63,9 @@ fn spec_of<'a>(name: &Ident, named: &'a [(String, WindowSpec)]) -> Result<&'a Wi
 /// Adds to a window what the one that it names has.
 fn extend(spec: &mut WindowSpec, named: &[(String, WindowSpec)]) -> Result<(), EngineError> {
     let Some(name) = &spec.window_name else { return Ok(()) };
+    if braid_sql::syntax::excluded(name).is_some() {
+        return Err(EngineError::unsupported("EXCLUDE in the frame of a window is not supported"));
+    }
     let base = spec_of(name, named)?;
     let refused = |what: &str| {
         let message = format!("cannot {what} window \"{}\"", fold(name));

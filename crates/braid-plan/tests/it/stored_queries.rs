@@ -20,6 +20,7 @@ use crate::running::{Failure, bound_to, run_by, texts};
 const FILES: &[(&str, usize)] = &[
     ("aggregates", 17),
     ("common_tables", 21),
+    ("exclusions", 0),
     ("expansions", 4),
     ("grouping_sets", 2),
     ("joins", 2),

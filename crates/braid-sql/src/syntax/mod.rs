@@ -5,11 +5,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
+//! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`words`] | words of PostgreSQL's grammar |
 
 mod dialect;
+mod frame_exclusions;
 mod operands;
 mod operators;
 mod tokens;
@@ -19,6 +21,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Tokenizer;
 
 pub use dialect::SqlDialect;
+pub use frame_exclusions::excluded;
 pub use operands::VARIADIC;
 pub use operators::SYMMETRIC;
 pub use tokens::postgresql_tokens;

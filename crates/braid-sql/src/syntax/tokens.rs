@@ -5,6 +5,7 @@
 //! - String literals with a line break between them are one.
 //! - `ISNULL` is `IS NULL`.
 //! - A frame may begin or end at `'…'::type PRECEDING`: the parser reads an escaped string there, but only `'…' PRECEDING` of a plain one.
+//! - EXCLUDE at the end of a frame goes into the name of its window (`frame_exclusions`).
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
 use sqlparser::parser::ParserError;
@@ -33,7 +34,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         }
         read.push(token)?;
     }
-    Ok(read.done)
+    Ok(super::frame_exclusions::in_names(read.done))
 }
 
 fn is_word(token: &Token) -> bool {

@@ -1,8 +1,8 @@
 //! Windows: PARTITION BY, ORDER BY and frames, named or not.
 
 use sqlparser::ast::{
-    Expr, NamedWindowDefinition, NamedWindowExpr, WindowFrame as FrameSyntax, WindowFrameBound, WindowFrameUnits,
-    WindowSpec, WindowType,
+    Expr, Ident, NamedWindowDefinition, NamedWindowExpr, WindowFrame as FrameSyntax, WindowFrameBound,
+    WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use super::scope::Scope;
@@ -12,6 +12,7 @@ use crate::binder::{Binder, fold};
 use crate::expression::Expression;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::relation::{FrameBound, FrameExclusion, FrameMode, Relation, SortKey, WindowFrame, Windowing};
+use crate::syntax::excluded;
 use crate::window_functions::range_offsets::InRange;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -50,7 +51,8 @@ impl Binder<'_> {
         });
         let own_partition = own_partition.collect::<Result<Vec<Expression>, SqlError>>()?;
         let own_order = self.within(Clause::WindowOrder).keys_of(&spec.order_by)?;
-        let (partition_by, order_by) = match &spec.window_name {
+        let (base, exclusion) = base_of(spec.window_name.as_ref())?;
+        let (partition_by, order_by) = match &base {
             None => (own_partition, own_order),
             Some(name) => {
                 let name = fold(name);
@@ -74,7 +76,7 @@ impl Binder<'_> {
         };
         let frame = match &spec.window_frame {
             None => default_frame(),
-            Some(frame) => self.frame(frame, &order_by)?,
+            Some(frame) => WindowFrame { exclusion, ..self.frame(frame, &order_by)? },
         };
         Ok(Windowing { input: Relation::OneRow, partition_by, order_by, frame, calls: Vec::new() })
     }
@@ -153,6 +155,20 @@ impl Binder<'_> {
         };
         self.coerce(bound, place, SqlType::of(target), CastContext::Implicit)
     }
+}
+
+/// The window that one extends, and the exclusion of its frame.
+fn base_of(name: Option<&Ident>) -> Result<(Option<Ident>, FrameExclusion), SqlError> {
+    let Some(name) = name else { return Ok((None, FrameExclusion::NoOthers)) };
+    let Some((base, words)) = excluded(name) else { return Ok((Some(name.clone()), FrameExclusion::NoOthers)) };
+    let exclusion = match words {
+        "no others" => FrameExclusion::NoOthers,
+        "current row" => FrameExclusion::CurrentRow,
+        "group" => FrameExclusion::Group,
+        "ties" => FrameExclusion::Ties,
+        other => return Err(SqlError::new(SqlState::SyntaxError, format!("nothing is excluded by {other}"))),
+    };
+    Ok((base, exclusion))
 }
 
 /// The frame of a window that says nothing: from the first row to the last peer of the current row.
