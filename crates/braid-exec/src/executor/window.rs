@@ -65,9 +65,11 @@ impl Executor {
 
     /// The rows divided by the hash of their partitions' keys.
     async fn hashed_partitions(&self, rows: Rows, spec: &WindowSpec, width: usize) -> Result<Vec<Part>, Stop> {
-        let memory = self.spill.as_ref().map(|spill| (spill, OperatorMemory::new(spill, self.worker_count)));
-        let spill = memory.as_ref().map(|(spill, memory)| (*spill, memory));
-        let partitions = Arc::new(HashedPartitions::new(width, spill, self.budget.clone())?);
+        let spill = self.spill.clone().map(|spill| {
+            let memory = OperatorMemory::new(&spill, self.worker_count);
+            (spill, memory)
+        });
+        let partitions = Arc::new(HashedPartitions::new(width, spill, self.budget.clone()));
         let few_rows_max = self.tuning.sorting.run_rows / FEW_ROWS_SHARE;
         let sinks = self.drain(rows, || PartitionSink::new(&partitions, spec, few_rows_max)).await?;
         Ok(partitions.parts(sinks)?)

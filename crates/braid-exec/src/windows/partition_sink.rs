@@ -21,7 +21,9 @@ const FEW_BYTES_MAX: usize = 1 << 20;
 
 /// Rows of all workers by the hash of their keys.
 pub(crate) struct HashedPartitions {
-    rows: Hashed,
+    /// Made when a worker has many rows.
+    rows: Mutex<Option<Arc<Hashed>>>,
+    spill: Option<(Arc<QuerySpill>, Arc<OperatorMemory>)>,
     budget: Arc<dyn MemoryBudget>,
     column_count: usize,
 }
@@ -35,42 +37,49 @@ enum Hashed {
 pub(crate) struct PartitionSink {
     to: Arc<HashedPartitions>,
     divider: Divider,
-    /// The rows so far, while they are few.
-    few: Option<CollectedRows>,
+    rows: SinkRows,
     few_rows_max: usize,
+}
+
+/// A worker's rows so far.
+enum SinkRows {
+    /// They are few, and together.
+    Few(CollectedRows),
+    /// They go to the partitions.
+    Divided(Arc<Hashed>),
 }
 
 impl HashedPartitions {
     /// No rows. With `spill` they go to a file where they exceed the operator's memory.
+    pub(crate) fn new(
+        column_count: usize,
+        spill: Option<(Arc<QuerySpill>, Arc<OperatorMemory>)>,
+        budget: Arc<dyn MemoryBudget>,
+    ) -> Self {
+        Self { rows: Mutex::default(), spill, budget, column_count }
+    }
+
+    /// The partitions.
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub(crate) fn new(
-        column_count: usize,
-        spill: Option<(&Arc<QuerySpill>, &Arc<OperatorMemory>)>,
-        budget: Arc<dyn MemoryBudget>,
-    ) -> Result<Self, ExecError> {
-        let rows = match spill {
+    fn hashed(&self) -> Result<Arc<Hashed>, ExecError> {
+        let mut rows = self.rows.lock();
+        if let Some(rows) = &*rows {
+            return Ok(rows.clone());
+        }
+        let made = match &self.spill {
             Some((spill, memory)) => {
                 let (spill, memory) = (spill.clone(), memory.clone());
-                Hashed::Spilling(PartitionedRows::new(spill, memory, OPERATOR, column_count, Some(0))?)
+                Hashed::Spilling(PartitionedRows::new(spill, memory, OPERATOR, self.column_count, Some(0))?)
             }
-            None => {
-                let partition = |_| Mutex::new(collected(column_count, &budget));
-                Hashed::InMemory((0..PARTITIONS).map(partition).collect())
-            }
+            None => Hashed::InMemory((0..PARTITIONS).map(|_| Mutex::new(self.no_rows())).collect()),
         };
-        Ok(Self { rows, budget, column_count })
+        Ok(rows.insert(Arc::new(made)).clone())
     }
 
-    fn add(&self, columns: &[Arc<Vector>], rows: &[Vec<u32>]) -> Result<(), ExecError> {
-        match &self.rows {
-            Hashed::Spilling(partitions) => partitions.add(columns, rows),
-            Hashed::InMemory(partitions) => {
-                let rows = partitions.iter().zip(rows).filter(|(_, rows)| !rows.is_empty());
-                rows.into_iter().try_for_each(|(partition, rows)| partition.lock().consume_rows(columns, rows))
-            }
-        }
+    fn no_rows(&self) -> CollectedRows {
+        CollectedRows::new(self.column_count, Reservation::new(self.budget.clone(), OPERATOR))
     }
 
     /// The parts of all rows, those in memory last. The sinks have taken in all rows.
@@ -78,20 +87,19 @@ impl HashedPartitions {
     /// # Errors
     /// When memory is refused.
     pub(crate) fn parts(&self, sinks: Vec<PartitionSink>) -> Result<Vec<Part>, ExecError> {
-        let bytes: usize = sinks.iter().filter_map(|sink| sink.few.as_ref()).map(CollectedRows::bytes).sum();
-        if sinks.iter().all(|sink| sink.few.is_some()) && bytes <= FEW_BYTES_MAX {
-            let mut few = sinks.into_iter().filter_map(|sink| sink.few).filter(|few| few.row_count() > 0);
-            let Some(mut all) = few.next() else { return Ok(Vec::new()) };
-            few.try_for_each(|few| each_batch(few, |mut batch| all.consume(&mut batch)))?;
-            return Ok(vec![Part::Collected(all)]);
+        let few = |sink: &PartitionSink| match &sink.rows {
+            SinkRows::Few(few) => Some(few.bytes()),
+            SinkRows::Divided(_) => None,
+        };
+        let bytes: Option<usize> = sinks.iter().map(few).sum();
+        if bytes.is_some_and(|bytes| bytes <= FEW_BYTES_MAX) {
+            return self.one_part(sinks);
         }
         sinks.into_iter().try_for_each(|mut sink| sink.divide_few())?;
         let mut parts = Vec::new();
-        let resident = match &self.rows {
+        let resident = match &*self.hashed()? {
             Hashed::InMemory(partitions) => {
-                let take = |partition: &Mutex<CollectedRows>| {
-                    std::mem::replace(&mut *partition.lock(), collected(self.column_count, &self.budget))
-                };
+                let take = |partition: &Mutex<CollectedRows>| std::mem::replace(&mut *partition.lock(), self.no_rows());
                 partitions.iter().map(take).collect()
             }
             Hashed::Spilling(partitions) => {
@@ -103,52 +111,75 @@ impl HashedPartitions {
         parts.extend(resident.into_iter().filter(|rows| rows.row_count() > 0).map(Part::Collected));
         Ok(parts)
     }
+
+    /// The rows of sinks that have few, together.
+    fn one_part(&self, sinks: Vec<PartitionSink>) -> Result<Vec<Part>, ExecError> {
+        let mut all: Option<CollectedRows> = None;
+        for sink in sinks {
+            match (sink.rows, &mut all) {
+                (SinkRows::Few(few), Some(all)) => each_batch(few, |mut batch| all.consume(&mut batch))?,
+                (SinkRows::Few(few), none) if few.row_count() > 0 => *none = Some(few),
+                _ => {}
+            }
+        }
+        Ok(all.into_iter().map(Part::Collected).collect())
+    }
+}
+
+impl Hashed {
+    fn add(&self, columns: &[Arc<Vector>], rows: &[Vec<u32>]) -> Result<(), ExecError> {
+        match self {
+            Self::Spilling(partitions) => partitions.add(columns, rows),
+            Self::InMemory(partitions) => {
+                let mut rows = partitions.iter().zip(rows).filter(|(_, rows)| !rows.is_empty());
+                rows.try_for_each(|(partition, rows)| partition.lock().consume_rows(columns, rows))
+            }
+        }
+    }
 }
 
 impl PartitionSink {
     /// A worker's sink, which keeps at most so many rows together.
     pub(crate) fn new(to: &Arc<HashedPartitions>, spec: &WindowSpec, few_rows_max: usize) -> Self {
-        let few = Some(collected(to.column_count, &to.budget));
         let divider = Divider::new(spec.partition_by.clone().into(), 0);
-        Self { to: to.clone(), divider, few, few_rows_max }
+        Self { to: to.clone(), divider, rows: SinkRows::Few(to.no_rows()), few_rows_max }
     }
 
-    fn divide(&mut self, mut batch: Batch) -> Result<(), ExecError> {
-        self.divider.divide(&mut batch);
-        self.to.add(&batch.all_columns(), self.divider.rows())
-    }
-
+    /// From now on rows go to the partitions, as those so far do.
     fn divide_few(&mut self) -> Result<(), ExecError> {
-        match self.few.take() {
-            Some(few) if few.row_count() > 0 => each_batch(few, |batch| self.divide(batch)),
-            _ => Ok(()),
+        if matches!(self.rows, SinkRows::Divided(_)) {
+            return Ok(());
         }
+        let to = self.to.hashed()?;
+        let SinkRows::Few(few) = std::mem::replace(&mut self.rows, SinkRows::Divided(to.clone())) else {
+            return Ok(());
+        };
+        each_batch(few, |batch| divide(&mut self.divider, &to, batch))
     }
+}
+
+fn divide(divider: &mut Divider, to: &Hashed, mut batch: Batch) -> Result<(), ExecError> {
+    divider.divide(&mut batch);
+    to.add(&batch.all_columns(), divider.rows())
 }
 
 impl Sink for PartitionSink {
     fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
-        let Some(few) = &mut self.few else { return Ok(self.divide(batch)?) };
-        let taken = few.consume(&mut batch);
-        let can_spill = matches!(self.to.rows, Hashed::Spilling(_));
-        match taken {
+        let few = match &mut self.rows {
+            SinkRows::Divided(to) => return Ok(divide(&mut self.divider, to, batch)?),
+            SinkRows::Few(few) => few,
+        };
+        match few.consume(&mut batch) {
             // The rows are in memory, and go to a file.
-            Err(ExecError::Memory(_)) if can_spill => Ok(self.divide_few()?),
+            Err(ExecError::Memory(_)) if self.to.spill.is_some() => Ok(self.divide_few()?),
             Ok(()) if few.row_count() > self.few_rows_max || few.bytes() > FEW_BYTES_MAX => Ok(self.divide_few()?),
             taken => Ok(taken?),
         }
     }
 }
 
-fn collected(column_count: usize, budget: &Arc<dyn MemoryBudget>) -> CollectedRows {
-    CollectedRows::new(column_count, Reservation::new(budget.clone(), OPERATOR))
-}
-
 /// The rows batch by batch.
-pub(super) fn each_batch(
-    rows: CollectedRows,
-    mut each: impl FnMut(Batch) -> Result<(), ExecError>,
-) -> Result<(), ExecError> {
+fn each_batch(rows: CollectedRows, mut each: impl FnMut(Batch) -> Result<(), ExecError>) -> Result<(), ExecError> {
     let mut piece = Piece::of_all(Arc::new(rows.into_result()));
     while let Some(batch) = piece.next_batch()? {
         each(batch)?;

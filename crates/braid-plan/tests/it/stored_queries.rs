@@ -26,7 +26,7 @@ const FILES: &[(&str, usize)] = &[
     ("joins", 2),
     ("marks", 0),
     ("window_errors", 0),
-    ("windows", 15),
+    ("windows", 12),
 ];
 
 const WORKERS: usize = 2;

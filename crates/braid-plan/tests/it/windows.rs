@@ -331,16 +331,12 @@ fn random_windows_in_subqueries_are_what_they_are_defined_to_be() {
         let table = table(&mut random, 30);
         let sql = nested_query(&mut random);
         let expected = table.defined_rows(&sql).map(sorted).map_err(|error| error.message().to_owned());
-        match outcome(&table, &sql, &rich(1 + random.below(3) as usize)).expect("there is enough memory") {
-            Err(message) if message.contains("not supported") => {}
-            found => {
-                answers += usize::from(found.is_ok());
-                assert_eq!(found, expected, "{sql}");
-            }
-        }
+        let found = outcome(&table, &sql, &rich(1 + random.below(3) as usize)).expect("there is enough memory");
+        answers += usize::from(found.is_ok());
+        assert_eq!(found, expected, "{sql}");
     }
     println!("{answers} of {count} queries had answers");
-    assert!(is_replay || answers * 2 > count, "{answers} of {count}");
+    assert!(is_replay || answers * 4 > count * 3, "{answers} of {count}");
 }
 
 #[test]
