@@ -1,5 +1,6 @@
 //! Queries over tables in memory, whose rows come in parts, to several workers, with or without temporary files.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use braid_plan::optimization::{UniqueKeys, order_joins};
 use braid_plan::planning::plan;
 use braid_plan::values::Form;
 use braid_plan::values::arrays::ArrayBuilder;
+use braid_sql::relation::{Columns, Output, Query};
 use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::testing::naive::{TableRows, rows_of};
 use braid_sql::testing::queries::GivenTables;
@@ -21,7 +23,7 @@ use braid_sql::testing::{FixedSession, value_of};
 use braid_sql::{Evaluation, SqlError, Value};
 use braid_storage::ColumnType;
 
-use crate::running::{Failure, bound_to, run_by, texts};
+use crate::running::{Failure, bound_to, bound_with_parameters, run_by, texts};
 
 /// Memory of a query that has enough.
 pub const PLENTY: ByteSize = ByteSize(256 << 20);
@@ -76,6 +78,34 @@ impl MemoryTable {
         Ok(optimized(lowered))
     }
 
+    /// The plan of a query with parameters, and the query.
+    pub fn lowered_for_many(&self, sql: &str) -> Result<(LoweredQuery, Query, Columns), SqlError> {
+        let session: Arc<dyn Session> = Arc::new(FixedSession);
+        let (bound, columns) = bound_with_parameters(sql, &self.tables)?;
+        let (purpose, numerics) = (Purpose::ManyStatements { forms: &HashMap::new() }, Numerics::Wide);
+        let environment = Environment { session: &session, tables: self, purpose, numerics };
+        let lowered = plan(bound.clone(), columns.clone(), environment).map_err(NoPlan::into_error)?;
+        Ok((lowered, bound, columns))
+    }
+
+    /// The rows of a query with these parameters by its definition.
+    pub fn defined_rows_of(
+        &self,
+        bound: &Query,
+        columns: &Columns,
+        values: &[Value],
+    ) -> Result<Vec<Vec<String>>, SqlError> {
+        let evaluation = Evaluation::new(&FixedSession, &[]);
+        let mut rows = Vec::new();
+        for row in rows_of(bound, columns, (&FixedSession, values), &self.tables)? {
+            let text = |(value, output): (&Value, &Output)| {
+                Ok(evaluation.text(value, output.sql_type)?.unwrap_or_else(|| "\\N".to_owned()))
+            };
+            rows.push(row.iter().zip(&bound.outputs).map(text).collect::<Result<_, SqlError>>()?);
+        }
+        Ok(rows)
+    }
+
     /// The rows of a query as texts, `\N` for null.
     pub fn rows(&self, sql: &str, executor: &Executor) -> Result<Vec<Vec<String>>, Failure> {
         let mut lowered = self.lowered(sql, Numerics::Optimistic).map_err(Failure::OfSql)?;
@@ -96,15 +126,7 @@ impl MemoryTable {
     /// The rows of a query by its definition.
     pub fn defined_rows(&self, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
         let (bound, columns) = bound_to(sql, &self.tables)?;
-        let evaluation = Evaluation::new(&FixedSession, &[]);
-        let mut rows = Vec::new();
-        for row in rows_of(&bound, &columns, (&FixedSession, &[]), &self.tables)? {
-            let text = |(value, output): (&Value, &braid_sql::relation::Output)| {
-                Ok(evaluation.text(value, output.sql_type)?.unwrap_or_else(|| "\\N".to_owned()))
-            };
-            rows.push(row.iter().zip(&bound.outputs).map(text).collect::<Result<_, SqlError>>()?);
-        }
-        Ok(rows)
+        self.defined_rows_of(&bound, &columns, &[])
     }
 }
 

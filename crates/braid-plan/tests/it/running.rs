@@ -7,20 +7,22 @@ use braid_base::ByteSize;
 use braid_exec::executor::Executor;
 use braid_exec::runtime::pipeline::Sink;
 use braid_exec::runtime::stop::Stop;
-use braid_exec::{Batch, ExecError, FixedBudget};
+use braid_exec::{Batch, ExecError, FixedBudget, ParameterRow, SharedPlan};
 use braid_plan::lowering::{
     Environment, LoweredQuery, NoPlan, NoStoredTables, Numerics, Purpose, Session, is_too_narrow,
 };
+use braid_plan::optimization::{UniqueKeys, order_joins};
 use braid_plan::planning::plan;
 use braid_plan::values::arrays::value_at;
 use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{Columns, Output, Query as BoundQuery};
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{NoTables, Tables};
 use braid_sql::testing::FixedSession;
 use braid_sql::testing::naive::{TableRows, rows_of};
-use braid_sql::{Evaluation, SqlError, SqlState, Value};
+use braid_sql::{Evaluation, SqlError, SqlState, SqlType, Value};
 use sqlparser::ast::Query;
 
 /// Memory of a query.
@@ -102,6 +104,14 @@ pub fn bound_to(sql: &str, tables: &dyn Tables) -> Result<(BoundQuery, Columns),
     Ok((bound, statement.into_columns()))
 }
 
+/// A query over tables with parameters `$1` (integer) and `$2` (numeric).
+pub fn bound_with_parameters(sql: &str, tables: &dyn Tables) -> Result<(BoundQuery, Columns), SqlError> {
+    let types = [TypeId::INT4, TypeId::NUMERIC].map(|id| Some(SqlType::of(id)));
+    let statement = Statement::new(sql, &FixedSession, tables).with_parameters(&types);
+    let bound = statement.binder().whole_query(&parsed(sql)?)?;
+    Ok((bound, statement.into_columns()))
+}
+
 fn parsed(sql: &str) -> Result<Query, SqlError> {
     let syntax_error = |error: sqlparser::parser::ParserError| SqlError::new(SqlState::SyntaxError, error.to_string());
     let dialect = SqlDialect::for_text(sql);
@@ -111,7 +121,20 @@ fn parsed(sql: &str) -> Result<Query, SqlError> {
     Ok(query)
 }
 
+/// The batches of each query of a pass; `None` if the queries cannot share their plan.
+pub fn run_pass(query: &LoweredQuery, rows: &[ParameterRow]) -> Option<Vec<Vec<Batch>>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().unwrap();
+    let plan = order_joins(&query.plan, rows, &UniqueKeys::default()).plan;
+    let shared = SharedPlan::new(&plan, rows, FixedBudget::new(BUDGET)).ok()?;
+    let executor = Executor::new(WORKERS, FixedBudget::new(BUDGET));
+    let sinks = runtime.block_on(executor.run_shared(&shared, |_| Collector::default())).unwrap();
+    let batches =
+        |sinks: Vec<Collector>| sinks.into_iter().flat_map(|sink| std::mem::take(&mut *sink.0.lock().unwrap()));
+    Some(sinks.into_iter().map(|sinks| batches(sinks).collect()).collect())
+}
+
 /// Collects batches.
+#[derive(Default)]
 struct Collector(Arc<Mutex<Vec<Batch>>>);
 
 impl Sink for Collector {

@@ -51,7 +51,7 @@ use sqlparser::ast::{AccessExpr, Expr, Ident};
 use crate::expression::{Expression, Node};
 use crate::functions::{Function, SessionFacts};
 use crate::pg_catalog::{CastContext, FunctionEntry, TypeId};
-use crate::relation::Columns;
+use crate::relation::{Columns, CteId};
 use crate::syntax::SYMMETRIC;
 use crate::tables::Tables;
 use crate::{SqlError, SqlState, SqlType};
@@ -72,6 +72,8 @@ pub struct Statement<'a> {
     collation: Cell<Option<&'static str>>,
     columns: RefCell<Columns>,
     cte_count: Cell<u32>,
+    /// Recursions whose steps have aggregates of the rows of the step before.
+    aggregated_steps: RefCell<Vec<CteId>>,
     /// `None` where the caller has no parameters.
     parameters: Option<Parameters>,
     varying: VaryingLiterals,
@@ -80,9 +82,10 @@ pub struct Statement<'a> {
 impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
-        let (columns, cte_count, varying) = Default::default();
+        let (columns, cte_count, aggregated_steps, varying) = Default::default();
         let collation = Cell::new(None);
-        Self { session, places: Places::new(text), tables, collation, columns, cte_count, parameters: None, varying }
+        let (places, parameters) = (Places::new(text), None);
+        Self { session, places, tables, collation, columns, cte_count, aggregated_steps, parameters, varying }
     }
 
     /// A binder of expressions outside of queries.

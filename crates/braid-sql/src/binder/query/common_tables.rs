@@ -147,7 +147,7 @@ impl Binder<'_> {
         for (column, alias) in columns.iter_mut().zip(&cte.alias.columns) {
             column.0 = fold(&alias.name);
         }
-        Ok(CommonTable { name, cte: id, columns, refusal: None, references: RefCell::default() })
+        Ok(CommonTable { name, cte: id, columns, is_last_step: false, refusal: None, references: RefCell::default() })
     }
 
     fn recursive_table(
@@ -171,6 +171,7 @@ impl Binder<'_> {
             name: table.name.clone(),
             cte: Some(id),
             columns: table.columns.clone(),
+            is_last_step: true,
             refusal: None,
             references: RefCell::default(),
         });
@@ -220,6 +221,10 @@ impl Binder<'_> {
             let place = visible.references.borrow().iter().take(2).next_back().copied().flatten();
             self.places.mark(error, place.map_or(Place::Nowhere, Place::At))
         })?;
+        if self.statement.aggregated_steps.borrow().contains(&id) {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(SqlError::new(SqlState::InvalidRecursion, message));
+        }
         let definition = Definition::Recursive { cte: id, is_distinct, start: rows(start), step: rows(step) };
         Ok((definition, table))
     }
@@ -227,7 +232,14 @@ impl Binder<'_> {
 
 /// A name that cannot be referred to yet.
 fn unavailable(name: String) -> CommonTable {
-    CommonTable { name, cte: None, columns: Vec::new(), refusal: None, references: RefCell::default() }
+    CommonTable {
+        name,
+        cte: None,
+        columns: Vec::new(),
+        is_last_step: false,
+        refusal: None,
+        references: RefCell::default(),
+    }
 }
 
 /// The terms of a query that may be recursive, and whether equal rows are dropped.
@@ -279,10 +291,6 @@ fn check_place(relation: &Relation, id: CteId, name: &str) -> Result<(), SqlErro
         }
         Relation::SetOperation { operator: Operator::Intersect, is_all: true, .. } if scans(relation, id) > 0 => {
             return within("INTERSECT");
-        }
-        Relation::Aggregate(_) if scans(relation, id) > 0 => {
-            let message = "aggregate functions are not allowed in a recursive query's recursive term";
-            return Err(SqlError::new(SqlState::InvalidRecursion, message));
         }
         _ => {}
     }

@@ -277,7 +277,8 @@ impl Binder<'_> {
                 })
                 .collect();
             let relation = Relation::CteScan { cte, columns: columns.iter().map(|column| column.id).collect() };
-            let names = self.aliased(ScopeRelation::named(table_name.clone(), columns), alias)?;
+            let own = ScopeRelation::named(table_name.clone(), columns);
+            let names = self.aliased(ScopeRelation { last_step: common.is_last_step.then_some(cte), ..own }, alias)?;
             return Ok(FromItem { relation, names: vec![names] });
         }
         let found = self.statement.tables.table(schema, table_name).map_err(|error| self.places.mark(error, place))?;

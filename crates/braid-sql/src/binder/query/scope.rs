@@ -62,6 +62,8 @@ pub(in crate::binder) struct ScopeRelation {
     pub table: Option<u64>,
     /// Its primary key as positions of columns.
     pub primary_key: Vec<usize>,
+    /// The recursion, of whose step before it is the rows.
+    pub last_step: Option<CteId>,
 }
 
 /// Whether a relation of FROM can be named.
@@ -90,6 +92,8 @@ pub(in crate::binder) struct CommonTable {
     /// `None` for one that stands further down in WITH RECURSIVE, or that cannot be referred to here.
     pub cte: Option<CteId>,
     pub columns: Vec<(String, SqlType)>,
+    /// Whether it is a recursion that is referred to from its step.
+    pub is_last_step: bool,
     /// Why it cannot be referred to, if there is more to say than that it is unsupported.
     pub refusal: Option<SqlError>,
     /// Where it is referred to.
@@ -125,6 +129,7 @@ impl ScopeRelation {
             access: Access::Visible,
             table: None,
             primary_key: Vec::new(),
+            last_step: None,
         }
     }
 }

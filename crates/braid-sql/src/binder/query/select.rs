@@ -58,6 +58,10 @@ impl Binder<'_> {
             None => relation,
         };
         let mut calls = scope.calls.take();
+        if calls.has_aggregates() {
+            let last_steps = scope.relations.iter().filter_map(|relation| relation.last_step);
+            self.statement.aggregated_steps.borrow_mut().extend(last_steps);
+        }
         let is_grouped = grouping.is_some() || having.is_some() || calls.has_aggregates();
         if is_grouped {
             let mut grouping = grouping.take().unwrap_or_default();
