@@ -16,6 +16,7 @@ mod expand;
 mod groups;
 mod join;
 mod one_row;
+mod peers;
 mod project_set;
 mod recursion;
 mod recursive_rows;
@@ -182,6 +183,7 @@ impl Executor {
             Plan::Accumulate { input, spec, foreign } => Box::pin(self.accumulate(input, spec, foreign, wanted)),
             Plan::Expand { input, lists } => Box::pin(self.expand(input, lists, wanted)),
             Plan::Window { input, spec } => Box::pin(self.window(input, spec, wanted)),
+            Plan::Peers { input, keys, kept } => Box::pin(self.peers(input, keys, *kept, wanted)),
             Plan::ProjectSet { input, call } => Box::pin(self.project_set(input, call, wanted)),
             Plan::Sort { input, spec } => Box::pin(self.sort(input, spec, wanted)),
             Plan::Limit { input, offset, limit } => Box::pin(self.limit(input, *offset, *limit, wanted)),

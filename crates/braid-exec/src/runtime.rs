@@ -8,6 +8,7 @@
 //! | `backpressure` | writes that workers wait for |
 //! | [`collected_rows`] | rows collected by one worker, one vector per column |
 //! | [`expand`] | each row once for every grouping set |
+//! | [`peers`] | sorted rows that are equal in some keys: DISTINCT ON, WITH TIES |
 //! | [`project_set`], [`set_functions`] | each row once for every row that a function returns for it |
 //! | [`result_rows`] | rows in memory as the source of a later pipeline |
 //! | [`row_operators`] | the operators that process one batch at a time: filter, projection, limit |
@@ -15,6 +16,7 @@
 pub(crate) mod backpressure;
 pub mod collected_rows;
 pub mod expand;
+pub mod peers;
 pub mod pipeline;
 pub mod project_set;
 pub mod result_rows;

@@ -17,6 +17,7 @@ mod one_row;
 mod parameters_above_groups;
 mod pass_members;
 mod patterns_below_joins;
+mod peers;
 mod project_sets;
 mod random_plans;
 mod recursions;

@@ -17,9 +17,12 @@ impl Plan {
             Self::Window { spec, .. } => spec.calls.iter().any(|call| call.function.may_fail()),
             // Of their parts, only the inputs are known; of foreign functions, nothing.
             Self::WithScalars { .. } | Self::Accumulate { .. } | Self::ProjectSet { .. } | Self::Shared(_) => true,
-            Self::Source { .. } | Self::Expand { .. } | Self::Sort { .. } | Self::Limit { .. } | Self::Union(_) => {
-                false
-            }
+            Self::Source { .. }
+            | Self::Expand { .. }
+            | Self::Sort { .. }
+            | Self::Peers { .. }
+            | Self::Limit { .. }
+            | Self::Union(_) => false,
             Self::With { .. } | Self::Recursion { .. } | Self::CteScan { .. } => false,
         };
         may_fail || self.inputs().into_iter().any(Self::may_fail)

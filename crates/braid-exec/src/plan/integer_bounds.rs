@@ -18,6 +18,7 @@ impl Plan {
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Peers { input, .. }
             | Self::WithScalars { input, .. } => input.integer_bounds(column),
             Self::Project { input, expressions } => expressions[column].integer_bounds(&|of| input.integer_bounds(of)),
             Self::Join { build, probe, condition, .. } => {
@@ -71,9 +72,10 @@ impl Plan {
     pub fn is_null_free(&self, column: usize) -> bool {
         match self {
             Self::Source { source, .. } => source.is_null_free(column),
-            Self::Filter { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => {
-                input.is_null_free(column)
-            }
+            Self::Filter { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Peers { input, .. } => input.is_null_free(column),
             Self::Project { input, expressions } => expressions[column].is_null_free(&|of| input.is_null_free(of)),
             Self::Join { build, probe, condition, .. } if condition.kind == JoinKind::Inner => {
                 match column.checked_sub(probe.column_count()) {

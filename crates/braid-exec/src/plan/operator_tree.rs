@@ -11,6 +11,7 @@ use super::{
 };
 use crate::Expression;
 use crate::runtime::expand::ColumnLists;
+use crate::runtime::peers::KeptPeers;
 use crate::runtime::pipeline::Source;
 use crate::runtime::set_functions::SetFunctionCall;
 use crate::runtime::stop::NodeId;
@@ -103,6 +104,15 @@ pub enum Plan {
         /// Maximum number of rows after these.
         limit: Option<u64>,
     },
+    /// Sorted rows by their peers, the rows that are equal in some keys and come one after the other.
+    Peers {
+        /// Rows in an order in which peers are neighbours.
+        input: Box<Plan>,
+        /// The columns of the keys.
+        keys: Vec<usize>,
+        /// Which rows are kept.
+        kept: KeptPeers,
+    },
     /// The rows of all inputs, which have the same number and types of columns.
     Union(Vec<Plan>),
     /// A plan whose expressions read the values of scalar subqueries: [`Expression::SubqueryValue`] `n` is the only column of
@@ -183,6 +193,7 @@ impl Plan {
             | Self::Accumulate { input, .. }
             | Self::Expand { input, .. }
             | Self::Window { input, .. }
+            | Self::Peers { input, .. }
             | Self::ProjectSet { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
@@ -205,6 +216,7 @@ impl Plan {
             | Self::Accumulate { input, .. }
             | Self::Expand { input, .. }
             | Self::Window { input, .. }
+            | Self::Peers { input, .. }
             | Self::ProjectSet { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => vec![input],
@@ -224,6 +236,7 @@ impl Plan {
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Peers { input, .. }
             | Self::WithScalars { input, .. } => input.column_count(),
             Self::Project { expressions, .. } => expressions.len(),
             Self::Join { build, probe, condition, .. } => {
@@ -319,6 +332,7 @@ impl Plan {
                 let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
                 write!(out, "Limit: {limit} from {offset}")?;
             }
+            Self::Peers { keys, kept, .. } => describe_peers(keys, *kept, out)?,
             Self::Union(_) => out.write_str("Union")?,
             Self::WithScalars { subqueries, .. } => {
                 write!(out, "Scalars: {} before the first input", subqueries.len())?;
@@ -345,6 +359,16 @@ fn describe_lists(lists: &ColumnLists, out: &mut dyn fmt::Write) -> fmt::Result 
     let column = |column: &Option<usize>| column.map_or_else(|| "null".to_owned(), |column| format!("#{column}"));
     let list = |list: &Vec<Option<usize>>| format!("[{}]", list.iter().map(column).collect::<Vec<_>>().join(", "));
     write!(out, "Expand: {}", lists.iter().map(list).collect::<Vec<_>>().join(", "))
+}
+
+fn describe_peers(keys: &[usize], kept: KeptPeers, out: &mut dyn fmt::Write) -> fmt::Result {
+    let keys: Vec<String> = keys.iter().map(|key| format!("#{key}")).collect();
+    match kept {
+        KeptPeers::First => write!(out, "Peers: first by [{}]", keys.join(", ")),
+        KeptPeers::WithTies { offset, limit } => {
+            write!(out, "Peers: {limit} from {offset} with ties by [{}]", keys.join(", "))
+        }
+    }
 }
 
 fn describe_sort(spec: &SortSpec, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -34,7 +34,7 @@ impl SideShape {
             Plan::Window { input, spec } => Self { is_ordered: spec.partition_by.is_empty(), ..inner(input) },
             // It may have any number of rows.
             Plan::ProjectSet { input, .. } => Self { table_rows_max: None, ..inner(input) },
-            Plan::Sort { input, .. } => Self { is_ordered: true, ..inner(input) },
+            Plan::Sort { input, .. } | Plan::Peers { input, .. } => Self { is_ordered: true, ..inner(input) },
             Plan::Limit { input, .. } | Plan::WithScalars { input, .. } => inner(input),
             Plan::Union(plans) => Self { is_ordered: false, ..Self::of_all(plans.iter().map(Self::of)) },
             Plan::With { body, .. } | Plan::Recursion { body, .. } => inner(body),

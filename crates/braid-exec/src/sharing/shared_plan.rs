@@ -184,6 +184,14 @@ impl Sharing<'_> {
                     return Err(ExecError::Foreign("queries cannot share window functions".into()));
                 }
             },
+            Plan::Peers { input, keys, kept } => match self.plan(input)? {
+                Shared { plan, set: None } => {
+                    Shared { plan: Plan::Peers { input: plan.into(), keys: keys.clone(), kept: *kept }, set: None }
+                }
+                Shared { set: Some(_), .. } => {
+                    return Err(ExecError::Foreign("queries cannot share DISTINCT ON and WITH TIES".into()));
+                }
+            },
             Plan::ProjectSet { input, call } => match self.plan(input)? {
                 Shared { plan, set: None } => {
                     Shared { plan: Plan::ProjectSet { input: plan.into(), call: call.clone() }, set: None }

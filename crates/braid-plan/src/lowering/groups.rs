@@ -322,7 +322,7 @@ impl Lowering<'_> {
     }
 
     /// Groups by columns, with further calls; and the expressions that give the columns.
-    fn grouped_by(
+    pub(super) fn grouped_by(
         &self,
         input: Input,
         columns: &[ColumnId],

@@ -16,6 +16,7 @@
 //! | [`expressions`] | expressions: kernels where there are some |
 //! | [`chars`] | `char(n)` without the blanks at its end |
 //! | [`common_tables`] | common table expressions, read once or kept |
+//! | [`counted_sets`] | INTERSECT ALL and EXCEPT ALL |
 //! | [`date_fields`] | fields of dates |
 //! | [`filtered_arguments`] | arguments of aggregates with FILTER, which fail for no other rows |
 //! | [`forms`] | the forms of columns; where arithmetic may overflow |
@@ -26,6 +27,7 @@
 //! | [`numeric_functions`] | functions of numerics as integers that have no kernel |
 //! | [`operators`] | which functions are comparisons and arithmetic |
 //! | [`parameters`] | expressions that read no row: constants, and parameters of plans for many statements |
+//! | [`peers`] | DISTINCT ON and WITH TIES |
 //! | [`row_function`] | expressions that are computed row by row |
 //! | [`session_dependence`] | functions that give other results in other sessions |
 //! | [`sources`] | constant rows |
@@ -35,6 +37,7 @@
 mod accumulations;
 mod chars;
 mod common_tables;
+mod counted_sets;
 mod date_fields;
 mod expansions;
 mod expressions;
@@ -51,6 +54,7 @@ mod numeric_rounding;
 mod numerics;
 mod operators;
 mod parameters;
+mod peers;
 mod query;
 mod recursions;
 mod relations;

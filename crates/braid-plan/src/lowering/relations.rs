@@ -44,10 +44,11 @@ impl Lowering<'_> {
             Relation::Join { kind, left, right, condition } => self.join(*kind, left, right, condition),
             Relation::Aggregate(aggregation) => self.aggregate(aggregation),
             Relation::Sort { input, keys } => self.sort(input, keys, None),
-            Relation::Limit { input, offset, limit, ties: None } => self.limit(input, offset.as_ref(), limit.as_ref()),
-            Relation::Limit { .. } => Err(unsupported("WITH TIES")),
+            Relation::Limit { input, offset, limit, ties } => {
+                self.limit(input, offset.as_ref(), limit.as_ref(), ties.as_deref())
+            }
             Relation::Distinct { input, columns } => self.distinct(input, columns),
-            Relation::DistinctOn { .. } => Err(unsupported("DISTINCT ON")),
+            Relation::DistinctOn { input, keys } => self.distinct_on(input, keys),
             Relation::Union { inputs, columns } => {
                 let plan = Plan::Union(self.united(&inputs.iter().collect::<Vec<_>>(), columns)?);
                 Ok(Input { plan, columns: columns.clone() })
@@ -55,7 +56,9 @@ impl Lowering<'_> {
             Relation::SetOperation { operator, is_all: false, left, right, columns } => {
                 self.set_operation(*operator, left, right, columns)
             }
-            Relation::SetOperation { .. } => Err(unsupported("INTERSECT ALL and EXCEPT ALL")),
+            Relation::SetOperation { operator, is_all: true, left, right, columns } => {
+                self.counted_set_operation(*operator, left, right, columns)
+            }
             Relation::Window(windowing) => self.window(windowing),
             Relation::With { cte, definition, body, is_materialized: _ } => self.with_table(*cte, definition, body),
             Relation::CteScan { cte, columns } => self.table_scan(*cte, columns),
@@ -76,7 +79,7 @@ impl Lowering<'_> {
         Ok(Input { plan, columns: columns.to_vec() })
     }
 
-    fn sort(&self, input: &Relation, keys: &[SortKey], limit: Option<usize>) -> Result<Input, SqlError> {
+    pub(super) fn sort(&self, input: &Relation, keys: &[SortKey], limit: Option<usize>) -> Result<Input, SqlError> {
         let input = self.collected(|| self.relation(input))?;
         let columns = input.columns.clone();
         let expressions: Vec<Lowered> =
@@ -99,6 +102,7 @@ impl Lowering<'_> {
         input: &Relation,
         offset: Option<&Expression>,
         limit: Option<&Expression>,
+        ties: Option<&[SortKey]>,
     ) -> Result<Input, SqlError> {
         let count = |expression: Option<&Expression>, state, name: &str| match expression {
             None => Ok(None),
@@ -112,6 +116,9 @@ impl Lowering<'_> {
         };
         let limit = count(limit, SqlState::InvalidLimit, "LIMIT")?;
         let offset = count(offset, SqlState::InvalidOffset, "OFFSET")?.unwrap_or(0);
+        if let (Some(ties), Some(limit)) = (ties, limit) {
+            return self.limit_with_ties(input, (offset, limit), ties);
+        }
         let needed = limit.and_then(|limit| usize::try_from(limit.checked_add(offset)?).ok());
         let Input { plan, columns } = match input {
             Relation::Sort { input, keys } => self.sort(input, keys, needed)?,

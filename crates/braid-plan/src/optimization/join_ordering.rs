@@ -16,6 +16,7 @@ use braid_exec::joins::side_choice::SwappedJoin;
 use braid_exec::plan::join_order::join_graph::{EqualColumns, JoinGraph, JoinKnowledge, JoinedRelations};
 use braid_exec::plan::join_order::{JoinEdge, join_order};
 use braid_exec::plan::{CteId, JoinCondition, JoinKind, Plan, SideWidths};
+use braid_exec::runtime::peers::KeptPeers;
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::{Expression, ParameterRow};
 
@@ -158,6 +159,14 @@ impl Ordering<'_> {
                 let (input, mut estimate) = self.plan(input);
                 estimate.distinct.resize(input.column_count() + spec.calls.len(), estimate.rows.max(1.0));
                 (Plan::Window { input: input.into(), spec: spec.clone() }, estimate)
+            }
+            Plan::Peers { input, keys, kept } => {
+                let (input, estimate) = self.plan(input);
+                let rows = match kept {
+                    KeptPeers::First => estimate.distinct_of(keys),
+                    KeptPeers::WithTies { limit, .. } => *limit as f64,
+                };
+                (Plan::Peers { input: input.into(), keys: keys.clone(), kept: *kept }, estimate.limited(rows))
             }
             Plan::ProjectSet { input, call } => {
                 let (input, mut estimate) = self.plan(input);

@@ -21,12 +21,14 @@ const FILES: &[(&str, usize)] = &[
     ("aggregates", 17),
     ("common_tables", 23),
     ("exclusions", 0),
+    ("distinct_on", 1),
     ("expansions", 4),
     ("grouping_sets", 2),
     ("joins", 2),
     ("marks", 0),
     ("window_errors", 0),
     ("windows", 12),
+    ("set_operations", 0),
 ];
 
 const WORKERS: usize = 2;

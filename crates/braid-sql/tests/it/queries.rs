@@ -18,12 +18,14 @@ use crate::answers::{escaped, type_of, value_as};
 const FILES: &[(&str, usize)] = &[
     ("aggregates", 8),
     ("common_tables", 16),
+    ("distinct_on", 1),
     ("expansions", 0),
     ("grouping_sets", 3),
     ("joins", 1),
     ("marks", 0),
     ("names", 5),
     ("windows", 6),
+    ("set_operations", 0),
 ];
 
 /// A query with the lines of PostgreSQL's answer.

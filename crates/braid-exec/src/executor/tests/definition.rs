@@ -90,6 +90,12 @@ impl Definition<'_> {
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
             Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, (start, step), body)?,
             Plan::CteScan { .. } => unreachable!("the rows of common tables are tables"),
+            Plan::Peers { input, keys, kept } => match self.answer(input)? {
+                Answer { rows, order: Order::Total } => {
+                    Answer { rows: peers::kept_rows(rows, keys, *kept), order: Order::Total }
+                }
+                _ => return Err(NoAnswer::Undefined),
+            },
             Plan::ProjectSet { input, call } => {
                 let rows = self.answer(input)?.all()?;
                 Answer { rows: project_sets::rows_of(call, &rows), order: Order::Any }

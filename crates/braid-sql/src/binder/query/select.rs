@@ -99,11 +99,15 @@ impl Binder<'_> {
                 Ok(Distinctness::Distinct)
             }
             Some(Distinct::On(keys)) => {
-                let mut positions = Vec::new();
+                let (mut positions, mut places) = (Vec::new(), Vec::new());
                 for key in keys {
                     let at = self.within(Clause::DistinctOn).key_target(key, targets, visible)?;
+                    let place = Place::Start(key);
+                    let id = targets[at].expression.sql_type.id;
+                    super::set_operations::check_equality(id).map_err(|error| self.places.mark(error, place))?;
                     if !positions.contains(&at) {
                         positions.push(at);
+                        places.push(place);
                     }
                 }
                 // The first keys of the order are those of DISTINCT ON, in any order.
@@ -111,10 +115,8 @@ impl Binder<'_> {
                 let covered = order[..leading].iter().map(|(at, _)| at).collect::<BTreeSet<_>>();
                 if leading < order.len() && covered.len() < positions.len() {
                     let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
-                    let place = positions
-                        .iter()
-                        .find(|at| !covered.contains(at))
-                        .map_or(Place::Nowhere, |at| targets[*at].place);
+                    let missing = positions.iter().position(|at| !covered.contains(at));
+                    let place = missing.map_or(Place::Nowhere, |missing| places[missing]);
                     return reference(message, place);
                 }
                 Ok(Distinctness::On(positions))

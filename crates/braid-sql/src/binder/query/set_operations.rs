@@ -63,7 +63,8 @@ impl Binder<'_> {
             let before = left.expression.sql_type;
             let pair = vec![(left.expression, left.place), (right.expression, right.place)];
             let (mut values, sql_type) = self.of_one_type(pair, name)?;
-            if !is_all {
+            // Only UNION ALL compares nothing.
+            if !is_all || operator.is_some() {
                 check_equality(sql_type.id)?;
             }
             is_same &= before == sql_type;
