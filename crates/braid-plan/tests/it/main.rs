@@ -6,6 +6,7 @@ mod common_tables;
 mod lowered_queries;
 mod memory_tables;
 mod numerics;
+mod random_forms;
 mod running;
 mod statistics;
 mod stored_queries;

@@ -51,7 +51,7 @@ fn value(field: &str, sql_type: &str) -> Value {
 }
 
 /// The tables of `tables.tsv`: a line with name, columns and types, one with the primary key, and rows.
-fn tables() -> GivenTables {
+pub fn tables() -> GivenTables {
     let text = read("tables");
     let tables = paragraphs(&text).enumerate().map(|(at, lines)| {
         let header: Vec<&str> = lines[0].split('\t').collect();
@@ -95,7 +95,7 @@ fn put_constants_in(expression: &mut Expression, tables: &GivenTables) {
 }
 
 /// The lines of a query's rows, as the files have them.
-fn lines_of(sql: &str, tables: &GivenTables) -> Result<Vec<String>, SqlError> {
+pub fn lines_of(sql: &str, tables: &GivenTables) -> Result<Vec<String>, SqlError> {
     let session: Arc<dyn Session> = Arc::new(FixedSession);
     let (mut bound, columns) = bound_to(sql, tables)?;
     put_constants(&mut bound.relation, tables);
