@@ -52,7 +52,13 @@ impl Generator {
             return format!("SELECT p, q FROM ({}) {} WHERE {filter}", self.table(), self.name());
         }
         let name = self.name();
-        match self.below(9) {
+        match self.below(10) {
+            7 => format!(
+                "SELECT p, CASE WHEN q {} THEN 7 ELSE (SELECT z.q FROM ({}) z WHERE z.p = {name}.p) END AS q FROM ({}) {name}",
+                self.one_of(&["> 2", "IS NOT NULL", "< 3"]),
+                self.query(depth - 1, None),
+                self.query(depth - 1, outer)
+            ),
             0 => format!(
                 "SELECT DISTINCT ON (p) p, q FROM ({}) {name} ORDER BY p {}, q {}",
                 self.query(depth - 1, outer),

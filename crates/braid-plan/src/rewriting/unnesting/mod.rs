@@ -8,18 +8,21 @@
 //! cannot be unnested, the subquery or the lateral join stays as it is, and means what it did.
 //!
 //! Rules:
-//! 1. A subquery that PostgreSQL evaluates for some rows only, in a branch of CASE or behind AND, becomes a join only if it cannot fail.
+//! 1. A subquery that PostgreSQL evaluates for some rows only, in a branch of CASE or behind AND, becomes a join only if it cannot fail. That
+//!    it has several rows is found out for those rows only.
 //! 2. Volatile functions are evaluated for each outer row, so they keep a subquery as it is unless it reads no outer column.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`dependent_join`] | a dependent join made an ordinary one |
 //! | [`domain`] | the values of outer columns for which the right side is computed |
+//! | [`guards`] | when an operand is evaluated |
 //! | [`push_down`] | the dependent join with the domain, pushed below each operator |
 //! | [`subqueries`] | subqueries as dependent joins |
 
 mod dependent_join;
 mod domain;
+mod guards;
 mod joins;
 mod push_down;
 mod subqueries;

@@ -6,6 +6,7 @@ use braid_sql::relation::{JoinKind, Relation, Rows, Subquery, SubqueryKind};
 use braid_sql::{Expression, SqlType};
 
 use super::Unnester;
+use super::guards::Evaluated;
 use crate::rewriting::expressions::{all_of, column, conjuncts, filtered, has_subquery, is_volatile, negation, truth};
 use crate::rewriting::failing::relation_may_fail;
 use crate::rewriting::renumbering::{copied, each_relation};
@@ -17,8 +18,8 @@ const ROWS_MAX: usize = 64;
 /// The input of an operator, to which subqueries of its expressions are joined.
 struct Site {
     input: Relation,
-    /// Subqueries that are joined, with what stands for them.
-    done: Vec<(Subquery, Expression)>,
+    /// Subqueries that are joined, each with the conditions under which it was and what stands for it.
+    done: Vec<(Subquery, Vec<Expression>, Expression)>,
 }
 
 impl Unnester<'_> {
@@ -49,8 +50,9 @@ impl Unnester<'_> {
                 let mut site = Site { input, done: Vec::new() };
                 let is_conditional = matches!(&relation, Relation::Aggregate(aggregation)
                     if aggregation.aggregates.iter().any(|(_, call)| call.filter.is_some()));
+                let evaluated = if is_conditional { Evaluated::Sometimes } else { Evaluated::always() };
                 for expression in relation.expressions_mut() {
-                    self.join_subqueries(expression, &mut site, is_conditional);
+                    self.join_subqueries(expression, &mut site, &evaluated);
                 }
                 *relation.inputs_mut()[0] = site.input;
                 relation
@@ -72,7 +74,7 @@ impl Unnester<'_> {
             }
         }
         rest.extend(volatile);
-        rest.iter_mut().for_each(|condition| self.join_subqueries(condition, &mut site, false));
+        rest.iter_mut().for_each(|condition| self.join_subqueries(condition, &mut site, &Evaluated::always()));
         filtered(site.input, rest)
     }
 
@@ -91,7 +93,7 @@ impl Unnester<'_> {
             }
             (SubqueryKind::Quantified { comparison, is_all }, is_negated) => {
                 let mut comparison = *comparison;
-                self.join_subqueries(&mut comparison, site, false);
+                self.join_subqueries(&mut comparison, site, &Evaluated::always());
                 match (is_all, is_negated) {
                     (false, false) => (JoinKind::Semi, query.relation, comparison),
                     (true, true) => (JoinKind::Semi, query.relation, negation(comparison)),
@@ -108,21 +110,21 @@ impl Unnester<'_> {
         Some(())
     }
 
-    /// Joins the subqueries of an expression to the site and puts columns in their place. `is_conditional`: whether PostgreSQL evaluates it
-    /// for some rows only.
-    fn join_subqueries(&mut self, expression: &mut Expression, site: &mut Site, is_conditional: bool) {
+    /// Joins the subqueries of an expression to the site and puts columns in their place.
+    fn join_subqueries(&mut self, expression: &mut Expression, site: &mut Site, evaluated: &Evaluated) {
         if !has_subquery(expression) {
             return;
         }
         if let Node::Subquery(subquery) = &expression.node {
-            if let Some(value) = self.joined_value(subquery, expression.sql_type, site, is_conditional) {
+            if let Some(value) = self.joined_value(subquery, expression.sql_type, site, evaluated) {
                 *expression = value;
             }
             return;
         }
-        let stops_early = matches!(expression.node, Node::Case { .. } | Node::Coalesce(_) | Node::And(_) | Node::Or(_));
-        for (at, operand) in expression.operands_mut().into_iter().enumerate() {
-            self.join_subqueries(operand, site, is_conditional || stops_early && at > 0);
+        for at in 0..expression.operands().len() {
+            // Operands before it have been freed of their subqueries, where that is possible.
+            let of_operand = evaluated.of_operand(expression, at);
+            self.join_subqueries(expression.operands_mut()[at], site, &of_operand);
         }
     }
 
@@ -132,9 +134,13 @@ impl Unnester<'_> {
         subquery: &Subquery,
         sql_type: SqlType,
         site: &mut Site,
-        is_conditional: bool,
+        evaluated: &Evaluated,
     ) -> Option<Expression> {
-        if let Some((_, value)) = site.done.iter().find(|(done, _)| done == subquery) {
+        let is_known = |(done, guards, _): &&(Subquery, Vec<Expression>, Expression)| {
+            let is_as_here = matches!(evaluated, Evaluated::Where(own) if own == guards);
+            done == subquery && (guards.is_empty() || is_as_here)
+        };
+        if let Some((_, _, value)) = site.done.iter().find(is_known) {
             return Some(value.clone());
         }
         // Such a value is computed once, before the rows.
@@ -142,7 +148,8 @@ impl Unnester<'_> {
             return None;
         }
         let query = self.own(subquery);
-        if is_conditional && relation_may_fail(&query.relation) {
+        let mut guards = Vec::new();
+        if !evaluated.is_always() && relation_may_fail(&query.relation) {
             return None;
         }
         let (kind, relation, condition, value) = match query.kind {
@@ -156,7 +163,7 @@ impl Unnester<'_> {
                 if has_operand(&comparison) {
                     return None;
                 }
-                self.join_subqueries(&mut comparison, site, is_conditional);
+                self.join_subqueries(&mut comparison, site, evaluated);
                 let mark = self.columns.add("mark", SqlType::of(TypeId::BOOL));
                 let value = column(mark, self.columns);
                 match is_all {
@@ -166,8 +173,9 @@ impl Unnester<'_> {
             }
             SubqueryKind::Scalar => {
                 let is_single = !has_at_most_one_row(&query.relation);
-                if is_single && is_conditional {
-                    return None;
+                if is_single {
+                    let Evaluated::Where(own) = evaluated else { return None };
+                    guards.clone_from(own);
                 }
                 let kind = if is_single { JoinKind::Single } else { JoinKind::Left };
                 let [output] = query.columns[..] else { return None };
@@ -179,12 +187,12 @@ impl Unnester<'_> {
                     relation = Relation::Map { input: Box::new(relation), expressions };
                     output = own;
                 }
-                (kind, relation, all_of(Vec::new()), Expression { sql_type, ..column(output, self.columns) })
+                (kind, relation, all_of(guards.clone()), Expression { sql_type, ..column(output, self.columns) })
             }
             SubqueryKind::Array => return None,
         };
         site.input = self.joined(kind, &site.input, &relation, condition)?;
-        site.done.push((subquery.clone(), value.clone()));
+        site.done.push((subquery.clone(), guards, value.clone()));
         Some(value)
     }
 
@@ -211,7 +219,7 @@ impl Unnester<'_> {
 }
 
 /// Whether an expression reads the operand of a LET around it.
-fn has_operand(expression: &Expression) -> bool {
+pub(super) fn has_operand(expression: &Expression) -> bool {
     match &expression.node {
         Node::Operand => true,
         Node::Let { operand, .. } => has_operand(operand),

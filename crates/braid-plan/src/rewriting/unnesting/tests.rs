@@ -91,7 +91,7 @@ pub(in crate::rewriting) const FORMS: &[&str] = &[
 pub(in crate::rewriting) const LEFT_ALONE: &[&str] = &[
     "SELECT a, ARRAY(SELECT x FROM s WHERE y = a) FROM t",
     "SELECT a, q.* FROM t, LATERAL (SELECT x, count(*) FROM s WHERE y = a GROUP BY GROUPING SETS ((x), ())) q",
-    "SELECT a, CASE WHEN a > 1 THEN (SELECT y FROM s WHERE x = a) ELSE 0 END FROM t",
+    "SELECT a, CASE WHEN a > 1 THEN (SELECT 6 / y FROM s WHERE x = a) ELSE 0 END FROM t",
     "SELECT a, q.* FROM t, LATERAL (SELECT x, y, count(*) FROM s WHERE y >= b GROUP BY ROLLUP (x, y)) q",
 ];
 
