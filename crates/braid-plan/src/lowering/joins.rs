@@ -1,7 +1,7 @@
 //! Joins: equalities of both sides become keys, the rest of the condition is checked for each pair.
 
 use braid_exec::Expression as Lowered;
-use braid_exec::plan::{JoinCondition, JoinKind as LoweredKind, Plan};
+use braid_exec::plan::{JoinCondition, JoinKind as LoweredKind, NullKeys, Plan};
 use braid_sql::expression::{Expression, Node};
 use braid_sql::relation::{ColumnId, JoinKind, Relation};
 use braid_sql::{SqlError, Value};
@@ -25,29 +25,8 @@ impl Lowering<'_> {
             return Err(unsupported("lateral joins"));
         }
         let conjuncts = conjuncts(condition);
-        let is_key = |conjunct: &Expression| equality(conjunct, &probe.columns, &build.columns).is_some();
-        let (equalities, others, mark) = match kind {
-            JoinKind::Mark(_) => {
-                let MarkParts { keys, rest, kind, are_keys_unknown } = MarkParts::of(&conjuncts, is_key);
-                (keys, rest, Some((kind, are_keys_unknown)))
-            }
-            _ => (conjuncts, Vec::new(), None),
-        };
-        let mut keys = Keys::default();
-        let mut rest = Vec::new();
-        for conjunct in equalities {
-            match self.key(conjunct, &probe.columns, &build.columns)? {
-                Some(key) if keys.takes(&key) => keys.add(key),
-                _ => rest.push(conjunct.clone()),
-            }
-        }
-        rest.extend(others.into_iter().cloned());
-        let lowered_kind = match mark {
-            // A key of another kind is no key, but drops rows all the same.
-            Some((kind, _)) => kind,
-            None => lowered_kind(kind),
-        };
-        let null_keys = null_keys(mark.is_some_and(|(_, are_unknown)| are_unknown), keys.are_null_safe);
+        let JoinParts { keys, rest, kind: lowered_kind, null_keys } =
+            self.parts(kind, conjuncts, &probe.columns, &build.columns)?;
         let Keys { probe: probe_keys, build: build_keys, .. } = keys;
         let (probe_columns, build_columns) = (probe.columns.clone(), build.columns.clone());
         let (probe_plan, probe_keys) = probe.with_positions(probe_keys);
@@ -93,6 +72,35 @@ impl Lowering<'_> {
         Ok(Input { plan, columns: columns.into_iter().map(|(column, _)| column).collect() })
     }
 
+    /// The keys of a condition, and what is left of it.
+    fn parts(
+        &self,
+        kind: JoinKind,
+        conjuncts: Vec<&Expression>,
+        probe: &[ColumnId],
+        build: &[ColumnId],
+    ) -> Result<JoinParts, SqlError> {
+        let (equalities, others, kind, are_unknown) = match kind {
+            JoinKind::Mark(_) => {
+                let is_key = |conjunct: &Expression| equality(conjunct, probe, build).is_some();
+                let MarkParts { keys, rest, kind, are_keys_unknown } = MarkParts::of(&conjuncts, is_key);
+                (keys, rest, kind, are_keys_unknown)
+            }
+            kind => (conjuncts, Vec::new(), lowered_kind(kind), false),
+        };
+        let (mut keys, mut rest) = (Keys::default(), Vec::new());
+        for conjunct in equalities {
+            match self.key(conjunct, probe, build)? {
+                Some(key) if keys.takes(&key) => keys.add(key),
+                // An equality of another kind is no key, but drops rows all the same.
+                _ => rest.push(conjunct.clone()),
+            }
+        }
+        rest.extend(others.into_iter().cloned());
+        let null_keys = null_keys(are_unknown, keys.are_null_safe);
+        Ok(JoinParts { keys, rest, kind, null_keys })
+    }
+
     /// The keys of an equality of both sides.
     fn key(&self, conjunct: &Expression, probe: &[ColumnId], build: &[ColumnId]) -> Result<Option<Key>, SqlError> {
         let Some(Equality { of_probe, of_build, is_null_safe }) = equality(conjunct, probe, build) else {
@@ -101,6 +109,15 @@ impl Lowering<'_> {
         let (probe, build) = self.comparable_sides((of_probe, probe), (of_build, build))?;
         Ok(Some(Key { probe, build, is_null_safe }))
     }
+}
+
+/// The parts of a join's condition.
+struct JoinParts {
+    keys: Keys,
+    /// What is checked for each pair with equal keys.
+    rest: Vec<Expression>,
+    kind: LoweredKind,
+    null_keys: NullKeys,
 }
 
 /// An equality whose operands each read one side of the join only.

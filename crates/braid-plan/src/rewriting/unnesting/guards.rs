@@ -6,7 +6,6 @@
 use braid_sql::Expression;
 use braid_sql::expression::Node;
 
-use super::subqueries::has_operand;
 use crate::rewriting::expressions::{has_subquery, is_volatile, negation, truth};
 use crate::rewriting::failing::may_fail;
 
@@ -59,5 +58,14 @@ fn guards(expression: &Expression, at: usize) -> Vec<Expression> {
             before.chain(own).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// Whether an expression reads the operand of a LET around it.
+pub(super) fn has_operand(expression: &Expression) -> bool {
+    match &expression.node {
+        Node::Operand => true,
+        Node::Let { operand, .. } => has_operand(operand),
+        _ => expression.operands().into_iter().any(has_operand),
     }
 }

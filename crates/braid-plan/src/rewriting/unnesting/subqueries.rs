@@ -6,7 +6,7 @@ use braid_sql::relation::{JoinKind, Relation, Rows, Subquery, SubqueryKind};
 use braid_sql::{Expression, SqlType};
 
 use super::Unnester;
-use super::guards::Evaluated;
+use super::guards::{Evaluated, has_operand};
 use crate::rewriting::expressions::{all_of, column, conjuncts, filtered, has_subquery, is_volatile, negation, truth};
 use crate::rewriting::failing::relation_may_fail;
 use crate::rewriting::renumbering::{copied, each_relation};
@@ -215,14 +215,5 @@ impl Unnester<'_> {
         own.relation = self.unnested(own.relation);
         self.made.extend(made);
         own
-    }
-}
-
-/// Whether an expression reads the operand of a LET around it.
-pub(super) fn has_operand(expression: &Expression) -> bool {
-    match &expression.node {
-        Node::Operand => true,
-        Node::Let { operand, .. } => has_operand(operand),
-        _ => expression.operands().into_iter().any(has_operand),
     }
 }
