@@ -186,6 +186,9 @@ impl Generator {
             2 => JoinKind::ProbeOuter,
             _ => self.one_of(&JOIN_KINDS),
         };
+        // Queries of a pass do not share truth values.
+        let is_of_pass = !self.parameters.is_empty();
+        let kind = if kind == JoinKind::ProbeTruth && is_of_pass { JoinKind::ProbeMark } else { kind };
         let both = [&probe_kinds[..], &build_kinds].concat();
         let residual = self.chance(1, 3).then(|| self.condition(&both, 1));
         let may_be_not_in = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && build_keys.len() == 1;
