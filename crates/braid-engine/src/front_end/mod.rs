@@ -8,12 +8,14 @@
 //! |---|---|
 //! | [`constant_query`] | queries of one row: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
+//! | [`growth`] | queries whose values may become long |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
 mod constant_query;
+mod growth;
 mod operator_query;
 mod session_facts;
 mod snapshot_tables;

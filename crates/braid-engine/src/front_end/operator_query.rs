@@ -9,8 +9,6 @@ use braid_plan::planning::{plan as build, rewritten};
 use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::binder::{Statement as BoundStatement, VaryingKind, VaryingLiteral};
-use braid_sql::expression::Node;
-use braid_sql::relation::Relation;
 use braid_sql::{Expression, SqlError, SqlType, Value};
 use braid_storage::TableDef;
 use datafusion::common::DataFusionError;
@@ -18,6 +16,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, stream};
 
+use super::growth::check_growth;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
 use super::{Described, counted, is_left_to_the_other_planner, unless_unsupported};
@@ -325,22 +324,4 @@ fn form_of(literal: &VaryingLiteral) -> Option<(usize, Form)> {
         }
         _ => None,
     }
-}
-
-/// Leaves functions with long results to the other planner, which counts them under the query budget.
-fn check_growth(relation: &Relation) -> Result<(), SqlError> {
-    for expression in relation.expressions() {
-        if expression.may_grow() {
-            return Err(SqlError::unsupported("functions with long results are not supported"));
-        }
-        check_growth_of_subqueries(expression)?;
-    }
-    relation.inputs().into_iter().try_for_each(check_growth)
-}
-
-fn check_growth_of_subqueries(expression: &Expression) -> Result<(), SqlError> {
-    if let Node::Subquery(subquery) = &expression.node {
-        check_growth(&subquery.relation)?;
-    }
-    expression.operands().into_iter().try_for_each(check_growth_of_subqueries)
 }

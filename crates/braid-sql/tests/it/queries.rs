@@ -24,7 +24,7 @@ const FILES: &[(&str, usize)] = &[
     ("joins", 1),
     ("marks", 0),
     ("names", 5),
-    ("windows", 6),
+    ("windows", 5),
     ("set_operations", 0),
 ];
 
