@@ -11,8 +11,21 @@ use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::relation::{ColumnId, CteId, Recursion, Relation};
 use braid_sql::{Expression, SqlError};
 
-/// Functions whose result may be a multiple of their argument.
-const MULTIPLYING_FUNCTIONS: &[&str] = &["quote_literal", "quote_ident", "quote_nullable", "format"];
+/// Functions whose result may be a multiple of their argument: they quote, escape or encode it.
+const MULTIPLYING_FUNCTIONS: &[&str] = &[
+    "array_to_json",
+    "encode",
+    "format",
+    "json_build_array",
+    "json_build_object",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "quote_ident",
+    "quote_literal",
+    "quote_nullable",
+    "to_json",
+    "to_jsonb",
+];
 
 /// Types whose values have at most a few bytes.
 const SHORT_TYPES: &[TypeId] = &[
@@ -102,6 +115,8 @@ fn multiplies(relation: &Relation, grown: &HashSet<ColumnId>) -> bool {
 fn has_multiple(expression: &Expression, grown: &HashSet<ColumnId>) -> bool {
     let own = match &expression.node {
         Node::Call(call) => MULTIPLYING_FUNCTIONS.contains(&pg_catalog().function(call.function.id).name),
+        // An array as text has quotes around its elements, and escapes within them.
+        Node::ThroughText(_) => true,
         _ => false,
     };
     own && count(expression, grown) > 0 || expression.operands().into_iter().any(|operand| has_multiple(operand, grown))
