@@ -32,3 +32,36 @@ pub(crate) fn sql_type_of(column_type: ColumnType) -> SqlType {
 fn characters(length: u32) -> i32 {
     i32::try_from(length).expect("the length of a column is at most 10485760")
 }
+
+/// The type of a column that stores values of a type; `None` if no column does.
+pub(crate) fn column_type_of(sql_type: SqlType) -> Option<ColumnType> {
+    Some(match sql_type.id {
+        TypeId::BOOL => ColumnType::Boolean,
+        TypeId::INT2 => ColumnType::SmallInt,
+        TypeId::INT4 => ColumnType::Integer,
+        TypeId::INT8 => ColumnType::BigInt,
+        TypeId::FLOAT4 => ColumnType::Real,
+        TypeId::FLOAT8 => ColumnType::Double,
+        TypeId::NUMERIC => match sql_type.numeric_digits() {
+            Some((precision @ 1..=38, scale @ 0..=38)) if scale <= precision => {
+                ColumnType::Numeric { precision: precision as u8, scale: scale as u8 }
+            }
+            Some(_) => return None,
+            None => NUMERIC_DEFAULT,
+        },
+        TypeId::TEXT => ColumnType::Text,
+        TypeId::VARCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Varchar),
+        TypeId::BPCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Char),
+        TypeId::DATE => ColumnType::Date,
+        TypeId::TIMESTAMP => ColumnType::Timestamp,
+        TypeId::TIMESTAMPTZ => ColumnType::TimestampTz,
+        TypeId::INTERVAL => ColumnType::Interval,
+        TypeId::BYTEA => ColumnType::Bytea,
+        TypeId::UUID => ColumnType::Uuid,
+        _ => return None,
+    })
+}
+
+fn length_of(sql_type: SqlType) -> Option<u32> {
+    sql_type.length().and_then(|length| u32::try_from(length).ok())
+}

@@ -101,7 +101,7 @@ impl Session {
                 Ok(prepared)
             }
             Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, given).await,
-            Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, given).await,
+            Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
                 Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
             }
@@ -200,7 +200,7 @@ impl Session {
                     query::execute(context, statement, QuerySource::Statement, params.scalars()?, interrupt).await
                 }
                 S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
-                S::Insert(insert) => dml::execute(context, statement, insert, params.scalars()?).await,
+                S::Insert(insert) => dml::execute(context, statement, insert, params).await,
                 S::CreateTable(create) if create.query.is_some() => {
                     table::create_table_as(context, statement, create, table::Rows::All).await
                 }

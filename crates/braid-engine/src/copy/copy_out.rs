@@ -3,10 +3,12 @@
 use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use datafusion::sql::sqlparser::ast::Query;
 use datafusion::sql::sqlparser::parser::Parser;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
+use crate::front_end;
 use crate::interrupt::Interrupt;
 use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::shown_digits::least_digits;
@@ -42,8 +44,15 @@ pub(crate) async fn start(
     options: CopyOptions,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let source = source_of(&copy.subject)?;
-    let outcome = crate::query::execute(context, statement, source, &[], interrupt).await?;
+    let of_table = query_of_table(&copy.subject)?;
+    let native = front_end::execute_copied(context, statement, of_table.clone(), interrupt).await?;
+    let outcome = match native {
+        Some(outcome) => outcome,
+        None => {
+            let source = of_table.map_or(QuerySource::Statement, |(_, query)| QuerySource::Other(query));
+            crate::query::execute(context, statement, source, &[], interrupt).await?
+        }
+    };
     let Outcome::Rows { schema, stream, .. } = outcome else {
         return Err(EngineError::internal("a query returned no stream of rows"));
     };
@@ -53,10 +62,10 @@ pub(crate) async fn start(
     Ok(Outcome::CopyOut(CopyOut::new(writer)))
 }
 
-/// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`.
-fn source_of(subject: &CopySubject) -> Result<QuerySource, EngineError> {
+/// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`: its text, and as a tree. `None` for a query.
+fn query_of_table(subject: &CopySubject) -> Result<Option<(String, Box<Query>)>, EngineError> {
     match subject {
-        CopySubject::Query(_) => Ok(QuerySource::Statement),
+        CopySubject::Query(_) => Ok(None),
         CopySubject::Table { name, columns } => {
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
             let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
@@ -64,7 +73,7 @@ fn source_of(subject: &CopySubject) -> Result<QuerySource, EngineError> {
             Parser::new(&SqlDialect::for_text(&text))
                 .try_with_sql(&text)
                 .and_then(|mut parser| parser.parse_query())
-                .map(QuerySource::Other)
+                .map(|query| Some((text.clone(), query)))
                 .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
         }
     }

@@ -7,16 +7,17 @@ use arrow::record_batch::RecordBatch;
 use braid_storage::TableDef;
 use datafusion::common::ScalarValue;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::sql::sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject};
 use futures::StreamExt;
 
 use super::assignment::Assignment;
-use super::values::{ValueRows, parameter_types, spell_out_default};
+use super::values::{ValueRows, has_default, parameter_types, spell_out_default};
+use crate::bound_parameters::BoundParameters;
+use crate::front_end::{self, StoredIn};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
 use crate::outcome::ParameterType;
-use crate::query::planner::{Planner, values_of};
+use crate::query::planner::values_of;
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
@@ -28,6 +29,20 @@ struct Target<'a> {
     columns: Vec<usize>,
     /// The source of the rows; `None` for DEFAULT VALUES.
     source: Option<&'a Query>,
+    /// The names of the columns, if the statement lists them.
+    listed: Vec<&'a Ident>,
+}
+
+/// How rows become rows of the table.
+struct Conversion {
+    assignment: Assignment,
+    sources: Vec<Option<usize>>,
+}
+
+impl Conversion {
+    fn convert(&self, batch: &RecordBatch) -> Result<RecordBatch, EngineError> {
+        self.assignment.convert(batch, &self.sources)
+    }
 }
 
 /// Runs and commits an INSERT.
@@ -35,19 +50,24 @@ pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
     insert: &Insert,
-    params: &[ScalarValue],
+    params: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     let target = Target::of(context, insert)?;
     let mut appender = context.database().store().append(&target.def.name)?;
     if let Some(batch) = target.plain_rows(context, statement, params)? {
         appender.append(batch).await?;
-    } else {
-        let (mut rows, width) = target.start(context, statement, params).await?;
-        let given = &target.columns[..width];
-        let assignment = Assignment::with_defaults(context, &target.def, given)?;
-        let sources = sources_of(given, target.def.columns.len());
+    } else if let Some(stored_in) = target.stored_in()?
+        && let Some(mut rows) = front_end::start_insert(context, statement, &stored_in, params).await?
+    {
+        let conversion = target.conversion(context, rows.width())?;
         while let Some(batch) = rows.next().await {
-            appender.append(assignment.convert(&batch?, &sources)?).await?;
+            appender.append(conversion.convert(&batch?)?).await?;
+        }
+    } else {
+        let (mut rows, width) = target.start(context, statement, params.scalars()?).await?;
+        let conversion = target.conversion(context, width)?;
+        while let Some(batch) = rows.next().await {
+            appender.append(conversion.convert(&batch?)?).await?;
         }
     }
     let (_, row_count) = to_the_end(appender.commit()).await?;
@@ -59,9 +79,15 @@ pub(crate) async fn prepare(
     context: &StatementContext,
     statement: &Statement,
     insert: &Insert,
-    given: &[Option<DataType>],
+    declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
     let target = Target::of(context, insert)?;
+    if let Some(stored_in) = target.stored_in()?
+        && let Some(parameter_types) = front_end::insert_parameters(context, statement, &stored_in, declared).await?
+    {
+        return Ok(Prepared { parameter_types, schema: None });
+    }
+    let given: Vec<Option<DataType>> = declared.iter().map(|declared| declared.as_ref()?.data_type.clone()).collect();
     let parameter_types = match target.source {
         None => Vec::new(),
         Some(query) => {
@@ -72,7 +98,7 @@ pub(crate) async fn prepare(
             if known.len() < given.len() {
                 known.resize(given.len(), None);
             }
-            for (data_type, given) in known.iter_mut().zip(given) {
+            for (data_type, given) in known.iter_mut().zip(&given) {
                 if given.is_some() {
                     data_type.clone_from(given);
                 }
@@ -100,13 +126,30 @@ impl<'a> Target<'a> {
             return Err(EngineError::new(SqlState::UndefinedTable, message));
         };
         let def = version.def.clone();
-        let columns = if insert.columns.is_empty() {
-            (0..def.columns.len()).collect()
-        } else {
-            let names = insert.columns.iter().map(plain_name).collect::<Result<Vec<_>, _>>()?;
-            columns_named(&table, &def.columns, names)?
+        let listed = insert.columns.iter().map(plain_name).collect::<Result<Vec<_>, _>>()?;
+        let columns = match listed.is_empty() {
+            true => (0..def.columns.len()).collect(),
+            false => columns_named(&table, &def.columns, listed.iter().copied())?,
         };
-        Ok(Self { def, columns, source: insert.source.as_deref() })
+        Ok(Self { def, columns, source: insert.source.as_deref(), listed })
+    }
+
+    /// The columns that rows are stored in as Braid's own front end has them; `None` without rows.
+    fn stored_in(&self) -> Result<Option<StoredIn>, EngineError> {
+        let Some(query) = self.source else { return Ok(None) };
+        let columns = self.columns.iter().map(|at| &self.def.columns[*at]);
+        let stored_in = StoredIn::new(columns, self.listed.clone());
+        Ok(Some(match values_of(query) {
+            Some(values) if has_default(values) => stored_in.with_rows(self.with_defaults_spelt_out(query)?),
+            _ => stored_in,
+        }))
+    }
+
+    /// How rows with so many columns become rows of the table.
+    fn conversion(&self, context: &StatementContext, width: usize) -> Result<Conversion, EngineError> {
+        let given = &self.columns[..width];
+        let assignment = Assignment::with_defaults(context, &self.def, given)?;
+        Ok(Conversion { assignment, sources: sources_of(given, self.def.columns.len()) })
     }
 
     /// The rows, if they need no plan.
@@ -114,9 +157,13 @@ impl<'a> Target<'a> {
         &self,
         context: &StatementContext,
         statement: &Statement,
-        params: &[ScalarValue],
+        params: &BoundParameters,
     ) -> Result<Option<RecordBatch>, EngineError> {
-        let Some(values) = self.source.and_then(values_of) else { return Ok(None) };
+        let Some(query) = self.source else {
+            let assignment = Assignment::with_defaults(context, &self.def, &[])?;
+            return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
+        };
+        let (Some(values), Ok(params)) = (values_of(query), params.scalars()) else { return Ok(None) };
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
     }
@@ -128,11 +175,7 @@ impl<'a> Target<'a> {
         statement: &Statement,
         params: &[ScalarValue],
     ) -> Result<(SendableRecordBatchStream, usize), EngineError> {
-        let Some(query) = self.source else {
-            let planner = Planner::of(context);
-            let physical = planner.physical(&LogicalPlanBuilder::empty(true).build()?).await?;
-            return Ok((planner.start(physical)?, 0));
-        };
+        let query = self.source.ok_or_else(|| EngineError::internal("rows of defaults need no query"))?;
         let source = match values_of(query) {
             Some(_) => QuerySource::Other(Box::new(self.with_defaults_spelt_out(query)?)),
             None => QuerySource::Statement,

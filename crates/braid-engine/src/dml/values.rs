@@ -213,6 +213,11 @@ pub(crate) fn parameter_types(
     Ok(types)
 }
 
+/// Whether the word DEFAULT stands in a row.
+pub(crate) fn has_default(values: &Values) -> bool {
+    values.rows.iter().flat_map(|row| &row.content).any(is_default)
+}
+
 /// Whether this is the word DEFAULT.
 fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))

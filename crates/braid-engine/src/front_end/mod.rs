@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`constant_query`] | queries of one row: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
+//! | [`stored_query`] | queries whose rows are stored in a table |
 //! | [`growth`] | queries whose values may become long |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
@@ -19,21 +20,25 @@ mod growth;
 mod operator_query;
 mod session_facts;
 mod snapshot_tables;
+mod stored_query;
 
 use std::sync::Arc;
 
 use braid_sql::{SqlError, SqlState};
 use braid_storage::TableDef;
+use datafusion::sql::sqlparser::ast::Query;
 
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
+use operator_query::QuerySource;
 pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, is_too_narrow, outcome, plan_alone, plan_query, relation_text, start_alone,
     unless_too_narrow,
 };
 pub(crate) use session_facts::StatementFacts;
+pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table};
 
 use crate::interrupt::Interrupt;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
@@ -67,6 +72,22 @@ pub(crate) async fn execute_query(
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>, EngineError> {
     operator_query::execute(context, statement, parameters, interrupt).await
+}
+
+/// Runs the query of a COPY: `other`, with its text, or else the statement's own. `None` if it has something that the front end lacks.
+pub(crate) async fn execute_copied(
+    context: &StatementContext,
+    statement: &Statement,
+    other: Option<(String, Box<Query>)>,
+    interrupt: &Interrupt,
+) -> Result<Option<Outcome>, EngineError> {
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+        return Ok(None);
+    }
+    let other = other.map(|(text, query)| (text.into(), query.into()));
+    let source = QuerySource { other, stored_in: None };
+    let started = operator_query::start(context, statement, source, &BoundParameters::none()).await?;
+    Ok(started.map(|query| outcome(context, query.rows, query.shown, interrupt)))
 }
 
 /// A query that is prepared.

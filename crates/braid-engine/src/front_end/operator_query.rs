@@ -8,12 +8,13 @@ use braid_plan::optimization::order_joins;
 use braid_plan::planning::{plan as build, rewritten};
 use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
-use braid_sql::binder::{Statement as BoundStatement, VaryingKind, VaryingLiteral};
+use braid_sql::binder::{AssignedColumn, Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::{Expression, SqlError, SqlType, Value};
 use braid_storage::TableDef;
 use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::sqlparser::ast::Query;
 use futures::{StreamExt, stream};
 
 use super::growth::check_growth;
@@ -36,23 +37,48 @@ pub(super) async fn execute(
     parameters: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>, EngineError> {
-    let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked(context, statement)) else {
+    if !is_asked(context, statement) {
+        return Ok(None);
+    }
+    let Some(StartedQuery { rows, shown, .. }) = start(context, statement, QuerySource::default(), parameters).await?
+    else {
         return Ok(None);
     };
-    let lowered = planned(context, statement, &parameters, Numerics::Optimistic).await?;
-    let Some(query) = counted(context, lowered)? else { return Ok(None) };
-    let (plan, shown) = alone(context, &query);
+    Ok(Some(outcome(context, rows, shown, interrupt)))
+}
+
+/// A query that runs.
+pub(super) struct StartedQuery {
+    /// What the operators make.
+    pub rows: SendableRecordBatchStream,
+    /// Its columns.
+    pub shown: ShownColumns,
+    /// The plan that was lowered.
+    pub lowered: LoweredQuery,
+}
+
+/// Plans and starts a query; `None` if it has something that the front end lacks.
+pub(super) async fn start(
+    context: &StatementContext,
+    statement: &Statement,
+    source: QuerySource,
+    parameters: &BoundParameters,
+) -> Result<Option<StartedQuery>, EngineError> {
+    let Some(parameters) = QueryParameters::of(parameters) else { return Ok(None) };
+    let lowered = planned(context, statement, source.clone(), &parameters, Numerics::Optimistic).await?;
+    let Some(lowered) = counted(context, lowered)? else { return Ok(None) };
+    let (plan, shown) = alone(context, &lowered);
     let rows = start_alone(context, &plan);
-    if !query.is_optimistic {
-        return Ok(Some(outcome(context, rows, shown, interrupt)));
+    if !lowered.is_optimistic {
+        return Ok(Some(StartedQuery { rows, shown, lowered }));
     }
     if let Some(rows) = unless_too_narrow(rows).await {
-        return Ok(Some(outcome(context, rows, shown, interrupt)));
+        return Ok(Some(StartedQuery { rows, shown, lowered }));
     }
-    let lowered = planned(context, statement, &parameters, Numerics::Wide).await?;
-    let Some(query) = unless_unsupported(lowered)? else { return Ok(None) };
-    let (plan, shown) = alone(context, &query);
-    Ok(Some(outcome(context, start_alone(context, &plan), shown, interrupt)))
+    let lowered = planned(context, statement, source, &parameters, Numerics::Wide).await?;
+    let Some(lowered) = unless_unsupported(lowered)? else { return Ok(None) };
+    let (plan, shown) = alone(context, &lowered);
+    Ok(Some(StartedQuery { rows: start_alone(context, &plan), shown, lowered }))
 }
 
 /// The plan of a query, with its constants, and its columns; `None` if it has something that the front end lacks.
@@ -63,7 +89,7 @@ pub(crate) async fn plan_alone(
 ) -> Result<Option<(AlonePlan, ShownColumns)>, EngineError> {
     let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
     let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
-    let lowered = planned(context, statement, &parameters, Numerics::Optimistic).await?;
+    let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
     Ok(unless_unsupported(lowered)?.map(|query| alone(context, &query)))
 }
 
@@ -100,12 +126,13 @@ pub(crate) async fn relation_text(
 async fn planned(
     context: &StatementContext,
     statement: &Statement,
+    source: QuerySource,
     parameters: &QueryParameters,
     numerics: Numerics,
 ) -> Result<Result<LoweredQuery, SqlError>, EngineError> {
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
-        let planned = plan_query(&context, &statement, parameters.constants(Literals::InPlace(numerics)));
+        let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));
         Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error))
     };
     context.plan_apart(size, work).await
@@ -205,6 +232,28 @@ fn is_asked(context: &StatementContext, statement: &Statement) -> bool {
         && !is_left_to_the_other_planner(context, statement.origin(), statement.size())
 }
 
+/// Which query of a statement is planned, and what for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QuerySource {
+    /// The query and its text, if it is not the statement's own.
+    pub other: Option<(Arc<str>, Arc<Query>)>,
+    /// The columns that its rows are stored in.
+    pub stored_in: Option<Arc<[AssignedColumn]>>,
+}
+
+impl QuerySource {
+    /// The text in which places count, and the query.
+    fn of<'a>(&'a self, statement: &'a Statement) -> Result<(&'a str, &'a Query), SqlError> {
+        match &self.other {
+            Some((text, query)) => Ok((text, query)),
+            None => match statement.query() {
+                Some(query) => Ok((statement.origin(), query)),
+                None => Err(SqlError::unsupported("a statement without a query")),
+            },
+        }
+    }
+}
+
 /// The parameters of a query that is executed.
 #[derive(Clone)]
 struct QueryParameters {
@@ -275,7 +324,17 @@ pub(crate) fn plan_query(
     statement: &Statement,
     constants: Constants<'_>,
 ) -> Result<PlannedQuery, NoPlan> {
-    let query = statement.query().ok_or_else(|| SqlError::unsupported("a statement without a query"))?;
+    plan_source(context, statement, &QuerySource::default(), constants)
+}
+
+/// The plan of a query of a statement, as [`plan_query`].
+pub(super) fn plan_source(
+    context: &StatementContext,
+    statement: &Statement,
+    source: &QuerySource,
+    constants: Constants<'_>,
+) -> Result<PlannedQuery, NoPlan> {
+    let (text, query) = source.of(statement)?;
     let facts = StatementFacts::of(context);
     let tables = SnapshotTables::of(context);
     let (varying, numerics) = match constants.literals {
@@ -290,11 +349,14 @@ pub(crate) fn plan_query(
     let (query, literal_inputs, parameter_types) = on_deep_stack(statement.size().expressions, || {
         let mut query = query.clone();
         rebind_all(&mut query);
-        let mut binding = BoundStatement::new(statement.origin(), &facts, &tables).with_varying(varying);
+        let mut binding = BoundStatement::new(text, &facts, &tables).with_varying(varying);
         if let Some(types) = constants.parameter_types {
             binding = binding.with_parameters(types);
         }
-        let bound = binding.binder().whole_query(&query);
+        let bound = match &source.stored_in {
+            Some(columns) => binding.binder().assigned_query(&query, columns),
+            None => binding.binder().whole_query(&query),
+        };
         let inputs = binding.literal_inputs();
         if let Some(literal) = binding.looked_at() {
             return Err(NoPlan::ValueMatters(literal.number));

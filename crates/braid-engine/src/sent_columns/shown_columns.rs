@@ -1,4 +1,4 @@
-//! The columns of a query's rows: as operators make them, and as the client gets them.
+//! The columns of a query's rows: as operators make them, as the client gets them, and as a table stores them.
 //!
 //! Where vectors convert to the arrays that the server sends, they do. All other values are sent as texts, with their type beside them.
 
@@ -13,8 +13,11 @@ use braid_plan::values::arrays::value_at;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{Evaluation, SqlError, SqlType};
+use braid_storage::ColumnType;
 
 use super::arrow_columns::{field_of_type, sent_column, sent_field};
+use crate::EngineError;
+use crate::input::ColumnInput;
 
 /// The columns of a query.
 #[derive(Clone, Debug)]
@@ -83,6 +86,35 @@ impl ShownColumns {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(self.sent.clone(), arrays, &options)
             .map_err(|error| SqlError::unsupported(format!("a result has no form as a column: {error}")))
+    }
+
+    /// Rows of the operators as columns of these types, which have the same values, are stored.
+    ///
+    /// # Errors
+    /// When an output function fails, and for a value that the column has no form for.
+    pub fn stored_batch(
+        &self,
+        batch: &RecordBatch,
+        types: &[ColumnType],
+        session: &dyn SessionFacts,
+    ) -> Result<RecordBatch, EngineError> {
+        let evaluation = Evaluation::new(session, &[]);
+        let arrays = batch.columns().iter().zip(&*self.columns).zip(types).map(|((array, column), column_type)| {
+            let Sent::Text = column.sent else { return Ok(array.clone()) };
+            let mut input = ColumnInput::new(*column_type, session.zone());
+            for row in 0..batch.num_rows() {
+                match evaluation.text(&value_at(array, row, column.sql_type.id)?, column.sql_type)? {
+                    Some(text) => input.append(&text)?,
+                    None => input.append_null(),
+                }
+            }
+            Ok(input.finish())
+        });
+        let arrays = arrays.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
+        let field = |(at, array): (usize, &ArrayRef)| Field::new(format!("c{at}"), array.data_type().clone(), true);
+        let schema = Schema::new(arrays.iter().enumerate().map(field).collect::<Vec<_>>());
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)?)
     }
 }
 

@@ -1,13 +1,14 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
 use arrow::datatypes::Field;
-use braid_storage::{ColumnDef, NewTable, StoreError};
+use braid_storage::{ColumnDef, NewTable, StoreError, TableAppender};
 use datafusion::sql::sqlparser::ast::{CreateTable, Ident};
 use futures::StreamExt;
 
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
+use crate::front_end::{self, TableOfQuery};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
 use crate::query::{self, PlannedQuery, QuerySource};
@@ -68,9 +69,35 @@ pub(crate) async fn create_table_as(
             "CREATE TABLE AS with a column list is not supported; name columns with AS",
         ));
     }
+    if let Some(TableOfQuery { columns, mut rows }) = front_end::start_table(context, statement).await? {
+        let Some((assignment, mut appender)) = made(context, name, columns, wanted).await? else {
+            return Ok(Outcome::done("CREATE TABLE AS"));
+        };
+        while let Some(batch) = rows.next().await {
+            appender.append(assignment.convert_all(&batch?)?).await?;
+        }
+        return committed(appender).await;
+    }
     let PlannedQuery { planner, physical, schema, .. } =
         query::plan(context, statement, QuerySource::Statement, &[]).await?;
     let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
+    let Some((assignment, mut appender)) = made(context, name, columns, wanted).await? else {
+        return Ok(Outcome::done("CREATE TABLE AS"));
+    };
+    let mut rows = planner.start(physical)?;
+    while let Some(batch) = rows.next().await {
+        appender.append(assignment.convert_all(&batch?)?).await?;
+    }
+    committed(appender).await
+}
+
+/// The table with these columns, ready for its rows; `None` if none are wanted.
+async fn made(
+    context: &StatementContext,
+    name: String,
+    columns: Vec<ColumnDef>,
+    wanted: Rows,
+) -> Result<Option<(Assignment, TableAppender)>, EngineError> {
     let table = NewTable { name, columns, primary_key: Vec::new() };
     let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();
     // This check finds duplicate names.
@@ -78,14 +105,13 @@ pub(crate) async fn create_table_as(
     let store = context.database().store();
     if wanted == Rows::None {
         to_the_end(store.create_table(table)).await?;
-        return Ok(Outcome::done("CREATE TABLE AS"));
+        return Ok(None);
     }
-    let mut appender = store.create_and_append(table)?;
-    let assignment = Assignment::new(appender.def(), &context.settings());
-    let mut rows = planner.start(physical)?;
-    while let Some(batch) = rows.next().await {
-        appender.append(assignment.convert_all(&batch?)?).await?;
-    }
+    let appender = store.create_and_append(table)?;
+    Ok(Some((Assignment::new(appender.def(), &context.settings()), appender)))
+}
+
+async fn committed(appender: TableAppender) -> Result<Outcome, EngineError> {
     let (_, row_count) = to_the_end(appender.commit()).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
 }

@@ -58,6 +58,7 @@ use crate::{SqlError, SqlState, SqlType};
 use clause::Clause;
 use parameters::Parameters;
 use places::{Place, Places};
+pub use query::assignment::AssignedColumn;
 use query::scope::Scope;
 use varying_literals::VaryingLiterals;
 pub use varying_literals::{VaryingKind, VaryingLiteral};

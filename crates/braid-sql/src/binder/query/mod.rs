@@ -14,9 +14,11 @@
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
+//! | [`assignment`] | queries whose rows are stored in a table |
 //! | [`output_names`] | the names of columns |
 //! | [`scope`] | what names mean |
 
+pub mod assignment;
 mod calls;
 mod common_tables;
 mod from;

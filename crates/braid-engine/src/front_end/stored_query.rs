@@ -1,0 +1,159 @@
+//! Queries whose rows are stored in a table: INSERT … SELECT and CREATE TABLE AS.
+
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use braid_plan::lowering::{NoPlan, Numerics};
+use braid_plan::values::Form;
+use braid_sql::SqlType;
+use braid_sql::binder::AssignedColumn;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::types::type_names::format_type;
+use braid_storage::{ColumnDef, ColumnType};
+use datafusion::sql::sqlparser::ast::{Ident, Query};
+use futures::StreamExt;
+
+use super::operator_query::{QuerySource, StartedQuery, plan_source, start};
+use super::session_facts::{KeptFacts, StatementFacts};
+use super::{Constants, Literals, is_left_to_the_other_planner, unless_unsupported};
+use crate::bound_parameters::{BoundParameters, declared_types};
+use crate::column_types::{column_type_of, sql_type_of};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, ParameterType, Statement};
+
+/// The columns that the rows of an INSERT are stored in.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredIn {
+    columns: Arc<[AssignedColumn]>,
+    types: Arc<[ColumnType]>,
+    /// The rows with defaults spelled out, if the statement has the word DEFAULT.
+    rows: Option<Arc<Query>>,
+}
+
+impl StoredIn {
+    /// Columns in the order of the rows, with the names in the statement's list if it has one.
+    pub fn new<'a>(columns: impl IntoIterator<Item = &'a ColumnDef>, listed: Vec<&Ident>) -> Self {
+        let mut listed = listed.into_iter();
+        let (mut assigned, mut types) = (Vec::new(), Vec::new());
+        for column in columns {
+            let sql_type = sql_type_of(column.column_type);
+            assigned.push(AssignedColumn { name: column.name.clone(), sql_type, listed: listed.next().cloned() });
+            types.push(column.column_type);
+        }
+        Self { columns: assigned.into(), types: types.into(), rows: None }
+    }
+
+    /// The same, for other rows than the statement's.
+    pub fn with_rows(self, rows: Query) -> Self {
+        Self { rows: Some(Arc::new(rows)), ..self }
+    }
+
+    fn source(&self, statement: &Statement) -> QuerySource {
+        let other = self.rows.as_ref().map(|rows| (Arc::from(statement.origin()), rows.clone()));
+        QuerySource { other, stored_in: Some(self.columns.clone()) }
+    }
+}
+
+/// Rows on their way into a table.
+pub(crate) struct StoredRows {
+    query: StartedQuery,
+    types: Arc<[ColumnType]>,
+    facts: KeptFacts,
+}
+
+impl StoredRows {
+    /// The number of columns of the rows; those of the table begin with them.
+    pub fn width(&self) -> usize {
+        self.query.lowered.columns.len()
+    }
+
+    /// The next rows, as the table stores them but for limits and nulls of its columns.
+    pub async fn next(&mut self) -> Option<Result<RecordBatch, EngineError>> {
+        let batch = match self.query.rows.next().await? {
+            Ok(batch) => batch,
+            Err(error) => return Some(Err(EngineError::from_datafusion(&error))),
+        };
+        Some(self.query.shown.stored_batch(&batch, &self.types, &self.facts))
+    }
+}
+
+/// Starts the query of an INSERT; `None` if it has something that the front end lacks.
+pub(crate) async fn start_insert(
+    context: &StatementContext,
+    statement: &Statement,
+    stored_in: &StoredIn,
+    parameters: &BoundParameters,
+) -> Result<Option<StoredRows>, EngineError> {
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+        return Ok(None);
+    }
+    let query = start(context, statement, stored_in.source(statement), parameters).await?;
+    let facts = StatementFacts::of(context).to_kept();
+    Ok(query.map(|query| StoredRows { query, types: stored_in.types.clone(), facts }))
+}
+
+/// The types of the parameters of an INSERT; `None` if it has something that the front end lacks.
+pub(crate) async fn insert_parameters(
+    context: &StatementContext,
+    statement: &Statement,
+    stored_in: &StoredIn,
+    declared: &[Option<ParameterType>],
+) -> Result<Option<Vec<ParameterType>>, EngineError> {
+    let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
+    let Some(declared) = declared_types(declared).filter(|_| is_asked) else { return Ok(None) };
+    let (size, statement, source) = (statement.size(), statement.clone(), stored_in.source(statement));
+    let work = async move |context: StatementContext| {
+        let literals = Literals::InPlace(Numerics::Optimistic);
+        let constants = Constants { parameter_types: Some(&declared), parameter_values: &[], literals };
+        let planned = plan_source(&context, &statement, &source, constants);
+        Ok(planned.map(|planned| planned.parameter_types).map_err(NoPlan::into_error))
+    };
+    let types = unless_unsupported(context.plan_apart(size, work).await?)?;
+    Ok(types.map(|types| types.into_iter().map(ParameterType::of).collect()))
+}
+
+/// A table that is made of a query, and its rows.
+pub(crate) struct TableOfQuery {
+    /// The columns of the table.
+    pub columns: Vec<ColumnDef>,
+    /// Its rows.
+    pub rows: StoredRows,
+}
+
+/// Starts the query of a CREATE TABLE AS; `None` if it has something that the front end lacks.
+///
+/// # Errors
+/// Also for a column of a type that no table stores (0A000).
+pub(crate) async fn start_table(
+    context: &StatementContext,
+    statement: &Statement,
+) -> Result<Option<TableOfQuery>, EngineError> {
+    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+        return Ok(None);
+    }
+    let query = start(context, statement, QuerySource::default(), &BoundParameters::none()).await?;
+    let Some(query) = query else { return Ok(None) };
+    let columns = query.lowered.columns.iter().zip(&query.lowered.forms);
+    let columns = columns.map(|((name, sql_type), form)| {
+        let column_type = stored_type(name, *sql_type, *form)?;
+        Ok(ColumnDef { name: name.clone(), column_type, nullable: true, default: None })
+    });
+    let columns = columns.collect::<Result<Vec<_>, EngineError>>()?;
+    let types = columns.iter().map(|column| column.column_type).collect();
+    let facts = StatementFacts::of(context).to_kept();
+    Ok(Some(TableOfQuery { columns, rows: StoredRows { query, types, facts } }))
+}
+
+fn stored_type(name: &str, sql_type: SqlType, form: Form) -> Result<ColumnType, EngineError> {
+    let column_type = match (form, sql_type.id) {
+        // The scale is that of all its values.
+        (Form::Fixed { scale, .. }, TypeId::NUMERIC) if sql_type.numeric_digits().is_none() => {
+            Some(ColumnType::Numeric { precision: 38, scale })
+        }
+        _ => column_type_of(sql_type),
+    };
+    column_type.ok_or_else(|| {
+        let message = format!("column \"{name}\": type {} is not supported for columns", format_type(sql_type));
+        EngineError::unsupported(message)
+    })
+}
