@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use braid_sql::Expression;
 use braid_sql::expression::Node;
-use braid_sql::relation::{ColumnId, Columns, CteId, JoinKind, Relation, SetFunctionCall};
+use braid_sql::relation::{ColumnId, Columns, CteId, Relation};
 
 /// Numbers of common table expressions that a statement does not have yet.
 #[derive(Debug)]
@@ -84,15 +84,10 @@ struct Copies {
 
 impl Copies {
     fn renumber(&self, relation: &mut Relation) {
-        for slot in column_slots(relation) {
+        for slot in relation.column_slots() {
             self.replace(slot);
         }
-        let cte = match relation {
-            Relation::With { cte, .. } | Relation::CteScan { cte, .. } => Some(cte),
-            Relation::Recursive(recursion) => Some(&mut recursion.cte),
-            _ => None,
-        };
-        if let Some(cte) = cte
+        if let Some(cte) = relation.cte_slot()
             && let Some(copy) = self.ctes.get(cte)
         {
             *cte = *copy;
@@ -117,49 +112,5 @@ impl Copies {
         if let Some(copy) = self.columns.get(column) {
             *column = *copy;
         }
-    }
-}
-
-/// Where an operator itself, outside of its expressions, has the numbers of columns.
-fn column_slots(relation: &mut Relation) -> Vec<&mut ColumnId> {
-    match relation {
-        Relation::Table(scan) => scan.columns.iter_mut().collect(),
-        Relation::Values { columns, .. } | Relation::CteScan { columns, .. } | Relation::Distinct { columns, .. } => {
-            columns.iter_mut().collect()
-        }
-        Relation::Map { expressions, .. } => expressions.iter_mut().map(|(column, _)| column).collect(),
-        Relation::Expand(expansion) => {
-            let expansion = &mut **expansion;
-            let made = expansion.functions.iter_mut().flat_map(|function| match function {
-                SetFunctionCall::Set { columns, .. } => columns.iter_mut().collect(),
-                SetFunctionCall::Scalar { column, .. } => vec![column],
-            });
-            made.chain(&mut expansion.ordinality).collect()
-        }
-        Relation::Join { kind: JoinKind::Mark(mark), .. } => vec![mark],
-        Relation::Aggregate(aggregation) => {
-            let aggregation = &mut **aggregation;
-            let keys = aggregation.keys.iter_mut().map(|(column, _)| column);
-            let aggregates = aggregation.aggregates.iter_mut().map(|(column, _)| column);
-            keys.chain(aggregates).chain(aggregation.groupings.iter_mut().map(|(column, _)| column)).collect()
-        }
-        Relation::Window(windowing) => windowing.calls.iter_mut().map(|(column, _)| column).collect(),
-        Relation::Union { inputs, columns } => {
-            inputs.iter_mut().flat_map(|input| &mut input.columns).chain(columns).collect()
-        }
-        Relation::SetOperation { left, right, columns, .. } => {
-            left.columns.iter_mut().chain(&mut right.columns).chain(columns).collect()
-        }
-        Relation::With { definition, .. } => definition.columns.iter_mut().collect(),
-        Relation::Recursive(recursion) => {
-            let recursion = &mut **recursion;
-            recursion.start.columns.iter_mut().chain(&mut recursion.step.columns).collect()
-        }
-        Relation::OneRow
-        | Relation::Filter { .. }
-        | Relation::Join { .. }
-        | Relation::Sort { .. }
-        | Relation::Limit { .. }
-        | Relation::DistinctOn { .. } => Vec::new(),
     }
 }

@@ -124,7 +124,10 @@ impl<'a> Places<'a> {
     }
 
     fn start(self, syntax: &Expr) -> Option<usize> {
-        self.of(syntax.span().start)
+        match syntax {
+            Expr::Subquery(query) => self.before_query(query),
+            _ => self.of(syntax.span().start),
+        }
     }
 
     /// Where the operator or word called `name` before its operand begins. The parser does not note it, nor the parentheses around the operand.

@@ -10,10 +10,12 @@
 //! | [`columns`] | the columns of a statement |
 //! | [`subquery`] | queries within expressions |
 //! | [`traversal`] | what an operator reads, makes and contains |
+//! | `sameness` | whether two expressions mean the same |
 
 pub mod columns;
 pub mod operators;
 mod parameters;
+mod sameness;
 pub mod subquery;
 pub mod traversal;
 

@@ -271,7 +271,8 @@ impl FrameBound {
         }
     }
 
-    fn offset_mut(&mut self) -> Option<&mut Expression> {
+    /// How many rows, or how far, to be changed.
+    pub fn offset_mut(&mut self) -> Option<&mut Expression> {
         match self {
             Self::Preceding(offset) | Self::Following(offset) => Some(offset),
             Self::UnboundedPreceding | Self::CurrentRow | Self::UnboundedFollowing => None,

@@ -132,7 +132,7 @@ impl Binder<'_> {
             super::set_operations::check_equality(expression.sql_type.id)
                 .map_err(|error| self.places.mark(error, Place::Start(member)))?;
             self.check_key(&expression, Place::Start(member))?;
-            let at = match grouping.keys.iter().position(|(_, key)| *key == expression) {
+            let at = match grouping.keys.iter().position(|(_, key)| key.is_same(&expression)) {
                 Some(at) => at,
                 None => {
                     let name = match expression.node {
@@ -239,7 +239,7 @@ impl Grouping {
     /// The positions of the keys that GROUPING names.
     fn positions(&self, arguments: &[Expression], binder: &Binder<'_>) -> Result<Vec<usize>, SqlError> {
         let position = |argument: &Expression| {
-            self.keys.iter().position(|(_, key)| key == argument).ok_or_else(|| {
+            self.keys.iter().position(|(_, key)| key.is_same(argument)).ok_or_else(|| {
                 let message = "arguments to GROUPING must be grouping expressions of the associated query level";
                 let error = SqlError::new(SqlState::GroupingError, message);
                 match argument.place_of(&|_| true) {
@@ -264,7 +264,7 @@ impl Above<'_, '_, '_> {
     /// are looked for.
     fn replace(&mut self, expression: &mut Expression, is_in_subquery: bool) -> Result<(), SqlError> {
         if (!is_in_subquery || matches!(expression.node, Node::Column(..)))
-            && let Some((column, key)) = self.grouping.keys.iter().find(|(_, key)| key == expression)
+            && let Some((column, key)) = self.grouping.keys.iter().find(|(_, key)| key.is_same(expression))
         {
             *expression = column_expression(*column, key.sql_type);
             return Ok(());
@@ -342,10 +342,6 @@ impl Above<'_, '_, '_> {
     }
 
     fn ungrouped(&self, column: ColumnId, location: Option<Location>, is_in_subquery: bool) -> SqlError {
-        // A key with a subquery may be this expression: equal subqueries have columns of other numbers.
-        if self.grouping.keys.iter().any(|(_, key)| has_subquery(key)) {
-            return SqlError::unsupported("subqueries in GROUP BY are not supported here");
-        }
         let named = self.scope.relations.iter().filter(|relation| relation.name.is_some());
         let found = named.flat_map(|relation| relation.columns.iter().map(move |own| (relation, own)));
         let shown = found.into_iter().find(|(_, own)| own.id == column).map_or_else(
@@ -360,10 +356,6 @@ impl Above<'_, '_, '_> {
         let place = location.map_or(Place::Nowhere, Place::At);
         self.binder.places.mark(SqlError::new(SqlState::GroupingError, message), place)
     }
-}
-
-fn has_subquery(expression: &Expression) -> bool {
-    matches!(expression.node, Node::Subquery(_)) || expression.any_operand(&mut |operand| has_subquery(operand))
 }
 
 /// Both sets, in order, without repetitions.

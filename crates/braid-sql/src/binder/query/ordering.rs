@@ -114,7 +114,7 @@ impl Binder<'_> {
             return Ok(at);
         }
         let expression = self.expression(syntax)?;
-        if let Some(at) = targets.iter().position(|target| target.expression == expression) {
+        if let Some(at) = targets.iter().position(|target| target.expression.is_same(&expression)) {
             return Ok(at);
         }
         let (name, place) = (self.expression_name(syntax), Place::Start(syntax));
@@ -189,7 +189,7 @@ impl Binder<'_> {
         let mut found: Option<usize> = None;
         for (at, target) in targets.iter().enumerate().take(visible).filter(|(_, target)| target.name == folded) {
             match found {
-                Some(first) if targets[first].expression != target.expression => {
+                Some(first) if !targets[first].expression.is_same(&target.expression) => {
                     let message = format!("{} \"{folded}\" is ambiguous", self.clause.name());
                     let place = Place::At(name.span.start);
                     return Err(self.places.mark(SqlError::new(SqlState::AmbiguousColumn, message), place));
