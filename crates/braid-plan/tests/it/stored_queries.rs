@@ -29,6 +29,7 @@ const FILES: &[(&str, usize)] = &[
     ("window_errors", 0),
     ("windows", 12),
     ("set_operations", 0),
+    ("subqueries", 11),
 ];
 
 const WORKERS: usize = 2;

@@ -18,6 +18,7 @@
 //! | [`session`] | the session and its settings |
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
+//! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
 //! | [`templates`] | formats of `to_char` and its inverses |
 
 pub mod arrays;
@@ -29,6 +30,7 @@ pub mod json;
 pub mod numbers;
 pub mod objects;
 pub mod ordering;
+pub mod row_counts;
 pub mod session;
 pub mod sets;
 pub mod strings;

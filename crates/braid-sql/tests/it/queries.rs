@@ -26,6 +26,7 @@ const FILES: &[(&str, usize)] = &[
     ("names", 5),
     ("windows", 5),
     ("set_operations", 0),
+    ("subqueries", 6),
 ];
 
 /// A query with the lines of PostgreSQL's answer.

@@ -10,12 +10,14 @@
 
 use std::collections::BTreeSet;
 
-use braid_sql::Expression;
 use braid_sql::expression::Node;
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{Aggregation, ColumnId, Expansion, JoinKind, Relation};
+use braid_sql::{Expression, SqlType};
 
 use super::Unnester;
 use super::domain::Domain;
+use super::guards::Evaluated;
 use super::push_down::{Representatives, Unnesting};
 use crate::rewriting::expressions::{
     all_of, column, conjuncts, filtered, has_subquery, has_volatile, is_volatile, mapped, null_safe_equality, operator,
@@ -67,10 +69,44 @@ impl Unnester<'_> {
         {
             return self.static_aggregation(left, aggregation, maps);
         }
-        let mut unnesting = self.unnesting(left, right, outer);
+        let unnesting = self.unnesting(left, right, outer);
+        self.joined_with_domain(kind, unnesting, right, conjuncts(condition))
+    }
+
+    /// The join with a right side that may only be computed for left rows for which some conditions are true. Other left rows have no partner.
+    pub(super) fn guarded_join(
+        &mut self,
+        kind: JoinKind,
+        left: &Relation,
+        right: &Relation,
+        (condition, evaluated): (Expression, &Evaluated),
+    ) -> Option<Relation> {
+        let mut left = left.clone();
+        let of_left: BTreeSet<ColumnId> = left.columns().into_iter().collect();
+        let mut outer: Vec<ColumnId> = right.free_columns().intersection(&of_left).copied().collect();
+        if outer.is_empty() {
+            // A value that all rows share: it is there if there is a row.
+            let shared = self.columns.add("row", SqlType::of(TypeId::BOOL));
+            left = mapped(left, vec![(shared, all_of(Vec::new()))]);
+            outer.push(shared);
+        }
+        let (guard, is_row_wise) = (all_of(evaluated.0.clone()), has_volatile(right));
+        let mut conditions = vec![guard.clone()];
+        conditions.extend(conjuncts(condition));
+        let domain = Domain::new(&left, outer, is_row_wise, Some(guard), self);
+        self.joined_with_domain(kind, Unnesting::guarded(domain, is_row_wise), right, conditions)
+    }
+
+    /// The join with a right side that is computed for the values of the domain.
+    fn joined_with_domain(
+        &mut self,
+        kind: JoinKind,
+        mut unnesting: Unnesting,
+        right: &Relation,
+        mut conditions: Vec<Expression>,
+    ) -> Option<Relation> {
         let (relation, representatives) = unnesting.pushed(right, &[], self)?;
         let Unnesting { domain, .. } = unnesting;
-        let mut conditions = conjuncts(condition);
         let is_mark = matches!(kind, JoinKind::Mark(_));
         conditions.extend(self.domain_equality(&domain.outer, &representatives, !is_mark)?);
         let joined = join(kind, domain.left(), relation, all_of(conditions));
@@ -78,9 +114,10 @@ impl Unnester<'_> {
     }
 
     fn unnesting(&mut self, left: &Relation, right: &Relation, outer: BTreeSet<ColumnId>) -> Unnesting {
-        let domain = Domain::new(left, outer.into_iter().collect(), has_volatile(right), self);
+        let is_row_wise = has_volatile(right);
+        let domain = Domain::new(left, outer.into_iter().collect(), is_row_wise, None, self);
         let can_substitute = !domain.is_numbered() && !relation_may_fail(right);
-        Unnesting::new(domain, can_substitute)
+        Unnesting::new(domain, can_substitute, is_row_wise)
     }
 
     /// `T1 =_{A(D)} D`. `may_be_strict`: whether null is as good as false.

@@ -1,8 +1,10 @@
 //! The domain D: the values of outer columns for which the right side of a dependent join is computed.
 //!
 //! D = Π_{F(T2) ∩ A(T1)}(T1), without repetitions. It is computed of a copy of T1 if that is a plain scan, else T1 is a common table
-//! expression that is read twice. Values that SQL calls equal can differ (1.0 and 1.00); columns of such types are made distinct by a
+//! expression that is read twice. A subquery that is evaluated for some rows of T1 only has the values of these rows. Values that SQL calls equal can differ (1.0 and 1.00); columns of such types are made distinct by a
 //! number of the row of T1 instead, which then is a column of D, and each row of T1 has its own.
+
+use std::collections::BTreeMap;
 
 use braid_sql::Expression;
 use braid_sql::SqlType;
@@ -13,7 +15,7 @@ use braid_sql::relation::{
 };
 
 use super::Unnester;
-use crate::rewriting::expressions::has_volatile;
+use crate::rewriting::expressions::{column, filtered, has_volatile, replaced};
 use crate::rewriting::identity_types::is_identity;
 use crate::rewriting::renumbering::copied;
 
@@ -26,14 +28,23 @@ pub(super) struct Domain {
     left: Relation,
     /// Whether its rows are numbered.
     is_numbered: bool,
+    /// A condition on the left side's rows, if it is computed of some only.
+    guard: Option<Expression>,
     /// The left side as a common table expression, if it was read.
     cte: Option<CteId>,
     is_used: bool,
 }
 
 impl Domain {
-    /// The domain of these columns of the left side. `is_row_wise`: whether each row counts, not each value.
-    pub fn new(left: &Relation, mut outer: Vec<ColumnId>, is_row_wise: bool, unnester: &mut Unnester<'_>) -> Self {
+    /// The domain of these columns of the left side. `is_row_wise`: whether each row counts, not each value. `guard`: a condition on the
+    /// left side's rows, which never fails and is not volatile.
+    pub fn new(
+        left: &Relation,
+        mut outer: Vec<ColumnId>,
+        is_row_wise: bool,
+        guard: Option<Expression>,
+        unnester: &mut Unnester<'_>,
+    ) -> Self {
         let is_numbered = is_row_wise || outer.iter().any(|column| !is_identity(*column, unnester.columns));
         let left = match is_numbered {
             true => {
@@ -43,7 +54,7 @@ impl Domain {
             }
             false => left.clone(),
         };
-        Self { outer, left, is_numbered, cte: None, is_used: false }
+        Self { outer, left, is_numbered, guard, cte: None, is_used: false }
     }
 
     /// Whether each row of the left side counts.
@@ -57,6 +68,7 @@ impl Domain {
         if self.cte.is_none() && !self.is_numbered && is_scan(&self.left) && !has_volatile(&self.left) {
             let (copy, names) = copied(&self.left, unnester.columns, &mut unnester.ctes);
             let columns: Vec<ColumnId> = self.outer.iter().map(|column| names[column]).collect();
+            let copy = self.guarded(copy, &names, unnester);
             return (Relation::Distinct { input: Box::new(copy), columns: columns.clone() }, columns);
         }
         let cte = *self.cte.get_or_insert_with(|| unnester.ctes.add());
@@ -64,11 +76,19 @@ impl Domain {
         let names: Vec<ColumnId> = all.iter().map(|column| unnester.columns.add_like(*column)).collect();
         let position = |outer: &ColumnId| all.iter().position(|column| column == outer).expect("D is of the left side");
         let columns: Vec<ColumnId> = self.outer.iter().map(|outer| names[position(outer)]).collect();
-        let scan = Relation::CteScan { cte, columns: names };
+        let by_name = all.iter().copied().zip(names.iter().copied()).collect();
+        let scan = self.guarded(Relation::CteScan { cte, columns: names }, &by_name, unnester);
         match self.is_numbered {
             true => (scan, columns),
             false => (Relation::Distinct { input: Box::new(scan), columns: columns.clone() }, columns),
         }
+    }
+
+    /// The rows of the left side, called otherwise, for which the guard is true.
+    fn guarded(&self, rows: Relation, names: &BTreeMap<ColumnId, ColumnId>, unnester: &Unnester<'_>) -> Relation {
+        let Some(guard) = &self.guard else { return rows };
+        let names = names.iter().map(|(own, name)| (*own, column(*name, unnester.columns))).collect();
+        filtered(rows, vec![replaced(guard.clone(), &names)])
     }
 
     /// The left side of the join.

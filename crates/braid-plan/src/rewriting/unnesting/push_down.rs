@@ -16,14 +16,15 @@ use braid_sql::{Expression, Value};
 
 use super::Unnester;
 use super::dependent_join::join;
-use super::domain::{Domain, numbered};
+use super::domain::Domain;
 use crate::rewriting::expressions::{
     Substitution, all_of, as_column, as_equal_column, column, conjuncts, equated, filtered, has_volatile, is_not_null,
-    mapped, null_safe_equality, operator, replaced,
+    mapped, null_safe_equality, replaced,
 };
+use crate::rewriting::failing::relation_may_fail;
 use crate::rewriting::identity_types::is_identity;
 use crate::rewriting::renumbering::{each_relation, each_relation_of};
-use crate::rewriting::static_rows::{bigint, count, is_static, value_without_rows};
+use crate::rewriting::static_rows::{is_static, value_without_rows};
 use braid_sql::expression::Node;
 
 /// Sets of columns that are equal wherever it matters.
@@ -78,6 +79,10 @@ pub(super) struct Unnesting {
     outer: BTreeSet<ColumnId>,
     /// Whether T alone may stand for D ⧑ T, with its values for D's.
     can_substitute: bool,
+    /// Whether nothing that may fail may be computed without D.
+    is_guarded: bool,
+    /// Whether a volatile function is computed for each row of D.
+    is_row_wise: bool,
     /// Common table expressions that have D's columns, the last ones of each scan.
     dependent_ctes: BTreeSet<CteId>,
 }
@@ -89,16 +94,24 @@ pub(super) type Grouped = (Relation, Representatives, Vec<(ColumnId, Expression)
 pub(super) type Pushed = (Relation, Representatives);
 
 impl Unnesting {
-    pub fn new(domain: Domain, can_substitute: bool) -> Self {
+    pub fn new(domain: Domain, can_substitute: bool, is_row_wise: bool) -> Self {
         let outer = domain.outer.iter().copied().collect();
-        Self { domain, outer, can_substitute, dependent_ctes: BTreeSet::new() }
+        Self { domain, outer, can_substitute, is_guarded: false, is_row_wise, dependent_ctes: BTreeSet::new() }
+    }
+
+    /// The same for a right side whose failures are those for values of D.
+    pub fn guarded(domain: Domain, is_row_wise: bool) -> Self {
+        Self { is_guarded: true, ..Self::new(domain, false, is_row_wise) }
     }
 
     /// Whether a relation needs D.
     pub fn is_dependent(&self, relation: &Relation) -> bool {
         let mut scans = false;
         each_relation(relation, &mut |relation| scans |= self.is_dependent_scan(relation));
-        scans || !relation.free_columns().is_disjoint(&self.outer)
+        scans
+            || !relation.free_columns().is_disjoint(&self.outer)
+            || self.is_guarded && relation_may_fail(relation)
+            || self.is_row_wise && has_volatile(relation)
     }
 
     fn is_dependent_scan(&self, relation: &Relation) -> bool {
@@ -116,7 +129,8 @@ impl Unnesting {
             each_relation_of(expression, &mut |relation| scans |= self.is_dependent_scan(relation));
         }
         if scans {
-            return None;
+            let joined = unnester.without_scans_in_subqueries(relation, &self.dependent_ctes)?;
+            return self.pushed(&joined, classes, unnester);
         }
         match relation {
             Relation::OneRow | Relation::Table(_) => None,
@@ -141,6 +155,9 @@ impl Unnesting {
             }
             Relation::Join { kind, left, right, condition } => {
                 self.join(*kind, (left, right), condition, classes, unnester)
+            }
+            Relation::Aggregate(aggregation) if !has_known_groups(aggregation) => {
+                self.grouped_with_absent_rows(aggregation, unnester)
             }
             Relation::Aggregate(aggregation) => {
                 let (relation, representatives, values) = self.grouped(aggregation, unnester)?;
@@ -241,9 +258,6 @@ impl Unnesting {
 
     /// D ⧑ T = D × T, or T where its columns have D's values.
     fn independent(&mut self, relation: &Relation, classes: &Classes, unnester: &mut Unnester<'_>) -> Option<Pushed> {
-        if has_volatile(relation) {
-            return None;
-        }
         if self.can_substitute {
             let own: BTreeSet<ColumnId> = relation.columns().into_iter().collect();
             let representative = |outer: &ColumnId| {
@@ -258,7 +272,11 @@ impl Unnesting {
         let (domain, representatives) = self.instance(unnester);
         Some(match relation {
             Relation::OneRow => (domain, representatives),
-            relation => (join(JoinKind::Inner, domain, relation.clone(), all_of(Vec::new())), representatives),
+            // A join has the order of its left side.
+            relation if order_of(relation).is_empty() => {
+                (join(JoinKind::Inner, domain, relation.clone(), all_of(Vec::new())), representatives)
+            }
+            sorted => (join(JoinKind::Inner, sorted.clone(), domain, all_of(Vec::new())), representatives),
         })
     }
 
@@ -301,21 +319,10 @@ impl Unnesting {
     /// Γ_{A ∪ A(D)}(D ⧑ T), and for a static aggregation what its columns are made of if there is no group.
     pub fn grouped(&mut self, aggregation: &Aggregation, unnester: &mut Unnester<'_>) -> Option<Grouped> {
         let is_static = is_static(aggregation);
-        if !is_static && aggregation.sets.iter().any(Vec::is_empty) {
-            return None;
-        }
         let (input, below) = self.pushed(&aggregation.input, &[], unnester)?;
-        let mut relation = Relation::Aggregate(Box::new(Aggregation { input, ..aggregation.clone() }));
-        for expression in relation.expressions_mut() {
-            *expression = below.replaced(expression, unnester);
-        }
-        let Relation::Aggregate(mut grouped) = relation else { return None };
+        let mut grouped = grouped_by(&below, Aggregation { input, ..aggregation.clone() }, unnester)?;
         let (own, representatives) = below.renamed(unnester);
-        let first = grouped.keys.len();
-        grouped.keys.extend(own.iter().copied().zip(self.columns_of(&below, unnester)));
-        for set in &mut grouped.sets {
-            set.extend(first..first + own.len());
-        }
+        add_keys(&mut grouped, &own, self.columns_of(&below, unnester));
         let mut values = Vec::new();
         if is_static {
             for (made, call) in &mut grouped.aggregates {
@@ -329,7 +336,19 @@ impl Unnesting {
                 }
             }
         }
-        Some((Relation::Aggregate(grouped), representatives, values))
+        Some((Relation::Aggregate(Box::new(grouped)), representatives, values))
+    }
+
+    /// The same with a row for each value of D that no aggregate counts, where groups exist without rows: D ⟕ T.
+    fn grouped_with_absent_rows(&mut self, aggregation: &Aggregation, unnester: &mut Unnester<'_>) -> Option<Pushed> {
+        let (input, below) = self.pushed(&aggregation.input, &[], unnester)?;
+        let (domain, instance) = self.instance(unnester);
+        let mut grouped = grouped_by(&below, Aggregation { input: Relation::OneRow, ..aggregation.clone() }, unnester)?;
+        let condition = equality(&instance, &below, unnester)?;
+        let conditions = unnester.count_present_rows(&mut grouped, domain, input, all_of(condition))?;
+        let (own, representatives) = instance.renamed(unnester);
+        add_keys(&mut grouped, &own, self.columns_of(&instance, unnester));
+        Some((filtered(Relation::Aggregate(Box::new(grouped)), conditions), representatives))
     }
 
     /// LIMIT within each value of D, by the numbers of its rows.
@@ -340,30 +359,14 @@ impl Unnesting {
         ties: Option<&[SortKey]>,
         unnester: &mut Unnester<'_>,
     ) -> Option<Pushed> {
-        let constant = |expression: Option<&Expression>| match expression.map(|expression| &expression.node) {
-            None | Some(Node::Constant(Value::Null)) => Some(None),
-            Some(_) => expression.and_then(count).map(Some),
-        };
-        let (offset, limit) = (constant(offset)?.unwrap_or(0), constant(limit)?);
         let order = order_of(input).to_vec();
         let (input, representatives) = self.pushed(input, &[], unnester)?;
+        let count = |count: Option<&Expression>| count.map(|count| representatives.replaced(count, unnester));
+        let counts = (count(offset), count(limit));
         let partition_by = self.columns_of(&representatives, unnester);
         let order = replaced_keys(&order, &representatives, unnester);
-        let (mut relation, number) =
-            numbered(input, (partition_by.clone(), order.clone()), "row_number", unnester.columns);
-        let mut conditions = Vec::new();
-        if offset > 0 {
-            conditions.push(operator(">", column(number, unnester.columns), bigint(offset))?);
-        }
-        if let Some(limit) = limit {
-            let mut counted = number;
-            if ties.is_some() && limit > 0 {
-                (relation, counted) = numbered(relation, (partition_by, order), "rank", unnester.columns);
-            }
-            let last = bigint(offset.saturating_add(limit));
-            conditions.push(operator("<=", column(counted, unnester.columns), last)?);
-        }
-        Some((filtered(relation, conditions), representatives))
+        let limited = unnester.limited_by_numbers(input, counts, ties.is_some(), (partition_by, order))?;
+        Some((limited, representatives))
     }
 
     /// A row of VALUES is an expression of a union's input.
@@ -401,7 +404,8 @@ impl Unnesting {
     fn recursion(&mut self, recursion: &Recursion, classes: &Classes, unnester: &mut Unnester<'_>) -> Option<Pushed> {
         let Recursion { cte, is_distinct, start, step, body } = recursion;
         let (mut start, mut step) = (start.clone(), step.clone());
-        if self.is_dependent(&start.relation) || self.is_dependent(&step.relation) {
+        // A recursion may have no end.
+        if self.is_guarded || self.is_dependent(&start.relation) || self.is_dependent(&step.relation) {
             (start, _) = self.rows_with_domain(&start, unnester)?;
             self.dependent_ctes.insert(*cte);
             (step, _) = self.rows_with_domain(&step, unnester)?;
@@ -413,6 +417,35 @@ impl Unnesting {
 
     fn columns_of(&self, representatives: &Representatives, unnester: &Unnester<'_>) -> Vec<Expression> {
         representatives.all().map(|own| column(own, unnester.columns)).collect()
+    }
+}
+
+/// An aggregation that reads the representatives instead of D's columns.
+fn grouped_by(below: &Representatives, aggregation: Aggregation, unnester: &Unnester<'_>) -> Option<Aggregation> {
+    let mut relation = Relation::Aggregate(Box::new(aggregation));
+    for expression in relation.expressions_mut() {
+        *expression = below.replaced(expression, unnester);
+    }
+    match relation {
+        Relation::Aggregate(grouped) => Some(*grouped),
+        _ => None,
+    }
+}
+
+/// Further keys, of all sets.
+fn add_keys(aggregation: &mut Aggregation, made: &[ColumnId], keys: Vec<Expression>) {
+    let first = aggregation.keys.len();
+    aggregation.keys.extend(made.iter().copied().zip(keys));
+    for set in &mut aggregation.sets {
+        set.extend(first..first + made.len());
+    }
+}
+
+/// Whether no group exists without rows, or it is one whose aggregates then have known values.
+fn has_known_groups(aggregation: &Aggregation) -> bool {
+    match is_static(aggregation) {
+        true => aggregation.aggregates.iter().all(|(_, call)| value_without_rows(call).is_some()),
+        false => !aggregation.sets.iter().any(Vec::is_empty),
     }
 }
 
@@ -434,7 +467,7 @@ fn replaced_keys(keys: &[SortKey], representatives: &Representatives, unnester: 
 }
 
 /// The order of a relation's rows, which what stands above keeps.
-fn order_of(relation: &Relation) -> &[SortKey] {
+pub(super) fn order_of(relation: &Relation) -> &[SortKey] {
     match relation {
         Relation::Sort { keys, .. } => keys,
         Relation::Map { input, .. }
