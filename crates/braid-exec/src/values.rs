@@ -6,6 +6,7 @@
 //! | [`byte_strings`], [`coded_strings`] | strings as views of buffers, and as codes of a dictionary |
 //! | [`batch`] | rows in a pipeline, whose columns are read as late as possible |
 //! | [`row_numbers`] | the rows of an origin that a batch has |
+//! | [`intervals`] | intervals as strings of 16 bytes |
 //! | [`integer_bounds`] | integers between two bounds |
 //! | `narrow_integers` | integers of 128 bits in 64 bits |
 //! | [`numeric_quotient`] | division of numerics |
@@ -16,6 +17,7 @@ pub mod batch;
 pub mod byte_strings;
 pub mod coded_strings;
 pub mod integer_bounds;
+pub mod intervals;
 pub(crate) mod narrow_integers;
 pub mod numeric_quotient;
 pub mod row_numbers;

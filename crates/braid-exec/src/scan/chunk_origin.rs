@@ -10,6 +10,7 @@ use braid_base::VECTOR_ROWS;
 use braid_buffer::PinnedChunk;
 use braid_storage::{PhysicalType, Scalar, Segment, Selection};
 
+use crate::values::intervals::interval_vector;
 use crate::values::row_numbers::{RowNumbers, VectorSelection};
 use crate::values::vector::{CodedStrings, Values};
 use crate::{ByteStrings, Origin, Vector};
@@ -130,7 +131,7 @@ impl<'a> ColumnReader<'a> {
             Reading::Codes(codes, _) => self.segment.gather_codes(vector, selection, codes),
             Reading::Vector(so_far) => {
                 let array = self.segment.gather(vector..vector + 1, std::slice::from_ref(selection));
-                let read = match Vector::from_array(&array) {
+                let read = match interval_vector(&array).or_else(|| Vector::from_array(&array)) {
                     Some(read) => read,
                     None => unreachable!("a source's columns have types that vectors hold: {}", array.data_type()),
                 };

@@ -40,9 +40,7 @@ impl Lowering<'_> {
         let (positions, columns): (Vec<usize>, Vec<ColumnId>) = of_table.unzip();
         let (source, types) = self.environment.tables.source(scan.table, &positions)?;
         for (column, column_type) in columns.iter().zip(types) {
-            let form = Form::of_column(column_type);
-            let form = form.ok_or_else(|| unsupported(&format!("columns of type {column_type}")))?;
-            self.note_form(*column, form);
+            self.note_form(*column, Form::of_column(column_type));
         }
         Ok(Input { plan: Plan::Source { source, column_count: columns.len() }, columns })
     }

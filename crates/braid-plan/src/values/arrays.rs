@@ -7,8 +7,9 @@ use arrow::array::{
     StringViewBuilder,
 };
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use braid_exec::values::intervals::{interval_bytes, interval_of_bytes};
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::values::Numeric;
+use braid_sql::values::{Interval, Numeric};
 use braid_sql::{SqlError, SqlState, Value};
 use braid_storage::Scalar;
 
@@ -41,7 +42,7 @@ impl ArrayBuilder {
             Form::Integer => Builder::Integer(Int64Builder::new()),
             Form::Float => Builder::Float(Float64Builder::new()),
             Form::Text | Form::Unpadded { .. } => Builder::Text(StringViewBuilder::new()),
-            Form::Bytes => Builder::Bytes(BinaryViewBuilder::new()),
+            Form::Bytes | Form::Interval => Builder::Bytes(BinaryViewBuilder::new()),
             Form::Encoded => Builder::Encoded(BinaryViewBuilder::new()),
             Form::Fixed { scale, .. } => {
                 Builder::Fixed(Decimal128Builder::new().with_data_type(form.data_type()), scale)
@@ -84,6 +85,7 @@ impl ArrayBuilder {
                 column.append_value(value);
             }
             (Builder::Bytes(column), Value::Uuid(value)) => column.append_value(value),
+            (Builder::Bytes(column), Value::Interval(value)) => column.append_value(bytes_of(value)),
             (_, value) => return Err(misfit(value)),
         }
         Ok(())
@@ -127,6 +129,7 @@ pub fn value_at(array: &dyn Array, row: usize, id: TypeId) -> Result<Value, SqlE
         Form::Float => Value::Float8(float()),
         Form::Text | Form::Unpadded { .. } => Value::text(array.as_string_view().value(row)),
         Form::Bytes => bytes_value(array.as_binary_view().value(row), id),
+        Form::Interval => interval_value(array.as_binary_view().value(row))?,
         Form::Encoded | Form::Fixed { .. } => decode(array.as_binary_view().value(row))?,
     })
 }
@@ -152,6 +155,7 @@ pub fn scalar_of(value: &Value, form: Form) -> Result<Option<Scalar>, SqlError> 
         (Form::Text, Value::Text(value)) => Scalar::Bytes(value.as_bytes().to_vec()),
         (Form::Bytes, Value::Bytea(value)) => Scalar::Bytes(value.to_vec()),
         (Form::Bytes, Value::Uuid(value)) => Scalar::Bytes(value.to_vec()),
+        (Form::Interval, Value::Interval(value)) => Scalar::Bytes(bytes_of(value).to_vec()),
         (_, value) => return Err(misfit(value)),
     }))
 }
@@ -193,6 +197,16 @@ fn bytes_value(bytes: &[u8], id: TypeId) -> Value {
         Ok(uuid) if id == TypeId::UUID => Value::Uuid(uuid),
         _ => Value::Bytea(bytes.into()),
     }
+}
+
+fn bytes_of(value: &Interval) -> [u8; 16] {
+    interval_bytes(value.months, value.days, value.us)
+}
+
+fn interval_value(bytes: &[u8]) -> Result<Value, SqlError> {
+    let (months, days, us) = interval_of_bytes(bytes)
+        .ok_or_else(|| SqlError::new(SqlState::InternalError, format!("an interval has {} bytes", bytes.len())))?;
+    Ok(Value::Interval(Interval::new(months, days, us)))
 }
 
 fn misfit(value: &Value) -> SqlError {

@@ -22,6 +22,8 @@ pub enum Form {
     },
     /// Bytes, ordered as such.
     Bytes,
+    /// Intervals as [16 bytes](braid_exec::values::intervals), which say nothing of equality and order.
+    Interval,
     /// Values as [bytes](super::codec), which say nothing of equality and order.
     Encoded,
     /// Numerics that all show `scale` digits after the point, as integers: `1.50` is 150. None is NaN or infinite.
@@ -54,13 +56,14 @@ impl Form {
             TypeId::FLOAT4 | TypeId::FLOAT8 => Self::Float,
             TypeId::TEXT | TypeId::VARCHAR | TypeId::BPCHAR | TypeId::NAME | TypeId::UNKNOWN => Self::Text,
             TypeId::BYTEA | TypeId::UUID => Self::Bytes,
+            TypeId::INTERVAL => Self::Interval,
             _ => Self::Encoded,
         }
     }
 
     /// The form of a stored column.
-    pub fn of_column(column_type: ColumnType) -> Option<Self> {
-        Some(match column_type {
+    pub fn of_column(column_type: ColumnType) -> Self {
+        match column_type {
             ColumnType::Boolean => Self::Bool,
             ColumnType::SmallInt
             | ColumnType::Integer
@@ -73,14 +76,14 @@ impl Form {
             ColumnType::Text | ColumnType::Varchar(_) => Self::Text,
             ColumnType::Char(length) => Self::Unpadded { length },
             ColumnType::Bytea | ColumnType::Uuid => Self::Bytes,
-            ColumnType::Interval => return None,
-        })
+            ColumnType::Interval => Self::Interval,
+        }
     }
 
     /// Whether the vectors' values are equal, and ordered, as those of the type are.
     pub fn is_compared_directly(id: TypeId) -> bool {
         // The blanks at the end of char(n) mean nothing.
-        Self::of(id) != Self::Encoded && id != TypeId::BPCHAR
+        !matches!(Self::of(id), Self::Encoded | Self::Interval) && id != TypeId::BPCHAR
     }
 
     /// The arrays that vectors of this form are made of.
@@ -90,7 +93,7 @@ impl Form {
             Self::Integer => DataType::Int64,
             Self::Float => DataType::Float64,
             Self::Text | Self::Unpadded { .. } => DataType::Utf8View,
-            Self::Bytes | Self::Encoded => DataType::BinaryView,
+            Self::Bytes | Self::Interval | Self::Encoded => DataType::BinaryView,
             Self::Fixed { scale, .. } => DataType::Decimal128(DIGITS_MAX, scale as i8),
         }
     }

@@ -3,6 +3,8 @@
 
 mod accumulations;
 mod common_tables;
+mod disk_tables;
+mod intervals;
 mod lowered_queries;
 mod memory_tables;
 mod numerics;

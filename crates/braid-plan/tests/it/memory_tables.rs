@@ -52,6 +52,7 @@ fn column_type(name: &str) -> ColumnType {
         "text" => ColumnType::Text,
         "boolean" => ColumnType::Boolean,
         "date" => ColumnType::Date,
+        "interval" => ColumnType::Interval,
         other => panic!("no column has type {other}"),
     }
 }
@@ -70,10 +71,20 @@ impl MemoryTable {
         Self { tables: GivenTables(vec![(Arc::new(entry), rows)]), types, part_rows }
     }
 
-    fn lowered(&self, sql: &str, numerics: Numerics) -> Result<LoweredQuery, SqlError> {
+    /// The values of its rows.
+    pub fn values(&self) -> Vec<Vec<Value>> {
+        self.tables.rows(0)
+    }
+
+    /// The types of its columns.
+    pub fn types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
+    fn lowered(&self, sql: &str, tables: &dyn StoredTables, numerics: Numerics) -> Result<LoweredQuery, SqlError> {
         let session: Arc<dyn Session> = Arc::new(FixedSession);
         let (bound, columns) = bound_to(sql, &self.tables)?;
-        let environment = Environment { session: &session, tables: self, purpose: Purpose::OneStatement, numerics };
+        let environment = Environment { session: &session, tables, purpose: Purpose::OneStatement, numerics };
         let lowered = plan(bound, columns, environment).map_err(NoPlan::into_error)?;
         Ok(optimized(lowered))
     }
@@ -108,10 +119,20 @@ impl MemoryTable {
 
     /// The rows of a query as texts, `\N` for null.
     pub fn rows(&self, sql: &str, executor: &Executor) -> Result<Vec<Vec<String>>, Failure> {
-        let mut lowered = self.lowered(sql, Numerics::Optimistic).map_err(Failure::OfSql)?;
+        self.rows_from(sql, self, executor)
+    }
+
+    /// The same, of a table with equal rows that is stored elsewhere.
+    pub fn rows_from(
+        &self,
+        sql: &str,
+        tables: &dyn StoredTables,
+        executor: &Executor,
+    ) -> Result<Vec<Vec<String>>, Failure> {
+        let mut lowered = self.lowered(sql, tables, Numerics::Optimistic).map_err(Failure::OfSql)?;
         let batches = match run_by(&lowered, executor) {
             Err(Failure::TooNarrow) if lowered.is_optimistic => {
-                lowered = self.lowered(sql, Numerics::Wide).map_err(Failure::OfSql)?;
+                lowered = self.lowered(sql, tables, Numerics::Wide).map_err(Failure::OfSql)?;
                 run_by(&lowered, executor)?
             }
             ended => ended?,
@@ -134,7 +155,7 @@ impl StoredTables for MemoryTable {
     fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         let part = |rows: &[Vec<Value>]| {
             let vector = |column: &usize| {
-                let mut array = ArrayBuilder::new(Form::of_column(self.types[*column]).unwrap());
+                let mut array = ArrayBuilder::new(Form::of_column(self.types[*column]));
                 rows.iter().for_each(|row| array.add(&row[*column]).unwrap());
                 Vector::from_array(&array.finish()).unwrap()
             };

@@ -24,6 +24,7 @@ const FILES: &[(&str, usize)] = &[
     ("distinct_on", 1),
     ("expansions", 4),
     ("grouping_sets", 2),
+    ("intervals", 0),
     ("joins", 2),
     ("marks", 0),
     ("window_errors", 0),
@@ -121,7 +122,7 @@ pub fn lines_of(sql: &str, tables: &GivenTables) -> Result<Vec<String>, SqlError
 }
 
 /// Whether the rows of a query come in an order: whether it has ORDER BY outside of parentheses.
-fn is_ordered(query: &str) -> bool {
+pub fn is_ordered(query: &str) -> bool {
     let mut depth = 0;
     query.char_indices().any(|(at, character)| {
         depth += i32::from(character == '(') - i32::from(character == ')');

@@ -21,6 +21,7 @@ const FILES: &[(&str, usize)] = &[
     ("distinct_on", 1),
     ("expansions", 0),
     ("grouping_sets", 3),
+    ("intervals", 0),
     ("joins", 1),
     ("marks", 0),
     ("names", 5),

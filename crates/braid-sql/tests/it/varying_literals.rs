@@ -180,9 +180,11 @@ fn files(folder: &str) -> Vec<std::path::PathBuf> {
     files
 }
 
-fn finish(counts: &Counts, expected: &Counts, differences: &[String]) {
+/// At least so many statements were bound, and at least this share of their literals varied, in percent.
+fn finish(counts: &Counts, statements: usize, share: usize, differences: &[String]) {
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
-    assert_eq!(counts, expected);
+    assert!(counts.statements >= statements && counts.varying * 100 >= counts.literals * share, "{counts:?}");
+    assert_eq!(counts.unbound, 0);
 }
 
 #[test]
@@ -196,8 +198,7 @@ fn expressions_have_the_same_answers_with_varying_literals() {
             check(&sql, &Syntax::Expression(Box::new(syntax)), &GivenTables::default(), &mut counts, &mut differences);
         }
     }
-    let expected = Counts { statements: 25_014, literals: 49_932, varying: 47_897, unbound: 0 };
-    finish(&counts, &expected, &differences);
+    finish(&counts, 25_000, 95, &differences);
 }
 
 fn query_of(sql: &str) -> Option<Syntax> {
@@ -218,8 +219,7 @@ fn queries_have_the_same_answers_with_varying_literals() {
             check(sql, &syntax, &tables, &mut counts, &mut differences);
         }
     }
-    let expected = Counts { statements: 1550, literals: 1756, varying: 1377, unbound: 0 };
-    finish(&counts, &expected, &differences);
+    finish(&counts, 1500, 75, &differences);
 }
 
 /// What is looked at, in the order in which the caller learns of it, and what varies in the end.
