@@ -24,6 +24,7 @@ mod reordering;
 mod rows;
 mod running_join;
 mod running_table;
+mod scalars;
 mod shared_join;
 mod shared_results;
 mod side_swap;
@@ -36,18 +37,16 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use braid_storage::Scalar;
 use futures::future::{BoxFuture, ready};
 use parking_lot::Mutex;
 
 use crate::aggregation::AggregationWorker;
 use crate::plan::shared_operator::SharedStep;
-use crate::plan::{AggregationSpec, Plan, SetColumn, SharedOperator, SortSpec};
+use crate::plan::{AggregationSpec, Plan, SetColumn, SharedOperator};
 use crate::runtime::backpressure::Backpressure;
 use crate::runtime::pipeline::{Pipeline, Sink, Source};
 use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
 use crate::runtime::stop::{Stop, StopFlag};
-use crate::sorting::SortWorker;
 use crate::spill::{QuerySpill, SpillSpace};
 use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
@@ -304,34 +303,6 @@ impl Executor {
         let make_worker = Arc::new(make_worker);
         let groups = self.groups(rows, spec, make_worker).await?;
         Ok(self.of_source(groups, spec.keys.len() + spec.aggregates.len() + 1, &wanted))
-    }
-
-    async fn with_scalars(&self, subqueries: &[Plan], input: &Plan, wanted: Wanted) -> Result<Rows, Stop> {
-        let bound = input.bind_subquery_values(&self.scalars(subqueries).await?);
-        self.rows(&bound, wanted).await
-    }
-
-    /// The values of scalar subqueries.
-    async fn scalars(&self, subqueries: &[Plan]) -> Result<Vec<Option<Scalar>>, Stop> {
-        let mut values = Vec::with_capacity(subqueries.len());
-        for subquery in subqueries {
-            values.push(self.scalar(subquery).await?);
-        }
-        Ok(values)
-    }
-
-    /// The value of a scalar subquery.
-    async fn scalar(&self, plan: &Plan) -> Result<Option<Scalar>, Stop> {
-        // Two rows are enough to detect several.
-        let rows = self.limit(plan, 0, Some(2), Wanted::columns(vec![true])).await?;
-        let no_order = Arc::new(SortSpec { keys: Vec::new(), limit: None });
-        let workers = self.drain(rows, || SortWorker::new(no_order.clone(), self.budget.clone())).await?;
-        let found = SortWorker::finish(workers, 1)?;
-        match found.row_count() {
-            0 => Ok(None),
-            1 => Ok(found.columns()[0].value(0)),
-            _ => Err(ExecError::SeveralRows.into()),
-        }
     }
 }
 

@@ -236,10 +236,11 @@ impl Expression {
         self.children_mut().into_iter().for_each(|child| child.bind_known(value_of));
     }
 
-    /// Puts constants in place of the values of subqueries. Panics when there are not enough.
-    pub fn bind_subquery_values(&mut self, values: &[Option<Scalar>]) {
+    /// Puts what stands for the values of subqueries in their places. Panics when there is not enough.
+    pub fn bind_subquery_values(&mut self, values: &[Self]) {
         if let Self::SubqueryValue(subquery) = self {
-            *self = Self::Constant(values[*subquery].clone());
+            *self = values[*subquery].clone();
+            return;
         }
         self.children_mut().into_iter().for_each(|child| child.bind_subquery_values(values));
     }

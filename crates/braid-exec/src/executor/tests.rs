@@ -22,6 +22,7 @@ mod project_sets;
 mod random_plans;
 mod recursions;
 mod reordering;
+mod scalars;
 mod shared_aggregates;
 mod shared_joins;
 mod shared_not_in;
@@ -38,12 +39,14 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
+use braid_storage::Scalar;
 use braid_testing::cases;
 
 use super::*;
 use crate::keys::null_keys::NullKeys;
 use crate::plan::JoinCondition;
 use crate::plan::JoinKind;
+use crate::plan::SortSpec;
 use crate::runtime::result_rows::{ResultRows, ResultSource};
 use crate::runtime::stop::Stop;
 use crate::spill::SpillSettings;

@@ -274,7 +274,7 @@ impl Plan {
 
     /// The same plan with `values` in place of those of its scalar subqueries. Nested [`Plan::WithScalars`] have subqueries
     /// of their own.
-    pub(crate) fn bind_subquery_values(&self, values: &[Option<Scalar>]) -> Self {
+    pub(crate) fn bind_subquery_values(&self, values: &[Expression]) -> Self {
         let mut bound = self.clone();
         bound.each_expression(WithinScalars::No, &mut |expression| expression.bind_subquery_values(values));
         bound

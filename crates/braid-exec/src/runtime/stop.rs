@@ -47,16 +47,25 @@ impl Stop {
 
 /// A flag that workers look at: a limit is reached, or the query is cancelled. It stays raised.
 #[derive(Clone, Debug, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct StopFlag {
+    raised: Arc<AtomicBool>,
+    /// Raised for all parts of a query.
+    around: Option<Arc<Self>>,
+}
 
 impl StopFlag {
+    /// A flag of a part, which stops when the whole is to stop, and alone.
+    pub(crate) fn of_part(&self) -> Self {
+        Self { raised: Arc::default(), around: Some(Arc::new(self.clone())) }
+    }
+
     /// Tells all workers to stop.
     pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.raised.store(true, Ordering::Relaxed);
     }
 
     /// Whether workers are to stop.
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.raised.load(Ordering::Relaxed) || self.around.as_ref().is_some_and(|around| around.is_raised())
     }
 }

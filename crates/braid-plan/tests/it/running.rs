@@ -13,6 +13,7 @@ use braid_plan::lowering::{
 };
 use braid_plan::optimization::{UniqueKeys, order_joins};
 use braid_plan::planning::plan;
+use braid_plan::values::Form;
 use braid_plan::values::arrays::value_at;
 use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
@@ -171,7 +172,7 @@ pub fn run_by(query: &LoweredQuery, executor: &Executor) -> Result<Vec<Batch>, F
             assert!(batches.lock().unwrap().is_empty(), "rows came before the error");
             return Err(Failure::TooNarrow);
         }
-        Err(ExecError::Foreign(error)) => *error.downcast::<SqlError>().expect("an error of SQL"),
+        Err(ExecError::Foreign(error)) => error_of_sql(&*error).expect("an error of SQL"),
         Err(ExecError::SeveralRows) => {
             let message = "more than one row returned by a subquery used as an expression";
             SqlError::new(SqlState::CardinalityViolation, message)
@@ -181,6 +182,14 @@ pub fn run_by(query: &LoweredQuery, executor: &Executor) -> Result<Vec<Batch>, F
         }
         Err(other) => return Err(Failure::Other(other)),
     }))
+}
+
+/// The error of SQL that an error is, or comes from.
+fn error_of_sql(error: &(dyn std::error::Error + 'static)) -> Option<SqlError> {
+    match error.downcast_ref::<SqlError>() {
+        Some(error) => Some(error.clone()),
+        None => error.source().and_then(error_of_sql),
+    }
 }
 
 /// The rows of a batch as texts.
@@ -194,8 +203,13 @@ pub fn texts(query: &LoweredQuery, mut batch: Batch) -> Result<Vec<Vec<String>>,
         .map(|(at, field)| batch.column(at).to_array(field.data_type()).unwrap())
         .collect();
     let row = |row: usize| {
-        let values = arrays.iter().zip(&query.columns).map(|(array, (_, sql_type))| {
-            let value = value_at(array, row, sql_type.id)?;
+        let values = arrays.iter().zip(&query.columns).zip(&query.forms).map(|((array, (_, sql_type)), form)| {
+            let value = match (value_at(array, row, sql_type.id)?, form) {
+                (Value::Text(text), Form::Unpadded { length }) => {
+                    Value::text(format!("{text:<0$}", usize::try_from(*length).unwrap()))
+                }
+                (value, _) => value,
+            };
             Ok(evaluation.text(&value, *sql_type)?.unwrap_or_else(|| "\\N".to_owned()))
         });
         values.collect::<Result<Vec<_>, SqlError>>()

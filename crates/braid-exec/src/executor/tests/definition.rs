@@ -43,7 +43,8 @@ pub struct Answer {
 pub struct Definition<'a> {
     pub tables: &'a [Arc<Table>],
     pub parameters: &'a [Value],
-    pub subquery_values: Vec<Value>,
+    /// None for one that failed, which may or may not be noticed by a row.
+    pub subquery_values: Vec<Option<Value>>,
 }
 
 impl Definition<'_> {
@@ -103,8 +104,11 @@ impl Definition<'_> {
             Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {
-                let subquery_values: Result<Vec<Value>, NoAnswer> =
-                    subqueries.iter().map(|plan| self.scalar(plan)).collect();
+                let value = |plan: &Plan| match self.scalar(plan) {
+                    Err(NoAnswer::SeveralRows) => Ok(None),
+                    value => value.map(Some),
+                };
+                let subquery_values: Result<Vec<Option<Value>>, NoAnswer> = subqueries.iter().map(value).collect();
                 Definition { subquery_values: subquery_values?, ..*self }.answer(input)?
             }
         };
@@ -143,7 +147,9 @@ impl Definition<'_> {
             Expression::Column(column) => row[*column].clone(),
             Expression::Constant(constant) => canonical(constant.clone()),
             Expression::Parameter(parameter) => self.parameters[*parameter].clone(),
-            Expression::SubqueryValue(subquery) => self.subquery_values[*subquery].clone(),
+            Expression::SubqueryValue(subquery) => {
+                self.subquery_values[*subquery].clone().ok_or(NoAnswer::Undefined)?
+            }
             Expression::Arithmetic { operation, left, right, .. } => {
                 let (Some(left), Some(right)) = (value(left)?, value(right)?) else { return Ok(None) };
                 let (left, right) = (integer(&left), integer(&right));
