@@ -9,6 +9,7 @@ mod lowered_queries;
 mod memory_tables;
 mod numerics;
 mod random_forms;
+mod random_queries;
 mod running;
 mod statistics;
 mod stored_queries;

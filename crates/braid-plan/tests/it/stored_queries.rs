@@ -40,14 +40,14 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-fn paragraphs(text: &str) -> impl Iterator<Item = Vec<&str>> {
+pub fn paragraphs(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = text.split("\n\n").map(|paragraph| {
         paragraph.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect::<Vec<_>>()
     });
     lines.filter(|lines| !lines.is_empty())
 }
 
-fn value(field: &str, sql_type: &str) -> Value {
+pub fn value(field: &str, sql_type: &str) -> Value {
     let text = if field == "\\N" { "NULL".to_owned() } else { format!("'{}'", field.replace('\'', "''")) };
     value_of(&format!("CAST({text} AS {sql_type})")).unwrap().1
 }
@@ -111,14 +111,18 @@ pub fn lines_of(sql: &str, tables: &GivenTables) -> Result<Vec<String>, SqlError
     };
     let mut lines = Vec::new();
     for batch in batches {
-        let escaped = |text: &String| match text.as_str() {
-            "\\N" => "\\N".to_owned(),
-            text => text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"),
-        };
-        let line = |row: &Vec<String>| row.iter().map(|text| format!("\t{}", escaped(text))).collect::<String>();
-        lines.extend(texts(&lowered, batch)?.iter().map(line));
+        lines.extend(texts(&lowered, batch)?.iter().map(|row| escaped_line(row)));
     }
     Ok(lines)
+}
+
+/// A row as the files have it.
+pub fn escaped_line(row: &[String]) -> String {
+    let escaped = |text: &String| match text.as_str() {
+        "\\N" => "\\N".to_owned(),
+        text => text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"),
+    };
+    row.iter().map(|text| format!("\t{}", escaped(text))).collect()
 }
 
 /// Whether the rows of a query come in an order: whether it has ORDER BY outside of parentheses.
