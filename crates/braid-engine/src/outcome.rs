@@ -86,6 +86,9 @@ impl DescribedType {
 pub fn binary_of_text(oid: u32, text: &str) -> Result<Vec<u8>, EngineError> {
     let mut out = Vec::new();
     let id = TypeId(oid);
+    if id == TypeId::VOID {
+        return Ok(out);
+    }
     send(&value_of_text(id, text)?, id, &mut out)?;
     Ok(out)
 }

@@ -88,7 +88,7 @@ impl Session {
                 recall::keep_description(context, scanned, declared, tables, prepared);
             }
         };
-        if let Some(Described { prepared, tables }) = front_end::describe(context, statement, declared)? {
+        if let Some(Described { prepared, tables }) = front_end::describe(context, statement, declared).await? {
             keep(Some(tables), &prepared);
             return Ok(prepared);
         }

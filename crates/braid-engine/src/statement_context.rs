@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use braid_sql::functions::numbers::random::SessionRandom;
 use braid_storage::Catalog;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -32,6 +33,7 @@ struct Shared {
     database: Arc<Database>,
     user: String,
     session_id: i32,
+    random: SessionRandom,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
     state: Mutex<State>,
 }
@@ -84,7 +86,8 @@ impl State {
 impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
-        Self { shared: Arc::new(Shared { database, user: user.to_owned(), session_id, state: Mutex::default() }) }
+        let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
+        Self { shared: Arc::new(Shared { database, user, session_id, random, state }) }
     }
 
     /// The database.
@@ -100,6 +103,11 @@ impl StatementContext {
     /// A number that no other session of this database has had.
     pub fn session_id(&self) -> i32 {
         self.shared.session_id
+    }
+
+    /// The generator of `random()`.
+    pub fn random(&self) -> &SessionRandom {
+        &self.shared.random
     }
 
     /// Whether a statement of this kind may run: not in a database that closes, and only to end a block that has failed.

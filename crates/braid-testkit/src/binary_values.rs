@@ -58,7 +58,7 @@ impl<'a> Bytes<'a> {
                 [other] => return Err(format!("{other} is no boolean")),
             },
             17 => bytea_text(self.take(self.0.len())?),
-            18 | 19 | 25 | 705 | 1042 | 1043 => {
+            18 | 19 | 25 | 705 | 1042 | 1043 | 2278 => {
                 String::from_utf8(self.take(self.0.len())?.to_vec()).map_err(|e| e.to_string())?
             }
             20 => self.i64()?.to_string(),

@@ -12,8 +12,8 @@ use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType};
 use braid_storage::ColumnDef;
 use datafusion::sql::sqlparser::ast::Expr;
 
-use super::is_left_to_the_other_planner;
 use super::session_facts::StatementFacts;
+use super::{is_left_to_the_other_planner, takes_long};
 use crate::EngineError;
 use crate::column_types::sql_type_of;
 use crate::deep_stack::on_deep_stack;
@@ -47,7 +47,7 @@ impl AssignedExpression {
         assigned: Assigned,
     ) -> Result<Option<Self>, EngineError> {
         let size = StatementSize::of(syntax);
-        if is_left_to_the_other_planner(context, text, size) {
+        if is_left_to_the_other_planner(context, size) || takes_long(text, size) {
             return Ok(None);
         }
         let facts = StatementFacts::of(context);

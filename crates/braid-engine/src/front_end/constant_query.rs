@@ -12,7 +12,7 @@ use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
 
 use super::session_facts::StatementFacts;
-use super::{counted, is_left_to_the_other_planner, unless_unsupported};
+use super::{counted, is_left_to_the_other_planner, takes_long, unless_unsupported};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::query::column_names::output_names;
@@ -111,10 +111,11 @@ fn bind(
 ) -> Result<Option<BoundRow>, SqlError> {
     let query = statement.query().filter(|_| statement.kind() == StatementKind::Query);
     let Some(syntax) = query.and_then(select_list) else { return Ok(None) };
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+    let size = statement.size();
+    if is_left_to_the_other_planner(context, size) || takes_long(statement.origin(), size) {
         return Ok(None);
     }
-    let size = statement.size().expressions;
+    let size = size.expressions;
     let bound = on_deep_stack(size, || {
         let query = ConstantQuery::of(statement, syntax)?;
         let facts = StatementFacts::of(context);

@@ -43,16 +43,17 @@ pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_i
 use crate::interrupt::Interrupt;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 
-/// Longest text that is bound here. Queries of one row are bound on the session's thread, and all queries when they are described; longer
-/// texts are planned on threads of their own.
+/// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// Whether what stands in `text` is planned by the other planner: because the session wants it so, or because binding it would take long.
-pub(crate) fn is_left_to_the_other_planner(context: &StatementContext, text: &str, size: StatementSize) -> bool {
-    context.settings().get("braid.planner") == Some("datafusion")
-        || text.len() > TEXT_BYTES_MAX
-        || size.is_large()
-        || size.check_for_planning().is_err()
+/// Whether a statement of this size is planned by the other planner: because the session wants it so, or because it is too large for both.
+pub(crate) fn is_left_to_the_other_planner(context: &StatementContext, size: StatementSize) -> bool {
+    context.settings().get("braid.planner") == Some("datafusion") || size.check_for_planning().is_err()
+}
+
+/// Whether binding it may take too long for the session's thread.
+fn takes_long(text: &str, size: StatementSize) -> bool {
+    text.len() > TEXT_BYTES_MAX || size.is_large()
 }
 
 /// Runs a query of one row; `None` if it is none, or has something that the front end lacks.
@@ -81,7 +82,7 @@ pub(crate) async fn execute_copied(
     other: Option<(String, Box<Query>)>,
     interrupt: &Interrupt,
 ) -> Result<Option<Outcome>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+    if is_left_to_the_other_planner(context, statement.size()) {
         return Ok(None);
     }
     let other = other.map(|(text, query)| (text.into(), query.into()));
@@ -99,7 +100,7 @@ pub(crate) struct Described {
 }
 
 /// The parameters and columns of a query; `None` if it has something that the front end lacks.
-pub(crate) fn describe(
+pub(crate) async fn describe(
     context: &StatementContext,
     statement: &Statement,
     declared: &[Option<ParameterType>],
@@ -107,6 +108,11 @@ pub(crate) fn describe(
     let Some(declared) = declared_types(declared) else { return Ok(None) };
     match constant_query::describe(context, statement, &declared)? {
         Some(prepared) => Ok(Some(Described { prepared, tables: Vec::new() })),
+        None if takes_long(statement.origin(), statement.size()) => {
+            let described = statement.clone();
+            let work = async move |context: StatementContext| operator_query::describe(&context, &described, &declared);
+            context.plan_apart(statement.size(), work).await
+        }
         None => operator_query::describe(context, statement, &declared),
     }
 }

@@ -87,7 +87,7 @@ pub(crate) async fn plan_alone(
     statement: &Statement,
     parameters: &BoundParameters,
 ) -> Result<Option<(AlonePlan, ShownColumns)>, EngineError> {
-    let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
+    let is_asked = !is_left_to_the_other_planner(context, statement.size());
     let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
     let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
     Ok(unless_unsupported(lowered)?.map(|query| alone(context, &query)))
@@ -99,7 +99,7 @@ pub(crate) async fn relation_text(
     statement: &Statement,
     parameters: &BoundParameters,
 ) -> Result<Option<String>, EngineError> {
-    let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
+    let is_asked = !is_left_to_the_other_planner(context, statement.size());
     let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
     let (size, explained) = (statement.size(), statement.clone());
     let work = async move |context: StatementContext| {
@@ -229,7 +229,7 @@ pub(super) fn describe(
 fn is_asked(context: &StatementContext, statement: &Statement) -> bool {
     statement.kind() == StatementKind::Query
         && statement.query().is_some()
-        && !is_left_to_the_other_planner(context, statement.origin(), statement.size())
+        && !is_left_to_the_other_planner(context, statement.size())
 }
 
 /// Which query of a statement is planned, and what for.

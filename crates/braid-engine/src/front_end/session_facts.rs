@@ -4,6 +4,7 @@ use std::fmt;
 
 use arrow::array::timezone::Tz;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::numbers::random::SessionRandom;
 
 use crate::clock::{Instants, read_clock_us};
 use crate::names::DATABASE_NAME;
@@ -31,6 +32,7 @@ impl<'a> StatementFacts<'a> {
             provided: self.context.provided_values(),
             user: self.context.user().to_owned(),
             session_id: self.context.session_id(),
+            random: self.context.random().clone(),
             instants: self.instants,
         }
     }
@@ -78,6 +80,10 @@ impl SessionFacts for StatementFacts<'_> {
     fn setting(&self, name: &str) -> Option<String> {
         self.context.setting(name)
     }
+
+    fn random(&self) -> Option<&SessionRandom> {
+        Some(self.context.random())
+    }
 }
 
 /// What a session was when a statement was planned. Later changes of its settings do not show.
@@ -88,6 +94,7 @@ pub(crate) struct KeptFacts {
     provided: ProvidedValues,
     user: String,
     session_id: i32,
+    random: SessionRandom,
     instants: Instants,
 }
 
@@ -126,6 +133,10 @@ impl SessionFacts for KeptFacts {
 
     fn setting(&self, name: &str) -> Option<String> {
         Some(self.settings.shown(definition(name).ok()?, &self.provided, &self.user))
+    }
+
+    fn random(&self) -> Option<&SessionRandom> {
+        Some(&self.random)
     }
 }
 

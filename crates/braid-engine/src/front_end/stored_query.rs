@@ -84,7 +84,7 @@ pub(crate) async fn start_insert(
     stored_in: &StoredIn,
     parameters: &BoundParameters,
 ) -> Result<Option<StoredRows>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+    if is_left_to_the_other_planner(context, statement.size()) {
         return Ok(None);
     }
     let query = start(context, statement, stored_in.source(statement), parameters).await?;
@@ -99,7 +99,7 @@ pub(crate) async fn insert_parameters(
     stored_in: &StoredIn,
     declared: &[Option<ParameterType>],
 ) -> Result<Option<Vec<ParameterType>>, EngineError> {
-    let is_asked = !is_left_to_the_other_planner(context, statement.origin(), statement.size());
+    let is_asked = !is_left_to_the_other_planner(context, statement.size());
     let Some(declared) = declared_types(declared).filter(|_| is_asked) else { return Ok(None) };
     let (size, statement, source) = (statement.size(), statement.clone(), stored_in.source(statement));
     let work = async move |context: StatementContext| {
@@ -128,7 +128,7 @@ pub(crate) async fn start_table(
     context: &StatementContext,
     statement: &Statement,
 ) -> Result<Option<TableOfQuery>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+    if is_left_to_the_other_planner(context, statement.size()) {
         return Ok(None);
     }
     let query = start(context, statement, QuerySource::default(), &BoundParameters::none()).await?;

@@ -73,7 +73,7 @@ fn native(
     general: &mut Generalization,
 ) -> Result<PlanTemplate, Refused> {
     let Some((types, values)) = params.known() else { return Err(Refused::NotPlanned) };
-    if is_left_to_the_other_planner(context, statement.origin(), statement.size()) {
+    if is_left_to_the_other_planner(context, statement.size()) {
         return Err(Refused::NotPlanned);
     }
     let types: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();

@@ -174,7 +174,7 @@ impl StoredTables for RandomTables {
         let types = &self.types[usize::try_from(table).unwrap()];
         let part = |rows: &[Vec<Value>]| {
             let vector = |column: &usize| {
-                let mut array = ArrayBuilder::new(Form::of_column(types[*column]).unwrap());
+                let mut array = ArrayBuilder::new(Form::of_column(types[*column]));
                 rows.iter().for_each(|row| array.add(&stored(&row[*column], types[*column])).unwrap());
                 Vector::from_array(&array.finish()).unwrap()
             };

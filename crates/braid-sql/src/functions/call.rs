@@ -4,6 +4,7 @@ use std::fmt;
 
 use arrow::array::timezone::Tz;
 
+use super::numbers::random::SessionRandom;
 use crate::types::SqlType;
 
 /// What functions read of the session and of the time. A function that calls any of these is not immutable.
@@ -26,6 +27,10 @@ pub trait SessionFacts: fmt::Debug {
     fn session_id(&self) -> i32;
     /// A setting's value as SHOW prints it; `None` for an unknown one.
     fn setting(&self, name: &str) -> Option<String>;
+    /// The generator of `random()`; `None` where nothing is drawn.
+    fn random(&self) -> Option<&SessionRandom> {
+        None
+    }
 }
 
 /// A call of a function.

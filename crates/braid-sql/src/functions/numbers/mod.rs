@@ -5,6 +5,7 @@
 //! | [`booleans`] | boolean |
 //! | [`integers`] | smallint, integer, bigint |
 //! | [`oids`] | oid |
+//! | [`random`] | random numbers and uuids |
 //! | [`floats`] | real, double precision |
 //! | [`trigonometry`] | trigonometric and hyperbolic functions |
 //! | [`numerics`] | numeric |
@@ -20,6 +21,7 @@ pub mod formatting;
 pub mod integers;
 pub mod numerics;
 pub mod oids;
+pub mod random;
 pub mod trigonometry;
 
 use crate::functions::Implementations;
@@ -31,6 +33,7 @@ pub const FAMILIES: &[Implementations] = &[
     integers::FUNCTIONS,
     integers::DIVISORS,
     oids::FUNCTIONS,
+    random::FUNCTIONS,
     floats::ARITHMETIC,
     floats::FUNCTIONS,
     trigonometry::FUNCTIONS,
