@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
+use crate::catalog::system_views::SystemView;
 use crate::front_end_figures::{FrontEndFigures, front_end_view};
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
@@ -51,6 +52,7 @@ pub struct Database {
     planning_threads: PlanningThreads,
     templates: Arc<TemplateCache>,
     front_end: Arc<FrontEndFigures>,
+    views: Arc<[Arc<dyn SystemView>]>,
     dispatcher: Arc<Dispatcher>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
@@ -120,7 +122,7 @@ impl Database {
             views.push(template_view(&templates));
             let front_end = Arc::new(FrontEndFigures::default());
             views.push(front_end_view(&front_end));
-            let planner_base = PlannerBase::new(&settings, &store, &buffer, views)?;
+            let planner_base = PlannerBase::new(&settings, &store, &buffer, views.clone())?;
             Ok(Arc::new(Self {
                 config,
                 device,
@@ -133,6 +135,7 @@ impl Database {
                 planning_threads: PlanningThreads::new(partitions),
                 templates,
                 front_end,
+                views: views.into(),
                 dispatcher,
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
@@ -164,6 +167,11 @@ impl Database {
     /// What Braid's own front end has answered.
     pub(crate) fn front_end(&self) -> &FrontEndFigures {
         &self.front_end
+    }
+
+    /// The views of what the server does.
+    pub(crate) fn system_views(&self) -> &Arc<[Arc<dyn SystemView>]> {
+        &self.views
     }
 
     /// The space of temporary files.

@@ -66,6 +66,12 @@ impl SqlError {
         self
     }
 
+    /// The same without a place.
+    pub fn without_position(mut self) -> Self {
+        self.0.position = None;
+        self
+    }
+
     /// The SQLSTATE.
     pub fn state(&self) -> SqlState {
         self.0.state

@@ -9,6 +9,11 @@ use crate::{SqlError, SqlType};
 pub trait Tables: fmt::Debug {
     /// The table of this name; `None` if there is none. Names without a schema are looked for along the search path.
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError>;
+
+    /// The text of the query that a table of this number stands for, if it is a view. Its columns are those of the query, in order.
+    fn view(&self, _table: u64) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// A table.

@@ -1,4 +1,4 @@
-//! The catalog for DataFusion: the tables of one snapshot, and PostgreSQL's system tables.
+//! The catalog: the tables of one snapshot, and PostgreSQL's system tables.
 //!
 //! | module | what lives there |
 //! |---|---|

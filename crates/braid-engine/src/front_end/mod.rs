@@ -10,11 +10,13 @@
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`stored_query`] | queries whose rows are stored in a table |
 //! | [`growth`] | queries whose values may become long |
+//! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
+mod computed_tables;
 mod constant_query;
 mod growth;
 mod operator_query;

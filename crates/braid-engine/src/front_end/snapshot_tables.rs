@@ -9,21 +9,25 @@ use braid_exec::runtime::pipeline::Source;
 use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
 use braid_scan::ScanSpec;
-use braid_sql::SqlError;
 use braid_sql::tables::{TableColumn, TableEntry, Tables};
+use braid_sql::{SqlError, Value};
 use braid_storage::{Catalog, ColumnType, TableDef};
 use parking_lot::Mutex;
 
+use super::computed_tables::ComputedTables;
+use crate::catalog::snapshot_catalog::SYSTEM_SCHEMA;
+use crate::catalog::system_views::SystemView;
 use crate::column_types::sql_type_of;
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 
-/// The tables of schema `public` in one snapshot. Names that no table has are left to the other planner, which knows the system's
+/// The computed tables, and those of schema `public` in one snapshot. Other names are left to the other planner, which knows the system's
 /// relations; and so are all, where the session wants DataFusion's operators or other orders of joins to measure them.
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
     are_planned: bool,
+    views: Arc<[Arc<dyn SystemView>]>,
     found: Mutex<Vec<Arc<TableDef>>>,
 }
 
@@ -35,6 +39,7 @@ impl SnapshotTables {
             snapshot: context.snapshot(),
             buffer: context.database().buffer().clone(),
             are_planned,
+            views: context.database().system_views().clone(),
             found: Mutex::default(),
         }
     }
@@ -55,6 +60,13 @@ impl fmt::Debug for SnapshotTables {
 
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        // As in PostgreSQL, the system's schema comes first.
+        if matches!(schema, None | Some(SYSTEM_SCHEMA))
+            && self.are_planned
+            && let Some(entry) = ComputedTables(&self.views).entry(name)?
+        {
+            return Ok(Some(Arc::new(entry)));
+        }
         let version = match schema {
             None | Some(SCHEMA_NAME) if self.are_planned => self.snapshot.table(name),
             _ => None,
@@ -66,6 +78,10 @@ impl Tables for SnapshotTables {
 }
 
 impl StoredTables for SnapshotTables {
+    fn computed(&self, table: u64, columns: &[usize]) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+        ComputedTables(&self.views).rows(table, columns)
+    }
+
     fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         let id = u32::try_from(table).ok().map(TableId);
         let version = id.and_then(|id| self.snapshot.by_id(id));

@@ -128,7 +128,7 @@ impl Lowering<'_> {
     }
 
     /// Whether the plan is for many statements.
-    fn is_for_many(&self) -> bool {
+    pub(super) fn is_for_many(&self) -> bool {
         matches!(self.environment.purpose, Purpose::ManyStatements { .. })
     }
 

@@ -68,13 +68,17 @@ impl Lowering<'_> {
 
     fn values(&self, columns: &[ColumnId], rows: &[Vec<Expression>]) -> Result<Input, SqlError> {
         let rows = rows.iter().map(|row| row.iter().map(|value| self.known_value(value)).collect());
-        let rows = rows.collect::<Result<Vec<Vec<Value>>, SqlError>>()?;
+        self.constant_rows(columns, &rows.collect::<Result<Vec<Vec<Value>>, SqlError>>()?)
+    }
+
+    /// Rows that the plan holds.
+    pub(super) fn constant_rows(&self, columns: &[ColumnId], rows: &[Vec<Value>]) -> Result<Input, SqlError> {
         for (at, column) in columns.iter().enumerate() {
             let form = form_of_values(Form::of(self.columns.sql_type(*column).id), rows.iter().map(|row| &row[at]));
             self.note_form(*column, form);
         }
         let forms: Vec<_> = columns.iter().map(|column| self.form(*column)).collect();
-        let source = ConstantRows::new(&forms, &rows)?;
+        let source = ConstantRows::new(&forms, rows)?;
         let plan = Plan::Source { source: Arc::new(source), column_count: columns.len() };
         Ok(Input { plan, columns: columns.to_vec() })
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use braid_exec::plan::Plan;
 use braid_exec::runtime::pipeline::Source;
 use braid_sql::relation::{ColumnId, Query, Relation, Rows, TableScan};
-use braid_sql::{Expression, SqlError};
+use braid_sql::{Expression, SqlError, Value};
 use braid_storage::ColumnType;
 
 use super::query::Lowering;
@@ -21,6 +21,14 @@ pub trait StoredTables: fmt::Debug {
     /// # Errors
     /// As unsupported (0A000) if there is no such table.
     fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError>;
+
+    /// The rows of a table that is computed when it is read, with some of its columns; `None` if it is stored.
+    ///
+    /// # Errors
+    /// When they cannot be computed.
+    fn computed(&self, _table: u64, _columns: &[usize]) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+        Ok(None)
+    }
 }
 
 /// No tables.
@@ -38,6 +46,13 @@ impl Lowering<'_> {
     pub(super) fn table(&self, scan: &TableScan) -> Result<Input, SqlError> {
         let of_table = scan.columns.iter().enumerate().filter(|(_, column)| self.read.contains(column));
         let (positions, columns): (Vec<usize>, Vec<ColumnId>) = of_table.unzip();
+        if let Some(rows) = self.environment.tables.computed(scan.table, &positions)? {
+            // The plan holds the rows.
+            return match self.is_for_many() {
+                true => Err(unsupported("computed tables in a plan for many statements")),
+                false => self.constant_rows(&columns, &rows),
+            };
+        }
         let (source, types) = self.environment.tables.source(scan.table, &positions)?;
         for (column, column_type) in columns.iter().zip(types) {
             self.note_form(*column, Form::of_column(column_type));

@@ -73,6 +73,8 @@ pub struct Statement<'a> {
     collation: Cell<Option<&'static str>>,
     columns: RefCell<Columns>,
     cte_count: Cell<u32>,
+    /// The views around what is being bound.
+    view_depth: Cell<u32>,
     /// Recursions whose steps have aggregates of the rows of the step before.
     aggregated_steps: RefCell<Vec<CteId>>,
     /// `None` where the caller has no parameters.
@@ -83,10 +85,21 @@ pub struct Statement<'a> {
 impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
-        let (columns, cte_count, aggregated_steps, varying) = Default::default();
+        let (columns, cte_count, view_depth, aggregated_steps, varying) = Default::default();
         let collation = Cell::new(None);
         let (places, parameters) = (Places::new(text), None);
-        Self { session, places, tables, collation, columns, cte_count, aggregated_steps, parameters, varying }
+        Self {
+            session,
+            places,
+            tables,
+            collation,
+            columns,
+            cte_count,
+            view_depth,
+            aggregated_steps,
+            parameters,
+            varying,
+        }
     }
 
     /// A binder of expressions outside of queries.

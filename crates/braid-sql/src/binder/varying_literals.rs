@@ -165,7 +165,7 @@ impl Binder<'_> {
     /// A literal as a parameter; `None` if it does not vary.
     pub(super) fn varying_literal(&self, literal: &ValueWithSpan) -> Result<Option<Expression>, SqlError> {
         let varying = &self.statement.varying;
-        let Some(at) = varying.at(literal.span.start) else { return Ok(None) };
+        let Some(at) = self.varying_at(literal) else { return Ok(None) };
         let VaryingLiteral { kind, number, .. } = varying.literals[at];
         let id = match (kind, &literal.value) {
             (VaryingKind::Integer, Syntax::Number(..)) => TypeId::INT4,
@@ -178,16 +178,22 @@ impl Binder<'_> {
         Ok(Some(Expression { node: Node::Parameter(number), sql_type: SqlType::of(id) }))
     }
 
+    /// The varying literal that this is. Those of a view's text are not the statement's.
+    fn varying_at(&self, literal: &ValueWithSpan) -> Option<usize> {
+        let is_statement = std::ptr::eq(self.places.text(), self.statement.places.text());
+        is_statement.then(|| self.statement.varying.at(literal.span.start)).flatten()
+    }
+
     /// Whether a literal varies.
     pub(super) fn varies(&self, literal: &ValueWithSpan) -> bool {
-        self.statement.varying.at(literal.span.start).is_some()
+        self.varying_at(literal).is_some()
     }
 
     /// Whether a minus before a number makes another number of the same type of it, whichever number it is. `9223372036854775808` is a
     /// numeric and a bigint with the sign.
     pub(super) fn keeps_type_negated(&self, literal: &ValueWithSpan) -> bool {
         let varying = &self.statement.varying;
-        varying.at(literal.span.start).is_some_and(|at| match varying.literals[at].kind {
+        self.varying_at(literal).is_some_and(|at| match varying.literals[at].kind {
             VaryingKind::Integer => true,
             VaryingKind::Numeric { scale, .. } => scale > 0,
             VaryingKind::BigInt | VaryingKind::Text => false,
@@ -197,7 +203,7 @@ impl Binder<'_> {
     /// To be called before the value of a literal is looked at: an error if it varies.
     pub(super) fn look_at(&self, literal: &ValueWithSpan) -> Result<(), SqlError> {
         let varying = &self.statement.varying;
-        varying.at(literal.span.start).map_or(Ok(()), |at| Err(varying.look_at(varying.literals[at])))
+        self.varying_at(literal).map_or(Ok(()), |at| Err(varying.look_at(varying.literals[at])))
     }
 
     /// The same for a parameter that may be a varying literal.

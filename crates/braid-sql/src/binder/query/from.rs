@@ -295,6 +295,12 @@ impl Binder<'_> {
             }
             return Err(self.places.mark(error, place));
         };
+        if let Some(text) = self.statement.tables.view(table.id) {
+            let (relation, columns) = self.view(&table, &text).map_err(|error| self.places.mark(error, place))?;
+            let own = ScopeRelation::named(table.name.clone(), columns);
+            let names = self.aliased(ScopeRelation { schema: Some(table.schema.clone()), ..own }, alias)?;
+            return Ok(FromItem { relation, names: vec![names] });
+        }
         let columns: Vec<ScopeColumn> = table
             .columns
             .iter()

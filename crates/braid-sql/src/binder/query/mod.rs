@@ -11,6 +11,7 @@
 //! | [`common_tables`] | WITH |
 //! | [`calls`] | aggregates, window functions, set-returning functions |
 //! | [`table_order`] | the order in which the queries of WITH RECURSIVE are bound |
+//! | [`views`] | views |
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
@@ -33,6 +34,7 @@ mod select_list;
 mod set_operations;
 mod subqueries;
 mod table_order;
+mod views;
 mod windows;
 
 use std::collections::BTreeSet;
