@@ -30,6 +30,9 @@ const PART_ROWS: usize = 5;
 
 const WORKERS: usize = 2;
 
+/// The stack of a planning thread: debug builds take much of it for each level of a query.
+const STACK_BYTES: usize = 256 << 20;
+
 /// The tables, as sources of operators.
 #[derive(Debug)]
 struct RandomTables {
@@ -187,6 +190,11 @@ impl StoredTables for RandomTables {
 
 #[test]
 fn random_queries_have_postgresqls_answers() {
+    let compared = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(compare_answers).unwrap().join();
+    compared.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+fn compare_answers() {
     let given = std::env::var("BRAID_RANDOM_QUERIES").ok();
     let path = given.clone().unwrap_or_else(|| format!("{}/queries.tsv", directory()));
     let (tables, text) = (RandomTables::read(), std::fs::read_to_string(path).unwrap());
