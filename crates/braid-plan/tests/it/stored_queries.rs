@@ -30,7 +30,7 @@ const FILES: &[(&str, usize)] = &[
     ("window_errors", 0),
     ("windows", 12),
     ("set_operations", 0),
-    ("subqueries", 11),
+    ("subqueries", 5),
 ];
 
 const WORKERS: usize = 2;

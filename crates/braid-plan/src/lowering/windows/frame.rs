@@ -1,16 +1,32 @@
-//! A frame clause with the values of its offsets, which are known when the query is planned.
+//! A frame clause with the values of its offsets. Those that are subqueries, or columns of a query around, are the same in all rows of a
+//! partition, and are read in its first one.
 
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{self, FrameExclusion, WindowFrame, Windowing};
 use braid_sql::window_functions::range_offsets::InRange;
 use braid_sql::window_functions::{Exclusion, FrameBound, FrameMode, FrameOffset, FrameSpecification};
-use braid_sql::{Expression, SqlError};
+use braid_sql::{Expression, SqlError, Value};
 
 use super::type_of;
+use crate::lowering::parameters::reads_rows;
 use crate::lowering::query::Lowering;
+
+/// An offset that is computed, and its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ComputedOffset {
+    Start(TypeId),
+    End(TypeId),
+}
+
+/// The frame of a window, whose computed offsets are null, and these.
+pub(super) struct LoweredFrame<'a> {
+    pub frame: FrameSpecification,
+    pub computed: Vec<(ComputedOffset, &'a Expression)>,
+}
 
 impl Lowering<'_> {
     /// The frame of a window.
-    pub(super) fn frame(&self, windowing: &Windowing) -> Result<FrameSpecification, SqlError> {
+    pub(super) fn frame<'a>(&self, windowing: &'a Windowing) -> Result<LoweredFrame<'a>, SqlError> {
         let WindowFrame { mode, start, end, exclusion } = &windowing.frame;
         let mode = match mode {
             relation::FrameMode::Rows => FrameMode::Rows,
@@ -23,8 +39,15 @@ impl Lowering<'_> {
             FrameExclusion::Group => Exclusion::Group,
             FrameExclusion::Ties => Exclusion::Ties,
         };
+        let mut computed = Vec::new();
+        if let Some(offset) = start.offset().filter(|offset| reads_rows(offset)) {
+            computed.push((ComputedOffset::Start(type_of(offset)), offset));
+        }
+        if let Some(offset) = end.offset().filter(|offset| reads_rows(offset)) {
+            computed.push((ComputedOffset::End(type_of(offset)), offset));
+        }
         let offset = |offset: &Expression| -> Result<FrameOffset, SqlError> {
-            let value = self.known_value(offset)?;
+            let value = if reads_rows(offset) { Value::Null } else { self.known_value(offset)? };
             match (mode, &windowing.order_by[..]) {
                 (FrameMode::Range, [key]) => {
                     Ok(FrameOffset::Distance(InRange::of(type_of(&key.expression), type_of(offset))?, value))
@@ -32,7 +55,32 @@ impl Lowering<'_> {
                 _ => Ok(FrameOffset::Count(value)),
             }
         };
-        Ok(FrameSpecification { mode, start: bound(start, offset)?, end: bound(end, offset)?, exclusion })
+        let frame = FrameSpecification { mode, start: bound(start, offset)?, end: bound(end, offset)?, exclusion };
+        if computed.is_empty() {
+            frame.check_offsets()?;
+        }
+        Ok(LoweredFrame { frame, computed })
+    }
+}
+
+impl ComputedOffset {
+    /// The type of its value.
+    pub fn id(self) -> TypeId {
+        match self {
+            Self::Start(id) | Self::End(id) => id,
+        }
+    }
+
+    /// Puts its value into a frame.
+    pub fn put(self, frame: &mut FrameSpecification, value: Value) {
+        let bound = match self {
+            Self::Start(_) => &mut frame.start,
+            Self::End(_) => &mut frame.end,
+        };
+        if let FrameBound::Preceding(offset) | FrameBound::Following(offset) = bound {
+            let (FrameOffset::Count(own) | FrameOffset::Distance(_, own)) = offset;
+            *own = value;
+        }
     }
 }
 

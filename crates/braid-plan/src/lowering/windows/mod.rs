@@ -20,7 +20,6 @@ use braid_exec::plan::{
 };
 use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::relation::{AggregateCall, ColumnId, WindowCall, Windowing};
-use braid_sql::window_functions::FrameSpecification;
 use braid_sql::{Expression, SqlError};
 
 use super::filtered_arguments::with_filtered_arguments;
@@ -28,6 +27,7 @@ use super::groups::NativeCalls;
 use super::query::Lowering;
 use super::relations::Input;
 use crate::values::Form;
+use frame::LoweredFrame;
 use shared_sorts::{SortedWindows, sorted_windows};
 use window_call::{Compute, FunctionOverWindow, Ordering};
 
@@ -52,7 +52,7 @@ enum Made {
 /// A window whose calls are lowered.
 struct Window<'a> {
     windowing: &'a Windowing,
-    frame: FrameSpecification,
+    frame: LoweredFrame<'a>,
     key_count: usize,
 }
 
@@ -108,7 +108,6 @@ impl Lowering<'_> {
         }
         for windowing in &sorted.windowings {
             let frame = self.frame(windowing)?;
-            frame.check_offsets()?;
             let window = Window { windowing, frame, key_count: windowing.order_by.len() };
             for (column, call) in &windowing.calls {
                 self.window_call(*column, call, &window, &mut windows)?;
@@ -152,12 +151,15 @@ impl Lowering<'_> {
         let compute = Compute::of(pg_catalog().function(call.function))?;
         let guarded = as_aggregate(call);
         let guarded = with_filtered_arguments(&guarded)?;
+        let LoweredFrame { frame, computed } = frame;
         let ordering = match (compute.uses_frame() && frame.has_distance(), &windowing.order_by[..]) {
             (true, [key]) => Some(Ordering::of(key)?),
             _ => None,
         };
         let of_order = windowing.order_by.iter().filter(|_| ordering.is_some()).map(|key| &key.expression);
-        let read = guarded.arguments.iter().chain(&guarded.filter).chain(of_order);
+        let offsets = computed.iter().filter(|_| compute.uses_frame());
+        let of_frame = offsets.clone().map(|(_, offset)| *offset);
+        let read = guarded.arguments.iter().chain(&guarded.filter).chain(of_order).chain(of_frame);
         let mut arguments = Vec::new();
         for argument in read {
             let at = windows.expression(self.expression(argument, windows.columns)?);
@@ -172,6 +174,7 @@ impl Lowering<'_> {
             has_filter: call.filter.is_some(),
             ordering,
             frame: frame.clone(),
+            computed_offsets: offsets.map(|(offset, _)| *offset).collect(),
             session: self.session.clone(),
         };
         Ok(ForeignWindowCall { function: Arc::new(function), arguments })

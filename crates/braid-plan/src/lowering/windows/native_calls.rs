@@ -24,7 +24,7 @@ impl Lowering<'_> {
         windows: &mut Windows<'_>,
     ) -> Result<Option<Made>, SqlError> {
         let entry = pg_catalog().function(call.function);
-        let frame = lowered_frame(&window.frame);
+        let frame = lowered_frame(&window.frame.frame).filter(|_| window.frame.computed.is_empty());
         if entry.kind == FunctionKind::Aggregate {
             return match frame {
                 Some(frame) => self.native_aggregate(column, call, (window, frame), windows),

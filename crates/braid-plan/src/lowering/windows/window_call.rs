@@ -1,8 +1,9 @@
 //! A window function of braid-sql, or an aggregate over frames, as a function of the operator.
 //!
-//! Its arrays are those of the arguments, then that of the filter, then that of the ordering column, as far as the function reads them. The
-//! rows of one partition at a time are values in memory.
+//! Its arrays are those of the arguments, then that of the filter, that of the ordering column, and those of the frame's computed offsets, as
+//! far as the function reads them. The rows of one partition at a time are values in memory.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use braid_sql::window_functions::frames::OrderingColumn;
 use braid_sql::window_functions::{Frame, FrameSpecification, Partition, Peers, WindowFunction};
 use braid_sql::{SqlError, SqlType, Value};
 
+use super::frame::ComputedOffset;
 use super::{sort_key, type_of};
 use crate::lowering::Session;
 use crate::lowering::accumulations::form_of_result;
@@ -78,6 +80,8 @@ pub(super) struct FunctionOverWindow {
     pub has_filter: bool,
     pub ordering: Option<Ordering>,
     pub frame: FrameSpecification,
+    /// The offsets of the frame that are read in the first row of a partition.
+    pub computed_offsets: Vec<ComputedOffset>,
     pub session: Arc<dyn Session>,
 }
 
@@ -146,6 +150,7 @@ impl FunctionOverWindow {
     ) -> Result<Rows, ForeignError> {
         let count = range.len();
         let (of_arguments, others) = arrays.split_at(self.ids.len());
+        let (others, offsets) = others.split_at(others.len() - self.computed_offsets.len());
         let (filter, ordering) = if self.has_filter { (others.first(), others.get(1)) } else { (None, others.first()) };
         let value_bytes = size_of::<Vec<Value>>() + arrays.len() * size_of::<Value>();
         let mut bytes = count * (value_bytes + size_of::<Frame>() + size_of::<usize>());
@@ -171,15 +176,35 @@ impl FunctionOverWindow {
         let peers = Peers::beginning_at(peers.iter().map(|peer| *peer as usize - range.start), count);
         let mut rows = Rows { arguments, filter, ordering, peers, frames: Vec::new(), bytes };
         if self.compute.uses_frame() {
-            rows.frames = self.frames(&rows, held, looks)?;
+            let frame = self.frame_of(offsets, range.start)?;
+            rows.frames = self.frames(&frame, &rows, held, looks)?;
         }
         Ok(rows)
     }
 
-    fn frames(&self, rows: &Rows, held: usize, looks: &mut Looks<'_, '_>) -> Result<Vec<Frame>, ForeignError> {
+    /// The frame of the partition that begins with this row.
+    fn frame_of(&self, offsets: &[ArrayRef], first: usize) -> Result<Cow<'_, FrameSpecification>, SqlError> {
+        if offsets.is_empty() {
+            return Ok(Cow::Borrowed(&self.frame));
+        }
+        let mut frame = self.frame.clone();
+        for (offset, array) in self.computed_offsets.iter().zip(offsets) {
+            offset.put(&mut frame, value_at(array, first, offset.id())?);
+        }
+        frame.check_offsets()?;
+        Ok(Cow::Owned(frame))
+    }
+
+    fn frames(
+        &self,
+        frame: &FrameSpecification,
+        rows: &Rows,
+        held: usize,
+        looks: &mut Looks<'_, '_>,
+    ) -> Result<Vec<Frame>, ForeignError> {
         let column = self.ordering.as_ref().map(|of| OrderingColumn { values: &rows.ordering, key: &of.key });
         let mut frames = Vec::with_capacity(rows.arguments.len());
-        for frame in self.frame.each_frame(&rows.peers, column, &*self.session) {
+        for frame in frame.each_frame(&rows.peers, column, &*self.session) {
             looks.row(held + rows.bytes)?;
             frames.push(frame?);
         }

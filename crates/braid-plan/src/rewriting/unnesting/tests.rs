@@ -111,6 +111,9 @@ pub(in crate::rewriting) const FORMS: &[&str] = &[
     "SELECT a, q.* FROM t, LATERAL (SELECT x FROM s ORDER BY x LIMIT abs(a) OFFSET abs(b)) q",
     "SELECT a, q.* FROM t, LATERAL (SELECT x, y FROM s WHERE y <> a ORDER BY x, y LIMIT a) q",
     "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE x = a OFFSET abs(b))",
+    // Offsets of frames.
+    "SELECT a, q.* FROM t, LATERAL (SELECT x, sum(y) OVER (ORDER BY x, y ROWS coalesce(abs(a), 1) PRECEDING) AS z FROM s) q",
+    "SELECT a, sum(b) OVER (ORDER BY a GROUPS BETWEEN (SELECT count(*) FROM s) PRECEDING AND (SELECT count(*) FROM r) FOLLOWING) FROM t",
     // Conditions of outer joins.
     "SELECT a, x, y FROM t LEFT JOIN s ON a = x AND EXISTS (SELECT 1 FROM r WHERE k = y)",
     "SELECT a, x, y FROM t LEFT JOIN s ON a = x AND b IN (SELECT v FROM r WHERE k >= a)",

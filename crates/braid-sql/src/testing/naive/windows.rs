@@ -18,8 +18,9 @@ use crate::{SqlError, Value};
 impl Environment<'_> {
     /// The rows of each partition in the window's order, with the functions' values.
     pub(super) fn windowed(&self, windowing: &Windowing) -> Result<Vec<Row>, SqlError> {
-        let frame = self.frame(windowing)?;
-        frame.check_offsets()?;
+        if self.knows_offsets(&windowing.frame) {
+            self.frame(windowing, &Row::new())?;
+        }
         let rows = self.sorted(self.rows(&windowing.input)?, &windowing.order_by, &[])?;
         let equality = self.equality_of(&windowing.partition_by)?;
         let (mut keys, mut partitions): (Vec<Vec<Value>>, Vec<Vec<Row>>) = (Vec::new(), Vec::new());
@@ -35,6 +36,8 @@ impl Environment<'_> {
         }
         let mut all = Vec::new();
         for mut rows in partitions {
+            // All rows of a partition have the same offsets.
+            let frame = self.frame(windowing, &rows[0])?;
             self.compute(windowing, &frame, &mut rows)?;
             all.extend(rows);
         }
@@ -86,8 +89,15 @@ impl Environment<'_> {
         aggregate_values(&aggregate, &partition, Some(&counts), &context)
     }
 
-    /// The frame with the values of its offsets.
-    fn frame(&self, windowing: &Windowing) -> Result<FrameSpecification, SqlError> {
+    /// Whether the offsets read columns of queries around only.
+    fn knows_offsets(&self, frame: &WindowFrame) -> bool {
+        let offsets = [&frame.start, &frame.end].into_iter().filter_map(relation::FrameBound::offset);
+        let mut read = offsets.flat_map(Expression::free_columns);
+        read.all(|column| self.columns.contains_key(&column))
+    }
+
+    /// The frame with the values that its offsets have in a row.
+    fn frame(&self, windowing: &Windowing, row: &Row) -> Result<FrameSpecification, SqlError> {
         let WindowFrame { mode, start, end, exclusion } = &windowing.frame;
         let mode = match mode {
             relation::FrameMode::Rows => FrameMode::Rows,
@@ -101,7 +111,7 @@ impl Environment<'_> {
             FrameExclusion::Ties => Exclusion::Ties,
         };
         let offset = |offset: &Expression| -> Result<FrameOffset, SqlError> {
-            let value = self.value(offset, &Row::new())?;
+            let value = self.value(offset, row)?;
             match (mode, &windowing.order_by[..]) {
                 (FrameMode::Range, [key]) => {
                     let in_range = InRange::of(key.expression.sql_type.id, offset.sql_type.id)?;
@@ -119,6 +129,8 @@ impl Environment<'_> {
                 relation::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
             })
         };
-        Ok(FrameSpecification { mode, start: bound(start)?, end: bound(end)?, exclusion })
+        let frame = FrameSpecification { mode, start: bound(start)?, end: bound(end)?, exclusion };
+        frame.check_offsets()?;
+        Ok(frame)
     }
 }
