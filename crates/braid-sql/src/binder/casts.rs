@@ -29,7 +29,12 @@ impl Binder<'_> {
         };
         let operand = self.expression(expr)?;
         let place = if operand.sql_type.id == TypeId::UNKNOWN { Place::Start(expr) } else { place };
-        self.coerce(operand, place, target, CastContext::Explicit)
+        let cast = self.coerce(operand, place, target, CastContext::Explicit)?;
+        // A type without a modifier says that the values may have any.
+        Ok(match cast.sql_type.id == target.id && cast.sql_type.modifier >= 0 && target.modifier < 0 {
+            true => Expression { sql_type: target, node: Node::Relabel(Box::new(cast)) },
+            false => cast,
+        })
     }
 
     /// An expression as a value of `target`, or PostgreSQL's refusal of a written cast.
