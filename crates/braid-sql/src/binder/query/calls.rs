@@ -11,7 +11,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, Placed, fold};
 use crate::expression::{Expression, Node, SetCall};
 use crate::functions::sets::SetFunction;
-use crate::pg_catalog::{AggregateKind, FunctionEntry, FunctionKind, TypeId, pg_catalog};
+use crate::pg_catalog::{AggregateKind, FunctionEntry, FunctionKind, TypeId, Volatility, pg_catalog};
 use crate::relation::{AggregateCall, ColumnId, Relation, SetFunctionCall, SortKey, WindowCall};
 use crate::resolution::{FunctionResolution, resolve_function};
 use crate::{SqlError, SqlState, SqlType};
@@ -267,9 +267,20 @@ impl<'a> Binder<'a> {
         let Some(scope) = self.scope.filter(|_| entry.columns.len() < 2) else {
             return Err(unsupported_call(entry.name));
         };
-        let column = self.new_column(entry.name, sql_type);
-        let call = SetFunctionCall::Set { call: set_call(entry, arguments, sql_type)?, columns: vec![column] };
-        scope.calls.borrow_mut().sets.push(call);
+        let call = set_call(entry, arguments, sql_type)?;
+        // Rows come side by side, so that equal calls return equal ones.
+        let is_volatile =
+            call.volatility == Volatility::Volatile || is_volatile(&call.arguments.iter().collect::<Vec<_>>());
+        let mut calls = scope.calls.borrow_mut();
+        let same = calls.sets.iter().filter(|_| !is_volatile).find_map(|other| match other {
+            SetFunctionCall::Set { call: other, columns } if *other == call => columns.first().copied(),
+            _ => None,
+        });
+        let column = same.unwrap_or_else(|| {
+            let column = self.new_column(entry.name, sql_type);
+            calls.sets.push(SetFunctionCall::Set { call, columns: vec![column] });
+            column
+        });
         Ok(call_column(column, sql_type, place))
     }
 

@@ -1,17 +1,20 @@
 //! GROUP BY, grouping sets, and what may stand above them: keys, and what is computed from keys and aggregates.
 
+use std::collections::BTreeSet;
+
 use sqlparser::ast::{Expr, GroupByExpr};
 use sqlparser::tokenizer::Location;
 
 use super::Target;
 use super::nested_sets::nested_sets;
 use super::scope::{Calls, Scope};
+use super::select::expanded;
 use super::subqueries::column_expression;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, unnested};
 use crate::expression::{Expression, Node};
-use crate::relation::{AggregateCall, Aggregation, ColumnId, Relation, Windowing};
+use crate::relation::{AggregateCall, Aggregation, ColumnId, Relation, SetFunctionCall, Windowing};
 use crate::{SqlError, SqlState};
 
 /// Most grouping sets of a query.
@@ -131,7 +134,7 @@ impl Binder<'_> {
             let expression = self.key_expression(member, targets, visible)?;
             super::set_operations::check_equality(expression.sql_type.id)
                 .map_err(|error| self.places.mark(error, Place::Start(member)))?;
-            self.check_key(&expression, Place::Start(member))?;
+            self.check_key(&expression)?;
             let at = match grouping.keys.iter().position(|(_, key)| key.is_same(&expression)) {
                 Some(at) => at,
                 None => {
@@ -149,7 +152,7 @@ impl Binder<'_> {
     }
 
     /// Refuses keys of aggregates and window functions, to which a name or a position may refer.
-    fn check_key(&self, key: &Expression, place: Place<'_>) -> Result<(), SqlError> {
+    fn check_key(&self, key: &Expression) -> Result<(), SqlError> {
         let Some(scope) = self.scope else { return Ok(()) };
         let refuse = |state: SqlState, message: &str, place: Place<'_>| {
             Err(self.places.mark(SqlError::new(state, message), place))
@@ -159,10 +162,6 @@ impl Binder<'_> {
         }
         if let Some(place) = key.place_of(&|column| scope.is_window(column)) {
             return refuse(SqlState::WindowingError, "window functions are not allowed in GROUP BY", place);
-        }
-        if key.place_of(&|column| scope.is_set(column)).is_some() {
-            let message = "set-returning functions in GROUP BY are not supported";
-            return refuse(SqlState::FeatureNotSupported, message, place);
         }
         Ok(())
     }
@@ -177,6 +176,9 @@ impl Binder<'_> {
         targets: &mut [Target<'_>],
         scope: &Scope<'_>,
     ) -> Result<Relation, SqlError> {
+        let below = calls.take_sets_of(&grouping.keys);
+        let made: Vec<ColumnId> = below.iter().flat_map(|call| call.columns().to_vec()).collect();
+        let input = expanded(input, below)?;
         let groupings = std::mem::take(&mut calls.groupings)
             .into_iter()
             .map(|(column, arguments)| Ok((column, grouping.positions(&arguments, self)?)))
@@ -201,6 +203,14 @@ impl Binder<'_> {
                 above.replace(&mut argument, false).map_err(|error| error.with_detail(detail))?;
             }
         }
+        // Such a call is another one, above the groups.
+        let reads_below =
+            |expression: &Expression| expression.free_columns().iter().any(|column| made.contains(column));
+        let of_targets = targets.iter().map(|target| &target.expression).chain(&having);
+        if of_targets.chain(calls.sets.iter().flat_map(SetFunctionCall::expressions)).any(reads_below) {
+            let message = "a set-returning function of GROUP BY within another expression is not supported";
+            return Err(SqlError::unsupported(message));
+        }
         let mut sets = std::mem::take(&mut grouping.sets);
         if sets.is_empty() {
             sets.push(Vec::new());
@@ -219,6 +229,24 @@ impl Binder<'_> {
             Some(condition) => Relation::Filter { input: Box::new(relation), condition },
             None => relation,
         })
+    }
+}
+
+impl Calls {
+    /// The calls of set-returning functions that keys read, directly or through others.
+    fn take_sets_of(&mut self, keys: &[(ColumnId, Expression)]) -> Vec<SetFunctionCall> {
+        let mut read: BTreeSet<ColumnId> = keys.iter().flat_map(|(_, key)| key.free_columns()).collect();
+        let mut taken = Vec::new();
+        loop {
+            let is_read = |call: &SetFunctionCall| call.columns().iter().any(|column| read.contains(column));
+            let (found, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.sets).into_iter().partition(is_read);
+            self.sets = rest;
+            if found.is_empty() {
+                return taken;
+            }
+            read.extend(found.iter().flat_map(SetFunctionCall::expressions).flat_map(Expression::free_columns));
+            taken.extend(found);
+        }
     }
 }
 

@@ -169,7 +169,7 @@ impl Calls {
 }
 
 /// Rows of the set-returning functions. Those whose arguments read the results of others come after them.
-fn expanded(mut relation: Relation, calls: Vec<SetFunctionCall>) -> Result<Relation, SqlError> {
+pub(super) fn expanded(mut relation: Relation, calls: Vec<SetFunctionCall>) -> Result<Relation, SqlError> {
     let mut rest = calls;
     while !rest.is_empty() {
         let made: Vec<_> = rest.iter().flat_map(|call| call.columns().to_vec()).collect();
