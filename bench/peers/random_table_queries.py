@@ -92,6 +92,14 @@ class Maker:
             values = ", ".join(f"({row})" for row in rows)
             lateral = "LATERAL " if outer else ""
             return f"{lateral}(VALUES {values}) AS {alias}({', '.join(columns)})", (alias, list(zip(columns, letters)), False)
+        if kind < 0.74 and outer:
+            # Rows of an array, or a function whose argument is a subquery.
+            column = self.name("c")
+            if self.chance(0.5):
+                values = ", ".join(self.expression("i", outer, 1) for _ in range(3))
+                return f"unnest(ARRAY[{values}]) AS {alias}({column})", (alias, [(column, "i")], False)
+            bound = self.scalar("l", outer, 0)
+            return f"generate_series(1, least({bound}, 3)) AS {alias}({column})", (alias, [(column, "l")], False)
         if kind < 0.8 and self.ctes:
             name, columns = self.choice(self.ctes)
             return f"{name} {alias}", (alias, columns, False)
@@ -137,6 +145,8 @@ class Maker:
             return self.choice(columns) if columns and self.chance(0.85) else self.literal(letter)
         if queries > 0 and self.chance(0.2):
             return self.scalar(letter, scope, queries - 1)
+        if queries > 0 and letter in "it" and self.chance(0.08):
+            return self.array(letter, scope, queries - 1)
 
         def of(kind):
             return self.expression(kind, scope, depth - 1, queries)
@@ -200,6 +210,12 @@ class Maker:
             skipped = self.choice(["", "", f" OFFSET {self.random.randint(0, 2)}", f" OFFSET abs({self.expression('i', scope, 0)})"])
             return f"(SELECT {value} AS o FROM {text}{where} ORDER BY 1 LIMIT 1{skipped})"
         return f"(SELECT {self.aggregate(letter, inner, scope, depth)} FROM {text}{where})"
+
+    def array(self, letter, scope, depth):
+        """An array of a subquery's values, in their order."""
+        query, _ = self.select(depth, scope, ["i" if letter == "i" else self.choice("ilntd")])
+        array = f"ARRAY(SELECT o0 FROM ({query}) a ORDER BY o0)"
+        return f"array_length({array}, 1)" if letter == "i" else f"array_to_string({array}, ',')"
 
     def aggregate(self, letter, inner, outer, depth):
         """An aggregate of a type."""
@@ -294,10 +310,13 @@ class Maker:
         else:
             is_total = False
             frame = self.choice(["", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW", " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"])
+        if is_total and self.chance(0.1):
+            frame = f" ROWS BETWEEN (SELECT count(*) FROM r3) PRECEDING AND {self.choice(['CURRENT ROW', '(SELECT 1) FOLLOWING'])}"
+        filtered = f" FILTER (WHERE {self.condition(scope, 1)})" if self.chance(0.1) else ""
         over = f"OVER ({partition}{order}{frame})"
         if letter == "l":
             argument = self.expression("i", scope, 1)
-            forms = [f"count(*) {over}", f"sum({argument}) {over}", f"count({argument}) {over}", f"rank() OVER ({partition}{order})", f"dense_rank() OVER ({partition}{order})"]
+            forms = [f"count(*){filtered} {over}", f"sum({argument}){filtered} {over}", f"count({argument}){filtered} {over}", f"rank() OVER ({partition}{order})", f"dense_rank() OVER ({partition}{order})"]
             if is_total:
                 forms += [f"row_number() OVER ({partition}{order})"] * 2
             return self.choice(forms)
@@ -360,8 +379,18 @@ class Maker:
         else:
             windows = [self.window(letter, scope) if self.chance(0.12) else None for letter in letters]
             outputs = [window or self.expression(letter, all_names, 2, depth) for letter, window in zip(letters, windows)]
+            if letters[0] == "i" and self.chance(0.05):
+                outputs[0] = f"generate_series(1, least({self.expression('i', scope, 1)}, 3))"
             named = ", ".join(f"{output} AS o{at}" for at, output in enumerate(outputs))
             query = f"SELECT {'DISTINCT ' if self.chance(0.15) else ''}{named} FROM {text}"
+        if kind > 0.92:
+            # The first row of each value. All columns order it, so that the rows that could come first are equal.
+            first = self.random.randrange(len(letters))
+            others = "".join(f", o{at}{self.choice(['', ' DESC'])}" for at in range(len(letters)) if at != first)
+            return f"SELECT DISTINCT ON (o{first}) * FROM ({query}) d ORDER BY o{first}{others}", letters
+        if self.chance(0.06):
+            order = f"1{self.choice(['', ' DESC'])}"
+            return f"SELECT * FROM ({query} ORDER BY {order} FETCH FIRST {self.random.randint(1, 3)} ROWS WITH TIES) e", letters
         if self.chance(0.15):
             order = ", ".join(f"{at + 1}{self.choice(['', ' DESC', ' NULLS FIRST'])}" for at in range(len(letters)))
             count = self.choice([str(self.random.randint(0, 5))] * 3 + ["(SELECT count(*) FROM r3)"])
