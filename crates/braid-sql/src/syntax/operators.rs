@@ -3,6 +3,7 @@
 //! - Every operator binds as tightly as in PostgreSQL's grammar. Operators that PostgreSQL has not end the expression.
 //! - The escape character of LIKE and SIMILAR TO is any expression. One that is no literal becomes the call that PostgreSQL makes of it.
 //! - `a LIKE ANY (b)` is `a ~~ ANY (b)`.
+//! - A query behind ANY or ALL may begin with a query in parentheses.
 //! - What IS DISTINCT FROM compares ends where its precedence says.
 //! - COLLATE follows casts as well.
 //! - LIKE, BETWEEN and IS DISTINCT FROM do not associate, and COLLATE is read once. So each of these copies its left operand once: a chain would copy it each time.
@@ -63,6 +64,14 @@ fn keyword_at(parser: &Parser<'_>, index: usize) -> Keyword {
 
 /// Reads what follows `left`, or leaves it to sqlparser.
 pub(super) fn infix(dialect: &dyn Dialect, parser: &mut Parser<'_>, left: &Expr) -> Read {
+    if let Some((compare_op, quantifier)) = quantified_query(parser) {
+        return match parser.maybe_parse(query_in_parentheses) {
+            Ok(Some(right)) => Some(Ok(quantified_by(quantifier, Box::new(left.clone()), compare_op, right))),
+            // An expression of subqueries.
+            Ok(None) => None,
+            Err(error) => Some(Err(error)),
+        };
+    }
     let first = keyword_at(parser, 0);
     let negated = first == Keyword::NOT;
     let word = if negated { keyword_at(parser, 1) } else { first };
@@ -219,9 +228,46 @@ fn quantified(
         parser.expect_token(&Token::RParen)?;
         array
     };
+    Ok(quantified_by(quantifier, left, compare_op, right))
+}
+
+fn quantified_by(quantifier: Keyword, left: Box<Expr>, compare_op: BinaryOperator, right: Expr) -> Expr {
     let right = Box::new(right);
-    Ok(match quantifier {
+    match quantifier {
         Keyword::ALL => Expr::AllOp { left, compare_op, right },
         _ => Expr::AnyOp { left, compare_op, right, is_some: quantifier == Keyword::SOME },
-    })
+    }
+}
+
+/// The comparison and the quantifier of what follows, if that is compared with a query that begins with a query in parentheses:
+/// `= ANY ((SELECT …) EXCEPT (SELECT …))`.
+fn quantified_query(parser: &Parser<'_>) -> Option<(BinaryOperator, Keyword)> {
+    let operator = match parser.peek_token_ref().token {
+        Token::Eq => BinaryOperator::Eq,
+        Token::Neq => BinaryOperator::NotEq,
+        Token::Lt => BinaryOperator::Lt,
+        Token::LtEq => BinaryOperator::LtEq,
+        Token::Gt => BinaryOperator::Gt,
+        Token::GtEq => BinaryOperator::GtEq,
+        _ => return None,
+    };
+    let quantifier = keyword_at(parser, 1);
+    let is_quantifier = matches!(quantifier, Keyword::ANY | Keyword::SOME | Keyword::ALL);
+    let is_opening = |at: usize| parser.peek_nth_token_ref(at).token == Token::LParen;
+    if !is_quantifier || !is_opening(2) || !is_opening(3) {
+        return None;
+    }
+    let first = (4..).find(|at| !is_opening(*at))?;
+    matches!(keyword_at(parser, first), Keyword::SELECT | Keyword::WITH | Keyword::VALUES)
+        .then_some((operator, quantifier))
+}
+
+/// What follows a comparison and a quantifier, as a query.
+fn query_in_parentheses(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.advance_token();
+    parser.expect_token(&Token::LParen)?;
+    let query = parser.parse_query()?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Subquery(query))
 }

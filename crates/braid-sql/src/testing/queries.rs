@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::{Parser, ParserError};
+use sqlparser::parser::ParserError;
 
 use super::naive::{TableRows, rows_of};
 use super::{DEPTH_MAX, FixedSession};
 use crate::binder::Statement;
 use crate::binder::precedence::rebind_all;
+use crate::syntax::{SqlDialect, parser_of};
 use crate::tables::{TableEntry, Tables};
 use crate::types::type_names::format_type;
 use crate::{Evaluation, SqlError, SqlState, Value};
@@ -44,8 +44,8 @@ pub struct Answer {
 /// The answer of a query. An error without a place whose SQLSTATE is 42601 is the parser's.
 pub fn answer_of_query(sql: &str, tables: &GivenTables) -> Result<Answer, SqlError> {
     let syntax_error = |error: ParserError| SqlError::new(SqlState::SyntaxError, error.to_string());
-    let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX);
-    let mut parser = parser.try_with_sql(sql).map_err(syntax_error)?;
+    let dialect = SqlDialect::for_text(sql);
+    let mut parser = parser_of(&dialect, sql).map_err(syntax_error)?.with_recursion_limit(DEPTH_MAX);
     let mut syntax = parser.parse_query().map_err(syntax_error)?;
     parser.expect_token(&sqlparser::tokenizer::Token::EOF).map_err(syntax_error)?;
     rebind_all(&mut syntax);
