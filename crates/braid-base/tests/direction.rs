@@ -13,6 +13,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-sql", &["braid-base"]),
     ("braid-io", &["braid-base"]),
     ("braid-storage", &["braid-base", "braid-io"]),
+    ("braid-catalog", &["braid-base", "braid-sql", "braid-io", "braid-storage"]),
     ("braid-buffer", &["braid-base", "braid-io", "braid-storage"]),
     ("braid-scan", &["braid-base", "braid-io", "braid-storage", "braid-buffer"]),
     ("braid-exec", &["braid-base", "braid-io", "braid-storage", "braid-buffer", "braid-scan"]),

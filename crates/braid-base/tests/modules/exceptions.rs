@@ -6,6 +6,7 @@ pub const ROOMS: &[&str] = &[
     "braid-sql",
     "braid-io",
     "braid-storage",
+    "braid-catalog",
     "braid-buffer",
     "braid-scan",
     "braid-plan",

@@ -1,0 +1,112 @@
+//! Views of PostgreSQL over functions that Braid does not have: those whose rows are given, and those that do not exist.
+
+/// Views that list what the server tells.
+const TOLD: &[&str] = &["pg_settings", "pg_stat_activity"];
+
+/// Views without rows: they list what Braid does not have. These are extensions, replication, two-phase commit, vacuum and the progress
+/// of other maintenance, publications, security labels, sequences, extended statistics, and locks that a client can wait for.
+const EMPTY: &[&str] = &[
+    "pg_available_extension_versions",
+    "pg_available_extensions",
+    "pg_locks",
+    "pg_prepared_xacts",
+    "pg_publication_tables",
+    "pg_replication_origin_status",
+    "pg_replication_slots",
+    "pg_seclabels",
+    "pg_sequences",
+    "pg_stat_progress_analyze",
+    "pg_stat_progress_basebackup",
+    "pg_stat_progress_cluster",
+    "pg_stat_progress_copy",
+    "pg_stat_progress_create_index",
+    "pg_stat_progress_vacuum",
+    "pg_stat_recovery_prefetch",
+    "pg_stat_replication",
+    "pg_stat_replication_slots",
+    "pg_stat_subscription",
+    "pg_stat_subscription_stats",
+    "pg_stat_user_functions",
+    "pg_stat_wal_receiver",
+    "pg_stat_xact_user_functions",
+    "pg_stats_ext",
+    "pg_stats_ext_exprs",
+];
+
+/// Views of `information_schema` without rows: foreign data.
+const EMPTY_BY_STANDARD: &[&str] = &[
+    "_pg_foreign_data_wrappers",
+    "_pg_foreign_servers",
+    "_pg_foreign_table_columns",
+    "_pg_foreign_tables",
+    "_pg_user_mappings",
+    "column_options",
+    "foreign_data_wrapper_options",
+    "foreign_data_wrappers",
+    "foreign_server_options",
+    "foreign_servers",
+    "foreign_table_options",
+    "foreign_tables",
+    "user_mapping_options",
+    "user_mappings",
+];
+
+/// Schema, name and reason.
+const LEFT_OUT: &[(&str, &str, &str)] = &[
+    ("information_schema", "column_privileges", PRIVILEGES),
+    ("information_schema", "data_type_privileges", PARAMETERS),
+    ("information_schema", "element_types", PARAMETERS),
+    ("information_schema", "parameters", PARAMETERS),
+    ("information_schema", "role_column_grants", PRIVILEGES),
+    ("information_schema", "role_routine_grants", PRIVILEGES),
+    ("information_schema", "role_table_grants", PRIVILEGES),
+    ("information_schema", "role_udt_grants", PRIVILEGES),
+    ("information_schema", "role_usage_grants", PRIVILEGES),
+    ("information_schema", "routine_privileges", PRIVILEGES),
+    ("information_schema", "sql_features", FEATURES),
+    ("information_schema", "sql_implementation_info", FEATURES),
+    ("information_schema", "sql_parts", FEATURES),
+    ("information_schema", "sql_sizing", FEATURES),
+    ("information_schema", "table_privileges", PRIVILEGES),
+    ("information_schema", "udt_privileges", PRIVILEGES),
+    ("information_schema", "usage_privileges", PRIVILEGES),
+    ("pg_catalog", "pg_backend_memory_contexts", MEMORY),
+    ("pg_catalog", "pg_config", FILES),
+    ("pg_catalog", "pg_cursors", OF_SESSION),
+    ("pg_catalog", "pg_file_settings", FILES),
+    ("pg_catalog", "pg_hba_file_rules", FILES),
+    ("pg_catalog", "pg_ident_file_mappings", FILES),
+    ("pg_catalog", "pg_prepared_statements", OF_SESSION),
+    ("pg_catalog", "pg_shmem_allocations", MEMORY),
+    ("pg_catalog", "pg_stat_archiver", PROCESSES),
+    ("pg_catalog", "pg_stat_bgwriter", PROCESSES),
+    ("pg_catalog", "pg_stat_gssapi", ENCRYPTION),
+    ("pg_catalog", "pg_stat_slru", MEMORY),
+    ("pg_catalog", "pg_stat_ssl", ENCRYPTION),
+    ("pg_catalog", "pg_stat_wal", PROCESSES),
+];
+
+const PARAMETERS: &str = "it shows parameters of functions, whose defaults are not kept one by one";
+const PRIVILEGES: &str = "there are no privileges of single objects";
+const FEATURES: &str = "they list what PostgreSQL implements of the SQL standard";
+const MEMORY: &str = "it shows PostgreSQL's memory";
+const FILES: &str = "it shows PostgreSQL's files";
+const OF_SESSION: &str = "only the session itself knows them";
+const PROCESSES: &str = "it shows PostgreSQL's processes";
+const ENCRYPTION: &str = "how clients are connected is not told";
+
+/// Whether the rows of the view are given.
+pub(crate) fn is_listed(schema: &str, name: &str) -> bool {
+    let listed: &[&[&str]] = if schema == "pg_catalog" { &[TOLD, EMPTY] } else { &[EMPTY_BY_STANDARD] };
+    listed.iter().any(|names| names.contains(&name))
+}
+
+/// Whether there is no such relation.
+pub(crate) fn is_left_out(schema: &str, name: &str) -> bool {
+    reason(schema, name).is_some()
+}
+
+/// Why there is no such relation.
+pub fn reason(schema: &str, name: &str) -> Option<&'static str> {
+    LEFT_OUT.iter().find(|(s, n, _)| *s == schema && *n == name).map(|(_, _, reason)| *reason)
+}

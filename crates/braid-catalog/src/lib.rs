@@ -1,0 +1,37 @@
+//! The system relations: schemas `pg_catalog` and `information_schema` with PostgreSQL 15's columns, types and object ids.
+//!
+//! What PostgreSQL itself has (types, functions, operators, the relations) is stored in `postgres`, written by
+//! `bench/peers/system_catalog.py`. What users have is computed from a catalog of `braid-storage`, and what the server has from
+//! [`ServerFacts`]. Views are PostgreSQL's own texts, which the caller binds.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`snapshot`] | the rows of a relation in one state of the database |
+//! | [`sources`] | rows about tables of users, and about the server |
+//! | [`named_row`] | values by the names of their columns into a row |
+//! | [`relations`] | the relations: columns, kinds, texts of views |
+//! | [`left_out`] | relations of PostgreSQL that Braid does not have |
+//! | [`stored_types`] | how values of a type lie in PostgreSQL, for `pg_attribute` |
+//! | [`stored_rows`] | the stored files: rows of fields |
+//! | [`stored_values`] | fields into values |
+//! | [`column_types`] | types of columns as PostgreSQL's |
+//! | [`server_facts`] | what the server tells: database, roles, settings, sessions |
+//! | [`object_ids`] | numbers of tables, indexes, constraints and defaults |
+//!
+//! It knows neither sessions nor operators.
+
+pub mod column_types;
+pub mod left_out;
+mod named_row;
+pub mod object_ids;
+pub mod relations;
+pub mod server_facts;
+pub mod snapshot;
+mod sources;
+mod stored_rows;
+mod stored_types;
+mod stored_values;
+
+pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
+pub use server_facts::{Database, Role, ServerFacts, Session, Setting};
+pub use snapshot::Snapshot;

@@ -1,0 +1,93 @@
+//! Object ids: numbers by which clients refer to tables and what belongs to them from one query to the next.
+//!
+//! They are computed from the table's id, which is never reused, and not stored, so that they are the same for all sessions and after
+//! a restart. PostgreSQL's own objects have PostgreSQL's ids, which are below the first id of users.
+//!
+//! | first id | objects |
+//! |---|---|
+//! | 16 384 | tables |
+//! | 0x8000_0000 | indexes of primary keys |
+//! | 0xA000_0000 | constraints of primary keys |
+//! | 0xC000_0000 | defaults of columns |
+//!
+//! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
+//! 2^19 share the ids of their defaults, and of 2^29 those of their indexes.
+
+use braid_base::TableId;
+
+/// PostgreSQL's first id for objects of users.
+const FIRST_TABLE_ID: u32 = 16_384;
+const FIRST_INDEX_ID: u32 = 0x8000_0000;
+const FIRST_CONSTRAINT_ID: u32 = 0xa000_0000;
+const FIRST_DEFAULT_ID: u32 = 0xc000_0000;
+
+/// Numbers in the range of indexes and in that of constraints.
+const RANGE: u32 = 1 << 29;
+/// Numbers for the columns of a table: the power of two above the 1600 columns that a table can have.
+const COLUMNS_PER_TABLE: u32 = 2048;
+/// Tables whose defaults have numbers of their own: 2^30 numbers in all.
+const TABLES_WITH_DEFAULTS: u32 = (1 << 30) / COLUMNS_PER_TABLE;
+
+/// PostgreSQL's id of schema `public`.
+pub const PUBLIC_NAMESPACE_ID: u32 = 2200;
+/// PostgreSQL's id of schema `pg_catalog`.
+pub const SYSTEM_NAMESPACE_ID: u32 = 11;
+/// PostgreSQL's id of the role that owns the system's objects.
+pub const BOOTSTRAP_ROLE_ID: u32 = 10;
+/// PostgreSQL's id of the tablespace `pg_default`.
+pub const DEFAULT_TABLESPACE_ID: u32 = 1663;
+/// PostgreSQL's id of the access method `heap`.
+pub const HEAP_ACCESS_METHOD_ID: u32 = 2;
+/// PostgreSQL's id of the access method `btree`.
+pub const BTREE_ACCESS_METHOD_ID: u32 = 403;
+
+/// The id of a user's table. Ids of tables end at 2^31 - 1.
+pub fn table_object_id(table: TableId) -> u32 {
+    FIRST_TABLE_ID.saturating_add(table.0).min(FIRST_INDEX_ID - 1)
+}
+
+/// The user's table with this object id, if it is in their range.
+pub fn table_of_object_id(id: u32) -> Option<TableId> {
+    (FIRST_TABLE_ID..FIRST_INDEX_ID).contains(&id).then(|| TableId(id - FIRST_TABLE_ID))
+}
+
+/// The id of the index of a table's primary key.
+pub fn primary_key_index_id(table: TableId) -> u32 {
+    FIRST_INDEX_ID + table.0 % RANGE
+}
+
+/// The id of the constraint that is a table's primary key.
+pub fn primary_key_constraint_id(table: TableId) -> u32 {
+    FIRST_CONSTRAINT_ID + table.0 % RANGE
+}
+
+/// The id of the default of the column at `at`, from 0.
+pub fn default_id(table: TableId, at: usize) -> u32 {
+    let column = u32::try_from(at).expect("a table has at most 1600 columns");
+    FIRST_DEFAULT_ID + table.0 % TABLES_WITH_DEFAULTS * COLUMNS_PER_TABLE + column
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_lead_back_to_their_tables() {
+        for id in [0, 1, 70_000] {
+            assert_eq!(table_of_object_id(table_object_id(TableId(id))), Some(TableId(id)));
+        }
+        for id in [0, 1259, FIRST_TABLE_ID - 1, primary_key_index_id(TableId(7)), u32::MAX] {
+            assert_eq!(table_of_object_id(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn ranges_do_not_overlap() {
+        let last = TableId(u32::MAX);
+        assert!(table_object_id(last) < FIRST_INDEX_ID);
+        assert!(primary_key_index_id(last) < FIRST_CONSTRAINT_ID);
+        assert!(primary_key_constraint_id(last) < FIRST_DEFAULT_ID);
+        assert_eq!(default_id(TableId(3), 1599) + 1 + (2048 - 1600), default_id(TableId(4), 0));
+        assert_eq!(default_id(TableId(TABLES_WITH_DEFAULTS - 1), 2047), u32::MAX);
+    }
+}

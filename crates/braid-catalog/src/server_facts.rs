@@ -1,0 +1,87 @@
+//! What the server tells about itself: its database, roles, settings and sessions.
+
+use std::fmt;
+
+/// The server, as the system relations show it.
+pub trait ServerFacts: fmt::Debug {
+    /// The database.
+    fn database(&self) -> Database;
+    /// All roles. One has the id [`BOOTSTRAP_ROLE_ID`](crate::object_ids::BOOTSTRAP_ROLE_ID): it owns all tables.
+    fn roles(&self) -> Vec<Role>;
+    /// All settings as the session has them.
+    fn settings(&self) -> Vec<Setting>;
+    /// All sessions.
+    fn sessions(&self) -> Vec<Session>;
+}
+
+/// The database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
+    /// Its object id.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// A role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Its object id.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Whether it may do everything.
+    pub is_superuser: bool,
+}
+
+/// A setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Its value, without unit.
+    pub value: String,
+    /// The unit of its value.
+    pub unit: Option<&'static str>,
+    /// The group that it is shown in.
+    pub category: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// Where it can be set: `internal`, `postmaster`, `user`.
+    pub context: &'static str,
+    /// Its type: `bool`, `integer`, `real`, `string`, `enum`.
+    pub value_type: &'static str,
+    /// Where its value comes from: `default`, `configuration file`, `session`.
+    pub source: &'static str,
+    /// The value that the server begins with.
+    pub boot_value: Option<String>,
+    /// The value after RESET.
+    pub reset_value: Option<String>,
+}
+
+/// A session. Times are microseconds since 1970-01-01 UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its number, which a client cancels its queries by.
+    pub id: i32,
+    /// The id of its role.
+    pub role_id: u32,
+    /// The name of its role.
+    pub role_name: String,
+    /// The setting `application_name`.
+    pub application_name: String,
+    /// The port of its client; -1 for a local socket.
+    pub client_port: Option<i32>,
+    /// When it began.
+    pub started_us: i64,
+    /// When its transaction began.
+    pub transaction_started_us: Option<i64>,
+    /// When its query began.
+    pub query_started_us: Option<i64>,
+    /// When `state` changed.
+    pub state_changed_us: Option<i64>,
+    /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
+    pub state: &'static str,
+    /// The text of its query, or of the last one.
+    pub query: String,
+}

@@ -1,0 +1,68 @@
+//! `pg_attribute` and `pg_attrdef`: columns of tables and of primary keys' indexes, and defaults.
+
+use braid_sql::Value;
+use braid_storage::{Catalog, ColumnDef, TableDef};
+
+use crate::column_types::sql_type_of;
+use crate::named_row::{NamedRow, letter, oid, small, text, yes};
+use crate::object_ids::{default_id, primary_key_index_id, table_object_id};
+use crate::stored_types::stored_type;
+
+/// The columns of all tables, and those of the indexes of their primary keys.
+pub(super) fn attributes(catalog: &Catalog) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        let def = &table.def;
+        rows.extend(def.columns.iter().enumerate().map(|(at, column)| column_of_table(def, at, column)));
+        rows.extend(def.primary_key.iter().enumerate().map(|(at, column)| {
+            let column = &def.columns[usize::from(column.0)];
+            attribute(primary_key_index_id(def.id), at, column)
+        }));
+    }
+    rows
+}
+
+fn column_of_table(def: &TableDef, at: usize, column: &ColumnDef) -> NamedRow {
+    let mut row = attribute(table_object_id(def.id), at, column);
+    row.extend([("attnotnull", Value::Bool(!column.nullable)), ("atthasdef", Value::Bool(column.default.is_some()))]);
+    row
+}
+
+/// What columns of tables and of indexes have in common.
+fn attribute(relation: u32, at: usize, column: &ColumnDef) -> NamedRow {
+    let sql_type = sql_type_of(column.column_type);
+    let stored = stored_type(sql_type.id);
+    vec![
+        ("attrelid", oid(relation)),
+        ("attname", text(&column.name)),
+        ("atttypid", oid(sql_type.id.0)),
+        ("attstattarget", Value::Int4(-1)),
+        ("attlen", Value::Int2(stored.length)),
+        ("attnum", small(at + 1)),
+        ("attcacheoff", Value::Int4(-1)),
+        ("atttypmod", Value::Int4(sql_type.modifier)),
+        ("attbyval", Value::Bool(stored.is_by_value)),
+        ("attalign", letter(stored.alignment)),
+        ("attstorage", letter(stored.storage)),
+        ("attislocal", yes()),
+        ("attcollation", oid(stored.collation)),
+    ]
+}
+
+/// The defaults of all columns: SQL in place of PostgreSQL's expression trees.
+pub(super) fn defaults(catalog: &Catalog) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        for (at, column) in table.def.columns.iter().enumerate() {
+            if let Some(default) = &column.default {
+                rows.push(vec![
+                    ("oid", oid(default_id(table.def.id, at))),
+                    ("adrelid", oid(table_object_id(table.def.id))),
+                    ("adnum", small(at + 1)),
+                    ("adbin", text(default)),
+                ]);
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,38 @@
+//! Rows about tables of users and about the server, beside those that are stored.
+//!
+//! | module | relations |
+//! |---|---|
+//! | [`tables`] | `pg_class` |
+//! | [`columns`] | `pg_attribute`, `pg_attrdef` |
+//! | [`primary_keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
+//! | [`roles`] | `pg_authid`, `pg_database` |
+//! | [`settings`] | `pg_settings` |
+//! | [`sessions`] | `pg_stat_activity` |
+
+mod columns;
+mod primary_keys;
+mod roles;
+mod sessions;
+mod settings;
+mod tables;
+
+use braid_storage::Catalog;
+
+use crate::named_row::NamedRow;
+use crate::server_facts::ServerFacts;
+
+/// The rows of a relation of `pg_catalog` that are not stored.
+pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    match relation {
+        "pg_class" => tables::classes(catalog),
+        "pg_attribute" => columns::attributes(catalog),
+        "pg_attrdef" => columns::defaults(catalog),
+        "pg_constraint" => primary_keys::constraints(catalog),
+        "pg_index" => primary_keys::indexes(catalog),
+        "pg_authid" => roles::roles(facts),
+        "pg_database" => roles::databases(facts),
+        "pg_settings" => settings::settings(facts),
+        "pg_stat_activity" => sessions::sessions(facts),
+        _ => Vec::new(),
+    }
+}

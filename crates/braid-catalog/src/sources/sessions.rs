@@ -1,0 +1,34 @@
+//! `pg_stat_activity`: the sessions of the server.
+
+use braid_sql::Value;
+
+use crate::named_row::{NamedRow, oid, text};
+use crate::server_facts::{ServerFacts, Session};
+
+/// All sessions. Addresses of clients are not shown.
+pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    let database = facts.database();
+    let row = |session: Session| {
+        vec![
+            ("datid", oid(database.id)),
+            ("datname", text(&database.name)),
+            ("pid", Value::Int4(session.id)),
+            ("usesysid", oid(session.role_id)),
+            ("usename", text(&session.role_name)),
+            ("application_name", text(&session.application_name)),
+            ("client_port", session.client_port.map_or(Value::Null, Value::Int4)),
+            ("backend_start", Value::TimestampTz(session.started_us)),
+            ("xact_start", time(session.transaction_started_us)),
+            ("query_start", time(session.query_started_us)),
+            ("state_change", time(session.state_changed_us)),
+            ("state", text(session.state)),
+            ("query", text(&session.query)),
+            ("backend_type", text("client backend")),
+        ]
+    };
+    facts.sessions().into_iter().map(row).collect()
+}
+
+fn time(time_us: Option<i64>) -> Value {
+    time_us.map_or(Value::Null, Value::TimestampTz)
+}

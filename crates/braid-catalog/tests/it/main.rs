@@ -1,0 +1,3 @@
+//! The system relations against PostgreSQL's.
+
+mod views;
