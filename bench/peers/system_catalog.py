@@ -60,7 +60,8 @@ CATALOGS = {
     "pg_conversion": ("true", {}),
     "pg_description": (
         f"objoid NOT IN ({PLPGSQL}) AND objoid NOT IN (SELECT oid FROM pg_extension)"
-        " AND NOT (classoid = 'pg_collation'::regclass AND objoid >= 12000) AND objsubid = 0",
+        " AND NOT (classoid = 'pg_collation'::regclass AND objoid >= 12000) AND objsubid = 0"
+        " AND objoid <> 'pg_toast'::regnamespace",
         {},
     ),
     "pg_index": (f"indexrelid IN ({RELATIONS})", {}),

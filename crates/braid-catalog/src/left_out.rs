@@ -84,6 +84,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("pg_catalog", "pg_stat_slru", MEMORY),
     ("pg_catalog", "pg_stat_ssl", ENCRYPTION),
     ("pg_catalog", "pg_stat_wal", PROCESSES),
+    ("pg_catalog", "pg_statistic_ext_data", "a column of it is an array of rows"),
 ];
 
 const PARAMETERS: &str = "it shows parameters of functions, whose defaults are not kept one by one";

@@ -54,7 +54,7 @@ impl Snapshot<'_> {
     ) -> Result<(), SqlError> {
         let owner = self.facts.roles().into_iter().find(|role| role.id == BOOTSTRAP_ROLE_ID);
         let owner = owner.map_or_else(String::new, |role| role.name);
-        let hidden = hidden_rows(relation.name);
+        let hidden = hidden_rows(relation.name).map(|(column, ids)| (stored.position(column), ids));
         for fields in stored.rows() {
             if hidden.as_ref().is_some_and(|(at, ids)| ids.contains(&number(fields[*at]))) {
                 continue;
@@ -68,23 +68,31 @@ impl Snapshot<'_> {
 
 /// Stored rows that are not shown: those with one of these ids in this column. They are about relations that are left out, and the role
 /// that the server tells of.
-fn hidden_rows(relation: &str) -> Option<(usize, HashSet<u32>)> {
-    match relation {
-        "pg_authid" => Some((0, HashSet::from([BOOTSTRAP_ROLE_ID]))),
-        // `oid` and `attrelid`.
-        "pg_class" | "pg_attribute" => Some((0, left_out_ids().clone())),
-        // `ev_class`.
-        "pg_rewrite" => Some((2, left_out_ids().clone())),
-        _ => None,
-    }
+fn hidden_rows(relation: &str) -> Option<(&'static str, HashSet<u32>)> {
+    let column = match relation {
+        "pg_authid" => return Some(("oid", HashSet::from([BOOTSTRAP_ROLE_ID]))),
+        "pg_class" => "oid",
+        "pg_attribute" => "attrelid",
+        "pg_constraint" => "conrelid",
+        "pg_index" => "indrelid",
+        "pg_rewrite" => "ev_class",
+        _ => return None,
+    };
+    Some((column, left_out_ids().clone()))
 }
 
-/// The ids of relations that are left out. They have no indexes and no constraints.
+/// The ids of relations that are left out, and of their indexes.
 fn left_out_ids() -> &'static HashSet<u32> {
     static IDS: OnceLock<HashSet<u32>> = OnceLock::new();
     IDS.get_or_init(|| {
         let shown: HashSet<u32> = relations().iter().map(|relation| relation.id).collect();
         let all = StoredRows::of("pg_class").columns(["oid", "relkind"]);
-        all.filter(|[_, kind]| *kind != "i").map(|[id, _]| number(id)).filter(|id| !shown.contains(id)).collect()
+        let mut ids: HashSet<u32> =
+            all.filter(|[_, kind]| *kind != "i").map(|[id, _]| number(id)).filter(|id| !shown.contains(id)).collect();
+        let indexes = StoredRows::of("pg_index").columns(["indexrelid", "indrelid"]);
+        let indexes: Vec<u32> =
+            indexes.filter(|[_, table]| ids.contains(&number(table))).map(|[index, _]| number(index)).collect();
+        ids.extend(indexes);
+        ids
     })
 }

@@ -69,6 +69,15 @@ impl StoredRows {
         self.text.lines().next().unwrap_or_default().split('\t').collect()
     }
 
+    /// The position of a column.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn position(self, name: &str) -> usize {
+        let position = self.header().iter().position(|column| *column == name);
+        position.unwrap_or_else(|| panic!("there is no column {name}"))
+    }
+
     /// The fields of all rows, as they are written.
     pub fn rows(self) -> impl Iterator<Item = Vec<&'static str>> {
         let width = self.header().len();
@@ -84,10 +93,7 @@ impl StoredRows {
     /// # Panics
     /// If there is no such column.
     pub fn columns<const N: usize>(self, names: [&str; N]) -> impl Iterator<Item = [&'static str; N]> {
-        let header = self.header();
-        let position =
-            |name: &str| header.iter().position(|column| *column == name).unwrap_or_else(|| panic!("no column {name}"));
-        let places = names.map(position);
+        let places = names.map(|name| self.position(name));
         self.rows().map(move |fields| places.map(|at| fields[at]))
     }
 }
