@@ -78,7 +78,7 @@ CATALOGS = {
         },
     ),
     "pg_range": ("true", {}),
-    "pg_rewrite": (f"ev_class IN ({RELATIONS})", {"ev_action": "pg_get_viewdef(ev_class)"}),
+    "pg_rewrite": (f"rulename = '_RETURN' AND ev_class IN ({RELATIONS})", {"ev_action": "pg_get_viewdef(ev_class)"}),
     "pg_tablespace": ("true", {}),
     "pg_ts_config": ("true", {}),
     "pg_ts_config_map": ("true", {}),
@@ -156,7 +156,7 @@ def function_bodies(connection):
     return bodies
 
 
-# What stands in place of a call, with `$1` for its first argument. `statistic` has those of functions by their results.
+# What stands in place of calls of functions with these names, with `$1` for the first argument.
 REPLACED = {
     r"(pg_has_role|has_\w+_privilege)": "true",
     r"pg_is_other_temp_schema": "false",
@@ -164,7 +164,8 @@ REPLACED = {
     r"pg_my_temp_schema": "(0)::oid",
     r"pg_get_userbyid": "(SELECT owning.rolname FROM pg_authid owning WHERE owning.oid = $1)",
     r"pg_get_expr": "($1)::text",
-    r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule WHERE rule.ev_class = $1 AND rule.rulename = '_RETURN')",
+    r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule"
+    " WHERE rule.ev_class = $1 AND rule.rulename = '_RETURN')",
     # Keys are ascending, and of columns with their own collations and default operator classes.
     r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)',"
     " CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname, spaced.nspname, base.relname,"
@@ -180,23 +181,28 @@ REPLACED = {
     r"pg_stat_get_db_numbackends": "(SELECT (count(*))::integer FROM pg_stat_activity backend WHERE backend.datid = $1)",
 }
 
+# What statistics about one object are when nothing is counted; others are null.
 NO_STATISTIC = {"bigint": "(0)::bigint", "double precision": "(0)::double precision"}
 
 
-def replaced_calls(text, results):
-    """The text with calls replaced: see `REPLACED`. Functions of statistics count nothing, and nothing has happened at any time."""
-    for name, replacement in REPLACED.items():
+def replaced_calls(text, replacements):
+    """The text with calls of functions replaced."""
+    for name, replacement in replacements.items():
         while found := re.search(rf"\b{name}\(", text):
             end, arguments = closing(text, found.end() - 1)
             text = text[: found.start()] + replacement.replace("$1", arguments[0]) + text[end + 1 :]
-    while found := re.search(r"\b(pg_stat_get_(?!activity|progress|backend|slru|wal|sub|rep|arch|recov|func|xact_func|bgw|buf|check)\w+)\(", text):
-        end, _ = closing(text, found.end() - 1)
-        result = results[found[1]]
-        text = text[: found.start()] + NO_STATISTIC.get(result, f"NULL::{result}") + text[end + 1 :]
     return text
 
 
-def definition(text, bodies, results, classes):
+def all_replacements(connection):
+    """`REPLACED`, and what functions of statistics return when nothing is counted."""
+    sql = """SELECT proname, format_type(prorettype, NULL) FROM pg_proc
+        WHERE proname LIKE 'pg_stat_get_%' AND prorettype <> 'record'::regtype AND proargtypes = '26'"""
+    none = {name: NO_STATISTIC.get(result, f"NULL::{result}") for name, result in connection.execute(sql)}
+    return none | REPLACED
+
+
+def definition(text, bodies, replacements, classes):
     """A view's definition without domains, and without what takes or returns rows."""
     text = re.sub(r"\((\w+)\.\*, (\w+)\.\*\)", r"(\1, \2)", text)
     while found := re.search(r"information_schema\._pg_expandarray\(", text):
@@ -209,7 +215,7 @@ def definition(text, bodies, results, classes):
         text = re.sub(rf"\((\w+\.{name})\)\.x\b", r"\1", text)
     for domain, base in DOMAINS.items():
         text = text.replace(f"::information_schema.{domain}", f"::{base}")
-    text = replaced_calls(inlined(text, bodies), results)
+    text = replaced_calls(inlined(text, bodies), replacements)
     text = re.sub(r"'(?:information_schema\.)?(pg_\w+)'::regclass", lambda found: f"({classes[found[1]]})::oid", text)
     # `($1).attribute` of a row that is a name.
     return re.sub(r"\((\w+)\)\.(atttypid|atttypmod)\b", r"\1.\2", text)
@@ -226,13 +232,14 @@ def unescaped(text):
 def with_definitions(connection, rules):
     """The rows of pg_rewrite with simplified definitions."""
     bodies = function_bodies(connection)
-    results = dict(connection.execute("SELECT proname, format_type(prorettype, NULL) FROM pg_proc WHERE proname ~ '^pg_stat_get'"))
-    classes = dict(connection.execute("SELECT relname, oid FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace"))
+    replacements = all_replacements(connection)
+    sql = "SELECT relname, oid FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace"
+    classes = dict(connection.execute(sql))
     header, *lines = rules.splitlines()
     at = header.split("\t").index("ev_action")
     rows = [line.split("\t") for line in lines]
     for row in rows:
-        text = definition(unescaped(row[at]), bodies, results, classes)
+        text = definition(unescaped(row[at]), bodies, replacements, classes)
         # Blanks and line breaks are PostgreSQL's for the reader.
         row[at] = escaped(re.sub(r"\s+", " ", text).strip())
     return "\n".join([header, *("\t".join(row) for row in rows)]) + "\n"

@@ -4,4 +4,5 @@
 mod given_server;
 mod references;
 mod user_tables;
+mod view_rows;
 mod views;

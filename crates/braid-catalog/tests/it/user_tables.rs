@@ -51,7 +51,8 @@ pub fn shown(value: &Value, column: &RelationColumn) -> Option<String> {
     }
 }
 
-fn escaped(text: &str) -> String {
+/// A text with backslash, tab and newline escaped.
+pub fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
 }
 

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use braid_catalog::{RelationKind, SystemRelation, relation, relations};
+use braid_catalog::{RelationColumn, RelationKind, SystemRelation, relation, relations};
 use braid_sql::SqlError;
 use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{TableColumn, TableEntry, Tables};
 use braid_sql::testing::FixedSession;
+use sqlparser::ast::Query;
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::Token;
 
 /// The system relations as tables, views by their columns.
 #[derive(Debug)]
-struct SystemTables;
+pub struct SystemTables;
 
 impl Tables for SystemTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
@@ -21,10 +24,7 @@ impl Tables for SystemTables {
 }
 
 fn entry_of(relation: &SystemRelation) -> TableEntry {
-    let column = |column: &braid_catalog::RelationColumn| TableColumn {
-        name: column.name.to_owned(),
-        sql_type: column.sql_type,
-    };
+    let column = |column: &RelationColumn| TableColumn { name: column.name.to_owned(), sql_type: column.sql_type };
     TableEntry {
         id: u64::from(relation.id),
         schema: relation.schema.to_owned(),
@@ -34,18 +34,23 @@ fn entry_of(relation: &SystemRelation) -> TableEntry {
     }
 }
 
+/// The syntax of a view's text.
+pub fn parsed(text: &str) -> Result<Query, ParserError> {
+    let dialect = SqlDialect::for_text(text);
+    let mut parser = parser_of(&dialect, text)?;
+    let mut syntax = parser.parse_query()?;
+    parser.expect_token(&Token::SemiColon)?;
+    parser.expect_token(&Token::EOF)?;
+    rebind_all(&mut syntax);
+    Ok(*syntax)
+}
+
 /// Why a view differs from PostgreSQL's; `None` if it does not.
 fn difference(relation: &SystemRelation, text: &str) -> Option<String> {
-    let dialect = SqlDialect::for_text(text);
-    let mut parser = match parser_of(&dialect, text) {
-        Ok(parser) => parser,
-        Err(error) => return Some(format!("is not parsed: {error}")),
-    };
-    let mut syntax = match parser.parse_query() {
+    let syntax = match parsed(text) {
         Ok(syntax) => syntax,
         Err(error) => return Some(format!("is not parsed: {error}")),
     };
-    rebind_all(&mut syntax);
     let statement = Statement::new(text, &FixedSession, &SystemTables);
     let query = match statement.binder().whole_query(&syntax) {
         Ok(query) => query,
