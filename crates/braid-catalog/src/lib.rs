@@ -6,6 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`functions`] | functions over the relations, as queries in place of calls |
 //! | [`snapshot`] | the rows of a relation in one state of the database |
 //! | [`sources`] | rows about tables of users, and about the server |
 //! | [`named_row`] | values by the names of their columns into a row |
@@ -21,6 +22,7 @@
 //! It knows neither sessions nor operators.
 
 pub mod column_types;
+pub mod functions;
 pub mod left_out;
 mod named_row;
 pub mod object_ids;

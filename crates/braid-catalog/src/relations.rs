@@ -94,8 +94,9 @@ fn all() -> &'static Relations {
 fn read() -> Vec<SystemRelation> {
     let mut columns = columns_by_relation();
     let views = StoredRows::of("pg_rewrite").columns(["ev_class", "ev_action"]);
-    let mut texts: HashMap<u32, String> =
-        views.map(|[id, text]| (number(id), text_of(text).unwrap_or_default().into_owned())).collect();
+    let mut texts: HashMap<u32, String> = views
+        .map(|[id, text]| (number(id), text_of(text).unwrap_or_default().trim_end_matches(';').to_owned()))
+        .collect();
     let mut relations = Vec::new();
     for [id, name, namespace, kind] in StoredRows::of("pg_class").columns(["oid", "relname", "relnamespace", "relkind"])
     {

@@ -36,12 +36,17 @@ const SLOW: &str = "column_udt_usage";
 
 /// Rows of relations and views, each computed once.
 #[derive(Debug)]
-struct World<'a> {
+pub struct World<'a> {
     snapshot: Snapshot<'a>,
     known: RefCell<HashMap<u32, Vec<Vec<Value>>>>,
 }
 
-impl World<'_> {
+impl<'a> World<'a> {
+    /// The relations in a state of the database.
+    pub fn new(snapshot: Snapshot<'a>) -> Self {
+        Self { snapshot, known: RefCell::default() }
+    }
+
     fn rows_of(&self, relation: &SystemRelation) -> Result<Vec<Vec<Value>>, SqlError> {
         let RelationKind::View { text } = &relation.kind else { return Ok(self.stored(relation)) };
         let statement = Statement::new(text, &FixedSession, &SystemTables);
@@ -98,7 +103,7 @@ fn line_of(name: &str, columns: &[RelationColumn], row: &[Value]) -> String {
 async fn views_show_users_tables_as_postgresql_does() {
     let catalog = user_catalog().await;
     let snapshot = Snapshot { catalog: &catalog, facts: &GivenServer };
-    let world = World { snapshot, known: RefCell::default() };
+    let world = World::new(snapshot);
     let mut stored: HashMap<&str, Vec<&str>> = HashMap::new();
     for line in include_str!("../user_tables.tsv").lines() {
         stored.entry(line.split('\t').next().unwrap()).or_default().push(line);
@@ -127,7 +132,7 @@ async fn views_show_users_tables_as_postgresql_does() {
 async fn every_view_is_evaluated() {
     let catalog = user_catalog().await;
     let snapshot = Snapshot { catalog: &catalog, facts: &GivenServer };
-    let world = World { snapshot, known: RefCell::default() };
+    let world = World::new(snapshot);
     for relation in relations() {
         if relation.kind != RelationKind::Rows && relation.name != SLOW {
             world.rows(u64::from(relation.id));

@@ -39,7 +39,6 @@ pub fn parsed(text: &str) -> Result<Query, ParserError> {
     let dialect = SqlDialect::for_text(text);
     let mut parser = parser_of(&dialect, text)?;
     let mut syntax = parser.parse_query()?;
-    parser.expect_token(&Token::SemiColon)?;
     parser.expect_token(&Token::EOF)?;
     rebind_all(&mut syntax);
     Ok(*syntax)

@@ -1,0 +1,292 @@
+//! Functions over the system relations, as queries.
+//!
+//! PostgreSQL computes them in C from its caches. Here each is a scalar subquery, put in the place of its calls before a statement is
+//! bound, so that it is planned with the rest of the statement and sees the same state of the database:
+//!
+//! ```sql
+//! pg_get_userbyid(x)  →  (SELECT … called.a1 … AS pg_get_userbyid FROM (SELECT CAST(x AS oid) AS a1) AS called)
+//! ```
+//!
+//! Arguments stand in a query of their own, beside no relation, so that names in them mean what they meant around the call, and are
+//! evaluated once. Calls with other numbers of arguments, with names of arguments or with clauses are left as they are.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Value,
+    ValueWithSpan, VisitMut, VisitorMut,
+};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Tokenizer;
+
+/// A function: its name, the types of its arguments, and its result from `called.a1`, `called.a2`, ….
+#[derive(Debug)]
+struct CatalogFunction {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    result: &'static str,
+}
+
+const fn function(name: &'static str, arguments: &'static [&'static str], result: &'static str) -> CatalogFunction {
+    CatalogFunction { name, arguments, result }
+}
+
+/// Keys are ascending, and of columns with their own collations and default operator classes.
+const INDEX_DEFINITION: &str = "CASE
+    WHEN called.a3 IS NULL THEN NULL
+    WHEN called.a2 = 0 THEN (SELECT format('CREATE %sINDEX %I ON %s USING btree (%s)',
+        CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname,
+        CASE WHEN called.a3 AND pg_table_is_visible(base.oid) THEN quote_ident(base.relname)
+            ELSE format('%I.%I', spaced.nspname, base.relname) END,
+        (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum)
+            FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = named.oid))
+        FROM pg_catalog.pg_index indexed
+        JOIN pg_catalog.pg_class named ON named.oid = indexed.indexrelid
+        JOIN pg_catalog.pg_class base ON base.oid = indexed.indrelid
+        JOIN pg_catalog.pg_namespace spaced ON spaced.oid = base.relnamespace
+        WHERE indexed.indexrelid = called.a1)
+    WHEN called.a2 <> 0 THEN (SELECT coalesce((SELECT quote_ident(keyed.attname) FROM pg_catalog.pg_attribute keyed
+            WHERE keyed.attrelid = indexed.indexrelid AND keyed.attnum = called.a2), '')
+        FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)
+    END";
+
+/// Primary keys, and those of the system's relations that are unique.
+const CONSTRAINT_DEFINITION: &str =
+    "(SELECT CASE keys.contype WHEN 'p' THEN 'PRIMARY KEY (' WHEN 'u' THEN 'UNIQUE (' END
+    || (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum)
+        FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = keys.conindid) || ')'
+    FROM pg_catalog.pg_constraint keys WHERE keys.oid = called.a1)";
+
+const VIEW_DEFINITION: &str = "(SELECT CAST(rule.ev_action AS text) FROM pg_catalog.pg_rewrite rule
+    WHERE rule.ev_class = called.a1 AND rule.rulename = '_RETURN')";
+
+/// Expression trees are kept as SQL.
+const FUNCTIONS: &[CatalogFunction] = &[
+    function(
+        "pg_get_userbyid",
+        &["oid"],
+        "coalesce((SELECT owning.rolname FROM pg_catalog.pg_authid owning WHERE owning.oid = called.a1),
+            CAST('unknown (OID=' || CAST(called.a1 AS text) || ')' AS name))",
+    ),
+    function(
+        "pg_get_expr",
+        &["pg_node_tree", "oid"],
+        "CASE WHEN called.a2 = 0 OR EXISTS (SELECT 1 FROM pg_catalog.pg_class named WHERE named.oid = called.a2)
+            THEN CAST(called.a1 AS text) END",
+    ),
+    function(
+        "pg_get_expr",
+        &["pg_node_tree", "oid", "boolean"],
+        "CASE WHEN called.a3 IS NOT NULL THEN pg_get_expr(called.a1, called.a2) END",
+    ),
+    // The search path is pg_catalog, public.
+    function(
+        "pg_table_is_visible",
+        &["oid"],
+        "(SELECT named.relnamespace = 11 OR (named.relnamespace = 2200 AND NOT EXISTS (SELECT 1
+            FROM pg_catalog.pg_class hiding WHERE hiding.relname = named.relname AND hiding.relnamespace = 11))
+            FROM pg_catalog.pg_class named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_collation_is_visible",
+        &["oid"],
+        "(SELECT named.collnamespace = 11 FROM pg_catalog.pg_collation named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_conversion_is_visible",
+        &["oid"],
+        "(SELECT named.connamespace = 11 FROM pg_catalog.pg_conversion named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_opclass_is_visible",
+        &["oid"],
+        "(SELECT named.opcnamespace = 11 FROM pg_catalog.pg_opclass named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_opfamily_is_visible",
+        &["oid"],
+        "(SELECT named.opfnamespace = 11 FROM pg_catalog.pg_opfamily named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "obj_description",
+        &["oid", "name"],
+        "(SELECT noted.description FROM pg_catalog.pg_description noted WHERE noted.objoid = called.a1
+            AND noted.classoid = (SELECT named.oid FROM pg_catalog.pg_class named
+                WHERE named.relname = called.a2 AND named.relnamespace = 11)
+            AND noted.objsubid = 0)",
+    ),
+    function(
+        "col_description",
+        &["oid", "integer"],
+        "(SELECT noted.description FROM pg_catalog.pg_description noted
+            WHERE noted.objoid = called.a1 AND noted.classoid = 1259 AND noted.objsubid = called.a2)",
+    ),
+    function(
+        "shobj_description",
+        &["oid", "name"],
+        "(SELECT noted.description FROM pg_catalog.pg_shdescription noted WHERE noted.objoid = called.a1
+            AND noted.classoid = (SELECT named.oid FROM pg_catalog.pg_class named
+                WHERE named.relname = called.a2 AND named.relnamespace = 11))",
+    ),
+    function("pg_get_indexdef", &["oid"], "pg_get_indexdef(called.a1, 0, false)"),
+    function("pg_get_indexdef", &["oid", "integer", "boolean"], INDEX_DEFINITION),
+    function("pg_get_constraintdef", &["oid"], CONSTRAINT_DEFINITION),
+    function(
+        "pg_get_constraintdef",
+        &["oid", "boolean"],
+        "CASE WHEN called.a2 IS NOT NULL THEN pg_get_constraintdef(called.a1) END",
+    ),
+    function("pg_get_viewdef", &["oid"], VIEW_DEFINITION),
+    function(
+        "pg_get_viewdef",
+        &["oid", "boolean"],
+        "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(called.a1) END",
+    ),
+    function("pg_my_temp_schema", &[], "CAST(0 AS oid)"),
+    function("pg_is_other_temp_schema", &["oid"], "CASE WHEN called.a1 IS NOT NULL THEN false END"),
+];
+
+impl CatalogFunction {
+    /// The subquery for a call, with placeholders for arguments.
+    fn text(&self) -> String {
+        let argument = |(at, argument): (usize, &&str)| {
+            // No value has to be cast to it, and no other type can be.
+            let cast = if *argument == "pg_node_tree" {
+                format!("${}", at + 1)
+            } else {
+                format!("CAST(${} AS {argument})", at + 1)
+            };
+            format!("{cast} AS a{}", at + 1)
+        };
+        let arguments: Vec<String> = self.arguments.iter().enumerate().map(argument).collect();
+        let from = if arguments.is_empty() {
+            String::new()
+        } else {
+            format!(" FROM (SELECT {}) AS called", arguments.join(", "))
+        };
+        format!("(SELECT {} AS {}{from})", self.result, self.name)
+    }
+
+    /// The subquery for a call with these arguments. It has no place in the statement's text.
+    fn call(&self, arguments: Vec<Expr>) -> Expr {
+        let text = self.text();
+        let tokens = Tokenizer::new(&PostgreSqlDialect {}, &text).tokenize().expect("functions are tokens");
+        let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens(tokens);
+        let mut subquery = parser.parse_expr().expect("functions are expressions");
+        // The visitors never stop early. Functions call functions, none itself; calls in arguments are expanded already.
+        let _: ControlFlow<()> = VisitMut::visit(&mut subquery, &mut Calls);
+        let _: ControlFlow<()> = VisitMut::visit(&mut subquery, &mut Placeholders { arguments });
+        subquery
+    }
+}
+
+/// Puts queries in the place of calls of functions over the system relations. It is to be called before
+/// [`rebind_all`](braid_sql::binder::precedence::rebind_all).
+pub fn expand_calls(query: &mut Query) {
+    // The visitor never stops early.
+    let _: ControlFlow<()> = VisitMut::visit(query, &mut Calls);
+}
+
+/// Replaces calls, the inner ones first.
+struct Calls;
+
+impl VisitorMut for Calls {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Some((function, arguments)) = catalog_call(expression) {
+            *expression = function.call(arguments);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Replaces `$1` by the first argument. Those in the arguments are parameters of the statement, and are not visited.
+struct Placeholders {
+    arguments: Vec<Expr>,
+}
+
+impl VisitorMut for Placeholders {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), .. }) = expression {
+            let at: usize = name[1..].parse().expect("placeholders are numbered");
+            *expression = self.arguments[at - 1].clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The function over the system relations that an expression calls, with its arguments.
+fn catalog_call(expression: &Expr) -> Option<(&'static CatalogFunction, Vec<Expr>)> {
+    let Expr::Function(call) = expression else { return None };
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let is_plain = call.over.is_none()
+        && call.filter.is_none()
+        && call.null_treatment.is_none()
+        && call.within_group.is_empty()
+        && list.duplicate_treatment.is_none()
+        && list.clauses.is_empty();
+    let name = name_in_catalog(&call.name)?;
+    let arguments: Option<Vec<Expr>> = list.args.iter().map(positional).collect();
+    let arguments = arguments.filter(|_| is_plain)?;
+    let is_called = |function: &&CatalogFunction| function.name == name && function.arguments.len() == arguments.len();
+    Some((FUNCTIONS.iter().find(is_called)?, arguments))
+}
+
+fn positional(argument: &FunctionArg) -> Option<Expr> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+        _ => None,
+    }
+}
+
+/// The name of a function of `pg_catalog`.
+fn name_in_catalog(name: &ObjectName) -> Option<String> {
+    let parts: Option<Vec<&Ident>> = name.0.iter().map(ObjectNamePart::as_ident).collect();
+    let folded =
+        |ident: &Ident| if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
+    match parts?[..] {
+        [name] => Some(folded(name)),
+        [schema, name] if folded(schema) == "pg_catalog" => Some(folded(name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(sql: &str) -> String {
+        let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap();
+        let mut query = parser.parse_query().unwrap();
+        expand_calls(&mut query);
+        query.to_string()
+    }
+
+    #[test]
+    fn calls_become_subqueries() {
+        assert_eq!(
+            expanded("SELECT pg_catalog.PG_IS_OTHER_TEMP_SCHEMA($1)"),
+            "SELECT (SELECT CASE WHEN called.a1 IS NOT NULL THEN false END AS pg_is_other_temp_schema \
+             FROM (SELECT CAST($1 AS oid) AS a1) AS called)"
+        );
+        let nested = expanded("SELECT pg_get_userbyid(pg_my_temp_schema()) FROM t");
+        assert!(nested.contains("CAST((SELECT CAST(0 AS oid) AS pg_my_temp_schema) AS oid) AS a1"), "{nested}");
+    }
+
+    #[test]
+    fn other_calls_stay() {
+        for sql in [
+            "SELECT pg_get_userbyid(1, 2)",
+            "SELECT public.pg_get_userbyid(1)",
+            "SELECT \"PG_GET_USERBYID\"(1)",
+            "SELECT pg_get_userbyid(DISTINCT a) FROM t",
+            "SELECT abs(1)",
+        ] {
+            assert_eq!(expanded(sql), sql);
+        }
+    }
+}
