@@ -35,5 +35,5 @@ mod stored_types;
 mod stored_values;
 
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
-pub use server_facts::{Database, Role, ServerFacts, Session, Setting};
+pub use server_facts::{Database, Role, ServerFacts, ServerView, Session, Setting};
 pub use snapshot::Snapshot;

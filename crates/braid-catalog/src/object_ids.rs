@@ -5,6 +5,7 @@
 //!
 //! | first id | objects |
 //! |---|---|
+//! | 15 000 | views of what the server does |
 //! | 16 384 | tables |
 //! | 0x8000_0000 | indexes of primary keys |
 //! | 0xA000_0000 | constraints of primary keys |
@@ -15,6 +16,8 @@
 
 use braid_base::TableId;
 
+/// Above the ids that a new cluster of PostgreSQL gives, below those of users.
+const FIRST_SERVER_VIEW_ID: u32 = 15_000;
 /// PostgreSQL's first id for objects of users.
 const FIRST_TABLE_ID: u32 = 16_384;
 const FIRST_INDEX_ID: u32 = 0x8000_0000;
@@ -40,6 +43,12 @@ pub const DEFAULT_TABLESPACE_ID: u32 = 1663;
 pub const HEAP_ACCESS_METHOD_ID: u32 = 2;
 /// PostgreSQL's id of the access method `btree`.
 pub const BTREE_ACCESS_METHOD_ID: u32 = 403;
+
+/// The id of the server's view at `at`, from 0.
+pub fn server_view_id(at: usize) -> u32 {
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    FIRST_SERVER_VIEW_ID.saturating_add(at).min(FIRST_TABLE_ID - 1)
+}
 
 /// The id of a user's table. Ids of tables end at 2^31 - 1.
 pub fn table_object_id(table: TableId) -> u32 {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use braid_sql::SqlType;
+
 /// The server, as the system relations show it.
 pub trait ServerFacts: fmt::Debug {
     /// The database.
@@ -12,6 +14,8 @@ pub trait ServerFacts: fmt::Debug {
     fn settings(&self) -> Vec<Setting>;
     /// All sessions.
     fn sessions(&self) -> Vec<Session>;
+    /// Its own views of what it does, in schema `pg_catalog`.
+    fn views(&self) -> Vec<ServerView>;
 }
 
 /// The database.
@@ -32,6 +36,15 @@ pub struct Role {
     pub name: String,
     /// Whether it may do everything.
     pub is_superuser: bool,
+}
+
+/// A view of what the server does. PostgreSQL has none such.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerView {
+    /// Its name.
+    pub name: String,
+    /// The names and types of its columns.
+    pub columns: Vec<(String, SqlType)>,
 }
 
 /// A setting.

@@ -8,6 +8,7 @@
 //! | [`relation_text`] | relations as text |
 //! | [`syntax`] | texts into syntax trees |
 //! | [`evaluation`] | expressions into values |
+//! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
 //! | [`expression`] | expressions with their types |
 //! | [`relation`] | queries as trees of relational operators |
 //! | [`tables`] | what the binder asks about tables |
@@ -35,6 +36,7 @@ pub mod pg_catalog;
 pub mod relation;
 pub mod relation_text;
 pub mod resolution;
+pub mod row_counts;
 pub mod sql_error;
 pub mod sql_state;
 pub mod syntax;

@@ -1,40 +1,44 @@
 //! `pg_attribute` and `pg_attrdef`: columns of tables and of primary keys' indexes, and defaults.
 
-use braid_sql::Value;
+use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, ColumnDef, TableDef};
 
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
-use crate::object_ids::{default_id, primary_key_index_id, table_object_id};
+use crate::object_ids::{default_id, primary_key_index_id, server_view_id, table_object_id};
+use crate::server_facts::ServerFacts;
 use crate::stored_types::stored_type;
 
-/// The columns of all tables, and those of the indexes of their primary keys.
-pub(super) fn attributes(catalog: &Catalog) -> Vec<NamedRow> {
+/// The columns of all tables, of the indexes of their primary keys, and of the server's views.
+pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
         let def = &table.def;
         rows.extend(def.columns.iter().enumerate().map(|(at, column)| column_of_table(def, at, column)));
         rows.extend(def.primary_key.iter().enumerate().map(|(at, column)| {
             let column = &def.columns[usize::from(column.0)];
-            attribute(primary_key_index_id(def.id), at, column)
+            attribute(primary_key_index_id(def.id), at, &column.name, sql_type_of(column.column_type))
         }));
+    }
+    for (at, view) in facts.views().iter().enumerate() {
+        let columns = view.columns.iter().enumerate();
+        rows.extend(columns.map(|(column, (name, sql_type))| attribute(server_view_id(at), column, name, *sql_type)));
     }
     rows
 }
 
 fn column_of_table(def: &TableDef, at: usize, column: &ColumnDef) -> NamedRow {
-    let mut row = attribute(table_object_id(def.id), at, column);
+    let mut row = attribute(table_object_id(def.id), at, &column.name, sql_type_of(column.column_type));
     row.extend([("attnotnull", Value::Bool(!column.nullable)), ("atthasdef", Value::Bool(column.default.is_some()))]);
     row
 }
 
 /// What columns of tables and of indexes have in common.
-fn attribute(relation: u32, at: usize, column: &ColumnDef) -> NamedRow {
-    let sql_type = sql_type_of(column.column_type);
+fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType) -> NamedRow {
     let stored = stored_type(sql_type.id);
     vec![
         ("attrelid", oid(relation)),
-        ("attname", text(&column.name)),
+        ("attname", text(name)),
         ("atttypid", oid(sql_type.id.0)),
         ("attstattarget", Value::Int4(-1)),
         ("attlen", Value::Int2(stored.length)),

@@ -24,8 +24,8 @@ use crate::server_facts::ServerFacts;
 /// The rows of a relation of `pg_catalog` that are not stored.
 pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     match relation {
-        "pg_class" => tables::classes(catalog),
-        "pg_attribute" => columns::attributes(catalog),
+        "pg_class" => tables::classes(catalog, facts),
+        "pg_attribute" => columns::attributes(catalog, facts),
         "pg_attrdef" => columns::defaults(catalog),
         "pg_constraint" => primary_keys::constraints(catalog),
         "pg_index" => primary_keys::indexes(catalog),

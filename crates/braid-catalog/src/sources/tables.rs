@@ -6,17 +6,29 @@ use braid_storage::{Catalog, TableVersion};
 use super::primary_keys::key_name;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
-    BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, PUBLIC_NAMESPACE_ID, primary_key_index_id,
-    table_object_id,
+    BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, PUBLIC_NAMESPACE_ID, SYSTEM_NAMESPACE_ID,
+    primary_key_index_id, server_view_id, table_object_id,
 };
+use crate::server_facts::{ServerFacts, ServerView};
 
 /// Rows per page, for the number of pages of a table. It is an estimate, like PostgreSQL's between two ANALYZEs.
 const ROWS_PER_PAGE: u64 = 100;
 
-/// The rows of all tables.
-pub(super) fn classes(catalog: &Catalog) -> Vec<NamedRow> {
+/// The rows of all tables, of their primary keys and of the server's views.
+pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let keyed = catalog.tables().filter(|table| !table.def.primary_key.is_empty());
-    catalog.tables().map(|table| class_of_table(table)).chain(keyed.map(|table| class_of_key(catalog, table))).collect()
+    let tables = catalog.tables().map(|table| class_of_table(table));
+    let keys = keyed.map(|table| class_of_key(catalog, table));
+    let views = facts.views();
+    let views = views.iter().enumerate().map(|(at, view)| class_of_view(at, view));
+    tables.chain(keys).chain(views).collect()
+}
+
+fn class_of_view(at: usize, view: &ServerView) -> NamedRow {
+    let mut row = class(&view.name, server_view_id(at), view.columns.len());
+    row.retain(|(column, _)| !matches!(*column, "relnamespace" | "relfilenode"));
+    row.extend([("relnamespace", oid(SYSTEM_NAMESPACE_ID)), ("relkind", letter(b'v')), ("relreplident", letter(b'n'))]);
+    row
 }
 
 fn class_of_table(table: &TableVersion) -> NamedRow {

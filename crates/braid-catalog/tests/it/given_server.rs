@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use braid_base::ColumnId;
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_catalog::{Database, Role, ServerFacts, Session, Setting};
+use braid_catalog::{Database, Role, ServerFacts, ServerView, Session, Setting};
 use braid_io::{Backend, DeviceOptions, open_device};
 use braid_storage::{Catalog, ColumnDef, ColumnType, NewTable, Store, StoreOptions};
 
@@ -34,6 +34,10 @@ impl ServerFacts for GivenServer {
             boot_value: Some("4096".to_owned()),
             reset_value: Some("4096".to_owned()),
         }]
+    }
+
+    fn views(&self) -> Vec<ServerView> {
+        Vec::new()
     }
 
     fn sessions(&self) -> Vec<Session> {

@@ -1,11 +1,12 @@
-//! Tables that are computed when a query reads them: Braid's own views of what the server does.
+//! Tables that are computed when a query reads them: PostgreSQL's system relations, and Braid's own views of what the server does.
 //!
-//! They show the present, not a snapshot.
+//! The system relations show the statement's snapshot, Braid's views the present.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use braid_catalog::{RelationKind, Snapshot, SystemRelation, relation, relation_by_id};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::{SqlError, SqlType, Value};
@@ -13,37 +14,97 @@ use braid_sql::{SqlError, SqlType, Value};
 use crate::catalog::snapshot_catalog::SYSTEM_SCHEMA;
 use crate::catalog::system_views::SystemView;
 
-/// The number of the first computed table. Those of stored tables have 32 bits.
-const FIRST_NUMBER: u64 = 1 << 32;
+/// The number of the first of Braid's views. Those of stored tables have 32 bits.
+const FIRST_VIEW: u64 = 1 << 32;
 
-/// The computed tables of a database.
-pub(super) struct ComputedTables<'a>(pub &'a [Arc<dyn SystemView>]);
+/// The number of a system relation is this and its object id.
+const FIRST_RELATION: u64 = 2 << 32;
 
-impl ComputedTables<'_> {
-    /// The table of this name, which is in schema `pg_catalog`.
-    pub fn entry(&self, name: &str) -> Result<Option<TableEntry>, SqlError> {
-        let Some(at) = self.0.iter().position(|view| view.name() == name) else { return Ok(None) };
-        let schema = self.0[at].schema();
-        let columns = schema.fields().iter().map(|field| {
-            Ok(TableColumn { name: field.name().clone(), sql_type: SqlType::of(type_of(field.data_type())?) })
-        });
-        Ok(Some(TableEntry {
-            id: FIRST_NUMBER + at as u64,
-            schema: SYSTEM_SCHEMA.to_owned(),
-            name: name.to_owned(),
-            columns: columns.collect::<Result<Vec<_>, SqlError>>()?,
-            primary_key: Vec::new(),
-        }))
+/// What a number of a computed table means.
+enum Computed {
+    View(usize),
+    Relation(&'static SystemRelation),
+}
+
+/// The table of this number; `None` if it is stored.
+fn computed(table: u64) -> Option<Computed> {
+    match table.checked_sub(FIRST_RELATION) {
+        Some(id) => relation_by_id(u32::try_from(id).ok()?).map(Computed::Relation),
+        None => table.checked_sub(FIRST_VIEW).map(|at| Computed::View(at as usize)),
     }
+}
 
-    /// The rows of a table with some of its columns; `None` if the number is a stored table's.
-    pub fn rows(&self, table: u64, columns: &[usize]) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        let Some(at) = table.checked_sub(FIRST_NUMBER) else { return Ok(None) };
-        let view = self.0.get(at as usize).ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
-        let arrays = view.columns();
-        let row_count = arrays.first().map_or(0, |array| array.len());
-        let row = |row| columns.iter().map(|column| value(&*arrays[*column], row)).collect();
-        (0..row_count).map(row).collect::<Result<Vec<_>, _>>().map(Some)
+/// The table of a name; without a schema it is looked for in `pg_catalog`.
+pub(super) fn entry(
+    views: &[Arc<dyn SystemView>],
+    schema: Option<&str>,
+    name: &str,
+) -> Result<Option<TableEntry>, SqlError> {
+    let schema = schema.unwrap_or(SYSTEM_SCHEMA);
+    if schema == SYSTEM_SCHEMA
+        && let Some(at) = views.iter().position(|view| view.name() == name)
+    {
+        return entry_of_view(&*views[at], at).map(Some);
+    }
+    Ok(relation(schema, name).map(entry_of_relation))
+}
+
+fn entry_of_view(view: &dyn SystemView, at: usize) -> Result<TableEntry, SqlError> {
+    Ok(TableEntry {
+        id: FIRST_VIEW + at as u64,
+        schema: SYSTEM_SCHEMA.to_owned(),
+        name: view.name().to_owned(),
+        columns: columns_of(view)?,
+        primary_key: Vec::new(),
+    })
+}
+
+/// The columns of one of Braid's views.
+pub(super) fn columns_of(view: &dyn SystemView) -> Result<Vec<TableColumn>, SqlError> {
+    let schema = view.schema();
+    let columns = schema.fields().iter().map(|field| {
+        Ok(TableColumn { name: field.name().clone(), sql_type: SqlType::of(type_of(field.data_type())?) })
+    });
+    columns.collect()
+}
+
+fn entry_of_relation(relation: &SystemRelation) -> TableEntry {
+    let columns = relation.columns.iter();
+    let columns = columns.map(|column| TableColumn { name: column.name.to_owned(), sql_type: column.sql_type });
+    TableEntry {
+        id: FIRST_RELATION + u64::from(relation.id),
+        schema: relation.schema.to_owned(),
+        name: relation.name.to_owned(),
+        columns: columns.collect(),
+        primary_key: Vec::new(),
+    }
+}
+
+/// The text of a system relation that is a view.
+pub(super) fn view_text(table: u64) -> Option<Arc<str>> {
+    match computed(table)? {
+        Computed::Relation(SystemRelation { kind: RelationKind::View { text }, .. }) => Some(text.as_str().into()),
+        Computed::Relation(_) | Computed::View(_) => None,
+    }
+}
+
+/// The rows of a table with some of its columns; `None` if it is stored.
+pub(super) fn rows(
+    views: &[Arc<dyn SystemView>],
+    snapshot: Snapshot<'_>,
+    table: u64,
+    columns: &[usize],
+) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+    match computed(table) {
+        None => Ok(None),
+        Some(Computed::Relation(relation)) => snapshot.rows(relation, columns).map(Some),
+        Some(Computed::View(at)) => {
+            let view = views.get(at).ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
+            let arrays = view.columns();
+            let row_count = arrays.first().map_or(0, |array| array.len());
+            let row = |row| columns.iter().map(|column| value(&*arrays[*column], row)).collect();
+            (0..row_count).map(row).collect::<Result<Vec<_>, _>>().map(Some)
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
+//! | [`server_facts`] | what the system relations show of the server |
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
@@ -20,6 +21,7 @@ mod computed_tables;
 mod constant_query;
 mod growth;
 mod operator_query;
+mod server_facts;
 mod session_facts;
 mod snapshot_tables;
 mod stored_query;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use braid_catalog::functions::expand_calls;
 use braid_plan::lowering::is_too_narrow as is_too_narrow_for_numerics;
 use braid_plan::lowering::{Environment, LoweredQuery, NoPlan, Numerics, Purpose, Session};
 use braid_plan::optimization::order_joins;
@@ -108,6 +109,7 @@ pub(crate) async fn relation_text(
             on_deep_stack(explained.size().expressions, || {
                 let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
                 let mut query = query.clone();
+                expand_calls(&mut query);
                 rebind_all(&mut query);
                 let mut binding = BoundStatement::new(explained.origin(), &facts, &tables);
                 if let Some(types) = parameters.types() {
@@ -348,6 +350,7 @@ pub(super) fn plan_source(
     };
     let (query, literal_inputs, parameter_types) = on_deep_stack(statement.size().expressions, || {
         let mut query = query.clone();
+        expand_calls(&mut query);
         rebind_all(&mut query);
         let mut binding = BoundStatement::new(text, &facts, &tables).with_varying(varying);
         if let Some(types) = constants.parameter_types {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, TableId};
 use braid_buffer::BufferManager;
+use braid_catalog::Snapshot;
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
@@ -14,9 +15,8 @@ use braid_sql::{SqlError, Value};
 use braid_storage::{Catalog, ColumnType, TableDef};
 use parking_lot::Mutex;
 
-use super::computed_tables::ComputedTables;
-use crate::catalog::snapshot_catalog::SYSTEM_SCHEMA;
-use crate::catalog::system_views::SystemView;
+use super::computed_tables;
+use super::server_facts::StatementServer;
 use crate::column_types::sql_type_of;
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
@@ -27,7 +27,7 @@ pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
     are_planned: bool,
-    views: Arc<[Arc<dyn SystemView>]>,
+    context: StatementContext,
     found: Mutex<Vec<Arc<TableDef>>>,
 }
 
@@ -39,7 +39,7 @@ impl SnapshotTables {
             snapshot: context.snapshot(),
             buffer: context.database().buffer().clone(),
             are_planned,
-            views: context.database().system_views().clone(),
+            context: context.clone(),
             found: Mutex::default(),
         }
     }
@@ -61,9 +61,8 @@ impl fmt::Debug for SnapshotTables {
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
         // As in PostgreSQL, the system's schema comes first.
-        if matches!(schema, None | Some(SYSTEM_SCHEMA))
-            && self.are_planned
-            && let Some(entry) = ComputedTables(&self.views).entry(name)?
+        if self.are_planned
+            && let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)?
         {
             return Ok(Some(Arc::new(entry)));
         }
@@ -75,11 +74,17 @@ impl Tables for SnapshotTables {
         self.found.lock().push(version.def.clone());
         Ok(Some(Arc::new(entry_of(&version.def))))
     }
+
+    fn view(&self, table: u64) -> Option<Arc<str>> {
+        computed_tables::view_text(table)
+    }
 }
 
 impl StoredTables for SnapshotTables {
     fn computed(&self, table: u64, columns: &[usize]) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        ComputedTables(&self.views).rows(table, columns)
+        let facts = StatementServer(self.context.clone());
+        let snapshot = Snapshot { catalog: &self.snapshot, facts: &facts };
+        computed_tables::rows(self.context.database().system_views(), snapshot, table, columns)
     }
 
     fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {

@@ -84,7 +84,7 @@ async fn psql_describes_a_table() {
     let db = TestDb::new().await;
     db.run("create table t (id int primary key not enforced, name varchar(10) not null default 'x', price numeric(8,2), c char(3))")
         .await;
-    assert_eq!(db.run(LIST_TABLES).await, "public|t|table|postgres");
+    assert_eq!(db.run(LIST_TABLES).await, "public|t|table|alice");
     let found = db.run(FIND_TABLE).await;
     let (oid, rest) = found.split_once('|').unwrap();
     assert_eq!(rest, "public|t");

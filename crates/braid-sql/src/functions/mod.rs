@@ -18,7 +18,6 @@
 //! | [`session`] | the session and its settings |
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
-//! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
 //! | [`templates`] | formats of `to_char` and its inverses |
 
 pub mod arrays;
@@ -30,7 +29,6 @@ pub mod json;
 pub mod numbers;
 pub mod objects;
 pub mod ordering;
-pub mod row_counts;
 pub mod session;
 pub mod sets;
 pub mod strings;
@@ -91,6 +89,11 @@ impl Function {
     /// A function of the catalog; `None` if Braid does not have it.
     pub fn of(entry: &FunctionEntry) -> Option<Self> {
         implementation_of(entry).map(|implementation| Self { id: entry.id, implementation })
+    }
+
+    /// A function of Braid's own under the number of another one.
+    pub(crate) fn own(id: FunctionId, implementation: Implementation) -> Self {
+        Self { id, implementation }
     }
 
     /// Its result.

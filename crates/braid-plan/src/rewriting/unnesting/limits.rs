@@ -2,9 +2,9 @@
 //! computed by subqueries or for outer rows.
 
 use braid_sql::expression::Node;
-use braid_sql::functions::row_counts::RowCount;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{Relation, SortKey};
+use braid_sql::row_counts::RowCount;
 use braid_sql::{Expression, SqlType, Value};
 
 use super::Unnester;

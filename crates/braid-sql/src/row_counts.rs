@@ -1,7 +1,7 @@
 //! The check of a number of rows that LIMIT, OFFSET or FETCH WITH TIES asks for, where it is computed for rows.
 
-use super::{Call, Computed, Function};
 use crate::expression::{Expression, FunctionCall, Node};
+use crate::functions::{Call, Function};
 use crate::pg_catalog::{TypeId, Volatility, pg_catalog};
 use crate::{SqlError, SqlState, SqlType, Value};
 
@@ -40,13 +40,6 @@ impl RowCount {
             arguments: vec![count, clause],
         };
         Expression { node: Node::Call(Box::new(call)), sql_type: SqlType::of(TypeId::INT8) }
-    }
-}
-
-impl Function {
-    /// A function of Braid's own under the number of another one.
-    fn own(id: crate::pg_catalog::FunctionId, implementation: super::Implementation) -> Self {
-        Computed { id, implementation }
     }
 }
 

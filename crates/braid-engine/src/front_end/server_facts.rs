@@ -1,0 +1,88 @@
+//! What the system relations show of the server: one database, the session's user as the only role, settings, and the session.
+
+use std::sync::Arc;
+
+use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
+use braid_catalog::{Database, Role, ServerFacts, ServerView, Session, Setting};
+
+use super::computed_tables::columns_of;
+use crate::catalog::system_views::SystemView;
+use crate::names::DATABASE_NAME;
+use crate::settings::{DEFINITIONS, Definition, Domain};
+use crate::statement_context::StatementContext;
+
+/// PostgreSQL's object id of the database that a new cluster has.
+const DATABASE_ID: u32 = 5;
+
+/// The server as a statement sees it.
+#[derive(Debug)]
+pub(super) struct StatementServer(pub StatementContext);
+
+impl ServerFacts for StatementServer {
+    fn database(&self) -> Database {
+        Database { id: DATABASE_ID, name: DATABASE_NAME.to_owned() }
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        vec![Role { id: BOOTSTRAP_ROLE_ID, name: self.0.user().to_owned(), is_superuser: true }]
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        DEFINITIONS.iter().map(|definition| self.setting(definition)).collect()
+    }
+
+    fn views(&self) -> Vec<ServerView> {
+        let view = |view: &Arc<dyn SystemView>| {
+            let columns = columns_of(&**view).unwrap_or_default();
+            let columns = columns.into_iter().map(|column| (column.name, column.sql_type));
+            ServerView { name: view.name().to_owned(), columns: columns.collect() }
+        };
+        self.0.database().system_views().iter().map(view).collect()
+    }
+
+    fn sessions(&self) -> Vec<Session> {
+        let instants = self.0.instants();
+        vec![Session {
+            id: self.0.session_id(),
+            role_id: BOOTSTRAP_ROLE_ID,
+            role_name: self.0.user().to_owned(),
+            application_name: self.0.setting("application_name").unwrap_or_default(),
+            client_port: None,
+            started_us: instants.transaction_us,
+            transaction_started_us: Some(instants.transaction_us),
+            query_started_us: Some(instants.statement_us),
+            state_changed_us: Some(instants.statement_us),
+            state: "active",
+            query: String::new(),
+        }]
+    }
+}
+
+impl StatementServer {
+    fn setting(&self, definition: &Definition) -> Setting {
+        let is_set = self.0.settings().get(definition.name).is_some();
+        Setting {
+            name: definition.name.to_owned(),
+            value: self.0.setting(definition.name).unwrap_or_default(),
+            unit: None,
+            category: if definition.name.starts_with("braid.") { "Customized Options" } else { "Ungrouped" },
+            description: definition.description,
+            context: if matches!(definition.domain, Domain::Fixed) { "internal" } else { "user" },
+            value_type: type_of(definition.domain),
+            source: if is_set { "session" } else { "default" },
+            boot_value: Some(definition.default.to_owned()),
+            reset_value: Some(definition.default.to_owned()),
+        }
+    }
+}
+
+fn type_of(domain: Domain) -> &'static str {
+    match domain {
+        Domain::Boolean => "bool",
+        Domain::OneOf(_) | Domain::ScanPolicy => "enum",
+        Domain::Integer(..) => "integer",
+        Domain::Fixed | Domain::Text | Domain::Milliseconds | Domain::Bytes | Domain::Zone | Domain::DateStyle => {
+            "string"
+        }
+    }
+}
