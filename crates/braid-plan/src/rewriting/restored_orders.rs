@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use braid_sql::Expression;
 use braid_sql::expression::{Node, Origin};
-use braid_sql::relation::{ColumnId, Columns, CteId, JoinKind, Relation, Rows, SortKey};
+use braid_sql::relation::{ColumnId, Columns, CteId, JoinKind, Relation, Rows, SortKey, Windowing};
 
 use super::expressions::{in_subqueries, is_volatile};
 
@@ -75,6 +75,8 @@ impl Restoring<'_> {
                 self.order_of(input)
             }
             Relation::Expand(expansion) => self.order_of(&expansion.input),
+            // Rows are numbered, and counted, in the order in which they come.
+            Relation::Window(window) if keeps_input_order(window) => self.order_of(&window.input),
             Relation::With { body, .. } => self.order_of(body),
             Relation::Join { kind, left, .. } if keeps_left_order(*kind) => self.order_of(left),
             Relation::CteScan { cte, columns } => {
@@ -110,11 +112,17 @@ impl Restoring<'_> {
                 self.name_volatile_keys(input);
             }
             Relation::Expand(expansion) => self.name_volatile_keys(&mut expansion.input),
+            Relation::Window(window) if keeps_input_order(window) => self.name_volatile_keys(&mut window.input),
             Relation::With { body, .. } => self.name_volatile_keys(body),
             Relation::Join { kind, left, .. } if keeps_left_order(*kind) => self.name_volatile_keys(left),
             _ => {}
         }
     }
+}
+
+/// Whether a window is of all rows as they come.
+fn keeps_input_order(window: &Windowing) -> bool {
+    window.partition_by.is_empty() && window.order_by.is_empty()
 }
 
 fn keeps_left_order(kind: JoinKind) -> bool {
