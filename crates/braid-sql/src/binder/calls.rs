@@ -137,6 +137,16 @@ impl Binder<'_> {
                 _ => return Err(unsupported_call(&folded)),
             }
         }
+        if let Some(mut rows) = self.row_arguments(&folded, &list.args, written.is_distinct)? {
+            return match rows.pop() {
+                Some((row, _)) if folded == "row_to_json" => Ok(row),
+                last => {
+                    rows.extend(last);
+                    let names = vec![None; rows.len()];
+                    self.resolved_call(&folded, rows, &names, &written)
+                }
+            };
+        }
         let arguments = match &list.args[..] {
             [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] if written.is_distinct => {
                 return Err(SqlError::new(SqlState::SyntaxError, "syntax error at or near \"*\""));

@@ -60,6 +60,7 @@ use parameters::Parameters;
 use places::{Place, Places};
 pub use query::assignment::AssignedColumn;
 use query::scope::Scope;
+use query::whole_rows::RowNames;
 use varying_literals::VaryingLiterals;
 pub use varying_literals::{VaryingKind, VaryingLiteral};
 
@@ -77,6 +78,7 @@ pub struct Statement<'a> {
     view_depth: Cell<u32>,
     /// Recursions whose steps have aggregates of the rows of the step before.
     aggregated_steps: RefCell<Vec<CteId>>,
+    row_names: RowNames,
     /// `None` where the caller has no parameters.
     parameters: Option<Parameters>,
     varying: VaryingLiterals,
@@ -85,7 +87,7 @@ pub struct Statement<'a> {
 impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
-        let (columns, cte_count, view_depth, aggregated_steps, varying) = Default::default();
+        let (columns, cte_count, view_depth, aggregated_steps, row_names, varying) = Default::default();
         let collation = Cell::new(None);
         let (places, parameters) = (Places::new(text), None);
         Self {
@@ -97,6 +99,7 @@ impl<'a> Statement<'a> {
             cte_count,
             view_depth,
             aggregated_steps,
+            row_names,
             parameters,
             varying,
         }
@@ -194,6 +197,9 @@ impl<'a> Binder<'a> {
     fn is_null(&self, syntax: &Expr, is_null: bool) -> Result<Expression, SqlError> {
         if let Expr::Tuple(members) = unnested(syntax) {
             return self.row_is_null(members, is_null);
+        }
+        if let Some(test) = self.whole_row_is_null(syntax, is_null) {
+            return Ok(test);
         }
         let test = truth(Node::IsNull(Box::new(self.expression(syntax)?)));
         Ok(if is_null { test } else { negation(test) })

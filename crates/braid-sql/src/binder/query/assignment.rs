@@ -37,6 +37,7 @@ impl Binder<'_> {
         let query = match plain_values(syntax) {
             Some(values) => self.assigned_values(values, columns)?,
             None => {
+                self.statement.row_names.note(syntax);
                 let pending = self.pending_query(syntax, Scope::within(self))?;
                 let extra = pending.targets.get(columns.len()).map(|extra| extra.place);
                 self.check_width(extra, pending.targets.len(), columns)?;

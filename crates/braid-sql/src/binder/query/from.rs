@@ -47,7 +47,7 @@ impl Binder<'_> {
 
     /// An item of FROM with its joins. `scope` has what stands to the left.
     fn joined(&self, item: &TableWithJoins, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
-        let mut left = self.factor(&item.relation, scope)?;
+        let mut left = self.item(&item.relation, scope)?;
         for join in &item.joins {
             left = self.join(left, join, scope)?;
         }
@@ -69,7 +69,7 @@ impl Binder<'_> {
             ..name.clone()
         });
         let beside = scope.with_relations(scope.relations.iter().cloned().chain(left_names).collect());
-        let right = self.factor(&join.relation, &beside)?;
+        let right = self.item(&join.relation, &beside)?;
         self.check_names(&left.names, &right.names)?;
         match constraint {
             JoinConstraint::None => match (&join.join_operator, kind) {
@@ -161,6 +161,16 @@ impl Binder<'_> {
         }
         joined.names.push(ScopeRelation { name: None, ..ScopeRelation::named(String::new(), merged) });
         Ok(joined)
+    }
+
+    /// An item of FROM without its joins, of whose rows calls may ask whether they are there. The row of a function is its value.
+    fn item(&self, factor: &TableFactor, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
+        let item = self.factor(factor, scope)?;
+        Ok(match factor {
+            TableFactor::Table { args: None, .. } | TableFactor::Derived { .. } => self.with_presence(item),
+            TableFactor::NestedJoin { alias: Some(_), .. } => self.with_presence(item),
+            _ => item,
+        })
     }
 
     fn factor(&self, factor: &TableFactor, scope: &Scope<'_>) -> Result<FromItem, SqlError> {

@@ -352,7 +352,7 @@ impl Above<'_, '_, '_> {
         };
         self.scope.relations.iter().any(|relation| {
             !relation.primary_key.is_empty()
-                && relation.columns.iter().any(|own| own.id == column)
+                && relation.has(column)
                 && relation.primary_key.iter().all(|at| is_key(relation.columns[*at].id))
         })
     }

@@ -16,6 +16,7 @@
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
 //! | [`assignment`] | queries whose rows are stored in a table |
+//! | [`whole_rows`] | names of relations that stand for their rows |
 //! | [`output_names`] | the names of columns |
 //! | [`scope`] | what names mean |
 
@@ -35,6 +36,7 @@ mod set_operations;
 mod subqueries;
 mod table_order;
 mod views;
+pub(super) mod whole_rows;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -67,6 +69,7 @@ struct Target<'s> {
 impl<'a> Binder<'a> {
     /// A query that stands alone.
     pub fn whole_query(&self, syntax: &Syntax) -> Result<Query, SqlError> {
+        self.statement.row_names.note(syntax);
         let query = self.query(syntax, Scope::within(self))?;
         self.statement.note_unknown_in(&query.relation);
         Ok(query)

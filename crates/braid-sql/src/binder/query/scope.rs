@@ -62,6 +62,8 @@ pub(in crate::binder) struct ScopeRelation {
     pub table: Option<u64>,
     /// Its primary key as positions of columns.
     pub primary_key: Vec<usize>,
+    /// The column that is true where its row is there, and null where an outer join found none; `None` if no call may ask that.
+    pub presence: Option<ColumnId>,
     /// The recursion, of whose step before it is the rows.
     pub last_step: Option<CteId>,
 }
@@ -119,6 +121,11 @@ impl ScopeRelation {
         Err(SqlError::new(SqlState::InvalidColumnReference, message).with_detail(detail))
     }
 
+    /// Whether a column is one of it, or tells whether its row is there.
+    pub fn has(&self, column: ColumnId) -> bool {
+        self.presence == Some(column) || self.columns.iter().any(|own| own.id == column)
+    }
+
     /// A relation of a name.
     pub fn named(name: String, columns: Vec<ScopeColumn>) -> Self {
         Self {
@@ -129,6 +136,7 @@ impl ScopeRelation {
             access: Access::Visible,
             table: None,
             primary_key: Vec::new(),
+            presence: None,
             last_step: None,
         }
     }
@@ -186,7 +194,7 @@ impl<'p> Scope<'p> {
 
     /// Whether a column belongs to a relation of this query.
     pub fn owns(&self, column: ColumnId) -> bool {
-        self.relations.iter().flat_map(|relation| &relation.columns).any(|own| own.id == column)
+        self.relations.iter().any(|relation| relation.has(column))
     }
 
     /// The columns of the aggregates of this query.
