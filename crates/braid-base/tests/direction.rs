@@ -39,6 +39,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "braid-base",
             "braid-share",
+            "braid-catalog",
             "braid-sql",
             "braid-io",
             "braid-storage",

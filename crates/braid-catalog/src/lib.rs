@@ -9,6 +9,7 @@
 //! | [`functions`] | functions over the relations, as queries in place of calls |
 //! | [`snapshot`] | the rows of a relation in one state of the database |
 //! | [`sources`] | rows about tables of users, and about the server |
+//! | [`names`] | names of relations, schemas and roles |
 //! | [`named_row`] | values by the names of their columns into a row |
 //! | [`relations`] | the relations: columns, kinds, texts of views |
 //! | [`left_out`] | relations of PostgreSQL that Braid does not have |
@@ -25,6 +26,7 @@ pub mod column_types;
 pub mod functions;
 pub mod left_out;
 mod named_row;
+mod names;
 pub mod object_ids;
 pub mod relations;
 pub mod server_facts;
@@ -34,6 +36,7 @@ mod stored_rows;
 mod stored_types;
 mod stored_values;
 
+pub use names::CatalogNames;
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
 pub use server_facts::{Database, Role, ServerFacts, ServerView, Session, Setting};
 pub use snapshot::Snapshot;

@@ -20,6 +20,7 @@ use braid_storage::Catalog;
 
 use crate::named_row::NamedRow;
 use crate::server_facts::ServerFacts;
+pub(crate) use primary_keys::key_name;
 
 /// The rows of a relation of `pg_catalog` that are not stored.
 pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {

@@ -14,7 +14,7 @@ use crate::stored_types::{StoredType, stored_type};
 const NAME_BYTES_MAX: usize = 63;
 
 /// The name of a table's primary key, which is also that of its index: `table_pkey`, and with a number if there is a table of this name.
-pub(super) fn key_name(catalog: &Catalog, table: &str) -> String {
+pub(crate) fn key_name(catalog: &Catalog, table: &str) -> String {
     let mut label = "_pkey".to_owned();
     for number in 1.. {
         let name = shortened(table, NAME_BYTES_MAX - label.len()).to_owned() + &label;

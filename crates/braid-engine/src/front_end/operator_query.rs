@@ -199,7 +199,7 @@ fn sent_rows(
     shown: ShownColumns,
 ) -> SendableRecordBatchStream {
     let schema = shown.sent.clone();
-    let facts = StatementFacts::of(context).to_kept();
+    let facts = StatementFacts::of(context).to_kept().with_names(context);
     let rows = rows.map(move |batch| {
         let sent = shown.sent_batch(&batch?, &facts);
         sent.map_err(|error| DataFusionError::External(Box::new(error)))
@@ -372,7 +372,11 @@ pub(super) fn plan_source(
         }
         bound.relation.put_parameters(&values);
         check_growth(&bound.relation)?;
-        let session: Arc<dyn Session> = Arc::new(facts.to_kept());
+        let kept = match constants.literals {
+            Literals::InPlace(_) => facts.to_kept().with_names(context),
+            Literals::Varying(_) => facts.to_kept(),
+        };
+        let session: Arc<dyn Session> = Arc::new(kept);
         let environment = Environment { session: &session, tables: &tables, purpose, numerics };
         let query = build(bound, binding.into_columns(), environment)?;
         Ok((query, literal_inputs, parameter_types))

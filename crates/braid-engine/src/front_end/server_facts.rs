@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_catalog::{Database, Role, ServerFacts, ServerView, Session, Setting};
+use braid_catalog::{CatalogNames, Database, Role, ServerFacts, ServerView, Session, Setting};
+
+use braid_sql::functions::ObjectNames;
 
 use super::computed_tables::columns_of;
 use crate::catalog::system_views::SystemView;
@@ -55,6 +57,39 @@ impl ServerFacts for StatementServer {
             state: "active",
             query: String::new(),
         }]
+    }
+}
+
+/// The names in a statement's snapshot.
+pub(super) fn names_of(context: &StatementContext) -> CatalogNames {
+    let server = StatementServer(context.clone());
+    let views = context.database().system_views().iter().map(|view| view.name().to_owned()).collect();
+    CatalogNames { catalog: context.snapshot(), roles: server.roles(), views }
+}
+
+impl ObjectNames for StatementContext {
+    fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32> {
+        names_of(self).relation_id(schema, name)
+    }
+
+    fn relation(&self, id: u32) -> Option<(String, String)> {
+        names_of(self).relation(id)
+    }
+
+    fn schema_id(&self, name: &str) -> Option<u32> {
+        names_of(self).schema_id(name)
+    }
+
+    fn schema(&self, id: u32) -> Option<String> {
+        names_of(self).schema(id)
+    }
+
+    fn role_id(&self, name: &str) -> Option<u32> {
+        names_of(self).role_id(name)
+    }
+
+    fn role(&self, id: u32) -> Option<String> {
+        names_of(self).role(id)
     }
 }
 

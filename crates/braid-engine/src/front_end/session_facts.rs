@@ -3,9 +3,11 @@
 use std::fmt;
 
 use arrow::array::timezone::Tz;
-use braid_sql::functions::SessionFacts;
+use braid_catalog::CatalogNames;
 use braid_sql::functions::numbers::random::SessionRandom;
+use braid_sql::functions::{ObjectNames, SessionFacts};
 
+use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
 use crate::names::DATABASE_NAME;
 use crate::settings::{ProvidedValues, SettingValues, definition};
@@ -33,8 +35,16 @@ impl<'a> StatementFacts<'a> {
             user: self.context.user().to_owned(),
             session_id: self.context.session_id(),
             random: self.context.random().clone(),
+            names: None,
             instants: self.instants,
         }
+    }
+}
+
+impl KeptFacts {
+    /// The same for one statement, which may look names up.
+    pub fn with_names(self, context: &StatementContext) -> Self {
+        Self { names: Some(names_of(context)), ..self }
     }
 }
 
@@ -84,6 +94,10 @@ impl SessionFacts for StatementFacts<'_> {
     fn random(&self) -> Option<&SessionRandom> {
         Some(self.context.random())
     }
+
+    fn objects(&self) -> Option<&dyn ObjectNames> {
+        Some(self.context)
+    }
 }
 
 /// What a session was when a statement was planned. Later changes of its settings do not show.
@@ -95,6 +109,8 @@ pub(crate) struct KeptFacts {
     user: String,
     session_id: i32,
     random: SessionRandom,
+    /// None in plans that outlive their statement, and would keep what it has read.
+    names: Option<CatalogNames>,
     instants: Instants,
 }
 
@@ -137,6 +153,10 @@ impl SessionFacts for KeptFacts {
 
     fn random(&self) -> Option<&SessionRandom> {
         Some(&self.random)
+    }
+
+    fn objects(&self) -> Option<&dyn ObjectNames> {
+        self.names.as_ref().map(|names| names as &dyn ObjectNames)
     }
 }
 

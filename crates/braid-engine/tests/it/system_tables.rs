@@ -89,7 +89,7 @@ async fn psql_describes_a_table() {
     let (oid, rest) = found.split_once('|').unwrap();
     assert_eq!(rest, "public|t");
     let about = |query: &str| query.replace("{oid}", oid);
-    assert_eq!(db.run(&about(TABLE_KIND)).await, "0|r|false|false|false|false|false|false|false||0||p|d|NULL");
+    assert_eq!(db.run(&about(TABLE_KIND)).await, "0|r|true|false|false|false|false|false|false||0||p|d|heap");
     assert_eq!(
         db.run(&about(COLUMNS)).await,
         "id|integer|NULL|true|NULL||\nname|character varying(10)|'x'|true|NULL||\n\

@@ -7,7 +7,18 @@ use braid_sql::{SqlError, SqlState, Value};
 /// Whether values of a type have such bytes.
 pub fn has_key(id: TypeId) -> bool {
     match id {
-        TypeId::NUMERIC | TypeId::INTERVAL | TypeId::TIMETZ | TypeId::BPCHAR | TypeId::OID | TypeId::CHAR => true,
+        TypeId::NUMERIC | TypeId::INTERVAL | TypeId::TIMETZ | TypeId::BPCHAR | TypeId::CHAR => true,
+        // Numbers of objects, and of transactions, which are only equal or not.
+        TypeId::OID
+        | TypeId::XID
+        | TypeId::REGPROC
+        | TypeId::REGPROCEDURE
+        | TypeId::REGOPER
+        | TypeId::REGOPERATOR
+        | TypeId::REGCLASS
+        | TypeId::REGTYPE
+        | TypeId::REGNAMESPACE
+        | TypeId::REGROLE => true,
         _ => super::Form::is_compared_directly(id) || pg_catalog().element_of_array(id).is_some_and(has_key),
     }
 }

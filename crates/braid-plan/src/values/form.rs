@@ -54,7 +54,9 @@ impl Form {
             | TypeId::TIMESTAMP
             | TypeId::TIMESTAMPTZ => Self::Integer,
             TypeId::FLOAT4 | TypeId::FLOAT8 => Self::Float,
-            TypeId::TEXT | TypeId::VARCHAR | TypeId::BPCHAR | TypeId::NAME | TypeId::UNKNOWN => Self::Text,
+            TypeId::TEXT | TypeId::VARCHAR | TypeId::BPCHAR | TypeId::NAME | TypeId::UNKNOWN | TypeId::PG_NODE_TREE => {
+                Self::Text
+            }
             TypeId::BYTEA | TypeId::UUID => Self::Bytes,
             TypeId::INTERVAL => Self::Interval,
             _ => Self::Encoded,

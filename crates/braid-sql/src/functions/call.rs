@@ -27,10 +27,30 @@ pub trait SessionFacts: fmt::Debug {
     fn session_id(&self) -> i32;
     /// A setting's value as SHOW prints it; `None` for an unknown one.
     fn setting(&self, name: &str) -> Option<String>;
+    /// Relations, schemas and roles by name and number; `None` where there are none.
+    fn objects(&self) -> Option<&dyn ObjectNames> {
+        None
+    }
     /// The generator of `random()`; `None` where nothing is drawn.
     fn random(&self) -> Option<&SessionRandom> {
         None
     }
+}
+
+/// The names of what a database has. Names without a schema are looked for along the search path.
+pub trait ObjectNames: fmt::Debug {
+    /// The number of a relation.
+    fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32>;
+    /// Schema and name of a relation.
+    fn relation(&self, id: u32) -> Option<(String, String)>;
+    /// The number of a schema.
+    fn schema_id(&self, name: &str) -> Option<u32>;
+    /// The name of a schema.
+    fn schema(&self, id: u32) -> Option<String>;
+    /// The number of a role.
+    fn role_id(&self, name: &str) -> Option<u32>;
+    /// The name of a role.
+    fn role(&self, id: u32) -> Option<String>;
 }
 
 /// A call of a function.

@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use call::{Call, SessionFacts};
+pub use call::{Call, ObjectNames, SessionFacts};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 
 use crate::pg_catalog::{FunctionEntry, FunctionId, pg_catalog};

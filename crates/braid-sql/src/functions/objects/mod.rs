@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`types`] | `regtype`, `pg_typeof`, `format_type` |
 //! | [`procedures`] | `regproc`, `regprocedure` |
+//! | [`relations`] | `regclass`, `regnamespace`, `regrole` |
 //! | [`operators`] | `regoper`, `regoperator` |
 //! | [`encodings`] | character encodings |
 //! | [`names`] | names with schemas, names with the types of arguments |
@@ -14,6 +15,7 @@ pub mod encodings;
 pub mod names;
 pub mod operators;
 pub mod procedures;
+pub mod relations;
 pub mod types;
 
 use crate::functions::Implementations;
@@ -21,7 +23,7 @@ use crate::{SqlError, Value};
 
 /// The tables of this room.
 pub const FAMILIES: &[Implementations] =
-    &[types::FUNCTIONS, procedures::FUNCTIONS, operators::FUNCTIONS, encodings::FUNCTIONS];
+    &[types::FUNCTIONS, relations::FUNCTIONS, procedures::FUNCTIONS, operators::FUNCTIONS, encodings::FUNCTIONS];
 
 /// The first number of what users make; those below are PostgreSQL's own.
 const FIRST_USER_OBJECT: u32 = 16_384;

@@ -1,0 +1,103 @@
+//! The names of relations, schemas and roles, by which `regclass` and its like are read and shown.
+
+use std::sync::Arc;
+
+use braid_sql::functions::ObjectNames;
+use braid_storage::Catalog;
+
+use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
+use crate::relations::{relation, relation_by_id};
+use crate::server_facts::Role;
+use crate::sources::key_name;
+use crate::stored_rows::{StoredRows, number};
+
+/// Schema of the catalogs, which comes first in the search path.
+const SYSTEM_SCHEMA: &str = "pg_catalog";
+/// Schema of the tables of users.
+const USER_SCHEMA: &str = "public";
+
+/// The names in one state of the database.
+#[derive(Clone, Debug)]
+pub struct CatalogNames {
+    /// The tables of users.
+    pub catalog: Arc<Catalog>,
+    /// The roles that the server tells of.
+    pub roles: Vec<Role>,
+    /// The server's views, in the order of their numbers.
+    pub views: Vec<String>,
+}
+
+impl CatalogNames {
+    fn system_relation(&self, name: &str) -> Option<u32> {
+        let view = || self.views.iter().position(|view| view == name).map(server_view_id);
+        relation(SYSTEM_SCHEMA, name).map(|relation| relation.id).or_else(view)
+    }
+
+    fn user_relation(&self, name: &str) -> Option<u32> {
+        let key = || self.keys().find(|(_, key)| key == name).map(|(id, _)| id);
+        self.catalog.table(name).map(|table| table_object_id(table.def.id)).or_else(key)
+    }
+
+    /// The indexes of primary keys.
+    fn keys(&self) -> impl Iterator<Item = (u32, String)> {
+        let keyed = self.catalog.tables().filter(|table| !table.def.primary_key.is_empty());
+        keyed.map(|table| (primary_key_index_id(table.def.id), key_name(&self.catalog, &table.def.name)))
+    }
+}
+
+impl ObjectNames for CatalogNames {
+    fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32> {
+        match schema {
+            None => self.system_relation(name).or_else(|| self.user_relation(name)),
+            Some(SYSTEM_SCHEMA) => self.system_relation(name),
+            Some(USER_SCHEMA) => self.user_relation(name),
+            Some(schema) => relation(schema, name).map(|relation| relation.id),
+        }
+    }
+
+    fn relation(&self, id: u32) -> Option<(String, String)> {
+        if let Some(relation) = relation_by_id(id) {
+            return Some((relation.schema.to_owned(), relation.name.to_owned()));
+        }
+        if let Some(at) = (0..self.views.len()).find(|at| server_view_id(*at) == id) {
+            return Some((SYSTEM_SCHEMA.to_owned(), self.views[at].clone()));
+        }
+        if let Some(table) = table_of_object_id(id).and_then(|table| self.catalog.by_id(table)) {
+            return Some((USER_SCHEMA.to_owned(), table.def.name.clone()));
+        }
+        if let Some((_, key)) = self.keys().find(|(key, _)| *key == id) {
+            return Some((USER_SCHEMA.to_owned(), key));
+        }
+        let stored = StoredRows::of("pg_class").columns(["oid", "relname"]);
+        stored
+            .map(|[stored, name]| (number::<u32>(stored), name))
+            .find(|(stored, _)| *stored == id)
+            .map(|(_, name)| (SYSTEM_SCHEMA.to_owned(), name.to_owned()))
+    }
+
+    fn schema_id(&self, name: &str) -> Option<u32> {
+        let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
+        schemas.find(|[_, stored]| *stored == name).map(|[id, _]| number(id))
+    }
+
+    fn schema(&self, id: u32) -> Option<String> {
+        let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
+        schemas.find(|[stored, _]| number::<u32>(stored) == id).map(|[_, name]| name.to_owned())
+    }
+
+    fn role_id(&self, name: &str) -> Option<u32> {
+        let told = self.roles.iter().find(|role| role.name == name).map(|role| role.id);
+        told.or_else(|| stored_roles().find(|(_, stored)| *stored == name).map(|(id, _)| id))
+    }
+
+    fn role(&self, id: u32) -> Option<String> {
+        let told = self.roles.iter().find(|role| role.id == id).map(|role| role.name.clone());
+        told.or_else(|| stored_roles().find(|(stored, _)| *stored == id).map(|(_, name)| name.to_owned()))
+    }
+}
+
+/// The roles that every cluster of PostgreSQL has but the one that the server tells of.
+fn stored_roles() -> impl Iterator<Item = (u32, &'static str)> {
+    let roles = StoredRows::of("pg_authid").columns(["oid", "rolname"]);
+    roles.map(|[id, name]| (number(id), name)).filter(|(id, _)| *id != BOOTSTRAP_ROLE_ID)
+}

@@ -1,0 +1,115 @@
+//! `regclass`, `regnamespace`, `regrole`: numbers of relations, schemas and roles, which are shown by name.
+
+use super::names::{number_of_text, parts_of_name};
+use crate::functions::strings::quoting::quote_identifier;
+use crate::functions::{Call, Implementations, ObjectNames};
+use crate::{SqlError, SqlState, Value};
+
+/// Functions of relations, schemas and roles.
+pub const FUNCTIONS: Implementations = &[
+    ("regclassin", |arguments, call| regclass(arguments[0].as_text(), call)),
+    ("text_regclass", |arguments, call| regclass(arguments[0].as_text(), call)),
+    ("to_regclass", |arguments, call| {
+        Ok(found_relation(arguments[0].as_text(), call)?.1.map_or(Value::Null, Value::Oid))
+    }),
+    ("regclassout", |arguments, call| shown_relation(arguments[0].as_oid(), call)),
+    ("regnamespacein", |arguments, call| regnamespace(arguments[0].as_text(), call)),
+    ("to_regnamespace", |arguments, call| {
+        let name = only_part(arguments[0].as_text())?;
+        Ok(objects(call)?.schema_id(&name).map_or(Value::Null, Value::Oid))
+    }),
+    ("regnamespaceout", |arguments, call| {
+        let number = arguments[0].as_oid();
+        shown(number, objects(call)?.schema(number))
+    }),
+    ("regrolein", |arguments, call| regrole(arguments[0].as_text(), call)),
+    ("regroleout", |arguments, call| {
+        let number = arguments[0].as_oid();
+        shown(number, objects(call)?.role(number))
+    }),
+];
+
+fn objects<'a>(call: &Call<'a>) -> Result<&'a dyn ObjectNames, SqlError> {
+    call.session.objects().ok_or_else(|| SqlError::unsupported("names of relations are not supported here"))
+}
+
+/// A name as it is written, and the relation.
+fn found_relation(text: &str, call: &Call<'_>) -> Result<(String, Option<u32>), SqlError> {
+    let objects = objects(call)?;
+    let parts = parts_of_name(text)?;
+    let written = parts.join(".");
+    let id = match &parts[..] {
+        [name] => objects.relation_id(None, name),
+        [schema, name] => objects.relation_id(Some(schema), name),
+        [database, schema, name] if *database == call.session.database() => objects.relation_id(Some(schema), name),
+        [_, _, _] => {
+            let message = format!("cross-database references are not implemented: \"{written}\"");
+            return Err(SqlError::unsupported(message));
+        }
+        _ => {
+            let message = format!("improper relation name (too many dotted names): {written}");
+            return Err(SqlError::new(SqlState::SyntaxError, message));
+        }
+    };
+    Ok((written, id))
+}
+
+fn regclass(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+    if let Some(number) = number_of_text(text, "-") {
+        return number;
+    }
+    let (written, id) = found_relation(text, call)?;
+    id.map(Value::Oid)
+        .ok_or_else(|| SqlError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")))
+}
+
+/// With its schema, if the name alone means another relation or none.
+fn shown_relation(number: u32, call: &Call<'_>) -> Result<Value, SqlError> {
+    if number == 0 {
+        return Ok(Value::text("-"));
+    }
+    let objects = objects(call)?;
+    let Some((schema, name)) = objects.relation(number) else { return Ok(Value::text(number.to_string())) };
+    let quoted = quote_identifier(&name);
+    Ok(Value::text(match objects.relation_id(None, &name) == Some(number) {
+        true => quoted,
+        false => format!("{}.{quoted}", quote_identifier(&schema)),
+    }))
+}
+
+fn regnamespace(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+    if let Some(number) = number_of_text(text, "-") {
+        return number;
+    }
+    let name = only_part(text)?;
+    objects(call)?
+        .schema_id(&name)
+        .map(Value::Oid)
+        .ok_or_else(|| SqlError::new(SqlState::InvalidSchemaName, format!("schema \"{name}\" does not exist")))
+}
+
+fn regrole(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+    if let Some(number) = number_of_text(text, "-") {
+        return number;
+    }
+    let name = only_part(text)?;
+    objects(call)?
+        .role_id(&name)
+        .map(Value::Oid)
+        .ok_or_else(|| SqlError::new(SqlState::UndefinedObject, format!("role \"{name}\" does not exist")))
+}
+
+fn only_part(text: &str) -> Result<String, SqlError> {
+    match &mut parts_of_name(text)?[..] {
+        [name] => Ok(std::mem::take(name)),
+        _ => Err(SqlError::new(SqlState::InvalidName, "invalid name syntax")),
+    }
+}
+
+fn shown(number: u32, name: Option<String>) -> Result<Value, SqlError> {
+    Ok(Value::text(match name {
+        _ if number == 0 => "-".to_owned(),
+        Some(name) => quote_identifier(&name),
+        None => number.to_string(),
+    }))
+}
