@@ -112,3 +112,41 @@ async fn object_ids_are_the_same_for_everybody_and_after_changes() {
                   where a.attrelid = 'b'::regclass";
     assert_eq!(db.run(joined).await, "x|NULL");
 }
+
+#[tokio::test]
+async fn the_front_end_answers_questions_about_the_catalog() {
+    let db = TestDb::new().await;
+    db.run("create table t (id int not null, name varchar(10) default 'x', price numeric(8,2))").await;
+    db.check(&[
+        ("select 't'::regclass, 'pg_class'::regclass::oid, to_regclass('nothing'), 'public'::regnamespace", "t|1259|NULL|public"),
+        (
+            "select c.oid::regclass, c.relnamespace::regnamespace, pg_get_userbyid(c.relowner) from pg_class c \
+             where c.relname in ('t', 'tables') order by c.relname",
+            "t|public|alice\ninformation_schema.tables|information_schema|alice",
+        ),
+        (
+            "select a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, \
+             (select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum) \
+             from pg_attribute a where a.attrelid = 't'::regclass and a.attnum > 0 order by a.attnum",
+            "id|integer|true|NULL\nname|character varying(10)|false|'x'\nprice|numeric(8,2)|false|NULL",
+        ),
+        (
+            "select column_name, data_type, character_maximum_length, numeric_scale, is_nullable \
+             from information_schema.columns where table_name = 't' order by ordinal_position",
+            "id|integer|NULL|0|NO\nname|character varying|10|NULL|YES\nprice|numeric|NULL|2|YES",
+        ),
+        ("select count(*) from pg_class c where c.relkind = 'r' and pg_table_is_visible(c.oid) and c.relname = 't'", "1"),
+        ("with pg_class as (select 7 as a) select a from pg_class", "7"),
+        ("select count(*) from pg_catalog.pg_type t join pg_namespace n on n.oid = t.typnamespace where t.typname = 'int4'", "1"),
+        ("select datname from pg_database", "braid"),
+        ("select rolname from pg_roles where rolsuper", "alice"),
+        ("select fallen_back from braid_front_end", "0"),
+    ])
+    .await;
+    db.check_states(&[
+        ("select 'nothing'::regclass", "42P01"),
+        ("select * from pg_catalog.nothing", "42P01"),
+        ("select 'nothing'::regnamespace", "3F000"),
+    ])
+    .await;
+}

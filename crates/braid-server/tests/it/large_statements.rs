@@ -172,7 +172,7 @@ fn nests() -> Vec<(String, String, Answer)> {
     }
     add("arrays", format!("select {}", nested(5000, "array[", "1", "]")), Refused);
     add("tuples", format!("select {}", nested(5000, "(1, ", "1", ")")), Refused);
-    add("calls on system tables", format!("select {} from pg_class", nested(60, "abs(", "1", ")")), Refused);
+    add("calls on system tables", format!("select {} from pg_class", nested(60, "abs(", "1", ")")), value(1));
     add("a default", format!("create table d (a int default {})", nested(60, "abs(", "1", ")")), Refused);
     add("COPY", format!("copy (select {}) to stdout", nested(5000, "(", "1", ")")), Refused);
     add("INSERT", format!("insert into t (a) select {}", nested(5000, "abs(", "1", ")")), Refused);
