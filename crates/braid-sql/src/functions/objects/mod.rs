@@ -6,24 +6,35 @@
 //! |---|---|
 //! | [`types`] | `regtype`, `pg_typeof`, `format_type` |
 //! | [`procedures`] | `regproc`, `regprocedure` |
+//! | [`function_texts`] | arguments and results of functions as text |
+//! | [`sizes`] | sizes in bytes as text |
 //! | [`relations`] | `regclass`, `regnamespace`, `regrole` |
 //! | [`operators`] | `regoper`, `regoperator` |
 //! | [`encodings`] | character encodings |
 //! | [`names`] | names with schemas, names with the types of arguments |
 
 pub mod encodings;
+pub mod function_texts;
 pub mod names;
 pub mod operators;
 pub mod procedures;
 pub mod relations;
+pub mod sizes;
 pub mod types;
 
 use crate::functions::Implementations;
 use crate::{SqlError, Value};
 
 /// The tables of this room.
-pub const FAMILIES: &[Implementations] =
-    &[types::FUNCTIONS, relations::FUNCTIONS, procedures::FUNCTIONS, operators::FUNCTIONS, encodings::FUNCTIONS];
+pub const FAMILIES: &[Implementations] = &[
+    types::FUNCTIONS,
+    relations::FUNCTIONS,
+    procedures::FUNCTIONS,
+    function_texts::FUNCTIONS,
+    operators::FUNCTIONS,
+    encodings::FUNCTIONS,
+    sizes::FUNCTIONS,
+];
 
 /// The first number of what users make; those below are PostgreSQL's own.
 const FIRST_USER_OBJECT: u32 = 16_384;
