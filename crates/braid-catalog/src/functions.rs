@@ -117,6 +117,12 @@ const FUNCTIONS: &[CatalogFunction] = &[
             AND noted.objsubid = 0)",
     ),
     function(
+        "obj_description",
+        &["oid"],
+        "(SELECT noted.description FROM pg_catalog.pg_description noted
+            WHERE noted.objoid = called.a1 AND noted.objsubid = 0 LIMIT 1)",
+    ),
+    function(
         "col_description",
         &["oid", "integer"],
         "(SELECT noted.description FROM pg_catalog.pg_description noted

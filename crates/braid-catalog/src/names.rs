@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use braid_sql::functions::ObjectNames;
-use braid_storage::Catalog;
+use braid_storage::{Catalog, TableVersion};
 
 use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
 use crate::relations::{relation, relation_by_id};
@@ -38,6 +38,11 @@ impl CatalogNames {
         self.catalog.table(name).map(|table| table_object_id(table.def.id)).or_else(key)
     }
 
+    /// A table of users.
+    fn table(&self, id: u32) -> Option<&TableVersion> {
+        table_of_object_id(id).and_then(|table| self.catalog.by_id(table)).map(Arc::as_ref)
+    }
+
     /// The indexes of primary keys.
     fn keys(&self) -> impl Iterator<Item = (u32, String)> {
         let keyed = self.catalog.tables().filter(|table| !table.def.primary_key.is_empty());
@@ -62,7 +67,7 @@ impl ObjectNames for CatalogNames {
         if let Some(at) = (0..self.views.len()).find(|at| server_view_id(*at) == id) {
             return Some((SYSTEM_SCHEMA.to_owned(), self.views[at].clone()));
         }
-        if let Some(table) = table_of_object_id(id).and_then(|table| self.catalog.by_id(table)) {
+        if let Some(table) = self.table(id) {
             return Some((USER_SCHEMA.to_owned(), table.def.name.clone()));
         }
         if let Some((_, key)) = self.keys().find(|(key, _)| *key == id) {
@@ -94,6 +99,29 @@ impl ObjectNames for CatalogNames {
         let told = self.roles.iter().find(|role| role.id == id).map(|role| role.name.clone());
         told.or_else(|| stored_roles().find(|(stored, _)| *stored == id).map(|(_, name)| name.to_owned()))
     }
+
+    fn has_column(&self, relation: u32, name: &str) -> bool {
+        match self.table(relation) {
+            Some(table) => table.def.columns.iter().any(|column| column.name == name),
+            None => relation_by_id(relation).is_some_and(|relation| relation.column(name).is_some()),
+        }
+    }
+
+    fn relation_bytes(&self, id: u32) -> Option<u64> {
+        match self.table(id) {
+            Some(table) => Some(stored_bytes(table)),
+            None => self.relation(id).map(|_| 0),
+        }
+    }
+
+    fn database_bytes(&self) -> u64 {
+        self.catalog.tables().map(|table| stored_bytes(table)).sum()
+    }
+}
+
+fn stored_bytes(table: &TableVersion) -> u64 {
+    let segments = table.chunks.iter().flat_map(|chunk| &chunk.segments);
+    segments.map(|segment| u64::from(segment.stored_bytes)).sum()
 }
 
 /// The roles that every cluster of PostgreSQL has but the one that the server tells of.

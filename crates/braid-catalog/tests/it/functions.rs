@@ -52,6 +52,7 @@ async fn functions_return_what_postgresql_returns() {
     check("pg_opfamily_is_visible(1976)", Some("t"));
     check("pg_conversion_is_visible(NULL)", None);
     check("obj_description($table, 'pg_class')", None);
+    check("obj_description($table)", None);
     check("col_description($table, 1)", None);
     check("shobj_description(5, 'pg_database')", None);
     let definition = "CREATE UNIQUE INDEX every_type_pkey ON public.every_type USING btree (a_varchar, an_integer)";

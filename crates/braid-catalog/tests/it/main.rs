@@ -3,6 +3,7 @@
 
 mod functions;
 mod given_server;
+mod names;
 mod references;
 mod user_tables;
 mod view_rows;

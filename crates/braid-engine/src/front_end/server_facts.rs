@@ -91,6 +91,18 @@ impl ObjectNames for StatementContext {
     fn role(&self, id: u32) -> Option<String> {
         names_of(self).role(id)
     }
+
+    fn has_column(&self, relation: u32, name: &str) -> bool {
+        names_of(self).has_column(relation, name)
+    }
+
+    fn relation_bytes(&self, id: u32) -> Option<u64> {
+        names_of(self).relation_bytes(id)
+    }
+
+    fn database_bytes(&self) -> u64 {
+        names_of(self).database_bytes()
+    }
 }
 
 impl StatementServer {

@@ -51,6 +51,12 @@ pub trait ObjectNames: fmt::Debug {
     fn role_id(&self, name: &str) -> Option<u32>;
     /// The name of a role.
     fn role(&self, id: u32) -> Option<String>;
+    /// Whether a relation has a column of this name.
+    fn has_column(&self, relation: u32, name: &str) -> bool;
+    /// Bytes of a relation's rows on disk; `None` if there is no such relation.
+    fn relation_bytes(&self, id: u32) -> Option<u64>;
+    /// Bytes of the rows of all relations on disk.
+    fn database_bytes(&self) -> u64;
 }
 
 /// A call of a function.

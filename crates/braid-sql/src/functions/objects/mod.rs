@@ -9,6 +9,8 @@
 //! | [`function_texts`] | arguments and results of functions as text |
 //! | [`sizes`] | sizes in bytes as text |
 //! | [`relations`] | `regclass`, `regnamespace`, `regrole` |
+//! | [`storage`] | how much room relations take on disk |
+//! | [`privileges`] | privileges of the session's user |
 //! | [`operators`] | `regoper`, `regoperator` |
 //! | [`encodings`] | character encodings |
 //! | [`names`] | names with schemas, names with the types of arguments |
@@ -17,9 +19,11 @@ pub mod encodings;
 pub mod function_texts;
 pub mod names;
 pub mod operators;
+pub mod privileges;
 pub mod procedures;
 pub mod relations;
 pub mod sizes;
+pub mod storage;
 pub mod types;
 
 use crate::functions::Implementations;
@@ -34,6 +38,8 @@ pub const FAMILIES: &[Implementations] = &[
     operators::FUNCTIONS,
     encodings::FUNCTIONS,
     sizes::FUNCTIONS,
+    storage::FUNCTIONS,
+    privileges::FUNCTIONS,
 ];
 
 /// The first number of what users make; those below are PostgreSQL's own.

@@ -13,6 +13,9 @@ pub const FUNCTIONS: Implementations = &[
         Ok(found_relation(arguments[0].as_text(), call)?.1.map_or(Value::Null, Value::Oid))
     }),
     ("regclassout", |arguments, call| shown_relation(arguments[0].as_oid(), call)),
+    ("pg_get_serial_sequence", |arguments, call| {
+        sequence_of_column(arguments[0].as_text(), arguments[1].as_text(), call)
+    }),
     ("regnamespacein", |arguments, call| regnamespace(arguments[0].as_text(), call)),
     ("to_regnamespace", |arguments, call| {
         let name = only_part(arguments[0].as_text())?;
@@ -29,7 +32,7 @@ pub const FUNCTIONS: Implementations = &[
     }),
 ];
 
-fn objects<'a>(call: &Call<'a>) -> Result<&'a dyn ObjectNames, SqlError> {
+pub(super) fn objects<'a>(call: &Call<'a>) -> Result<&'a dyn ObjectNames, SqlError> {
     call.session.objects().ok_or_else(|| SqlError::unsupported("names of relations are not supported here"))
 }
 
@@ -58,9 +61,25 @@ fn regclass(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
     if let Some(number) = number_of_text(text, "-") {
         return number;
     }
+    relation_named(text, call).map(Value::Oid)
+}
+
+/// The relation of a name, which must exist.
+pub(super) fn relation_named(text: &str, call: &Call<'_>) -> Result<u32, SqlError> {
     let (written, id) = found_relation(text, call)?;
-    id.map(Value::Oid)
-        .ok_or_else(|| SqlError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")))
+    id.ok_or_else(|| SqlError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")))
+}
+
+/// The sequence behind a column. There are none; the table and the column must exist.
+fn sequence_of_column(table: &str, column: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+    let id = relation_named(table, call)?;
+    let objects = objects(call)?;
+    if objects.has_column(id, column) {
+        return Ok(Value::Null);
+    }
+    let table = objects.relation(id).map_or_else(|| table.to_owned(), |(_, name)| name);
+    let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
+    Err(SqlError::new(SqlState::UndefinedColumn, message))
 }
 
 /// With its schema, if the name alone means another relation or none.
