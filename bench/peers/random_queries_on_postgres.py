@@ -8,10 +8,10 @@ order under ORDER BY; types and SQLSTATEs are compared, too. What Braid refuses 
 shown, such as 1.0 and 1.00 by DISTINCT, a difference means nothing. One seed always makes the same queries.
 """
 import argparse
-import random
 import sys
 
 import psycopg
+from random_choices import Choices
 
 # Values by the letter of their type: integer, numeric, text, date, interval.
 LITERALS = {
@@ -27,22 +27,8 @@ TEXT_CHARACTERS_MAX = 6000
 DIFFERENCES_SHOWN = 20
 
 
-class Maker:
+class Maker(Choices):
     """Makes queries. A scope is a list of relations: a name, and its columns with their letters."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.names = 0
-
-    def name(self, prefix):
-        self.names += 1
-        return f"{prefix}{self.names}"
-
-    def choice(self, values):
-        return self.random.choice(values)
-
-    def chance(self, share):
-        return self.random.random() < share
 
     def relation(self):
         alias, kind = self.name("r"), self.random.random()

@@ -15,10 +15,10 @@ answer within a second, or with more than ROWS_MAX rows, is left out.
 """
 import argparse
 import os
-import random
 
 import psycopg
 from queries_on_postgres import DATABASE, answer, create_tables
+from random_choices import Choices
 
 # The columns of tables with the letters of their types.
 COLUMNS = {
@@ -48,23 +48,12 @@ TEXT_CHARACTERS_MAX = 5000
 ROWS_MAX = 300
 
 
-class Maker:
+class Maker(Choices):
     """Makes queries. A scope is a list of relations: a name, its columns with their letters, and whether `id` tells its rows apart."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.names = 0
+        super().__init__(seed)
         self.ctes = []
-
-    def name(self, prefix):
-        self.names += 1
-        return f"{prefix}{self.names}"
-
-    def choice(self, values):
-        return self.random.choice(values)
-
-    def chance(self, share):
-        return self.random.random() < share
 
     def columns_of(self, letter, scope):
         return [f"{name}.{column}" for name, own, _ in scope for column, kind in own if kind == letter]
