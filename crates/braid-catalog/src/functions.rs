@@ -109,6 +109,31 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "(SELECT named.opfnamespace = 11 FROM pg_catalog.pg_opfamily named WHERE named.oid = called.a1)",
     ),
     function(
+        "pg_ts_config_is_visible",
+        &["oid"],
+        "(SELECT named.cfgnamespace = 11 FROM pg_catalog.pg_ts_config named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_ts_dict_is_visible",
+        &["oid"],
+        "(SELECT named.dictnamespace = 11 FROM pg_catalog.pg_ts_dict named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_ts_parser_is_visible",
+        &["oid"],
+        "(SELECT named.prsnamespace = 11 FROM pg_catalog.pg_ts_parser named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_ts_template_is_visible",
+        &["oid"],
+        "(SELECT named.tmplnamespace = 11 FROM pg_catalog.pg_ts_template named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_statistics_obj_is_visible",
+        &["oid"],
+        "(SELECT named.stxnamespace = 11 FROM pg_catalog.pg_statistic_ext named WHERE named.oid = called.a1)",
+    ),
+    function(
         "obj_description",
         &["oid", "name"],
         "(SELECT noted.description FROM pg_catalog.pg_description noted WHERE noted.objoid = called.a1
@@ -116,6 +141,14 @@ const FUNCTIONS: &[CatalogFunction] = &[
                 WHERE named.relname = called.a2 AND named.relnamespace = 11)
             AND noted.objsubid = 0)",
     ),
+    function(
+        "pg_relation_is_publishable",
+        &["regclass"],
+        "(SELECT named.relkind IN ('r', 'p') AND named.relpersistence = 'p' AND named.oid >= 16384
+            FROM pg_catalog.pg_class named WHERE named.oid = called.a1)",
+    ),
+    // There are no extended statistics.
+    function("pg_get_statisticsobjdef_columns", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
     function(
         "obj_description",
         &["oid"],

@@ -51,6 +51,15 @@ async fn functions_return_what_postgresql_returns() {
     check("pg_opclass_is_visible(1978)", Some("t"));
     check("pg_opfamily_is_visible(1976)", Some("t"));
     check("pg_conversion_is_visible(NULL)", None);
+    check("pg_ts_config_is_visible(3748)", Some("t"));
+    check("pg_ts_dict_is_visible(3765)", Some("t"));
+    check("pg_ts_parser_is_visible(3722)", Some("t"));
+    check("pg_ts_template_is_visible(3727)", Some("t"));
+    check("pg_statistics_obj_is_visible(77)", None);
+    check("pg_get_statisticsobjdef_columns(77)", None);
+    check("pg_relation_is_publishable($table)", Some("t"));
+    check("pg_relation_is_publishable(1259)", Some("f"));
+    check("pg_relation_is_publishable(77)", None);
     check("obj_description($table, 'pg_class')", None);
     check("obj_description($table)", None);
     check("col_description($table, 1)", None);
