@@ -1,8 +1,12 @@
-//! Types of stored columns as PostgreSQL's types with modifiers.
+//! Types of stored columns as PostgreSQL's types with modifiers, and back.
 
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::TypeId;
 use braid_storage::ColumnType;
+
+/// `numeric` without precision: PostgreSQL's has no limit, ours keeps 28 digits before the point and 10 after it. A column of
+/// `numeric(38,10)` is the same.
+pub const NUMERIC_DEFAULT: ColumnType = ColumnType::Numeric { precision: 38, scale: 10 };
 
 /// PostgreSQL's type of a column.
 pub fn sql_type_of(column_type: ColumnType) -> SqlType {
@@ -13,6 +17,7 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
         ColumnType::BigInt => SqlType::of(TypeId::INT8),
         ColumnType::Real => SqlType::of(TypeId::FLOAT4),
         ColumnType::Double => SqlType::of(TypeId::FLOAT8),
+        NUMERIC_DEFAULT => SqlType::of(TypeId::NUMERIC),
         ColumnType::Numeric { precision, scale } => SqlType::numeric(i32::from(precision), i32::from(scale)),
         ColumnType::Text => SqlType::of(TypeId::TEXT),
         ColumnType::Varchar(length) => with_length(TypeId::VARCHAR, length),
@@ -30,4 +35,37 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
 fn with_length(id: TypeId, length: u32) -> SqlType {
     let length = i32::try_from(length).unwrap_or(i32::MAX).min(i32::MAX - 4);
     SqlType::with_length(id, length)
+}
+
+/// The type of a column that stores values of a type; `None` if no column does.
+pub fn column_type_of(sql_type: SqlType) -> Option<ColumnType> {
+    Some(match sql_type.id {
+        TypeId::BOOL => ColumnType::Boolean,
+        TypeId::INT2 => ColumnType::SmallInt,
+        TypeId::INT4 => ColumnType::Integer,
+        TypeId::INT8 => ColumnType::BigInt,
+        TypeId::FLOAT4 => ColumnType::Real,
+        TypeId::FLOAT8 => ColumnType::Double,
+        TypeId::NUMERIC => match sql_type.numeric_digits() {
+            Some((precision @ 1..=38, scale @ 0..=38)) if scale <= precision => {
+                ColumnType::Numeric { precision: precision as u8, scale: scale as u8 }
+            }
+            Some(_) => return None,
+            None => NUMERIC_DEFAULT,
+        },
+        TypeId::TEXT => ColumnType::Text,
+        TypeId::VARCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Varchar),
+        TypeId::BPCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Char),
+        TypeId::DATE => ColumnType::Date,
+        TypeId::TIMESTAMP => ColumnType::Timestamp,
+        TypeId::TIMESTAMPTZ => ColumnType::TimestampTz,
+        TypeId::INTERVAL => ColumnType::Interval,
+        TypeId::BYTEA => ColumnType::Bytea,
+        TypeId::UUID => ColumnType::Uuid,
+        _ => return None,
+    })
+}
+
+fn length_of(sql_type: SqlType) -> Option<u32> {
+    sql_type.length().and_then(|length| u32::try_from(length).ok())
 }

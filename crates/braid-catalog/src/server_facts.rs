@@ -95,6 +95,6 @@ pub struct Session {
     pub state_changed_us: Option<i64>,
     /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
     pub state: &'static str,
-    /// The text of its query, or of the last one.
-    pub query: String,
+    /// The text of its query, or of the last one; `None` if it is not told.
+    pub query: Option<String>,
 }

@@ -33,7 +33,7 @@
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | casts |
 //! | `input`, `output` | values from text, and as text |
-//! | `arrow_cast`, `sql_types`, `column_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
+//! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
 //! | [`ParameterValue`], `bound_parameters` | the values of parameters |
 //! | [`error`], `error_mapping` | errors as PostgreSQL reports them |
 //!
@@ -54,7 +54,6 @@ mod arrow_cast;
 mod bound_parameters;
 mod catalog;
 mod clock;
-mod column_types;
 mod conversion;
 mod copy;
 mod deep_stack;

@@ -10,9 +10,9 @@ use braid_sql::{SqlState, Value};
 use datafusion::common::ScalarValue;
 
 use crate::EngineError;
-use crate::column_types::sql_type_of;
 use crate::output::text_of;
 use crate::sql_types::column_type_of_arrow;
+use braid_catalog::column_types::sql_type_of;
 
 /// A value that a client sends.
 #[derive(Clone, Copy, Debug)]

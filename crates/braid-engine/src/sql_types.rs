@@ -6,14 +6,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+pub(crate) use braid_catalog::column_types::NUMERIC_DEFAULT;
 use braid_storage::{ColumnType, SQL_TYPE_KEY};
 use datafusion::sql::sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
 
 use crate::names::fold_parts;
 use crate::{EngineError, SqlState};
-
-/// `numeric` without precision: PostgreSQL's has no limit, ours keeps 28 digits before the point and 10 after it.
-pub(crate) const NUMERIC_DEFAULT: ColumnType = ColumnType::Numeric { precision: 38, scale: 10 };
 
 /// Longest `varchar(n)`, as in PostgreSQL.
 const CHARACTERS_MAX: u64 = 10_485_760;

@@ -34,6 +34,8 @@ struct Shared {
     user: String,
     session_id: i32,
     random: SessionRandom,
+    /// When it began, in microseconds since 1970-01-01 UTC.
+    started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
     state: Mutex<State>,
 }
@@ -87,7 +89,8 @@ impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
-        Self { shared: Arc::new(Shared { database, user, session_id, random, state }) }
+        let started_us = read_clock_us();
+        Self { shared: Arc::new(Shared { database, user, session_id, random, started_us, state }) }
     }
 
     /// The database.
@@ -103,6 +106,11 @@ impl StatementContext {
     /// A number that no other session of this database has had.
     pub fn session_id(&self) -> i32 {
         self.shared.session_id
+    }
+
+    /// When the session began, in microseconds since 1970-01-01 UTC.
+    pub fn session_started_us(&self) -> i64 {
+        self.shared.started_us
     }
 
     /// The generator of `random()`.

@@ -22,7 +22,7 @@ pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
             ("query_start", time(session.query_started_us)),
             ("state_change", time(session.state_changed_us)),
             ("state", text(session.state)),
-            ("query", text(&session.query)),
+            ("query", session.query.map_or(Value::Null, |query| text(&query))),
             ("backend_type", text("client backend")),
         ]
     };

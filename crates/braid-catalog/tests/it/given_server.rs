@@ -52,7 +52,7 @@ impl ServerFacts for GivenServer {
             query_started_us: Some(1_700_000_000_000_001),
             state_changed_us: None,
             state: "active",
-            query: "SELECT 1".to_owned(),
+            query: Some("SELECT 1".to_owned()),
         }]
     }
 }

@@ -1,5 +1,7 @@
 //! Functions that look names up, with PostgreSQL 15's answers and errors for the same tables.
 
+use std::sync::Arc;
+
 use arrow::array::timezone::Tz;
 use braid_catalog::object_ids::table_object_id;
 use braid_catalog::{CatalogNames, ServerFacts};
@@ -15,7 +17,7 @@ use crate::given_server::{GivenServer, user_catalog};
 
 /// The session of user `postgres` in database `postgres`.
 #[derive(Debug)]
-struct NamedSession(CatalogNames);
+struct NamedSession(Arc<CatalogNames>);
 
 impl SessionFacts for NamedSession {
     fn zone(&self) -> Tz {
@@ -54,8 +56,8 @@ impl SessionFacts for NamedSession {
         FixedSession.setting(name)
     }
 
-    fn objects(&self) -> Option<&dyn ObjectNames> {
-        Some(&self.0)
+    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
+        Some(self.0.clone())
     }
 }
 
@@ -76,7 +78,7 @@ fn answer(expression: &str, session: &NamedSession) -> String {
 async fn check(cases: &[(&str, &str)]) {
     let catalog = user_catalog().await;
     let table = table_object_id(catalog.table("every_type").unwrap().def.id).to_string();
-    let session = NamedSession(CatalogNames { catalog, roles: GivenServer.roles(), views: Vec::new() });
+    let session = NamedSession(Arc::new(CatalogNames { catalog, roles: GivenServer.roles(), views: Vec::new() }));
     for (expression, expected) in cases {
         assert_eq!(answer(&expression.replace("$table", &table), &session), *expected, "{expression}");
     }

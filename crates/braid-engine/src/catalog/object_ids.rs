@@ -4,14 +4,12 @@
 //! schemas have PostgreSQL's ids.
 
 use braid_base::TableId;
+use braid_catalog::object_ids;
 use datafusion_pg_catalog::pg_catalog::PG_CATALOG_TABLES;
 
 use super::snapshot_catalog::SYSTEM_SCHEMA;
 use super::system_views::SYSTEM_VIEWS;
 use crate::names::SCHEMA_NAME;
-
-/// PostgreSQL's first id for objects of users.
-const FIRST_USER_ID: u32 = 16_384;
 
 /// The first id of Braid's system tables: below the ids of users' objects, above PostgreSQL's fixed ids.
 const FIRST_SYSTEM_TABLE_ID: i32 = 12_000;
@@ -28,12 +26,12 @@ pub(super) const NAMESPACES: [(&str, i32); 3] =
 
 /// The id of a user's table.
 pub(super) fn table_object_id(table: TableId) -> i32 {
-    FIRST_USER_ID.saturating_add(table.0) as i32
+    object_ids::table_object_id(table) as i32
 }
 
 /// The id of the user's table with this object id, if it is in their range.
 pub(super) fn table_of_object_id(id: i32) -> Option<TableId> {
-    u32::try_from(id).ok()?.checked_sub(FIRST_USER_ID).map(TableId)
+    object_ids::table_of_object_id(u32::try_from(id).ok()?)
 }
 
 /// The id of a system table or view.

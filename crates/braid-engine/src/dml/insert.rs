@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
+use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
 use datafusion::common::ScalarValue;
 use datafusion::execution::SendableRecordBatchStream;
@@ -17,7 +18,6 @@ use crate::front_end::{self, StoredIn};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
 use crate::outcome::ParameterType;
-use crate::query::planner::values_of;
 use crate::query::{self, PlannedQuery, QuerySource};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
@@ -91,7 +91,7 @@ pub(crate) async fn prepare(
     let parameter_types = match target.source {
         None => Vec::new(),
         Some(query) => {
-            let mut known = match values_of(query) {
+            let mut known = match plain_values(query) {
                 Some(values) => parameter_types(values, &target.columns, &target.def)?,
                 None => Vec::new(),
             };
@@ -139,7 +139,7 @@ impl<'a> Target<'a> {
         let Some(query) = self.source else { return Ok(None) };
         let columns = self.columns.iter().map(|at| &self.def.columns[*at]);
         let stored_in = StoredIn::new(columns, self.listed.clone());
-        Ok(Some(match values_of(query) {
+        Ok(Some(match plain_values(query) {
             Some(values) if has_default(values) => stored_in.with_rows(self.with_defaults_spelt_out(query)?),
             _ => stored_in,
         }))
@@ -163,7 +163,7 @@ impl<'a> Target<'a> {
             let assignment = Assignment::with_defaults(context, &self.def, &[])?;
             return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
         };
-        let (Some(values), Ok(params)) = (values_of(query), params.scalars()) else { return Ok(None) };
+        let (Some(values), Ok(params)) = (plain_values(query), params.scalars()) else { return Ok(None) };
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
     }
@@ -176,7 +176,7 @@ impl<'a> Target<'a> {
         params: &[ScalarValue],
     ) -> Result<(SendableRecordBatchStream, usize), EngineError> {
         let query = self.source.ok_or_else(|| EngineError::internal("rows of defaults need no query"))?;
-        let source = match values_of(query) {
+        let source = match plain_values(query) {
             Some(_) => QuerySource::Other(Box::new(self.with_defaults_spelt_out(query)?)),
             None => QuerySource::Statement,
         };

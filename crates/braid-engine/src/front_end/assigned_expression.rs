@@ -15,11 +15,11 @@ use datafusion::sql::sqlparser::ast::Expr;
 use super::session_facts::StatementFacts;
 use super::{is_left_to_the_other_planner, takes_long};
 use crate::EngineError;
-use crate::column_types::sql_type_of;
 use crate::deep_stack::on_deep_stack;
 use crate::sent_columns::arrow_columns::column_of;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
+use braid_catalog::column_types::sql_type_of;
 
 /// Where an expression stands, for the error of a type that does not fit.
 #[derive(Clone, Copy, Debug)]

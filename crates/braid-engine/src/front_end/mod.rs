@@ -38,11 +38,11 @@ use crate::statement_limits::StatementSize;
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
 use operator_query::QuerySource;
 pub(crate) use operator_query::{
-    Constants, Literals, PlannedQuery, is_too_narrow, outcome, plan_alone, plan_query, relation_text, start_alone,
-    unless_too_narrow,
+    Constants, Literals, NotPlanned, PlannedQuery, is_too_narrow, outcome, plan_alone, plan_query, relation_text,
+    start_alone, unless_too_narrow,
 };
 pub(crate) use session_facts::StatementFacts;
-pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table};
+pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table, table_columns};
 
 use crate::interrupt::Interrupt;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
@@ -127,11 +127,15 @@ fn counted<T>(context: &StatementContext, result: Result<T, SqlError>) -> Result
     unless_unsupported(result)
 }
 
+fn is_unsupported(error: &SqlError) -> bool {
+    error.state() == SqlState::FeatureNotSupported
+}
+
 /// `None` for what is left to the other planner.
 fn unless_unsupported<T>(result: Result<T, SqlError>) -> Result<Option<T>, EngineError> {
     match result {
         Ok(outcome) => Ok(Some(outcome)),
-        Err(error) if error.state() == SqlState::FeatureNotSupported => {
+        Err(error) if is_unsupported(&error) => {
             tracing::debug!(reason = error.message(), "not answered by the front end");
             Ok(None)
         }

@@ -21,7 +21,7 @@ use futures::{StreamExt, stream};
 use super::growth::check_growth;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
-use super::{Described, counted, is_left_to_the_other_planner, unless_unsupported};
+use super::{Described, counted, is_left_to_the_other_planner, is_unsupported, unless_unsupported};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
@@ -82,6 +82,16 @@ pub(super) async fn start(
     Ok(Some(StartedQuery { rows: start_alone(context, &plan), shown, lowered }))
 }
 
+/// A query that is planned and does not run; `None` if it has something that the front end lacks.
+pub(super) async fn lowered(
+    context: &StatementContext,
+    statement: &Statement,
+) -> Result<Option<LoweredQuery>, EngineError> {
+    let Some(parameters) = QueryParameters::of(&BoundParameters::none()) else { return Ok(None) };
+    let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
+    counted(context, lowered)
+}
+
 /// The plan of a query, with its constants, and its columns; `None` if it has something that the front end lacks.
 pub(crate) async fn plan_alone(
     context: &StatementContext,
@@ -135,7 +145,7 @@ async fn planned(
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
         let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));
-        Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error))
+        unless_refused(planned.map(|planned| planned.query))
     };
     context.plan_apart(size, work).await
 }
@@ -218,7 +228,7 @@ pub(super) fn describe(
     }
     let literals = Literals::InPlace(Numerics::Optimistic);
     let constants = Constants { parameter_types: Some(declared), parameter_values: &[], literals };
-    let planned = plan_query(context, statement, constants).map_err(NoPlan::into_error);
+    let planned = unless_refused(plan_query(context, statement, constants))?;
     let Some(PlannedQuery { query, parameter_types, tables, .. }) = unless_unsupported(planned)? else {
         return Ok(None);
     };
@@ -316,6 +326,29 @@ pub(crate) struct PlannedQuery {
     pub tables: Vec<Arc<TableDef>>,
 }
 
+/// Why a query has no plan here.
+pub(crate) enum NotPlanned {
+    /// An error of the query, a value that matters, or what is left to the other planner (0A000).
+    Left(NoPlan),
+    /// It is unsupported (0A000), and reads system relations: the other planner has others, with other numbers.
+    Refused(SqlError),
+}
+
+impl From<SqlError> for NotPlanned {
+    fn from(error: SqlError) -> Self {
+        Self::Left(error.into())
+    }
+}
+
+/// What may be left to the other planner; what may not is the statement's error.
+pub(super) fn unless_refused<T>(planned: Result<T, NotPlanned>) -> Result<Result<T, SqlError>, EngineError> {
+    match planned {
+        Ok(planned) => Ok(Ok(planned)),
+        Err(NotPlanned::Left(reason)) => Ok(Err(reason.into_error())),
+        Err(NotPlanned::Refused(error)) => Err(error.into()),
+    }
+}
+
 /// The plan of a statement's query.
 ///
 /// # Errors
@@ -325,7 +358,7 @@ pub(crate) fn plan_query(
     context: &StatementContext,
     statement: &Statement,
     constants: Constants<'_>,
-) -> Result<PlannedQuery, NoPlan> {
+) -> Result<PlannedQuery, NotPlanned> {
     plan_source(context, statement, &QuerySource::default(), constants)
 }
 
@@ -335,10 +368,26 @@ pub(super) fn plan_source(
     statement: &Statement,
     source: &QuerySource,
     constants: Constants<'_>,
-) -> Result<PlannedQuery, NoPlan> {
+) -> Result<PlannedQuery, NotPlanned> {
+    let tables = SnapshotTables::of(context);
+    let planned = plan_over(context, &tables, statement, source, constants);
+    let (query, literal_inputs, parameter_types) = planned.map_err(|reason| match reason {
+        NoPlan::Error(error) if is_unsupported(&error) && tables.read_system() => NotPlanned::Refused(error),
+        reason => NotPlanned::Left(reason),
+    })?;
+    Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: tables.into_found() })
+}
+
+/// The plan of a query over these tables, its varying constants as they are read, and the types of its parameters.
+fn plan_over(
+    context: &StatementContext,
+    tables: &SnapshotTables,
+    statement: &Statement,
+    source: &QuerySource,
+    constants: Constants<'_>,
+) -> Result<(LoweredQuery, Vec<Expression>, Vec<SqlType>), NoPlan> {
     let (text, query) = source.of(statement)?;
     let facts = StatementFacts::of(context);
-    let tables = SnapshotTables::of(context);
     let (varying, numerics) = match constants.literals {
         Literals::InPlace(numerics) => (&[][..], numerics),
         Literals::Varying(varying) => (varying, Numerics::Optimistic),
@@ -348,11 +397,11 @@ pub(super) fn plan_source(
         Literals::InPlace(_) => Purpose::OneStatement,
         Literals::Varying(_) => Purpose::ManyStatements { forms: &forms },
     };
-    let (query, literal_inputs, parameter_types) = on_deep_stack(statement.size().expressions, || {
+    on_deep_stack(statement.size().expressions, || {
         let mut query = query.clone();
         expand_calls(&mut query);
         rebind_all(&mut query);
-        let mut binding = BoundStatement::new(text, &facts, &tables).with_varying(varying);
+        let mut binding = BoundStatement::new(text, &facts, tables).with_varying(varying);
         if let Some(types) = constants.parameter_types {
             binding = binding.with_parameters(types);
         }
@@ -377,11 +426,10 @@ pub(super) fn plan_source(
             Literals::Varying(_) => facts.to_kept(),
         };
         let session: Arc<dyn Session> = Arc::new(kept);
-        let environment = Environment { session: &session, tables: &tables, purpose, numerics };
+        let environment = Environment { session: &session, tables, purpose, numerics };
         let query = build(bound, binding.into_columns(), environment)?;
         Ok((query, literal_inputs, parameter_types))
-    })?;
-    Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: tables.into_found() })
+    })
 }
 
 /// The form of all values of a varying literal, if it is not that of its type.

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
 use braid_catalog::{CatalogNames, Database, Role, ServerFacts, ServerView, Session, Setting};
 
-use braid_sql::functions::ObjectNames;
-
 use super::computed_tables::columns_of;
 use crate::catalog::system_views::SystemView;
 use crate::names::DATABASE_NAME;
@@ -50,59 +48,21 @@ impl ServerFacts for StatementServer {
             role_name: self.0.user().to_owned(),
             application_name: self.0.setting("application_name").unwrap_or_default(),
             client_port: None,
-            started_us: instants.transaction_us,
+            started_us: self.0.session_started_us(),
             transaction_started_us: Some(instants.transaction_us),
             query_started_us: Some(instants.statement_us),
             state_changed_us: Some(instants.statement_us),
             state: "active",
-            query: String::new(),
+            query: None,
         }]
     }
 }
 
-/// The names in a statement's snapshot.
+/// The names in the snapshot that a statement reads now.
 pub(super) fn names_of(context: &StatementContext) -> CatalogNames {
     let server = StatementServer(context.clone());
     let views = context.database().system_views().iter().map(|view| view.name().to_owned()).collect();
     CatalogNames { catalog: context.snapshot(), roles: server.roles(), views }
-}
-
-impl ObjectNames for StatementContext {
-    fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32> {
-        names_of(self).relation_id(schema, name)
-    }
-
-    fn relation(&self, id: u32) -> Option<(String, String)> {
-        names_of(self).relation(id)
-    }
-
-    fn schema_id(&self, name: &str) -> Option<u32> {
-        names_of(self).schema_id(name)
-    }
-
-    fn schema(&self, id: u32) -> Option<String> {
-        names_of(self).schema(id)
-    }
-
-    fn role_id(&self, name: &str) -> Option<u32> {
-        names_of(self).role_id(name)
-    }
-
-    fn role(&self, id: u32) -> Option<String> {
-        names_of(self).role(id)
-    }
-
-    fn has_column(&self, relation: u32, name: &str) -> bool {
-        names_of(self).has_column(relation, name)
-    }
-
-    fn relation_bytes(&self, id: u32) -> Option<u64> {
-        names_of(self).relation_bytes(id)
-    }
-
-    fn database_bytes(&self) -> u64 {
-        names_of(self).database_bytes()
-    }
 }
 
 impl StatementServer {

@@ -1,6 +1,7 @@
 //! What expressions ask of the session.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::timezone::Tz;
 use braid_catalog::CatalogNames;
@@ -44,7 +45,7 @@ impl<'a> StatementFacts<'a> {
 impl KeptFacts {
     /// The same for one statement, which may look names up.
     pub fn with_names(self, context: &StatementContext) -> Self {
-        Self { names: Some(names_of(context)), ..self }
+        Self { names: Some(StatementNames { context: context.clone(), names: OnceLock::new() }), ..self }
     }
 }
 
@@ -95,9 +96,16 @@ impl SessionFacts for StatementFacts<'_> {
         Some(self.context.random())
     }
 
-    fn objects(&self) -> Option<&dyn ObjectNames> {
-        Some(self.context)
+    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
+        Some(Arc::new(names_of(self.context)))
     }
+}
+
+/// The names that a statement looks up, taken when it first does.
+#[derive(Clone, Debug)]
+struct StatementNames {
+    context: StatementContext,
+    names: OnceLock<Arc<CatalogNames>>,
 }
 
 /// What a session was when a statement was planned. Later changes of its settings do not show.
@@ -110,7 +118,7 @@ pub(crate) struct KeptFacts {
     session_id: i32,
     random: SessionRandom,
     /// None in plans that outlive their statement, and would keep what it has read.
-    names: Option<CatalogNames>,
+    names: Option<StatementNames>,
     instants: Instants,
 }
 
@@ -155,8 +163,9 @@ impl SessionFacts for KeptFacts {
         Some(&self.random)
     }
 
-    fn objects(&self) -> Option<&dyn ObjectNames> {
-        self.names.as_ref().map(|names| names as &dyn ObjectNames)
+    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
+        let StatementNames { context, names } = self.names.as_ref()?;
+        Some(names.get_or_init(|| Arc::new(names_of(context))).clone())
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use braid_base::{ColumnId, TableId};
 use braid_buffer::BufferManager;
 use braid_catalog::Snapshot;
+use braid_catalog::left_out::reason;
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
@@ -17,18 +19,20 @@ use parking_lot::Mutex;
 
 use super::computed_tables;
 use super::server_facts::StatementServer;
-use crate::column_types::sql_type_of;
+use crate::catalog::snapshot_catalog::SYSTEM_SCHEMA;
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
+use braid_catalog::column_types::sql_type_of;
 
-/// The computed tables, and those of schema `public` in one snapshot. Other names are left to the other planner, which knows the system's
-/// relations; and so are all, where the session wants DataFusion's operators or other orders of joins to measure them.
+/// The computed tables, and those of schema `public` in one snapshot. All are left to the other planner where the session wants
+/// DataFusion's operators or other orders of joins to measure them.
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
     are_planned: bool,
     context: StatementContext,
     found: Mutex<Vec<Arc<TableDef>>>,
+    read_system: AtomicBool,
 }
 
 impl SnapshotTables {
@@ -41,11 +45,17 @@ impl SnapshotTables {
             are_planned,
             context: context.clone(),
             found: Mutex::default(),
+            read_system: AtomicBool::default(),
         }
     }
 }
 
 impl SnapshotTables {
+    /// Whether a system relation was looked up so far.
+    pub fn read_system(&self) -> bool {
+        self.read_system.load(Ordering::Relaxed)
+    }
+
     /// The tables that were found so far.
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
         self.found.into_inner()
@@ -60,19 +70,29 @@ impl fmt::Debug for SnapshotTables {
 
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        if !self.are_planned {
+            return Err(SqlError::unsupported(format!("{name} is looked up by the other planner")));
+        }
         // As in PostgreSQL, the system's schema comes first.
-        if self.are_planned
-            && let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)?
-        {
+        if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
+            self.read_system.store(true, Ordering::Relaxed);
             return Ok(Some(Arc::new(entry)));
         }
         let version = match schema {
-            None | Some(SCHEMA_NAME) if self.are_planned => self.snapshot.table(name),
-            _ => None,
+            None | Some(SCHEMA_NAME) => self.snapshot.table(name),
+            Some(_) => None,
         };
-        let version = version.ok_or_else(|| elsewhere(name))?;
-        self.found.lock().push(version.def.clone());
-        Ok(Some(Arc::new(entry_of(&version.def))))
+        if let Some(version) = version {
+            self.found.lock().push(version.def.clone());
+            return Ok(Some(Arc::new(entry_of(&version.def))));
+        }
+        match reason(schema.unwrap_or(SYSTEM_SCHEMA), name) {
+            Some(reason) => {
+                self.read_system.store(true, Ordering::Relaxed);
+                Err(SqlError::unsupported(format!("the system relation {name} is not supported: {reason}")))
+            }
+            None => Ok(None),
+        }
     }
 
     fn view(&self, table: u64) -> Option<Arc<str>> {
@@ -97,10 +117,6 @@ impl StoredTables for SnapshotTables {
         let source = TableSource::new(version.clone(), self.buffer.clone(), spec, description);
         Ok((Arc::new(source), types))
     }
-}
-
-fn elsewhere(name: &str) -> SqlError {
-    SqlError::unsupported(format!("{name} is looked up by the other planner"))
 }
 
 fn entry_of(def: &TableDef) -> TableEntry {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use braid_plan::lowering::{NoPlan, Numerics};
+use braid_plan::lowering::{LoweredQuery, Numerics};
 use braid_plan::values::Form;
 use braid_sql::SqlType;
 use braid_sql::binder::AssignedColumn;
@@ -13,13 +13,13 @@ use braid_storage::{ColumnDef, ColumnType};
 use datafusion::sql::sqlparser::ast::{Ident, Query};
 use futures::StreamExt;
 
-use super::operator_query::{QuerySource, StartedQuery, plan_source, start};
+use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start, unless_refused};
 use super::session_facts::{KeptFacts, StatementFacts};
 use super::{Constants, Literals, is_left_to_the_other_planner, unless_unsupported};
 use crate::bound_parameters::{BoundParameters, declared_types};
-use crate::column_types::{column_type_of, sql_type_of};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, ParameterType, Statement};
+use braid_catalog::column_types::{column_type_of, sql_type_of};
 
 /// The columns that the rows of an INSERT are stored in.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ pub(crate) async fn insert_parameters(
         let literals = Literals::InPlace(Numerics::Optimistic);
         let constants = Constants { parameter_types: Some(&declared), parameter_values: &[], literals };
         let planned = plan_source(&context, &statement, &source, constants);
-        Ok(planned.map(|planned| planned.parameter_types).map_err(NoPlan::into_error))
+        unless_refused(planned.map(|planned| planned.parameter_types))
     };
     let types = unless_unsupported(context.plan_apart(size, work).await?)?;
     Ok(types.map(|types| types.into_iter().map(ParameterType::of).collect()))
@@ -133,15 +133,29 @@ pub(crate) async fn start_table(
     }
     let query = start(context, statement, QuerySource::default(), &BoundParameters::none()).await?;
     let Some(query) = query else { return Ok(None) };
-    let columns = query.lowered.columns.iter().zip(&query.lowered.forms);
-    let columns = columns.map(|((name, sql_type), form)| {
-        let column_type = stored_type(name, *sql_type, *form)?;
-        Ok(ColumnDef { name: name.clone(), column_type, nullable: true, default: None })
-    });
-    let columns = columns.collect::<Result<Vec<_>, EngineError>>()?;
+    let columns = columns_of(&query.lowered)?;
     let types = columns.iter().map(|column| column.column_type).collect();
     let facts = StatementFacts::of(context).to_kept();
     Ok(Some(TableOfQuery { columns, rows: StoredRows { query, types, facts } }))
+}
+
+/// The columns of the table that a CREATE TABLE AS makes, whose query does not run; as [`start_table`].
+pub(crate) async fn table_columns(
+    context: &StatementContext,
+    statement: &Statement,
+) -> Result<Option<Vec<ColumnDef>>, EngineError> {
+    if is_left_to_the_other_planner(context, statement.size()) {
+        return Ok(None);
+    }
+    lowered(context, statement).await?.map(|query| columns_of(&query)).transpose()
+}
+
+fn columns_of(query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {
+    let columns = query.columns.iter().zip(&query.forms).map(|((name, sql_type), form)| {
+        let column_type = stored_type(name, *sql_type, *form)?;
+        Ok(ColumnDef { name: name.clone(), column_type, nullable: true, default: None })
+    });
+    columns.collect()
 }
 
 fn stored_type(name: &str, sql_type: SqlType, form: Form) -> Result<ColumnType, EngineError> {

@@ -21,7 +21,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, execute_stream};
 use datafusion::sql::parser::Statement as PlannerStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, CastKind, Expr as SqlExpr, LimitClause, Query, SetExpr, Statement as SqlStatement, Value, Visit, Visitor,
+    self, CastKind, Expr as SqlExpr, LimitClause, Query, Statement as SqlStatement, Value, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 use futures::StreamExt;
@@ -346,19 +346,6 @@ impl Visitor for TypesInText {
             }
             expr => self.note(expr, None),
         }
-    }
-}
-
-/// Whether a query is a plain list of rows, `VALUES (…), (…)`.
-pub(crate) fn values_of(query: &Query) -> Option<&ast::Values> {
-    let plain = query.with.is_none()
-        && query.order_by.is_none()
-        && query.limit_clause.is_none()
-        && query.fetch.is_none()
-        && query.locks.is_empty();
-    match &*query.body {
-        SetExpr::Values(values) if plain => Some(values),
-        _ => None,
     }
 }
 

@@ -11,7 +11,9 @@ use braid_sql::{SqlError, SqlState, SqlType, Value};
 use super::template_planner::{NoTemplate, guards, plan_template};
 use crate::Statement;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{Constants, Literals, PlannedQuery, StatementFacts, is_left_to_the_other_planner, plan_query};
+use crate::front_end::{
+    Constants, Literals, NotPlanned, PlannedQuery, StatementFacts, is_left_to_the_other_planner, plan_query,
+};
 use crate::sent_columns::ShownColumns;
 use crate::statement::{Constant, HoleContent, ScannedText};
 use crate::statement_context::StatementContext;
@@ -90,7 +92,7 @@ fn native(
     }
     if general.example().iter().any(is_long) {
         return match plan_query(context, statement, with_constants) {
-            Err(NoPlan::Error(error)) if is_unsupported(&error) => Err(Refused::NotPlanned),
+            Err(NotPlanned::Left(NoPlan::Error(error))) if is_unsupported(&error) => Err(Refused::NotPlanned),
             _ => Err("a constant is long, and would be in every row".into()),
         };
     }
@@ -104,17 +106,19 @@ fn native(
                 return Err("its constants may take long to compute".into());
             }
             Ok(planned) => return Ok(template(context, planned, scanned, general)),
-            Err(NoPlan::ValueMatters(number)) => match number.checked_sub(types.len()) {
+            Err(NotPlanned::Left(NoPlan::ValueMatters(number))) => match number.checked_sub(types.len()) {
                 Some(hole) => general.pin(hole),
                 None => holes_of(scanned, number).for_each(|hole| general.pin(hole)),
             },
-            Err(NoPlan::Error(error)) if is_unsupported(&error) => {
+            Err(NotPlanned::Left(NoPlan::Error(error))) if is_unsupported(&error) => {
                 return match plan_query(context, statement, with_constants) {
-                    Err(NoPlan::Error(error)) if is_unsupported(&error) => Err(Refused::NotPlanned),
+                    Err(NotPlanned::Left(NoPlan::Error(error))) if is_unsupported(&error) => Err(Refused::NotPlanned),
                     _ => Err(error.message().into()),
                 };
             }
-            Err(NoPlan::Error(error)) => return Err(error.message().into()),
+            Err(NotPlanned::Left(NoPlan::Error(error)) | NotPlanned::Refused(error)) => {
+                return Err(error.message().into());
+            }
         }
     }
     Err(format!("planning looked at the values of more than {ATTEMPTS_MAX} constants").as_str().into())

@@ -1,6 +1,6 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
-use arrow::datatypes::Field;
+use arrow::datatypes::{Field, Schema};
 use braid_storage::{ColumnDef, NewTable, StoreError, TableAppender};
 use datafusion::sql::sqlparser::ast::{CreateTable, Ident};
 use futures::StreamExt;
@@ -69,10 +69,16 @@ pub(crate) async fn create_table_as(
             "CREATE TABLE AS with a column list is not supported; name columns with AS",
         ));
     }
-    if let Some(TableOfQuery { columns, mut rows }) = front_end::start_table(context, statement).await? {
-        let Some((assignment, mut appender)) = made(context, name, columns, wanted).await? else {
-            return Ok(Outcome::done("CREATE TABLE AS"));
+    if wanted == Rows::None {
+        let columns = match front_end::table_columns(context, statement).await? {
+            Some(columns) => columns,
+            None => columns_of(&query::plan(context, statement, QuerySource::Statement, &[]).await?.schema)?,
         };
+        to_the_end(context.database().store().create_table(table_of(name, columns)?)).await?;
+        return Ok(Outcome::done("CREATE TABLE AS"));
+    }
+    if let Some(TableOfQuery { columns, mut rows }) = front_end::start_table(context, statement).await? {
+        let (assignment, mut appender) = created(context, table_of(name, columns)?)?;
         while let Some(batch) = rows.next().await {
             appender.append(assignment.convert_all(&batch?)?).await?;
         }
@@ -80,10 +86,7 @@ pub(crate) async fn create_table_as(
     }
     let PlannedQuery { planner, physical, schema, .. } =
         query::plan(context, statement, QuerySource::Statement, &[]).await?;
-    let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<Vec<_>, _>>()?;
-    let Some((assignment, mut appender)) = made(context, name, columns, wanted).await? else {
-        return Ok(Outcome::done("CREATE TABLE AS"));
-    };
+    let (assignment, mut appender) = created(context, table_of(name, columns_of(&schema)?)?)?;
     let mut rows = planner.start(physical)?;
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
@@ -91,29 +94,28 @@ pub(crate) async fn create_table_as(
     committed(appender).await
 }
 
-/// The table with these columns, ready for its rows; `None` if none are wanted.
-async fn made(
-    context: &StatementContext,
-    name: String,
-    columns: Vec<ColumnDef>,
-    wanted: Rows,
-) -> Result<Option<(Assignment, TableAppender)>, EngineError> {
+/// A table with these columns, whose names must differ.
+fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineError> {
     let table = NewTable { name, columns, primary_key: Vec::new() };
     let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();
     // This check finds duplicate names.
     columns_named(&table.name, &table.columns, &names)?;
-    let store = context.database().store();
-    if wanted == Rows::None {
-        to_the_end(store.create_table(table)).await?;
-        return Ok(None);
-    }
-    let appender = store.create_and_append(table)?;
-    Ok(Some((Assignment::new(appender.def(), &context.settings()), appender)))
+    Ok(table)
+}
+
+/// The table, ready for its rows.
+fn created(context: &StatementContext, table: NewTable) -> Result<(Assignment, TableAppender), EngineError> {
+    let appender = context.database().store().create_and_append(table)?;
+    Ok((Assignment::new(appender.def(), &context.settings()), appender))
 }
 
 async fn committed(appender: TableAppender) -> Result<Outcome, EngineError> {
     let (_, row_count) = to_the_end(appender.commit()).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
+}
+
+fn columns_of(schema: &Schema) -> Result<Vec<ColumnDef>, EngineError> {
+    schema.fields().iter().map(|field| column_of(field)).collect()
 }
 
 fn column_of(field: &Field) -> Result<ColumnDef, EngineError> {

@@ -1,6 +1,7 @@
 //! What an implementation may ask about its call.
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow::array::timezone::Tz;
 
@@ -28,7 +29,7 @@ pub trait SessionFacts: fmt::Debug {
     /// A setting's value as SHOW prints it; `None` for an unknown one.
     fn setting(&self, name: &str) -> Option<String>;
     /// Relations, schemas and roles by name and number; `None` where there are none.
-    fn objects(&self) -> Option<&dyn ObjectNames> {
+    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
         None
     }
     /// The generator of `random()`; `None` where nothing is drawn.
@@ -38,7 +39,7 @@ pub trait SessionFacts: fmt::Debug {
 }
 
 /// The names of what a database has. Names without a schema are looked for along the search path.
-pub trait ObjectNames: fmt::Debug {
+pub trait ObjectNames: fmt::Debug + Send + Sync {
     /// The number of a relation.
     fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32>;
     /// Schema and name of a relation.

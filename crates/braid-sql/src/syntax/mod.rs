@@ -17,6 +17,7 @@ mod operators;
 mod tokens;
 mod words;
 
+use sqlparser::ast::{Query, SetExpr, Values};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Tokenizer;
 
@@ -30,4 +31,17 @@ pub use tokens::postgresql_tokens;
 pub fn parser_of<'a>(dialect: &'a SqlDialect, text: &str) -> Result<Parser<'a>, ParserError> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location()?;
     Ok(Parser::new(dialect).with_tokens_with_locations(postgresql_tokens(tokens)?))
+}
+
+/// The rows of a query that is nothing but these.
+pub fn plain_values(query: &Query) -> Option<&Values> {
+    let is_plain = query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && query.locks.is_empty();
+    match &*query.body {
+        SetExpr::Values(values) if is_plain => Some(values),
+        _ => None,
+    }
 }

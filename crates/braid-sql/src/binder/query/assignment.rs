@@ -3,7 +3,7 @@
 //! A literal of a select list is read by the input function of its column. In plain VALUES so is each literal of each row, whatever
 //! stands in the other rows.
 
-use sqlparser::ast::{Ident, Query as Syntax, SetExpr, Values};
+use sqlparser::ast::{Ident, Query as Syntax, Values};
 
 use super::Target;
 use super::subqueries::column_expression;
@@ -14,6 +14,7 @@ use crate::binder::query::scope::Scope;
 use crate::expression::Expression;
 use crate::pg_catalog::CastContext;
 use crate::relation::{Query, Relation};
+use crate::syntax::plain_values;
 use crate::types::type_names::format_type;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -125,18 +126,5 @@ impl Binder<'_> {
             }
             None => Ok(()),
         }
-    }
-}
-
-/// The rows of a query that is nothing but these.
-fn plain_values(syntax: &Syntax) -> Option<&Values> {
-    let is_plain = syntax.with.is_none()
-        && syntax.order_by.is_none()
-        && syntax.limit_clause.is_none()
-        && syntax.fetch.is_none()
-        && syntax.locks.is_empty();
-    match &*syntax.body {
-        SetExpr::Values(values) if is_plain => Some(values),
-        _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! `regclass`, `regnamespace`, `regrole`: numbers of relations, schemas and roles, which are shown by name.
 
+use std::sync::Arc;
+
 use super::names::{number_of_text, parts_of_name};
 use crate::functions::strings::quoting::quote_identifier;
 use crate::functions::{Call, Implementations, ObjectNames};
@@ -16,7 +18,10 @@ pub const FUNCTIONS: Implementations = &[
     ("pg_get_serial_sequence", |arguments, call| {
         sequence_of_column(arguments[0].as_text(), arguments[1].as_text(), call)
     }),
-    ("regnamespacein", |arguments, call| regnamespace(arguments[0].as_text(), call)),
+    ("regnamespacein", |arguments, call| {
+        let missing = ("schema", SqlState::InvalidSchemaName);
+        numbered(arguments[0].as_text(), missing, |name| Ok(objects(call)?.schema_id(name)))
+    }),
     ("to_regnamespace", |arguments, call| {
         let name = only_part(arguments[0].as_text())?;
         Ok(objects(call)?.schema_id(&name).map_or(Value::Null, Value::Oid))
@@ -25,14 +30,17 @@ pub const FUNCTIONS: Implementations = &[
         let number = arguments[0].as_oid();
         shown(number, objects(call)?.schema(number))
     }),
-    ("regrolein", |arguments, call| regrole(arguments[0].as_text(), call)),
+    ("regrolein", |arguments, call| {
+        let missing = ("role", SqlState::UndefinedObject);
+        numbered(arguments[0].as_text(), missing, |name| Ok(objects(call)?.role_id(name)))
+    }),
     ("regroleout", |arguments, call| {
         let number = arguments[0].as_oid();
         shown(number, objects(call)?.role(number))
     }),
 ];
 
-pub(super) fn objects<'a>(call: &Call<'a>) -> Result<&'a dyn ObjectNames, SqlError> {
+pub(super) fn objects(call: &Call<'_>) -> Result<Arc<dyn ObjectNames>, SqlError> {
     call.session.objects().ok_or_else(|| SqlError::unsupported("names of relations are not supported here"))
 }
 
@@ -96,26 +104,18 @@ fn shown_relation(number: u32, call: &Call<'_>) -> Result<Value, SqlError> {
     }))
 }
 
-fn regnamespace(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+/// The number of what has a name without a schema, which must exist.
+fn numbered(
+    text: &str,
+    (what, missing): (&str, SqlState),
+    find: impl FnOnce(&str) -> Result<Option<u32>, SqlError>,
+) -> Result<Value, SqlError> {
     if let Some(number) = number_of_text(text, "-") {
         return number;
     }
     let name = only_part(text)?;
-    objects(call)?
-        .schema_id(&name)
-        .map(Value::Oid)
-        .ok_or_else(|| SqlError::new(SqlState::InvalidSchemaName, format!("schema \"{name}\" does not exist")))
-}
-
-fn regrole(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
-    if let Some(number) = number_of_text(text, "-") {
-        return number;
-    }
-    let name = only_part(text)?;
-    objects(call)?
-        .role_id(&name)
-        .map(Value::Oid)
-        .ok_or_else(|| SqlError::new(SqlState::UndefinedObject, format!("role \"{name}\" does not exist")))
+    let id = find(&name)?;
+    id.map(Value::Oid).ok_or_else(|| SqlError::new(missing, format!("{what} \"{name}\" does not exist")))
 }
 
 fn only_part(text: &str) -> Result<String, SqlError> {

@@ -61,7 +61,7 @@ fn if_there(
 ) -> Result<Value, SqlError> {
     let objects = objects(call)?;
     match objects.relation(arguments[0].as_oid()) {
-        Some(_) => bytes(objects).map_or(Ok(Value::Null), size),
+        Some(_) => bytes(&*objects).map_or(Ok(Value::Null), size),
         None => Ok(Value::Null),
     }
 }
