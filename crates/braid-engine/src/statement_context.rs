@@ -8,8 +8,6 @@ use std::sync::Arc;
 
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_storage::Catalog;
-use datafusion::execution::context::SessionState;
-use datafusion::execution::runtime_env::RuntimeEnv;
 use parking_lot::Mutex;
 
 use crate::clock::{Instants, read_clock_us};
@@ -265,17 +263,6 @@ impl StatementContext {
     pub fn has_fixed_snapshot(&self) -> bool {
         let state = self.shared.state.lock();
         keeps_snapshot(&state.settings) && state.transaction.status() != TransactionStatus::Idle
-    }
-
-    /// Whether the database has changed since a block took `snapshot`.
-    pub fn is_outdated(&self, snapshot: &Catalog) -> bool {
-        let in_block = self.transaction_status() != TransactionStatus::Idle;
-        in_block && snapshot.sequence() != self.database().store().snapshot().sequence()
-    }
-
-    /// What a planner of this session's statements works with on `snapshot`, and the runtime of its plans.
-    pub fn planner_state(&self, snapshot: &Arc<Catalog>) -> (SessionState, Arc<RuntimeEnv>) {
-        self.database().planner_state(snapshot, &self.settings())
     }
 
     /// Runs what may take long on the planning thread for that, after what else waits for it.

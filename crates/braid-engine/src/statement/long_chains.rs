@@ -12,7 +12,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Value, VisitorMut};
 
 use super::function_call::call;
 
@@ -179,8 +179,8 @@ fn concatenation(links: Vec<Link>) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::ast::VisitMut;
-    use datafusion::sql::sqlparser::parser::Parser;
+    use sqlparser::ast::VisitMut;
+    use sqlparser::parser::Parser;
 
     use super::*;
     use crate::statement::dialect::SqlDialect;
