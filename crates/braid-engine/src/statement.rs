@@ -11,7 +11,6 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
-//! | [`long_chains`] | chains of operators as shallow trees |
 //! | [`function_call`] | calls that rewriting makes |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`session_fact`] | what a statement may ask about its session |
@@ -23,7 +22,6 @@ mod copy_statement;
 mod dialect;
 pub(crate) mod function_call;
 mod kind;
-mod long_chains;
 mod places;
 mod session_fact;
 mod syntax_errors;
@@ -33,6 +31,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use braid_sql::syntax::Chains;
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -46,7 +45,6 @@ pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
-pub(crate) use long_chains::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 use places::{Places, character_of};
 pub(crate) use session_fact::{AskedFact, SessionFact};
 use syntax_errors::{error_near, parser_error, syntax_error};
@@ -167,7 +165,7 @@ impl Statement {
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
                 return Err(error_near(sql, &next.token.to_string(), Some(next.span.start)));
             }
-            command.visit_mut(&mut long_chains::Chains);
+            command.visit_mut(&mut Chains);
             let size = command.size();
             size.check_depth()?;
             let start = places.byte_of(first.span.start);

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::sync::Arc;
 
 use crate::names::{fold, fold_parts};
-use crate::statement::{CONCATENATION, SUM_OF_TERMS};
+use crate::semantics::operator_chains::{CONCATENATION, SUM_OF_TERMS};
 
 /// What PostgreSQL calls a column that nothing names.
 const UNNAMED: &str = "?column?";

@@ -1,4 +1,4 @@
-//! The functions that long chains of `+`, `-` and `||` become (`statement/long_chains.rs`).
+//! The functions that long chains of `+`, `-` and `||` once became.
 //!
 //! They compute what the operators would, from left to right: the same types at every step, the same kernels, the same
 //! errors. A sum is of numbers, a concatenation of texts and integers. A chain of anything else is refused, because the
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder};
 use arrow::compute::kernels::numeric::{add_wrapping, sub_wrapping};
 use arrow::datatypes::DataType;
+use braid_sql::syntax::CHAIN_OPERANDS_MIN;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
@@ -18,9 +19,14 @@ use datafusion::logical_expr::{
 use super::arithmetic_function::{Arithmetic, Side};
 use super::checked_arithmetic::checked_function;
 use crate::conversion::{is_string, name_of};
-use crate::statement::{CHAIN_OPERANDS_MIN, CONCATENATION, SUM_OF_TERMS};
 use crate::statement_limits::too_complex;
 use crate::{EngineError, SqlState};
+
+/// The function that adds and subtracts: of its operators as a text (`+` before the first term) and the terms.
+pub(crate) const SUM_OF_TERMS: &str = "sum_of_terms";
+
+/// The function that `||` becomes.
+pub(crate) const CONCATENATION: &str = "concatenation";
 
 /// Sums and concatenations.
 pub(crate) fn chain_functions() -> [ScalarUDF; 2] {
