@@ -11,19 +11,14 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
-//! | [`long_chains`] | chains of operators as shallow trees |
-//! | [`function_call`] | calls that rewriting makes |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
-//! | [`session_fact`] | what a statement may ask about its session |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
 mod command;
 mod copy_options;
 mod copy_statement;
 mod dialect;
-pub(crate) mod function_call;
 mod kind;
-mod long_chains;
 mod places;
 mod syntax_errors;
 mod text_template;
@@ -32,6 +27,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use braid_sql::syntax::Chains;
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
@@ -164,7 +160,7 @@ impl Statement {
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
                 return Err(error_near(sql, &next.token.to_string(), Some(next.span.start)));
             }
-            command.visit_mut(&mut long_chains::Chains);
+            command.visit_mut(&mut Chains);
             let size = command.size();
             size.check_depth()?;
             let start = places.byte_of(first.span.start);

@@ -3,6 +3,7 @@
 //! Arguments are evaluated from left to right, and only those that PostgreSQL evaluates: AND, OR, CASE and COALESCE stop where the
 //! result is clear. The depth of the recursion is that of the expression, which the parser bounds.
 
+mod chains;
 mod subscripts;
 
 use std::fmt;
@@ -90,6 +91,7 @@ impl<'a> Evaluation<'a> {
                 let operand = self.value(operand)?;
                 Evaluation { operand: Some(&operand), ..*self }.value(body)
             }
+            Node::Chain { first, steps } => self.chain(first, steps),
             Node::Coalesce(values) => {
                 for value in values {
                     let value = self.value(value)?;

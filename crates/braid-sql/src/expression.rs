@@ -88,7 +88,14 @@ pub enum Node {
         /// The expression that uses it.
         body: Box<Expression>,
     },
-    /// The operand of the innermost [`Node::Let`] around it.
+    /// Evaluates `first`, then each step with the value so far as its [`Node::Operand`]: a long chain of operators, from left to right.
+    Chain {
+        /// Evaluated first.
+        first: Box<Expression>,
+        /// What is made of the value before. The last one's value is that of the chain.
+        steps: Vec<Expression>,
+    },
+    /// The operand of the innermost [`Node::Let`] or step of a [`Node::Chain`] around it.
     Operand,
     /// The first value that is not null.
     Coalesce(Vec<Expression>),
@@ -321,6 +328,7 @@ impl Expression {
             Node::Let { operand: left, body: right } | Node::Distinct(left, right, _) => {
                 is_such(left) || is_such(right)
             }
+            Node::Chain { first, steps } => is_such(first) || steps.iter().any(is_such),
             Node::Coalesce(values)
             | Node::Extreme { values, .. }
             | Node::And(values)
@@ -349,6 +357,7 @@ impl Expression {
                 branches.chain([&mut **otherwise]).collect()
             }
             Node::Let { operand, body } => vec![operand, body],
+            Node::Chain { first, steps } => std::iter::once(&mut **first).chain(steps).collect(),
             Node::Coalesce(values)
             | Node::Extreme { values, .. }
             | Node::And(values)
@@ -360,6 +369,16 @@ impl Expression {
             }
             Node::Distinct(left, right, _) => vec![left, right],
             Node::Quantified(quantified) => vec![&mut quantified.operand, &mut quantified.array],
+        }
+    }
+
+    /// Puts an expression in the places of the operand of a LET, of whose body this is a part, or of a chain, of whose steps it is one.
+    pub fn put_operand(&mut self, value: &Self) {
+        match &mut self.node {
+            Node::Operand => self.node = value.node.clone(),
+            // The body of a LET within has its own operand, and so have the steps of a chain.
+            Node::Let { operand: inner, .. } | Node::Chain { first: inner, .. } => inner.put_operand(value),
+            _ => self.operands_mut().into_iter().for_each(|operand| operand.put_operand(value)),
         }
     }
 

@@ -6,6 +6,7 @@
 //! refused.
 
 use braid_base::ColumnId;
+use braid_sql::syntax::spelled_out;
 use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{
     ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions, Expr,
@@ -100,7 +101,7 @@ fn column_def(
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => {
                 StatementSize::of(expr).check_default()?;
-                default = Some(expr.to_string());
+                default = Some(spelled_out(expr).to_string());
             }
             ColumnOption::PrimaryKey(key) => {
                 check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;

@@ -429,15 +429,6 @@ pub(super) fn inlined(operand: &Expression, body: &Expression) -> Option<Express
         return None;
     }
     let mut body = body.clone();
-    put_in_place(&mut body, operand);
+    body.put_operand(operand);
     Some(body)
-}
-
-fn put_in_place(body: &mut Expression, operand: &Expression) {
-    match &mut body.node {
-        Node::Operand => body.node = operand.node.clone(),
-        // Its body has an operand of its own.
-        Node::Let { operand: inner, .. } => put_in_place(inner, operand),
-        _ => body.operands_mut().into_iter().for_each(|part| put_in_place(part, operand)),
-    }
 }

@@ -247,6 +247,7 @@ pub(super) fn reads_rows(expression: &Expression) -> bool {
             Node::Column(..) | Node::Subquery(_) => true,
             Node::Operand => !within_let,
             Node::Let { operand, body } => reads(operand, within_let) || reads(body, true),
+            Node::Chain { first, steps } => reads(first, within_let) || steps.iter().any(|step| reads(step, true)),
             _ => expression.any_operand(&mut |operand| reads(operand, within_let)),
         }
     }

@@ -130,6 +130,7 @@ pub(crate) fn may_fail(expression: &Expression) -> bool {
         | Node::Relabel(_)
         | Node::Case { .. }
         | Node::Let { .. }
+        | Node::Chain { .. }
         | Node::Coalesce(_)
         | Node::Extreme { .. }
         | Node::And(_)

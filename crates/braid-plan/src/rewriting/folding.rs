@@ -69,7 +69,8 @@ fn is_computable(expression: &Expression) -> bool {
         | Node::Column(..)
         | Node::Operand
         | Node::Subquery(_)
-        | Node::Let { .. } => false,
+        | Node::Let { .. }
+        | Node::Chain { .. } => false,
         Node::Call(call) => {
             call.volatility == Volatility::Immutable && !expression.may_take_long() && !expression.may_grow()
         }
@@ -143,16 +144,45 @@ fn simplify(expression: &mut Expression, evaluation: &Evaluation<'_>) {
         Node::Let { operand, body } if as_column(operand).is_some() || constant(operand).is_some() => {
             let operand = (**operand).clone();
             let mut body = std::mem::replace(&mut **body, null_of(expression.sql_type));
-            put_operand(&mut body, &operand);
+            body.put_operand(&operand);
             // What it reads may be constant now.
             if constant(&operand).is_some() {
                 fold(&mut body, evaluation);
             }
             *expression = body;
         }
+        Node::Chain { first, steps } => {
+            fold_steps(first, steps, evaluation);
+            if steps.is_empty() {
+                *expression = std::mem::replace(&mut **first, null_of(expression.sql_type));
+            }
+        }
         _ => {}
     }
     flatten(expression);
+}
+
+/// Computes the steps of a chain that follow a constant, as far as they can be.
+fn fold_steps(first: &mut Expression, steps: &mut Vec<Expression>, evaluation: &Evaluation<'_>) {
+    // A null operand makes a step null, whatever is before it.
+    if let Some(at) = steps.iter().rposition(|step| constant(step).is_some()) {
+        *first = steps.drain(..=at).next_back().expect("the range has the step found");
+    }
+    let mut done = 0;
+    for step in &*steps {
+        if constant(first).is_none() {
+            break;
+        }
+        let mut next = step.clone();
+        next.put_operand(first);
+        fold(&mut next, evaluation);
+        if constant(&next).is_none() {
+            break;
+        }
+        *first = next;
+        done += 1;
+    }
+    steps.drain(..done);
 }
 
 fn null_of(sql_type: braid_sql::SqlType) -> Expression {
@@ -199,14 +229,4 @@ fn flatten(expression: &mut Expression) {
         }
     }
     *operands = flat;
-}
-
-/// Puts a value in place of the operand of a LET.
-fn put_operand(body: &mut Expression, value: &Expression) {
-    match &mut body.node {
-        Node::Operand => *body = Expression { sql_type: body.sql_type, ..value.clone() },
-        // The body of a LET within has its own operand.
-        Node::Let { operand, .. } => put_operand(operand, value),
-        _ => body.operands_mut().into_iter().for_each(|operand| put_operand(operand, value)),
-    }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
 mod accumulations;
+mod chains;
 mod common_tables;
 mod disk_tables;
 mod intervals;

@@ -219,8 +219,6 @@ impl Binder<'_> {
                 let form = Expression::of(Value::text(form.value.to_ascii_uppercase()), TypeId::TEXT);
                 self.call_on("normalize", vec![self.placed(text)?, (form, Place::Nowhere)])?
             }
-            // Calls that Braid's own rewriting makes.
-            ("sum_of_terms" | "concatenation", _) => return Err(unsupported_call(name)),
             // The precision of a time is a number.
             (word, [Expr::Value(literal @ ValueWithSpan { value: Syntax::Placeholder(_), .. })]) => {
                 if self.session_value(word, Some(0))?.is_some() {

@@ -11,6 +11,7 @@
 //! | [`session_values`] | `current_date`, `current_user` and the like |
 //! | [`conditionals`] | CASE, COALESCE, NULLIF, GREATEST, LEAST, ARRAY |
 //! | [`operators`] | operators, comparisons, IN, ANY, AND, OR, NOT |
+//! | [`chains`] | long chains of operators |
 //! | [`repeated_operand`] | what BETWEEN and IN compare several times |
 //! | [`casts`] | what is added where types differ |
 //! | [`query`] | queries |
@@ -27,6 +28,7 @@
 
 mod calls;
 mod casts;
+mod chains;
 mod clause;
 mod collations;
 mod conditionals;
@@ -154,7 +156,7 @@ impl<'a> Binder<'a> {
             Expr::Value(value) => self.literal(value),
             Expr::TypedString(typed) => self.typed_string(typed),
             Expr::Interval(interval) => self.interval_literal(interval),
-            Expr::Prefixed { .. } => Err(unsupported(syntax)),
+            Expr::Prefixed { .. } => self.chain(syntax),
             Expr::Identifier(name) => self.name(name),
             Expr::CompoundIdentifier(names) => self.column(names),
             Expr::Exists { subquery, negated } => self.exists(subquery, *negated),

@@ -8,6 +8,7 @@ use sqlparser::tokenizer::Location;
 
 use crate::SqlError;
 use crate::expression::Origin;
+use crate::syntax::last_operand;
 
 /// What begins the syntax of an array.
 const ARRAY_WORD: &str = "array";
@@ -223,7 +224,10 @@ fn casts_at_end(mut syntax: &Expr) -> (&Expr, Vec<&DataType>) {
                 types.push(data_type);
                 expr
             }
-            other => return (other, types),
+            other => match last_operand(other) {
+                Some(operand) => operand,
+                None => return (other, types),
+            },
         }
     }
 }

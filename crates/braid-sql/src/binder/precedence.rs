@@ -8,9 +8,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, VisitMut, VisitorMut};
 
-/// Sets all expressions of a tree right.
+use crate::syntax::Chains;
+
+/// Sets all expressions of a tree right, and makes long chains shallow.
 pub fn rebind_all<T: VisitMut>(tree: &mut T) {
-    // The visitor never stops early.
+    // The visitors never stop early.
+    let _: ControlFlow<()> = tree.visit(&mut Chains);
     let _: ControlFlow<()> = tree.visit(&mut Rebind);
 }
 

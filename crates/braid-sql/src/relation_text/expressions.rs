@@ -89,6 +89,9 @@ fn weighed(expression: &Expression, context: &mut Context<'_>) -> (String, Stren
         Node::Let { operand, body } => {
             (format!("LET(operand := {}, {})", text(operand, context), text(body, context)), Whole)
         }
+        Node::Chain { first, steps } => {
+            (format!("LET(operand := {}, {})", text(first, context), list(steps, context)), Whole)
+        }
         Node::Coalesce(values) => (format!("COALESCE({})", list(values, context)), Whole),
         Node::Extreme { values, is_beyond } => {
             let name = if operator_of(*is_beyond, 2) == Some("<") { "LEAST" } else { "GREATEST" };

@@ -4,12 +4,14 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`chains`] | long chains of operators as shallow trees |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`words`] | words of PostgreSQL's grammar |
 
+mod chains;
 mod dialect;
 mod frame_exclusions;
 mod operands;
@@ -21,6 +23,8 @@ use sqlparser::ast::{Query, SetExpr, Values};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Tokenizer;
 
+pub(crate) use chains::last_operand;
+pub use chains::{CHAIN_OPERANDS_MIN, Chains, links_of, spelled_out};
 pub use dialect::SqlDialect;
 pub use frame_exclusions::excluded;
 pub use operands::VARIADIC;

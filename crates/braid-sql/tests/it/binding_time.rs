@@ -19,8 +19,8 @@ const STACK_BYTES: usize = 1 << 30;
 /// Four times the text takes at most so many times as long. Linear is 4, quadratic 16.
 const RATIO_MAX: f64 = 8.0;
 
-/// Held while texts are timed, so that tests of this module do not disturb each other.
-static ALONE: Mutex<()> = Mutex::new(());
+/// Held while texts are timed, so that such tests do not disturb each other.
+pub static ALONE: Mutex<()> = Mutex::new(());
 
 /// Times too short to compare.
 const COMPARABLE: Duration = Duration::from_millis(4);

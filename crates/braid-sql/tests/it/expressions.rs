@@ -17,6 +17,7 @@ const FILES: &[(&str, usize)] = &[
     ("binder", 1),
     ("bits", 0),
     ("bytes", 0),
+    ("chains", 1),
     ("chars", 1),
     ("date_formats", 2),
     ("dates", 0),

@@ -4,6 +4,7 @@
 mod aggregates;
 mod answers;
 mod binding_time;
+mod chains;
 mod expressions;
 mod function_table;
 mod json_errors;

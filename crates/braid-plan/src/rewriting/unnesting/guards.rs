@@ -66,7 +66,7 @@ impl Unnester<'_> {
                 self.join_subqueries(operand, site, evaluated);
                 let value = self.computed(operand, site, evaluated);
                 let mut body = (**body).clone();
-                put_operand(&mut body, &value);
+                body.put_operand(&value);
                 *expression = Expression { sql_type: expression.sql_type, ..body };
                 return self.join_subqueries(expression, site, evaluated);
             }
@@ -152,15 +152,5 @@ fn guards(expression: &Expression, at: usize) -> Vec<Expression> {
             before.chain(own).collect()
         }
         _ => Vec::new(),
-    }
-}
-
-/// Puts a value in the places of a LET's operand in its body.
-fn put_operand(body: &mut Expression, value: &Expression) {
-    match &mut body.node {
-        Node::Operand => *body = Expression { node: value.node.clone(), sql_type: body.sql_type },
-        // Its body has an operand of its own.
-        Node::Let { operand, .. } => put_operand(operand, value),
-        _ => body.operands_mut().into_iter().for_each(|operand| put_operand(operand, value)),
     }
 }

@@ -10,6 +10,7 @@ use super::nested_sets::nested_sets;
 use super::scope::{Calls, Scope};
 use super::select::expanded;
 use super::subqueries::column_expression;
+use crate::binder::chains::{STEPS_MIN, beginning};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, unnested};
@@ -320,12 +321,31 @@ impl Above<'_, '_, '_> {
                 });
                 result?;
             }
+            Node::Chain { first, steps } if !is_in_subquery => self.replace_beginning(first, steps),
             _ => {}
         }
         for operand in expression.operands_mut() {
             self.replace(operand, is_in_subquery)?;
         }
         Ok(())
+    }
+
+    /// Puts its column in place of the longest beginning of a chain that is a key.
+    fn replace_beginning(&self, first: &mut Expression, steps: &mut Vec<Expression>) {
+        let long = self.grouping.keys.iter().filter_map(|(_, key)| match &key.node {
+            Node::Chain { steps: of_key, .. } if of_key.len() < steps.len() => Some(of_key.len()),
+            _ => None,
+        });
+        let mut lengths: Vec<usize> = (1..steps.len().min(STEPS_MIN)).chain(long).collect();
+        lengths.sort_unstable();
+        for length in lengths.into_iter().rev() {
+            let begun = beginning(first, &steps[..length]);
+            if let Some((column, key)) = self.grouping.keys.iter().find(|(_, key)| key.is_same(&begun)) {
+                *first = column_expression(*column, key.sql_type);
+                steps.drain(..length);
+                return;
+            }
+        }
     }
 
     fn replace_window(&mut self, window: &mut Windowing) -> Result<(), SqlError> {
