@@ -5,6 +5,7 @@ mod accumulations;
 mod common_tables;
 mod disk_tables;
 mod intervals;
+mod long_values;
 mod lowered_queries;
 mod memory_tables;
 mod numerics;
