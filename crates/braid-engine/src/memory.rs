@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use braid_base::ByteSize;
+use braid_df::operators::QueryBudget;
+use braid_exec::MemoryBudget;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
@@ -91,6 +93,12 @@ impl QueryMemory {
     /// The largest number of bytes held at one time.
     pub fn peak(&self) -> ByteSize {
         ByteSize(self.peak.load(Ordering::Relaxed))
+    }
+
+    /// The pool as a budget of operators and of long values.
+    pub fn as_budget(self: &Arc<Self>) -> Arc<dyn MemoryBudget> {
+        let pool: Arc<dyn MemoryPool> = self.clone();
+        QueryBudget::new(&pool)
     }
 
     fn note_peak(&self) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use braid_base::BATCH_BYTES_MAX;
-use braid_exec::expression::{Arithmetic, Comparison, DatePart, ForeignExpression, NumberRange};
+use braid_exec::expression::{Arithmetic, Comparison, DatePart, ForeignExpression, NumberRange, Resources};
 use braid_exec::values::arrow_arrays::is_supported;
 use braid_exec::{ExecError, Expression, Vector};
 use braid_storage::Scalar;
@@ -508,11 +508,15 @@ impl ForeignExpression for DataFusionExpression {
         Ok(self.expr.evaluate(&batch)?.into_array(row_count)?)
     }
 
-    fn evaluate_divisible(
+    fn evaluate_within(
         &self,
         arguments: &[ArrayRef],
         row_count: usize,
+        resources: Resources<'_>,
     ) -> Result<ArrayRef, Box<dyn Error + Send + Sync>> {
+        if !resources.is_divisible {
+            return self.evaluate(arguments, row_count);
+        }
         if self.row_bytes.saturating_mul(row_count) > BATCH_BYTES_MAX {
             return Err(Box::new(ExecError::BatchTooLong));
         }

@@ -37,7 +37,8 @@ impl Default {
     ) -> Result<Option<Self>, EngineError> {
         let Some(mut syntax) = default_syntax(column)? else { return Ok(None) };
         let text = column.default.as_deref().unwrap_or_default();
-        if let Some(bound) = AssignedExpression::bind(context, text, &syntax, column, Assigned::Default)?
+        if let Some(bound) =
+            AssignedExpression::bind(context, &context.value_budget(), text, &syntax, column, Assigned::Default)?
             && !matches!(bound.values(1), Ok(None))
         {
             return Ok(Some(Self::Bound(bound)));

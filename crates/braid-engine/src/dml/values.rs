@@ -3,10 +3,13 @@
 //! Drivers insert this way. As in PostgreSQL, each literal is read by the input function of its column, so that
 //! `('1'), (2)` fits an integer column and `'2024-01-01'` fits a date. Rows with other expressions are planned as a query.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
+use braid_exec::MemoryBudget;
 use braid_storage::{ColumnDef, ColumnType, TableDef};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value, Values};
@@ -51,7 +54,7 @@ impl ValueRows<'_> {
         context: &StatementContext,
         assignment: &Assignment,
     ) -> Result<Option<RecordBatch>, EngineError> {
-        let def = assignment.def();
+        let (def, budget) = (assignment.def(), context.value_budget());
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
         for row in &self.values.rows {
             if row.content.len() != self.columns.len() {
@@ -60,7 +63,7 @@ impl ValueRows<'_> {
             for ((column, expr), at) in cells.iter_mut().zip(&row.content).zip(self.columns) {
                 let cell = match self.cell(expr)? {
                     Some(cell) => Some(cell),
-                    None => self.computed(context, expr, &def.columns[*at])?,
+                    None => self.computed((context, &budget), expr, &def.columns[*at])?,
                 };
                 match cell {
                     Some(cell) => column.push(cell),
@@ -75,17 +78,17 @@ impl ValueRows<'_> {
         assignment.assemble(arrays, self.values.rows.len()).map(Some)
     }
 
-    /// The value of an expression; `None` if it is the other planner's.
+    /// The value of an expression, which is counted under a budget; `None` if it is the other planner's.
     fn computed(
         &self,
-        context: &StatementContext,
+        (context, budget): (&StatementContext, &Arc<dyn MemoryBudget>),
         expr: &Expr,
         column: &ColumnDef,
     ) -> Result<Option<Cell<'_>>, EngineError> {
         if is_default(expr) {
             return Ok(None);
         }
-        let bound = AssignedExpression::bind(context, self.text, expr, column, Assigned::Value)?;
+        let bound = AssignedExpression::bind(context, budget, self.text, expr, column, Assigned::Value)?;
         let Some(bound) = bound else { return Ok(None) };
         Ok(bound.values(1)?.map(Cell::Computed))
     }

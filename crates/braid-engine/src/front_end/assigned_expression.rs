@@ -2,8 +2,14 @@
 //!
 //! They are cast as PostgreSQL casts on assignment, each by itself.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
+use arrow::error::ArrowError;
+use braid_exec::MemoryBudget;
+use braid_plan::values::RowValues;
+use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::tables::NoTables;
@@ -35,12 +41,15 @@ pub(crate) struct AssignedExpression {
     context: StatementContext,
     expression: Expression,
     name: String,
+    budget: Arc<dyn MemoryBudget>,
 }
 
 impl AssignedExpression {
-    /// Binds `syntax`, of which `text` was parsed; `None` if it has something that the front end lacks.
+    /// Binds `syntax`, of which `text` was parsed; `None` if it has something that the front end lacks. Long values are counted under
+    /// `budget`.
     pub fn bind(
         context: &StatementContext,
+        budget: &Arc<dyn MemoryBudget>,
         text: &str,
         syntax: &Expr,
         column: &ColumnDef,
@@ -60,9 +69,12 @@ impl AssignedExpression {
         });
         context.database().front_end().note(&bound);
         match bound {
-            // Their time and memory are the other planner's to bound.
-            Ok(expression) if expression.may_take_long() || expression.may_grow() => Ok(None),
-            Ok(expression) => Ok(Some(Self { context: context.clone(), expression, name: column.name.clone() })),
+            // Their time is the other planner's to bound.
+            Ok(expression) if expression.may_take_long() => Ok(None),
+            Ok(expression) => {
+                let (context, name, budget) = (context.clone(), column.name.clone(), budget.clone());
+                Ok(Some(Self { context, expression, name, budget }))
+            }
             Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -71,11 +83,16 @@ impl AssignedExpression {
     /// Its values for so many rows, computed for each row where they may differ; `None` if a value has no form as a column.
     pub fn values(&self, row_count: usize) -> Result<Option<ArrayRef>, EngineError> {
         let facts = StatementFacts::of(&self.context);
-        let evaluation = Evaluation::new(&facts, &[]);
+        let memory = RowValues::new(&self.budget);
+        let evaluation = Evaluation::new(&facts, &[]).with_memory(&memory);
         let differ = self.expression.is_volatile();
         let one = || -> Result<ArrayRef, SqlError> {
             let value = evaluation.value(&self.expression)?;
-            Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            let column = counted_array_of(value.heap_bytes(), &self.budget, || {
+                Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            });
+            memory.clear();
+            column
         };
         let pieces = (0..if differ { row_count } else { 1 }).map(|_| one()).collect::<Result<Vec<_>, _>>();
         let pieces = match pieces {
@@ -88,7 +105,12 @@ impl AssignedExpression {
         if pieces.is_empty() {
             return Ok(None);
         }
-        Ok(Some(concat(&pieces)?))
+        let bytes = match &pieces[..] {
+            [_] => 0,
+            several => several.iter().map(|piece| piece.get_array_memory_size()).sum(),
+        };
+        let broken = |error: ArrowError| SqlError::new(SqlState::InternalError, error.to_string());
+        Ok(Some(counted_array_of(bytes, &self.budget, || concat(&pieces).map_err(broken))?))
     }
 }
 

@@ -5,8 +5,13 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_exec::MemoryBudget;
+use braid_plan::planning_memory::parameter_memory;
+use braid_plan::values::RowValues;
+use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::functions::ValueMemory;
 use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
@@ -34,12 +39,22 @@ pub(crate) async fn execute(
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
     };
+    let budget = context.value_budget();
     if !bound.expressions.iter().any(Expression::may_take_long) {
-        return answered(context, bound.row(context, values));
+        // Volatile functions are called once.
+        let row = match bound.expressions.iter().any(Expression::is_volatile) {
+            true => bound.row(context, values, &RowValues::new(&budget), &budget),
+            false => bound.row(context, values, &parameter_memory(values), &budget),
+        };
+        if !matches!(&row, Err(error) if error.state() == SqlState::OutOfMemory) {
+            return answered(context, row);
+        }
     }
     // Apart, so that a timeout or a cancel ends the statement at once.
     let values = values.to_vec();
-    let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context, &values))).await?;
+    let row =
+        async move |context: StatementContext| Ok(bound.row(&context, &values, &RowValues::new(&budget), &budget));
+    let row = context.plan_alone(row).await?;
     answered(context, row)
 }
 
@@ -84,17 +99,27 @@ impl BoundRow {
         self.names.iter().zip(&self.expressions)
     }
 
-    /// Its row.
-    fn row(&self, context: &StatementContext, parameters: &[Value]) -> Result<Outcome, SqlError> {
+    /// Its row. Long values on the way are counted under `memory`, those of the row under `budget`.
+    fn row(
+        &self,
+        context: &StatementContext,
+        parameters: &[Value],
+        memory: &dyn ValueMemory,
+        budget: &Arc<dyn MemoryBudget>,
+    ) -> Result<Outcome, SqlError> {
         let facts = StatementFacts::of(context);
-        let evaluation = Evaluation::new(&facts, parameters);
+        let evaluation = Evaluation::new(&facts, parameters).with_memory(memory);
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         on_deep_stack(self.size, || {
             for (name, expression) in self.columns() {
                 let value = evaluation.value(expression)?;
-                let (field, column) = column_of(name, &value, expression.sql_type, &facts)?;
-                fields.push(field);
-                columns.push(column);
+                let mut field = None;
+                columns.push(counted_array_of(value.heap_bytes(), budget, || {
+                    let (of_column, column) = column_of(name, &value, expression.sql_type, &facts)?;
+                    field = Some(of_column);
+                    Ok(column)
+                })?);
+                fields.extend(field);
             }
             Ok(())
         })?;
@@ -126,20 +151,11 @@ fn bind(
         let binder = bound.binder();
         let expressions = query.expressions.iter().map(|expression| binder.output_expression(expression));
         let expressions = expressions.collect::<Result<Vec<_>, _>>()?;
-        check_growth(&expressions)?;
         Ok(BoundRow { names: query.names, expressions, parameter_types: bound.parameter_types()?, size })
     });
     match bound {
         Ok(bound) => Ok(Some(bound)),
         Err(error) => Err(error),
-    }
-}
-
-/// Leaves long results to the other planner, which counts them under the query budget.
-fn check_growth(expressions: &[Expression]) -> Result<(), SqlError> {
-    match expressions.iter().any(Expression::may_grow) {
-        true => Err(SqlError::unsupported("functions with long results are not supported")),
-        false => Ok(()),
     }
 }
 

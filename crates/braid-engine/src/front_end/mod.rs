@@ -9,7 +9,6 @@
 //! | [`constant_query`] | queries of one row: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`stored_query`] | queries whose rows are stored in a table |
-//! | [`growth`] | queries whose values may become long |
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
@@ -19,7 +18,6 @@
 mod assigned_expression;
 mod computed_tables;
 mod constant_query;
-mod growth;
 mod operator_query;
 mod server_facts;
 mod session_facts;

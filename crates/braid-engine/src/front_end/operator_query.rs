@@ -18,7 +18,6 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::sqlparser::ast::Query;
 use futures::{StreamExt, stream};
 
-use super::growth::check_growth;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
 use super::{Described, counted, is_left_to_the_other_planner, is_unsupported, unless_unsupported};
@@ -420,7 +419,6 @@ fn plan_over(
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
         }
         bound.relation.put_parameters(&values);
-        check_growth(&bound.relation)?;
         let kept = match constants.literals {
             Literals::InPlace(_) => facts.to_kept().with_names(context),
             Literals::Varying(_) => facts.to_kept(),
