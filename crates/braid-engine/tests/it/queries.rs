@@ -358,21 +358,3 @@ async fn ctes_windows_subqueries_and_sets_work() {
     ])
     .await;
 }
-
-#[tokio::test]
-async fn recursions_that_multiply_long_values_are_left_to_the_other_planner() {
-    let db = TestDb::new().await;
-    let step = |step: &str| {
-        format!("with recursive r(n, s) as (select 1, 'a'::text union all {step} where n < 4) select max(s) from r")
-    };
-    for (sql, expected, fallen_back) in [
-        (step("select n + 1, s || '/' || n from r"), "a/1/2/3", "0"),
-        (step("select n + 1, s || s from r"), "aaaaaaaa", "1"),
-        (step("select n + 1, t || '' from (select n, s || s as t from r) q"), "aaaaaaaa", "2"),
-    ] {
-        assert_eq!(db.run(&sql).await, expected, "{sql}");
-        db.run("set braid.planner = datafusion").await;
-        assert_eq!(db.run("select fallen_back from braid_front_end").await, fallen_back, "{sql}");
-        db.run("set braid.planner = braid").await;
-    }
-}

@@ -77,6 +77,18 @@ fn a_long_row_is_counted_while_it_is_there() {
 }
 
 #[test]
+fn a_long_row_of_case_and_of_values_is_counted_while_it_is_there() {
+    for sql in [
+        "SELECT CASE n WHEN 1 THEN repeat('x', 3000000) ELSE n::text END FROM generate_series(1, 5) AS g(n)",
+        "VALUES (repeat('x', 3000000)), ('y'), ('z')",
+    ] {
+        let (rows, used) = rows_within(sql, 8 * MB).unwrap();
+        assert_eq!(rows[0], "xxxxxxxxxx", "{sql}");
+        assert!((3_000_000..3_200_000).contains(&used), "{sql}: {used} bytes were used");
+    }
+}
+
+#[test]
 fn long_rows_are_divided_and_each_is_given_back() {
     // 20 MB in all rows.
     let sql = "SELECT length(s), s FROM (SELECT repeat('x', n * 10) AS s FROM generate_series(1, 2000) AS g(n)) AS q";
@@ -149,7 +161,7 @@ fn plans_hold_no_long_constants() {
     for sql in [
         "SELECT repeat('x', 100000000) FROM generate_series(1, 2)",
         "SELECT 1 FROM generate_series(1, 2) AS g(n) WHERE n::text = repeat('x', 100000000)",
-        "SELECT 1 FROM (VALUES (repeat('x', 100000000))) AS v(s)",
+        "SELECT s FROM (VALUES (repeat('x', 100000000))) AS v(s)",
     ] {
         // It is made neither here, which takes no time, nor by EXPLAIN.
         let plan = lowered(sql, Numerics::Wide).unwrap().plan;
