@@ -68,7 +68,8 @@ impl PlanParameter {
     /// The parameter of a statement with these values of the query's parameters, with what its long values are counted under.
     ///
     /// # Errors
-    /// Those of the expression; out of memory (53200), in which case a plan of its own may still answer the statement; an error if a pattern ends in its escape character, which is an error for some rows only.
+    /// Those of the expression; out of memory (53200), where a plan of its own may still answer the statement; an error if a pattern ends in
+    /// its escape character, which is an error for some rows only.
     pub fn value(
         &self,
         values: &[Value],
@@ -162,8 +163,8 @@ impl Lowering<'_> {
     /// The value of an expression that reads no row, and that the plan depends on.
     ///
     /// # Errors
-    /// Those of the expression; out of memory (53200) if it needs long values. In a plan for many statements its parameters must be known, and
-    /// it must be the same for all sessions.
+    /// Those of the expression; out of memory (53200) if it needs long values. In a plan for many statements its parameters must be known,
+    /// and it must be the same for all sessions.
     pub(super) fn known_value(&self, expression: &Expression) -> Result<Value, SqlError> {
         self.check_is_known(expression)?;
         let evaluation = Evaluation::new(&*self.session, &[]);

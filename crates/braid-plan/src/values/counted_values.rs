@@ -1,8 +1,8 @@
 //! Long values, counted under the budget of a query while they exist.
 //!
-//! The values on the way to one row are [`RowValues`]: they go when the row is there. The row's result stays, in a [`CountedArray`]. Of each,
-//! [`BATCH_BYTES_MAX`] bytes are free, as batches between operators are. An array with more holds its memory for as long as one of its
-//! buffers exists.
+//! The values on the way to one row are [`RowValues`]: they go when the row is there. The row's result stays, in a [`CountedArray`].
+//! Of each, [`BATCH_BYTES_MAX`] bytes are free, as batches between operators are. An array with more holds its memory for as long as one
+//! of its buffers exists.
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
