@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use braid_exec::MemoryBudget;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_storage::Catalog;
 use parking_lot::Mutex;
@@ -164,6 +165,11 @@ impl StatementContext {
             query_memory: config.query_memory,
             target_partitions: config.target_partitions,
         }
+    }
+
+    /// A query budget for the values of a statement that no operators compute.
+    pub fn value_budget(&self) -> Arc<dyn MemoryBudget> {
+        self.database().query_memory(&self.settings())
     }
 
     /// The access mode of new transactions.

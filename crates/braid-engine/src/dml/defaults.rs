@@ -20,7 +20,8 @@ pub(crate) fn bound_default(
 ) -> Result<Option<AssignedExpression>, EngineError> {
     let Some(syntax) = default_syntax(column)? else { return Ok(None) };
     let text = column.default.as_deref().unwrap_or_default();
-    AssignedExpression::bind(context, text, &syntax, &BoundParameters::none(), column, Assigned::Default).map(Some)
+    let (budget, none) = (context.value_budget(), BoundParameters::none());
+    AssignedExpression::bind(context, &budget, text, &syntax, &none, column, Assigned::Default).map(Some)
 }
 
 /// The syntax of a column's default; `None` if it has none.

@@ -3,9 +3,12 @@
 //! Drivers insert this way. As in PostgreSQL, each literal is read by the input function of its column, so that
 //! `('1'), (2)` fits an integer column and `'2024-01-01'` fits a date. Rows with subqueries are planned as a query.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use arrow::record_batch::RecordBatch;
+use braid_exec::MemoryBudget;
 use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::{Expr, UnaryOperator, Value, Values};
 
@@ -48,7 +51,7 @@ impl ValueRows<'_> {
         context: &StatementContext,
         assignment: &Assignment,
     ) -> Result<Option<RecordBatch>, EngineError> {
-        let def = assignment.def();
+        let (def, budget) = (assignment.def(), context.value_budget());
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
         for row in &self.values.rows {
             if row.content.len() != self.columns.len() {
@@ -57,7 +60,7 @@ impl ValueRows<'_> {
             for ((column, expr), at) in cells.iter_mut().zip(&row.content).zip(self.columns) {
                 let cell = match Self::cell(expr) {
                     Some(cell) => Some(cell),
-                    None => self.computed(context, expr, &def.columns[*at])?,
+                    None => self.computed((context, &budget), expr, &def.columns[*at])?,
                 };
                 match cell {
                     Some(cell) => column.push(cell),
@@ -72,17 +75,17 @@ impl ValueRows<'_> {
         assignment.assemble(arrays, self.values.rows.len()).map(Some)
     }
 
-    /// The value of an expression; `None` if it needs a plan.
+    /// The value of an expression, which is counted under a budget; `None` if it needs a plan.
     fn computed(
         &self,
-        context: &StatementContext,
+        (context, budget): (&StatementContext, &Arc<dyn MemoryBudget>),
         expr: &Expr,
         column: &ColumnDef,
     ) -> Result<Option<Cell<'_>>, EngineError> {
         if is_default(expr) {
             return Ok(None);
         }
-        match AssignedExpression::bind(context, self.text, expr, self.params, column, Assigned::Value) {
+        match AssignedExpression::bind(context, budget, self.text, expr, self.params, column, Assigned::Value) {
             Ok(bound) if bound.may_take_long() => Ok(None),
             Ok(bound) => Ok(Some(Cell::Computed(bound.values(1)?))),
             Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),

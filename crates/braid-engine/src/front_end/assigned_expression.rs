@@ -2,8 +2,14 @@
 //!
 //! They are cast as PostgreSQL casts on assignment, each by itself.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
+use arrow::error::ArrowError;
+use braid_exec::MemoryBudget;
+use braid_plan::values::RowValues;
+use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::tables::NoTables;
@@ -36,15 +42,17 @@ pub(crate) struct AssignedExpression {
     expression: Expression,
     parameters: Vec<Value>,
     name: String,
+    budget: Arc<dyn MemoryBudget>,
 }
 
 impl AssignedExpression {
-    /// Binds `syntax`, of which `text` was parsed.
+    /// Binds `syntax`, of which `text` was parsed. Long values are counted under `budget`.
     ///
     /// # Errors
     /// Those of the expression; 54001 if it is too large for a column's value.
     pub fn bind(
         context: &StatementContext,
+        budget: &Arc<dyn MemoryBudget>,
         text: &str,
         syntax: &Expr,
         parameters: &BoundParameters,
@@ -66,7 +74,7 @@ impl AssignedExpression {
             bound.map_err(|source| mismatch(column, source, assigned))
         });
         let (parameters, name) = (parameters.values().to_vec(), column.name.clone());
-        Ok(Self { context: context.clone(), expression: bound?, parameters, name })
+        Ok(Self { context: context.clone(), expression: bound?, parameters, name, budget: budget.clone() })
     }
 
     /// Whether computing it may take longer than a session's thread may be held.
@@ -77,17 +85,30 @@ impl AssignedExpression {
     /// Its values for so many rows, computed for each row where they may differ.
     pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
         let facts = StatementFacts::of(&self.context);
-        let evaluation = Evaluation::new(&facts, &self.parameters);
+        let memory = RowValues::new(&self.budget);
+        let evaluation = Evaluation::new(&facts, &self.parameters).with_memory(&memory);
         let differ = self.expression.is_volatile();
         let one = || -> Result<ArrayRef, SqlError> {
             let value = evaluation.value(&self.expression)?;
-            Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            let column = counted_array_of(value.heap_bytes(), &self.budget, || {
+                Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            });
+            memory.clear();
+            column
         };
+        if row_count == 0 {
+            return Ok(one()?.slice(0, 0));
+        }
         let pieces: Vec<ArrayRef> =
             (0..if differ { row_count } else { 1 }).map(|_| one()).collect::<Result<_, SqlError>>()?;
         let repeated = if differ { 1 } else { row_count };
         let pieces: Vec<&dyn Array> = pieces.iter().flat_map(|piece| std::iter::repeat_n(&**piece, repeated)).collect();
-        Ok(concat(&pieces)?)
+        let bytes = match &pieces[..] {
+            [_] => 0,
+            several => several.iter().map(|piece| piece.get_array_memory_size()).sum(),
+        };
+        let broken = |error: ArrowError| SqlError::new(SqlState::InternalError, error.to_string());
+        Ok(counted_array_of(bytes, &self.budget, || concat(&pieces).map_err(broken))?)
     }
 }
 

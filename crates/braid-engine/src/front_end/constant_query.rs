@@ -5,10 +5,15 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_exec::MemoryBudget;
+use braid_plan::planning_memory::parameter_memory;
+use braid_plan::values::RowValues;
+use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::functions::ValueMemory;
 use braid_sql::tables::NoTables;
-use braid_sql::{Evaluation, Expression, SqlError, SqlType, Value};
+use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
 
 use super::session_facts::StatementFacts;
@@ -34,13 +39,22 @@ pub(crate) async fn execute(
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
     };
+    let budget = context.value_budget();
     if !bound.expressions.iter().any(Expression::may_take_long) {
-        return unless_unsupported(bound.row(context, values));
+        // Volatile functions are called once.
+        let row = match bound.expressions.iter().any(Expression::is_volatile) {
+            true => bound.row(context, values, &RowValues::new(&budget), &budget),
+            false => bound.row(context, values, &parameter_memory(values), &budget),
+        };
+        if !matches!(&row, Err(error) if error.state() == SqlState::OutOfMemory) {
+            return unless_unsupported(row);
+        }
     }
     // Apart, so that a timeout or a cancel ends the statement at once.
     let values = values.to_vec();
-    let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context, &values))).await?;
-    unless_unsupported(row)
+    let row =
+        async move |context: StatementContext| Ok(bound.row(&context, &values, &RowValues::new(&budget), &budget));
+    unless_unsupported(context.plan_alone(row).await?)
 }
 
 /// The parameters and columns of a query of one row; `None` as in [`execute`].
@@ -76,17 +90,27 @@ impl BoundRow {
         self.names.iter().zip(&self.expressions)
     }
 
-    /// Its row.
-    fn row(&self, context: &StatementContext, parameters: &[Value]) -> Result<Outcome, SqlError> {
+    /// Its row. Long values on the way are counted under `memory`, those of the row under `budget`.
+    fn row(
+        &self,
+        context: &StatementContext,
+        parameters: &[Value],
+        memory: &dyn ValueMemory,
+        budget: &Arc<dyn MemoryBudget>,
+    ) -> Result<Outcome, SqlError> {
         let facts = StatementFacts::of(context);
-        let evaluation = Evaluation::new(&facts, parameters);
+        let evaluation = Evaluation::new(&facts, parameters).with_memory(memory);
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         on_deep_stack(self.size, || {
             for (name, expression) in self.columns() {
                 let value = evaluation.value(expression)?;
-                let (field, column) = column_of(name, &value, expression.sql_type, &facts)?;
-                fields.push(field);
-                columns.push(column);
+                let mut field = None;
+                columns.push(counted_array_of(value.heap_bytes(), budget, || {
+                    let (of_column, column) = column_of(name, &value, expression.sql_type, &facts)?;
+                    field = Some(of_column);
+                    Ok(column)
+                })?);
+                fields.extend(field);
             }
             Ok(())
         })?;
