@@ -13,14 +13,12 @@ use parking_lot::Mutex;
 
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
+use crate::interrupt::OnFailure;
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, BlockEnd, Transaction};
 use crate::{EngineError, StatementKind, TransactionStatus};
-
-/// Told when rows or data fail after their statement has answered, so that a transaction block fails with them.
-pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
 
 /// The context of a session's statements. Cheap to clone: it holds settings that were changed, and nothing else of size.
 #[derive(Clone)]

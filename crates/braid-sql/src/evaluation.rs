@@ -12,10 +12,10 @@ use std::sync::Arc;
 use arrow::array::timezone::Tz;
 
 use crate::expression::{ElementCast, Expression, FunctionCall, Node, Quantified, SetCall, ThroughText};
-use crate::functions::value_memory::counted;
 use crate::functions::{Call, Function, Rows, SessionFacts, UnlimitedMemory, ValueMemory};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::relation::{ColumnId, Subquery};
+use crate::value_memory::counted;
 use crate::values::array_limits::check_dimension_count;
 use crate::values::{ArrayValue, Value};
 use crate::{SqlError, SqlState, SqlType};

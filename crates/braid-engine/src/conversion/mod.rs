@@ -19,8 +19,8 @@ use arrow::datatypes::DataType;
 use braid_storage::ColumnType;
 
 use crate::arrow_cast::strict_cast;
-use crate::sql_types::NUMERIC_DEFAULT;
 use crate::{EngineError, SqlState};
+use braid_catalog::column_types::is_without_precision;
 
 /// `array` as values of `target`. `zone` is the session's: it tells local from universal time.
 pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
@@ -43,7 +43,7 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result
         ColumnType::Real | ColumnType::Double if source.is_numeric() => numeric::to_float(array, target),
         ColumnType::Numeric { precision, scale } if source.is_numeric() => {
             let converted = numeric::to_numeric(array, precision, scale)?;
-            if target == NUMERIC_DEFAULT {
+            if is_without_precision(target) {
                 numeric::check_digits_kept(array, scale)?;
             }
             Ok(converted)

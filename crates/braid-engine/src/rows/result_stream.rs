@@ -13,9 +13,8 @@ use futures::stream::{Stream, StreamExt};
 
 use super::Rows;
 use crate::EngineError;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, OnFailure};
 use crate::outcome::RowBatches;
-use crate::statement_context::OnFailure;
 
 /// The rows of one statement.
 pub(crate) struct ResultStream {

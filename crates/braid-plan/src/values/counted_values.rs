@@ -15,7 +15,7 @@ use braid_base::BATCH_BYTES_MAX;
 use braid_exec::expression::Resources;
 use braid_exec::{ExecError, MemoryBudget, Reservation};
 use braid_sql::functions::ValueMemory;
-use braid_sql::functions::value_memory::SHORT_BYTES_MAX;
+use braid_sql::value_memory::SHORT_BYTES_MAX;
 use braid_sql::{SqlError, SqlState, Value};
 use bytes::Bytes;
 

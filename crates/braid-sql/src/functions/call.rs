@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow::array::timezone::Tz;
 
 use super::numbers::random::SessionRandom;
-use super::value_memory::{GrowingValue, ValueMemory, reserve};
 use crate::SqlError;
 use crate::types::SqlType;
+use crate::value_memory::{GrowingValue, ValueMemory, reserve};
 
 /// What functions read of the session and of the time. A function that calls any of these is not immutable.
 pub trait SessionFacts: fmt::Debug {

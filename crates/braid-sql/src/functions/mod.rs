@@ -19,7 +19,6 @@
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
 //! | [`templates`] | formats of `to_char` and its inverses |
-//! | [`value_memory`] | memory for long values |
 
 pub mod arrays;
 pub mod call;
@@ -34,15 +33,14 @@ pub mod session;
 pub mod sets;
 pub mod strings;
 pub mod templates;
-pub mod value_memory;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
+pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
 pub use call::{Call, ObjectNames, SessionFacts};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
-pub use value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
 
 use crate::pg_catalog::{FunctionEntry, FunctionId, pg_catalog};
 use crate::{SqlError, Value};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::SqlError;
-use crate::functions::value_memory::GrowingValue;
+use crate::value_memory::GrowingValue;
 use crate::value_text::check_growth;
 use crate::values::json::Jsonb;
 

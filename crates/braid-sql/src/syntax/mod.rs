@@ -30,6 +30,7 @@ pub use frame_exclusions::excluded;
 pub use operands::VARIADIC;
 pub use operators::SYMMETRIC;
 pub use tokens::postgresql_tokens;
+pub use words::is_no_table_name;
 
 /// A parser of a text.
 pub fn parser_of<'a>(dialect: &'a SqlDialect, text: &str) -> Result<Parser<'a>, ParserError> {

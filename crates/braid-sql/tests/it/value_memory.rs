@@ -2,10 +2,10 @@
 
 use braid_sql::binder::Statement;
 use braid_sql::expression::Node;
-use braid_sql::functions::value_memory::SHORT_BYTES_MAX;
 use braid_sql::functions::{Call, LimitedMemory, ValueMemory};
 use braid_sql::tables::NoTables;
 use braid_sql::testing::{FixedSession, parsed};
+use braid_sql::value_memory::SHORT_BYTES_MAX;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, Value};
 
 fn bound(expression: &str) -> Expression {

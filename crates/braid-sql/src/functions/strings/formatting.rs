@@ -6,7 +6,7 @@ use super::quoting::{quote_identifier, quote_literal};
 use super::results::{append_counted, check_growth, output};
 use crate::functions::Call;
 use crate::functions::Implementations;
-use crate::functions::value_memory::GrowingValue;
+use crate::value_memory::GrowingValue;
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of values of any types.

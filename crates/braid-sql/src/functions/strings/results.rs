@@ -2,8 +2,8 @@
 
 use crate::functions::Call;
 use crate::functions::implementation_of;
-use crate::functions::value_memory::GrowingValue;
 use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::value_memory::GrowingValue;
 pub use crate::value_text::{VALUE_BYTES_MAX, check_growth};
 use crate::{SqlError, SqlState, SqlType, Value};
 
