@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use braid_base::BATCH_BYTES_MAX;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::runtime::pipeline::Sink;
@@ -33,6 +34,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::mpsc::Sender;
 
 use super::row_converter::RowConverter;
+use crate::bounded::batch_bytes;
 
 /// Batches per worker in the channel to the reader.
 const CHANNEL_BATCHES: usize = 2;
@@ -293,15 +295,25 @@ impl OutputSink {
 impl HeldBack {
     fn take(&mut self, batch: RecordBatch) -> Result<(), ExecError> {
         self.baseline.record_output(batch.num_rows());
+        // A long row is counted until it is read. No other is made meanwhile.
+        let is_long = batch_bytes(&batch) > BATCH_BYTES_MAX;
         self.batches.push(batch);
-        if self.batches.len() > HELD_BACK_MAX && may_block() {
+        if (self.batches.len() > HELD_BACK_MAX || is_long) && may_block() {
             let batches = std::mem::take(&mut self.batches);
             let sender = &self.sender;
+            let send = async {
+                for batch in batches {
+                    sender.send(Ok(batch)).await.map_err(|_| ExecError::Cancelled)?;
+                }
+                if is_long {
+                    // All places are free when all batches are read.
+                    let all_places = sender.reserve_many(sender.max_capacity()).await;
+                    drop(all_places.map_err(|_| ExecError::Cancelled)?);
+                }
+                Ok(())
+            };
             // Synchronous code of an operator can only block.
-            let sent = tokio::task::block_in_place(|| {
-                batches.into_iter().try_for_each(|batch| sender.blocking_send(Ok(batch)))
-            });
-            sent.map_err(|_| ExecError::Cancelled)?;
+            return tokio::task::block_in_place(|| Handle::current().block_on(send));
         }
         Ok(())
     }
