@@ -1,4 +1,6 @@
 //! Memory for the values that are computed while a query is planned, which no budget counts: as much as the query's own constants ask for.
+//!
+//! A plan keeps no long values that are made of short ones: a constant of a megabyte would be a column of a gigabyte.
 
 use braid_base::BATCH_BYTES_MAX;
 use braid_sql::expression::Node;
@@ -21,7 +23,8 @@ pub(crate) fn planning_memory(relation: &Relation) -> LimitedMemory {
 }
 
 fn memory_for(constant_bytes: usize) -> LimitedMemory {
-    LimitedMemory::new(BATCH_BYTES_MAX.saturating_add(constant_bytes.saturating_mul(BYTES_PER_BYTE)))
+    let kept_max = constant_bytes.saturating_mul(BYTES_PER_BYTE);
+    LimitedMemory::new(BATCH_BYTES_MAX.saturating_add(kept_max)).keeping(kept_max)
 }
 
 fn constant_bytes(relation: &Relation) -> usize {

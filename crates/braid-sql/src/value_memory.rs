@@ -44,12 +44,21 @@ impl ValueMemory for UnlimitedMemory {
 pub struct LimitedMemory {
     limit: usize,
     reserved: Cell<usize>,
+    /// The most bytes of the values that stay.
+    kept_max: usize,
+    kept: Cell<usize>,
 }
 
 impl LimitedMemory {
     /// Memory of `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, reserved: Cell::new(0) }
+        Self { limit, reserved: Cell::new(0), kept_max: limit, kept: Cell::new(0) }
+    }
+
+    /// The same for long values of at most `kept_max` bytes that stay, and others on the way to them.
+    #[must_use]
+    pub fn keeping(self, kept_max: usize) -> Self {
+        Self { kept_max, ..self }
     }
 
     /// The value that `make` makes under this memory. What it made on the way is gone then, and the value alone stays reserved.
@@ -57,20 +66,31 @@ impl LimitedMemory {
     /// # Errors
     /// Those of `make`; out of memory (53200).
     pub fn only(&self, make: impl FnOnce(&Self) -> Result<Value, SqlError>) -> Result<Value, SqlError> {
-        let before = self.reserved.get();
-        let value = make(self);
-        let kept = value.as_ref().map_or(0, Value::heap_bytes);
-        self.reserved.set(before + if kept > SHORT_BYTES_MAX { kept } else { 0 });
-        value
+        let made = make(self);
+        self.reserved.set(self.kept.get());
+        let value = made?;
+        let bytes = value.heap_bytes();
+        if bytes > SHORT_BYTES_MAX {
+            let kept = self.kept.get().saturating_add(bytes);
+            if kept > self.kept_max {
+                return Err(exceeded(kept, self.kept_max));
+            }
+            self.kept.set(kept);
+            self.reserved.set(kept);
+        }
+        Ok(value)
     }
+}
+
+fn exceeded(bytes: usize, limit: usize) -> SqlError {
+    SqlError::new(SqlState::OutOfMemory, format!("values need {bytes} bytes; {limit} bytes are available"))
 }
 
 impl ValueMemory for LimitedMemory {
     fn reserve(&self, bytes: usize) -> Result<(), SqlError> {
         let reserved = self.reserved.get().saturating_add(bytes);
         if reserved > self.limit {
-            let message = format!("values need {reserved} bytes; {} bytes are available", self.limit);
-            return Err(SqlError::new(SqlState::OutOfMemory, message));
+            return Err(exceeded(reserved, self.limit));
         }
         self.reserved.set(reserved);
         Ok(())
@@ -190,5 +210,9 @@ mod tests {
             assert_eq!(with_text_of(bytes).is_ok(), fits, "{bytes}");
             assert_eq!(memory.reserved(), reserved, "{bytes}");
         }
+        let memory = LimitedMemory::new(10_000).keeping(6000);
+        let text = |bytes: usize| memory.only(|_| Ok(Value::text("x".repeat(bytes))));
+        assert_eq!([5000, 5000, 4000, 7000].map(|bytes| text(bytes).is_ok()), [true, false, true, false]);
+        assert_eq!(memory.reserved(), 5016);
     }
 }

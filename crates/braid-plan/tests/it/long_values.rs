@@ -160,6 +160,7 @@ fn a_plan_depends_on_values_made_of_long_ones() {
 fn plans_hold_no_long_constants() {
     for sql in [
         "SELECT repeat('x', 100000000) FROM generate_series(1, 2)",
+        "SELECT repeat('x', 200000) FROM generate_series(1, 2)",
         "SELECT 1 FROM generate_series(1, 2) AS g(n) WHERE n::text = repeat('x', 100000000)",
         "SELECT s FROM (VALUES (repeat('x', 100000000))) AS v(s)",
     ] {
