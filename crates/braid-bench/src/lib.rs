@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`workloads`] | queries and their right answers: TPC-H, random SQL | the engine, to load tables |
 //! | [`report`] | figures with goals, for people and as JSON; curves | – |
-//! | [`drivers`] | clients and engines: sessions, connections, the closed loop, DuckDB, DataFusion on Parquet | workloads |
+//! | [`drivers`] | clients and engines: sessions, connections, the closed loop, DuckDB | workloads |
 //! | [`benchmarks`](mod@benchmarks) | the registry, one file for each benchmark, the demo | the other rooms |
 //! | [`error`] | the errors of benchmarks | – |
 //!

@@ -1,4 +1,4 @@
-//! The types of SQL text as column types, and column types as what DataFusion casts to.
+//! The types of SQL text as column types, and column types of Arrow's fields.
 //!
 //! This module defines the names of types, their parameters, and the types of PostgreSQL that Braid lacks (0A000), as opposed to
 //! types that PostgreSQL lacks, too (42704).

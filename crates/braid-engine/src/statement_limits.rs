@@ -1,7 +1,6 @@
 //! How large and how deep a statement may be.
 //!
-//! Syntax trees and plans are walked, copied and dropped by recursion, and some of what the planner does takes more than
-//! linear time. So size is bounded four times, each time before more is done:
+//! Syntax trees and plans are walked, copied and dropped by recursion. So size is bounded four times, each time before more is done:
 //!
 //! 1. the text, before tokens are made of it ([`check_text`]);
 //! 2. the tokens, before they are parsed: what could make a tree too deep to be dropped ([`check_tokens`]);
@@ -34,9 +33,8 @@ pub(crate) const TOKENS_IN_A_ROW_MAX: usize = 100_000;
 /// Deepest tree of expressions, queries and tables in FROM. Threads with the usual 2 MiB of stack copy and drop such a tree.
 pub(crate) const DEPTH_MAX: usize = 250;
 
-/// Subqueries within expressions of subqueries: DataFusion checks each level of a plan twice for each level above it, so
-/// that the time doubles with every level.
-pub(crate) const SUBQUERY_DEPTH_MAX: usize = 10;
+/// Subqueries within expressions of subqueries: each level is unnested with all that are below it.
+pub(crate) const SUBQUERY_DEPTH_MAX: usize = 32;
 
 /// Deepest default of a column, and most expressions in it: it is planned for every INSERT.
 const DEFAULT_DEPTH_MAX: usize = 32;
@@ -46,7 +44,7 @@ const DEFAULT_EXPRESSIONS_MAX: usize = 256;
 pub(crate) const RELATIONS_MAX: usize = 64;
 
 /// SELECTs that one UNION, INTERSECT or EXCEPT combines.
-pub(crate) const SET_OPERANDS_MAX: usize = 500;
+pub(crate) const SET_OPERANDS_MAX: usize = 1000;
 
 /// Queries of WITH.
 pub(crate) const NAMED_QUERIES_MAX: usize = 200;
@@ -57,15 +55,12 @@ pub(crate) const COLUMNS_MAX: usize = 1664;
 /// Expressions in a query that is planned. Rows of literals that an INSERT only reads are not counted.
 pub(crate) const EXPRESSIONS_MAX: usize = 200_000;
 
-/// Copies of expressions that planning makes: `coalesce(a, b)` is planned as a CASE that has `a` twice, so that calls within
-/// first arguments double at each level. Twelve levels.
-pub(crate) const COPIES_MAX: u64 = 8192;
-
 /// From here on a statement is planned while no other large one is: below, planning takes some tens of milliseconds.
 const LARGE_EXPRESSIONS: usize = 4096;
 const LARGE_DEPTH: usize = 48;
 const LARGE_RELATIONS: usize = 24;
 const LARGE_SET_OPERANDS: usize = 64;
+const LARGE_SUBQUERY_DEPTH: usize = 5;
 
 /// What a statement consists of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,8 +81,6 @@ pub(crate) struct StatementSize {
     pub columns: usize,
     /// Expressions of all kinds.
     pub expressions: usize,
-    /// Copies of them that planning makes.
-    pub copies: u64,
 }
 
 impl StatementSize {
@@ -104,13 +97,6 @@ impl StatementSize {
         within("relations in one join", self.relations, RELATIONS_MAX)?;
         within("queries in WITH", self.named_queries, NAMED_QUERIES_MAX)?;
         within("expressions", self.expressions, EXPRESSIONS_MAX)?;
-        if self.copies > COPIES_MAX {
-            let copies = self.copies;
-            return Err(too_complex(format!(
-                "Its nested calls of coalesce, nullif or concat, BETWEEN or CASE make {copies} copies of expressions; at \
-                 most {COPIES_MAX} are planned."
-            )));
-        }
         if self.columns > COLUMNS_MAX {
             let message = format!("target lists can have at most {COLUMNS_MAX} entries");
             return Err(EngineError::new(SqlState::TooManyColumns, message)
@@ -131,7 +117,7 @@ impl StatementSize {
             || self.depth >= LARGE_DEPTH
             || self.relations_total >= LARGE_RELATIONS
             || self.set_operands >= LARGE_SET_OPERANDS
-            || self.subquery_depth > SUBQUERY_DEPTH_MAX / 2
+            || self.subquery_depth > LARGE_SUBQUERY_DEPTH
     }
 }
 

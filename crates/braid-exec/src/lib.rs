@@ -21,7 +21,7 @@
 //! | [`sharing`] | passes: one plan for many queries, and its operators |
 //! | [`executor`] | the execution of a plan |
 //!
-//! This crate does not know SQL or DataFusion: plans arrive as values of its own types.
+//! This crate does not know SQL: plans arrive as values of its own types.
 
 pub mod aggregation;
 pub mod exec_error;

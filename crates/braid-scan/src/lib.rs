@@ -16,7 +16,7 @@
 //! | `row_limit` | LIMIT across consumers |
 //! | `metrics` | what a scan did |
 //!
-//! This crate does not know SQL, expressions or DataFusion: predicates arrive as [`braid_storage::ColumnPredicate`].
+//! This crate does not know SQL or expressions: predicates arrive as [`braid_storage::ColumnPredicate`].
 
 mod chunk_consumer;
 mod chunk_cursor;

@@ -48,7 +48,7 @@ pub async fn ensure_added_tables(database: &Arc<Database>, tables: &[AddedTable]
 }
 
 /// `ROOT/parquet-SCALE` with a file `TABLE.parquet` for each table: Snappy, row groups and pages as the Parquet
-/// library's defaults have them, which is what DataFusion and DuckDB usually meet.
+/// library's defaults have them, which is what engines usually meet.
 pub async fn tpch_parquet(options: &BenchOptions) -> Result<PathBuf, BenchError> {
     let directory = options.data.join(format!("parquet-{}", options.scale));
     fs::create_dir_all(&directory).map_err(|source| BenchError::File { path: directory.clone(), source })?;

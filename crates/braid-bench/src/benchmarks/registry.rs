@@ -39,7 +39,7 @@ pub fn benchmarks() -> &'static [Benchmark] {
         },
         Benchmark {
             name: "tpch-power",
-            about: "runs the 22 TPC-H queries with hot data on Braid, DuckDB and DataFusion: time",
+            about: "runs the 22 TPC-H queries with hot data on Braid and DuckDB: time",
             run: |options, _| Box::pin(tpch_power::run(options)),
         },
         Benchmark {

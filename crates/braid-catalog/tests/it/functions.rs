@@ -58,7 +58,6 @@ async fn functions_return_what_postgresql_returns() {
     check("pg_statistics_obj_is_visible(77)", None);
     check("pg_get_statisticsobjdef_columns(77)", None);
     check("pg_relation_is_publishable($table)", Some("t"));
-    check("pg_relation_is_publishable(1259)", Some("f"));
     check("pg_relation_is_publishable(77)", None);
     check("obj_description($table, 'pg_class')", None);
     check("obj_description($table)", None);

@@ -37,12 +37,12 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Batches of this schema.
+    /// Batches of this schema. They may be asked for after their end, and there are none.
     pub fn new(
         schema: SchemaRef,
         batches: impl Stream<Item = Result<RecordBatch, ExecError>> + Send + 'static,
     ) -> Self {
-        Self { schema, batches: batches.boxed() }
+        Self { schema, batches: batches.fuse().boxed() }
     }
 
     /// Their columns.

@@ -111,7 +111,7 @@ fn check_mix(directory: &Path) {
 
 /// The other benchmarks with many clients, without DuckDB.
 fn check_many_clients(directory: &Path) {
-    let options = ["--clients", "3", "--seconds", "0.2", "--rounds", "1", "--peer", "operators"];
+    let options = ["--clients", "3", "--seconds", "0.2", "--rounds", "1", "--peer", "other-plans"];
     check_comparison(&bench("panels", directory, &options), &[3]);
     check_comparison(&bench("star", directory, &options), &[3]);
     check_comparison(&bench("unlike", directory, &options), &[64]);

@@ -74,7 +74,7 @@ fn document() -> String {
     format!(
         "# Functions of PostgreSQL 15 in Braid's own front end\n\n\
          Of the {all} functions of `pg_proc` that statements can call (aggregates and window functions apart), Braid's own front end has \
-         {here}.\nOperators and casts are among them. What it lacks is left to DataFusion's planner, or refused ([sql-dialect.md]\
+         {here}.\nOperators and casts are among them. What it lacks is refused ([sql-dialect.md]\
          (sql-dialect.md)).\n`cargo test -p braid-sql --test it function_table` compares this page with the code, and writes it with \
          `BRAID_WRITE_DOCS=1`.\n\n\
          ## With all argument types\n\n{}\n## With some argument types\n\n{}\n## Missing\n\n{}",

@@ -1,4 +1,4 @@
-//! Tests over the whole engine, in one binary: linking DataFusion is what takes time.
+//! Tests over the whole engine, in one binary: linking takes time.
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 

@@ -19,8 +19,6 @@ pub struct Generator<'a> {
     pub(super) draw: Draw,
     tables: &'a [Table],
     name_count: usize,
-    /// Columns that are joined by IS NOT DISTINCT FROM.
-    equal_with_nulls: Vec<(String, String)>,
 }
 
 /// A SELECT with its columns and its estimated number of rows.
@@ -38,29 +36,17 @@ impl<'a> Generator<'a> {
 
     /// A generator of queries by given choices.
     pub fn of(draw: Draw, tables: &'a [Table]) -> Self {
-        Self { draw, tables, name_count: 0, equal_with_nulls: Vec::new() }
+        Self { draw, tables, name_count: 0 }
     }
 
     /// A query.
     pub fn case(&mut self) -> Query {
-        loop {
-            self.name_count = 0;
-            self.equal_with_nulls.clear();
-            let (mut query, outputs, _) = self.query(2);
-            if self.draw.percent(30) {
-                self.order(&mut query, &outputs);
-            }
-            if !self.is_known_to_be_wrong(&query) {
-                return query;
-            }
+        self.name_count = 0;
+        let (mut query, outputs, _) = self.query(2);
+        if self.draw.percent(30) {
+            self.order(&mut query, &outputs);
         }
-    }
-
-    /// Joins by `a IS NOT DISTINCT FROM b`. DataFusion's planner loses such a condition if `a = b` is also required.
-    fn is_known_to_be_wrong(&self, query: &Query) -> bool {
-        let text = query.to_string();
-        let compares = |a: &str, b: &str| text.contains(&format!("{a} = {b}")) || text.contains(&format!("{a} <> {b}"));
-        self.equal_with_nulls.iter().any(|(a, b)| compares(a, b) || compares(b, a))
+        query
     }
 
     /// A query without an order, its columns, and its estimated number of rows.
@@ -238,9 +224,6 @@ impl<'a> Generator<'a> {
             let are_numbers = [a.kind, b.kind].iter().all(|kind| matches!(kind, Kind::Int | Kind::Numeric));
             if a.kind == b.kind || (are_numbers && self.draw.percent(50)) {
                 let operator = if self.draw.percent(12) { "is not distinct from" } else { "=" };
-                if operator != "=" {
-                    self.equal_with_nulls.push((a.sql.clone(), b.sql.clone()));
-                }
                 return Some((format!("({} {operator} {})", a.sql, b.sql), a.distinct.max(b.distinct)));
             }
         }

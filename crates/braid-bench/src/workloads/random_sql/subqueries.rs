@@ -1,7 +1,6 @@
 //! Conditions and values that contain queries, correlated or not.
 //!
-//! DataFusion must be able to turn correlated subqueries into joins. A scalar subquery therefore refers to the outer row only in
-//! equalities, and a query refers only to the rows of the query directly around it.
+//! A scalar subquery refers to the outer row only in equalities, and a query refers only to the rows of the query directly around it.
 
 use super::aggregates::{call, extreme};
 use super::expressions::{Scoped, column, comparison, condition, expression, some_kind};
@@ -106,7 +105,6 @@ impl Generator<'_> {
     }
 
     fn one_column(&mut self, sql: String, from: From, conditions: Vec<Condition>) -> Query {
-        // DataFusion pulls the columns of a correlation up beside this one, and refuses two of one name.
         let items = vec![Item { value: Value::Expression(sql), name: self.new_name("s") }];
         Query::of(Select { is_distinct: false, items, from, conditions, group_by: Vec::new(), having: Vec::new() })
     }
