@@ -7,6 +7,7 @@ use sqlparser::ast::{
 use super::Target;
 use super::scope::{Scope, ScopeColumn};
 use crate::binder::places::Place;
+use crate::binder::records::root_of_star;
 use crate::binder::{Binder, fold};
 use crate::expression::Origin;
 use crate::{SqlError, SqlState};
@@ -21,11 +22,21 @@ impl Binder<'_> {
         let mut targets = Vec::new();
         for item in items {
             match item {
-                SelectItem::UnnamedExpr(syntax) => targets.push(Target {
-                    name: self.expression_name(syntax),
-                    expression: self.expression(syntax)?,
-                    place: Place::Start(syntax),
-                }),
+                SelectItem::UnnamedExpr(syntax) => match root_of_star(syntax) {
+                    Some(root) => {
+                        let fields = self.fields_of(&root)?.into_iter();
+                        targets.extend(fields.map(|(name, expression)| Target {
+                            name,
+                            expression,
+                            place: Place::Nowhere,
+                        }));
+                    }
+                    None => targets.push(Target {
+                        name: self.expression_name(syntax),
+                        expression: self.expression(syntax)?,
+                        place: Place::Start(syntax),
+                    }),
+                },
                 // A string is no name in PostgreSQL.
                 SelectItem::ExprWithAlias { alias, .. } if alias.quote_style == Some('\'') => {
                     return Err(SqlError::unsupported("a string as a name is not supported"));
