@@ -8,7 +8,6 @@ use std::process::Command;
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("braid-base", &[]),
     ("braid-testing", &["braid-base"]),
-    ("braid-features", &[]),
     ("braid-share", &["braid-base"]),
     ("braid-sql", &["braid-base"]),
     ("braid-io", &["braid-base"]),
@@ -20,19 +19,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "braid-plan",
         &["braid-base", "braid-sql", "braid-io", "braid-storage", "braid-buffer", "braid-scan", "braid-exec"],
-    ),
-    (
-        "braid-df",
-        &[
-            "braid-features",
-            "braid-base",
-            "braid-io",
-            "braid-storage",
-            "braid-buffer",
-            "braid-scan",
-            "braid-exec",
-            "braid-plan",
-        ],
     ),
     (
         "braid-engine",
@@ -47,7 +33,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "braid-scan",
             "braid-exec",
             "braid-plan",
-            "braid-df",
         ],
     ),
     (
@@ -60,13 +45,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 /// Tests of all crates import it, and nothing but tests.
 const FOR_TESTS: &str = "braid-testing";
-
-/// Crates that may name DataFusion: those of the front end, and a benchmark that compares with it.
-const MAY_IMPORT_DATAFUSION: &[&str] = &["braid-features", "braid-df", "braid-engine", "braid-bench"];
-
-/// Crates that are built with DataFusion, themselves or through others; the others rebuild in a second because they are not.
-const BUILT_WITH_DATAFUSION: &[&str] =
-    &["braid-features", "braid-df", "braid-engine", "braid-bench", "braid-server", "braid-testkit"];
 
 /// What `cargo metadata` says of each package of the workspace.
 fn packages() -> Vec<serde_json::Value> {
@@ -121,8 +99,7 @@ fn only_tests_turn_on_testing_and_all_of_them_do() {
         let name = name_of(&package);
         let mut dependencies = dependencies_of(&package).iter();
         assert!(dependencies.all(|d| is_dev(d) || !has_testing(d)), "{name} takes test code into the server");
-        let is_above_io =
-            !["braid-base", "braid-features", "braid-share", "braid-sql", "braid-testing"].contains(&name);
+        let is_above_io = !["braid-base", "braid-share", "braid-sql", "braid-testing"].contains(&name);
         let tests_with = dependencies_of(&package).iter().filter(|d| is_dev(d) && has_testing(d));
         let tests_with: Vec<&str> = tests_with.map(name_of).collect();
         assert_eq!(tests_with.contains(&"braid-io"), is_above_io, "{name} and braid-io's feature `testing`");
@@ -134,40 +111,5 @@ fn the_table_of_crates_is_itself_a_direction() {
     for (at, (name, allowed)) in MAY_IMPORT.iter().enumerate() {
         let lower: Vec<&str> = MAY_IMPORT[..at].iter().map(|(lower, _)| *lower).collect();
         assert!(allowed.iter().all(|a| lower.contains(a)), "{name} may import something that is not below it");
-    }
-}
-
-/// Third-party packages with their features, as a build of these packages would have them.
-fn features_by_package(selection: &[&str]) -> BTreeSet<String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p} {f}"])
-        .args(selection)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .output()
-        .expect("cargo runs where tests run");
-    assert!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("cargo prints UTF-8");
-    let lines = text.lines().map(|line| line.trim_end_matches(" (*)").trim_end());
-    lines.filter(|line| !line.starts_with("braid-")).map(str::to_owned).collect()
-}
-
-#[test]
-fn every_crate_above_the_wall_shares_one_build_of_datafusion() {
-    let whole = features_by_package(&["--workspace"]);
-    for name in BUILT_WITH_DATAFUSION {
-        let own = features_by_package(&["-p", name]);
-        // What no other package can be built differently for: it is not below DataFusion.
-        let differing: Vec<&String> = own.difference(&whole).filter(|p| !p.starts_with("getrandom v0.2")).collect();
-        assert!(differing.is_empty(), "{name} alone would build these with other features: {differing:?}");
-    }
-}
-
-#[test]
-fn datafusion_stays_behind_its_wall() {
-    for (name, dependencies) in dependencies_by_package() {
-        if dependencies.iter().any(|d| d.starts_with("datafusion")) {
-            assert!(MAY_IMPORT_DATAFUSION.contains(&name.as_str()), "{name} must not know DataFusion");
-        }
     }
 }

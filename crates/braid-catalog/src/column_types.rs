@@ -4,9 +4,17 @@ use braid_sql::SqlType;
 use braid_sql::pg_catalog::TypeId;
 use braid_storage::ColumnType;
 
-/// `numeric` without precision: PostgreSQL's has no limit, ours keeps 28 digits before the point and 10 after it. A column of
-/// `numeric(38,10)` is the same.
-pub const NUMERIC_DEFAULT: ColumnType = ColumnType::Numeric { precision: 38, scale: 10 };
+/// Digits of a `numeric` without precision: PostgreSQL's has no limit. A column of `numeric(38,s)` is the same.
+pub const PLAIN_NUMERIC_DIGITS: u8 = 38;
+
+/// The column of a `numeric` without precision: 28 digits before the point and 10 after it. That of a query's result has the scale
+/// of its values.
+pub const NUMERIC_DEFAULT: ColumnType = ColumnType::Numeric { precision: PLAIN_NUMERIC_DIGITS, scale: 10 };
+
+/// Whether a column stands for one without precision: what it would round is refused.
+pub fn is_without_precision(column_type: ColumnType) -> bool {
+    matches!(column_type, ColumnType::Numeric { precision: PLAIN_NUMERIC_DIGITS, .. })
+}
 
 /// PostgreSQL's type of a column.
 pub fn sql_type_of(column_type: ColumnType) -> SqlType {
@@ -17,7 +25,7 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
         ColumnType::BigInt => SqlType::of(TypeId::INT8),
         ColumnType::Real => SqlType::of(TypeId::FLOAT4),
         ColumnType::Double => SqlType::of(TypeId::FLOAT8),
-        NUMERIC_DEFAULT => SqlType::of(TypeId::NUMERIC),
+        ColumnType::Numeric { precision: PLAIN_NUMERIC_DIGITS, .. } => SqlType::of(TypeId::NUMERIC),
         ColumnType::Numeric { precision, scale } => SqlType::numeric(i32::from(precision), i32::from(scale)),
         ColumnType::Text => SqlType::of(TypeId::TEXT),
         ColumnType::Varchar(length) => with_length(TypeId::VARCHAR, length),

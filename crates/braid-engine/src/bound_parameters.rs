@@ -1,57 +1,57 @@
-//! The parameters of a statement that is executed: their types, and their values as each planner has them.
+//! The parameters of a statement that is executed: their types and their values.
 
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::{SqlType, Value};
-use datafusion::common::ScalarValue;
 
 use crate::outcome::ParameterType;
-use crate::{EngineError, ParameterValue};
+use crate::{EngineError, ParameterValue, SqlState};
 
 /// The values of `$1`, `$2`, …
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BoundParameters {
-    /// Types and values, unless Braid's own front end lacks one of the types.
-    known: Option<(Vec<SqlType>, Vec<Value>)>,
-    scalars: Result<Vec<ScalarValue>, EngineError>,
+    types: Vec<SqlType>,
+    values: Vec<Value>,
 }
 
 impl BoundParameters {
-    pub fn of(values: &[ParameterValue]) -> Self {
-        let known = |parameter: &ParameterValue| Some((sql_type_of(parameter.oid())?, parameter.value()?.clone()));
-        Self {
-            known: values.iter().map(known).collect::<Option<Vec<_>>>().map(|known| known.into_iter().unzip()),
-            scalars: values.iter().map(ParameterValue::scalar).collect(),
-        }
+    /// These values.
+    ///
+    /// # Errors
+    /// 42704 for a type that does not exist.
+    pub fn of(values: &[ParameterValue]) -> Result<Self, EngineError> {
+        Ok(Self {
+            types: values.iter().map(|value| sql_type_of(value.oid())).collect::<Result<_, _>>()?,
+            values: values.iter().map(|value| value.value().clone()).collect(),
+        })
     }
 
     /// Of a statement without parameters.
     pub fn none() -> Self {
-        Self { known: Some(Default::default()), scalars: Ok(Vec::new()) }
+        Self::default()
     }
 
-    /// Types and values as Braid's own front end has them; `None` if it lacks one of the types.
-    pub fn known(&self) -> Option<(&[SqlType], &[Value])> {
-        self.known.as_ref().map(|(types, values)| (&types[..], &values[..]))
+    /// The types.
+    pub fn types(&self) -> &[SqlType] {
+        &self.types
     }
 
-    /// The values as DataFusion has them.
-    ///
-    /// # Errors
-    /// When Arrow has no such values (0A000).
-    pub fn scalars(&self) -> Result<&[ScalarValue], EngineError> {
-        self.scalars.as_deref().map_err(EngineError::clone)
+    /// The values.
+    pub fn values(&self) -> &[Value] {
+        &self.values
     }
 }
 
-/// The types that a client declared; `None` if Braid's own front end lacks one of them.
-pub(crate) fn declared_types(declared: &[Option<ParameterType>]) -> Option<Vec<Option<SqlType>>> {
-    let declared_type = |declared: &Option<ParameterType>| match declared {
-        None => Some(None),
-        Some(parameter) => sql_type_of(parameter.oid).map(Some),
-    };
-    declared.iter().map(declared_type).collect()
+/// The types that a client declared.
+///
+/// # Errors
+/// 42704 for a type that does not exist.
+pub(crate) fn declared_types(declared: &[Option<ParameterType>]) -> Result<Vec<Option<SqlType>>, EngineError> {
+    declared.iter().map(|declared| declared.map(|parameter| sql_type_of(parameter.oid)).transpose()).collect()
 }
 
-fn sql_type_of(oid: u32) -> Option<SqlType> {
-    pg_catalog().find_type(TypeId(oid)).map(|_| SqlType::of(TypeId(oid)))
+fn sql_type_of(oid: u32) -> Result<SqlType, EngineError> {
+    match pg_catalog().find_type(TypeId(oid)) {
+        Some(_) => Ok(SqlType::of(TypeId(oid))),
+        None => Err(EngineError::new(SqlState::UndefinedObject, format!("type with OID {oid} does not exist"))),
+    }
 }

@@ -8,28 +8,21 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
-use braid_df::operators::OperatorSettings;
-use braid_df::{SessionSettings, StatementMemory};
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space, open_device};
 use braid_plan::optimization::UniqueKeys;
-use braid_storage::{Catalog, Store, StoreOptions};
-use datafusion::execution::context::SessionState;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use braid_storage::{Store, StoreOptions};
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::catalog::snapshot_catalog::{CatalogList, DatabaseCatalog, Tables};
-use crate::catalog::system_views::SystemView;
-use crate::front_end_figures::{FrontEndFigures, front_end_view};
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
-use crate::planning::{PlannerBase, PlanningThreads};
+use crate::planning::PlanningThreads;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
+use crate::system_views::SystemView;
 use crate::templates::{TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
@@ -47,11 +40,8 @@ pub struct Database {
     buffer: Arc<BufferManager>,
     memory: Arc<TotalMemory>,
     spill: Arc<SpillSpace>,
-    runtime: Arc<RuntimeEnv>,
-    planner_base: PlannerBase,
     planning_threads: PlanningThreads,
     templates: Arc<TemplateCache>,
-    front_end: Arc<FrontEndFigures>,
     views: Arc<[Arc<dyn SystemView>]>,
     dispatcher: Arc<Dispatcher>,
     /// Cancelled by [`Database::close`].
@@ -94,7 +84,7 @@ impl Database {
                 },
             );
             let memory = TotalMemory::new(config.total_memory);
-            let runtime = runtime(&config, &memory)?;
+            empty_spill_directory(&config.data_dir)?;
             let temporary_files = match config.temporary_files {
                 Some(limit) => limit,
                 None => ByteSize(free_space(&config.data_dir)?.0 / 2),
@@ -106,7 +96,6 @@ impl Database {
                 SpillSettings::default(),
             );
             let partitions = config.target_partitions.max(1);
-            let settings = SessionSettings::new(partitions, runtime.clone()).with_spill_space(spill.clone());
             let resources = PassResources {
                 store: store.clone(),
                 memory: memory.clone(),
@@ -120,9 +109,6 @@ impl Database {
             let templates = Arc::new(TemplateCache::default());
             let mut views = sharing_views(&dispatcher);
             views.push(template_view(&templates));
-            let front_end = Arc::new(FrontEndFigures::default());
-            views.push(front_end_view(&front_end));
-            let planner_base = PlannerBase::new(&settings, &store, &buffer, views.clone())?;
             Ok(Arc::new(Self {
                 config,
                 device,
@@ -130,11 +116,8 @@ impl Database {
                 buffer,
                 memory,
                 spill,
-                runtime,
-                planner_base,
                 planning_threads: PlanningThreads::new(partitions),
                 templates,
-                front_end,
                 views: views.into(),
                 dispatcher,
                 shutdown: CancellationToken::new(),
@@ -162,11 +145,6 @@ impl Database {
     /// The templates of statements.
     pub(crate) fn templates(&self) -> &TemplateCache {
         &self.templates
-    }
-
-    /// What Braid's own front end has answered.
-    pub(crate) fn front_end(&self) -> &FrontEndFigures {
-        &self.front_end
     }
 
     /// The views of what the server does.
@@ -251,40 +229,6 @@ impl Database {
         &self.planning_threads
     }
 
-    /// What a planner for one statement works with on `snapshot`, and the runtime of its plans.
-    pub(crate) fn planner_state(
-        &self,
-        snapshot: &Arc<Catalog>,
-        settings: &SettingValues,
-    ) -> (SessionState, Arc<RuntimeEnv>) {
-        let mut state = self.planner_base.state.clone();
-        let tables = Tables::Of(snapshot.clone());
-        let system = self.planner_base.system.clone();
-        state.register_catalog_list(CatalogList::new(DatabaseCatalog::new(tables, self.buffer.clone(), Some(system))));
-        let options = state.config_mut().options_mut();
-        options.execution.time_zone = Some(settings.get("TimeZone").unwrap_or("UTC").to_owned());
-        if let Some(partitions) = settings.get("braid.target_partitions").and_then(|count| count.parse().ok()) {
-            options.execution.target_partitions = partitions;
-        }
-        if let Some(operators) = options.extensions.get_mut::<OperatorSettings>() {
-            operators.braid = settings.get("braid.operators") != Some("datafusion");
-            let rule = settings.get("braid.join_order").and_then(|rule| rule.parse().ok());
-            operators.join_order = rule.unwrap_or_default();
-            let seed = settings.get("braid.join_order_seed").and_then(|seed| seed.parse().ok());
-            operators.join_order_seed = seed.unwrap_or_default();
-        }
-        let runtime = self.query_runtime(settings);
-        options.extensions.insert(StatementMemory::new(runtime.memory_pool.clone()));
-        (state, runtime)
-    }
-
-    /// The shared runtime with memory for one query.
-    fn query_runtime(&self, settings: &SettingValues) -> Arc<RuntimeEnv> {
-        let mut runtime = (*self.runtime).clone();
-        runtime.memory_pool = self.query_memory(settings);
-        Arc::new(runtime)
-    }
-
     /// Memory for one query.
     pub(crate) fn query_memory(&self, settings: &SettingValues) -> Arc<QueryMemory> {
         let budget = settings.get("braid.query_memory").and_then(|size| size.parse().ok());
@@ -304,18 +248,13 @@ impl fmt::Debug for Database {
     }
 }
 
-/// The runtime that queries share, with the directory for temporary files. Each query has its own memory.
-fn runtime(config: &Config, memory: &Arc<TotalMemory>) -> Result<Arc<RuntimeEnv>, EngineError> {
-    let spill = config.data_dir.join(SPILL_DIRECTORY);
+/// Makes the directory for temporary files, without those of an earlier run.
+fn empty_spill_directory(data_dir: &Path) -> Result<(), EngineError> {
+    let spill = data_dir.join(SPILL_DIRECTORY);
     if spill.exists() {
         std::fs::remove_dir_all(&spill).map_err(|error| cannot_create(&spill, error))?;
     }
-    std::fs::create_dir_all(&spill).map_err(|error| cannot_create(&spill, error))?;
-    let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![spill]));
-    Ok(RuntimeEnvBuilder::new()
-        .with_disk_manager_builder(disk)
-        .with_memory_pool(QueryMemory::new(config.query_memory, memory.clone()))
-        .build_arc()?)
+    std::fs::create_dir_all(&spill).map_err(|error| cannot_create(&spill, error))
 }
 
 fn cannot_create(path: &Path, error: std::io::Error) -> EngineError {

@@ -27,6 +27,9 @@ pub(crate) async fn to_the_end<T>(commit: impl Future<Output = T>) -> T {
     commit.await
 }
 
+/// Told when rows or data fail after their statement has answered, so that a transaction block fails with them.
+pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
+
 /// The reasons for which a statement must stop. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {

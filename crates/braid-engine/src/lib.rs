@@ -14,30 +14,28 @@
 //! | `table`, `dml` | CREATE TABLE and DROP TABLE; INSERT |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
-//! | `front_end` | statements that Braid's own front end binds and computes |
-//! | `query` | a query from its syntax to its rows: names, rewriting, planning, results |
+//! | `front_end` | statements bound, planned and started |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
-//! | `planning` | the threads, functions, types and rules that queries are planned with |
+//! | `planning` | the threads that statements are planned on |
 //! | `sharing` | queries of one plan that wait together run together |
 //! | `templates` | plans of statements that differ only in their constants |
-//! | `front_end_figures` | how many statements Braid's own front end has bound |
-//! | `catalog` | the tables of one snapshot, and the system tables |
-//! | `sent_columns` | values of Braid's own front end as columns that the server sends |
-//! | `semantics` | rules that give DataFusion's plans PostgreSQL's meaning |
+//! | `system_views` | Braid's own views: their names, and what a view is |
+//! | `rows` | the rows of queries: made, kept, on their way to the client |
+//! | `sent_columns` | values of expressions as columns that the server sends |
 //! | [`outcome`], `parameter_value` | what a statement returns, and what it takes |
 //! | [`statement`] | SQL text into statements |
 //! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction block |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
-//! | `conversion` | casts |
+//! | `conversion` | values of loaded columns as values of the table's types |
 //! | `input`, `output` | values from text, and as text |
 //! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
 //! | [`ParameterValue`], `bound_parameters` | the values of parameters |
 //! | [`error`], `error_mapping` | errors as PostgreSQL reports them |
 //!
-//! Rule: DataFusion plans only queries. All other statements are dispatched on the syntax tree.
+//! Rule: `braid-sql` and `braid-plan` plan only queries. All other statements are dispatched on the syntax tree.
 
 pub mod config;
 pub mod database;
@@ -52,7 +50,6 @@ pub mod transaction;
 
 mod arrow_cast;
 mod bound_parameters;
-mod catalog;
 mod clock;
 mod conversion;
 mod copy;
@@ -61,7 +58,6 @@ mod dml;
 mod error_mapping;
 mod explain;
 mod front_end;
-mod front_end_figures;
 mod input;
 mod interrupt;
 mod load;
@@ -69,9 +65,8 @@ mod names;
 mod output;
 mod parameter_value;
 mod planning;
-mod query;
 mod recall;
-mod semantics;
+mod rows;
 mod sent_columns;
 mod session_control;
 mod settings;
@@ -79,6 +74,7 @@ mod sharing;
 mod sql_types;
 mod statement_context;
 mod statement_limits;
+mod system_views;
 mod table;
 mod templates;
 
@@ -91,7 +87,6 @@ pub use error::EngineError;
 pub use outcome::{
     CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_text,
 };
-pub use output::shown_digits;
 pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;
 pub use session::Session;

@@ -1,20 +1,17 @@
 //! The memory of queries: the query budget of each query, and the total budget of all queries.
 //!
-//! Operators reserve memory from a pool before they grow. Each query has a [`FairSpillPool`] of the size of its query
-//! budget: operators that can spill share it fairly, and spill before they fail. Every grant is also charged to the
-//! total budget, first come, first served. A query that exceeds its query budget fails alone (SQLSTATE 53200). A query
+//! Operators reserve memory before they grow, and those that can spill do so before they fail. Every grant is also charged to
+//! the total budget, first come, first served. A query that exceeds its query budget fails alone (SQLSTATE 53200). A query
 //! fails within its query budget only when the total budget is used up.
 //!
-//! Neither budget counts the buffer (which has its own capacity), batches between operators (each is bounded, see
-//! `braid_df::bounded`), or plans.
+//! Neither budget counts the buffer (which has its own capacity), batches between operators (each has at most
+//! [`BATCH_BYTES_MAX`](braid_base::BATCH_BYTES_MAX) or one row), or plans.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use braid_base::ByteSize;
-use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use braid_exec::MemoryBudget;
 
 /// The total budget: the memory that the operators of all queries of a database may hold together.
 #[derive(Debug)]
@@ -50,11 +47,6 @@ impl TotalMemory {
         self.limit
     }
 
-    fn charge(&self, bytes: u64) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-        self.note_peak();
-    }
-
     /// Updates the peak. Callers do this after a grant, so that refused bytes do not count.
     fn note_peak(&self) {
         self.peak.fetch_max(self.used.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -73,19 +65,19 @@ impl TotalMemory {
     }
 }
 
-/// The pool of one query.
+/// The memory of one query, charged to the total budget. What it has not used yet is free for all.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
-    budget: FairSpillPool,
-    total: Arc<TotalMemory>,
+    limit: ByteSize,
+    used: AtomicU64,
     peak: AtomicU64,
+    total: Arc<TotalMemory>,
 }
 
 impl QueryMemory {
-    /// A pool of at most `budget`, charged to `total`.
-    pub fn new(budget: ByteSize, total: Arc<TotalMemory>) -> Arc<Self> {
-        let bytes = usize::try_from(budget.0).unwrap_or(usize::MAX);
-        Arc::new(Self { budget: FairSpillPool::new(bytes), total, peak: AtomicU64::new(0) })
+    /// At most `limit`, charged to `total`.
+    pub fn new(limit: ByteSize, total: Arc<TotalMemory>) -> Arc<Self> {
+        Arc::new(Self { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0), total })
     }
 
     /// The largest number of bytes held at one time.
@@ -93,74 +85,41 @@ impl QueryMemory {
         ByteSize(self.peak.load(Ordering::Relaxed))
     }
 
-    fn note_peak(&self) {
-        self.peak.fetch_max(self.budget.reserved() as u64, Ordering::Relaxed);
-    }
-}
-
-impl MemoryPool for QueryMemory {
-    fn name(&self) -> &str {
-        "query"
-    }
-
-    fn register(&self, consumer: &MemoryConsumer) {
-        self.budget.register(consumer);
-    }
-
-    fn unregister(&self, consumer: &MemoryConsumer) {
-        self.budget.unregister(consumer);
-    }
-
-    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        self.budget.grow(reservation, additional);
-        self.total.charge(additional as u64);
-        self.note_peak();
-    }
-
-    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
-        self.budget.shrink(reservation, shrink);
-        self.total.release(shrink as u64);
-    }
-
-    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        self.total.try_charge(additional as u64).map_err(|left| {
-            DataFusionError::ResourcesExhausted(format!(
-                "{} needs {} more memory; {} of the total budget of {} are free",
-                reservation.consumer().name(),
-                ByteSize(additional as u64).rounded(),
-                ByteSize(left).rounded(),
-                self.total.limit.rounded()
-            ))
-        })?;
-        let granted = self.budget.try_grow(reservation, additional);
-        match granted {
-            Ok(()) => {
-                self.total.note_peak();
-                self.note_peak();
-            }
-            Err(_) => self.total.release(additional as u64),
-        }
-        granted
-    }
-
-    fn reserved(&self) -> usize {
-        self.budget.reserved()
-    }
-
-    /// The query budget, or less if less of the total budget is free.
-    fn memory_limit(&self) -> MemoryLimit {
-        let left = self.total.limit.0.saturating_sub(self.total.used().0);
-        let within_total = self.reserved().saturating_add(usize::try_from(left).unwrap_or(usize::MAX));
-        match self.budget.memory_limit() {
-            MemoryLimit::Finite(budget) => MemoryLimit::Finite(budget.min(within_total)),
-            _ => MemoryLimit::Finite(within_total),
+    fn try_charge(&self, bytes: u64) -> Result<u64, u64> {
+        let charge = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit.0);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge) {
+            Ok(before) => Ok(before + bytes),
+            Err(used) => Err(self.limit.0.saturating_sub(used)),
         }
     }
 }
 
-impl fmt::Display for QueryMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (all queries: {} of {})", self.budget, self.total.used(), self.total.limit)
+impl MemoryBudget for QueryMemory {
+    fn try_grow(&self, bytes: usize) -> Result<(), String> {
+        let asked = bytes as u64;
+        let refusal = |left: u64, what: &str, limit: ByteSize| {
+            format!("{} of the {what} of {} are free", ByteSize(left).rounded(), limit.rounded())
+        };
+        let used = self.try_charge(asked).map_err(|left| refusal(left, "query budget", self.limit))?;
+        if let Err(left) = self.total.try_charge(asked) {
+            self.used.fetch_sub(asked, Ordering::Relaxed);
+            return Err(refusal(left, "total budget", self.total.limit));
+        }
+        self.total.note_peak();
+        self.peak.fetch_max(used, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn shrink(&self, bytes: usize) {
+        self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
+        self.total.release(bytes as u64);
+    }
+
+    /// What is free of the query budget, or less if less of the total budget is free.
+    fn free(&self) -> usize {
+        let of_query = self.limit.0.saturating_sub(self.used.load(Ordering::Relaxed));
+        let of_total = self.total.limit.0.saturating_sub(self.total.used().0);
+        usize::try_from(of_query.min(of_total)).unwrap_or(usize::MAX)
     }
 }
 
@@ -168,27 +127,24 @@ impl fmt::Display for QueryMemory {
 mod tests {
     use super::*;
 
-    fn reservation(pool: &Arc<QueryMemory>) -> MemoryReservation {
-        let pool: Arc<dyn MemoryPool> = pool.clone();
-        MemoryConsumer::new("test").register(&pool)
-    }
-
     #[test]
     fn a_query_fails_at_its_budget_and_leaves_the_others_theirs() {
         let total = TotalMemory::new(ByteSize::kib(10));
         let (first, second) =
             (QueryMemory::new(ByteSize::kib(4), total.clone()), QueryMemory::new(ByteSize::kib(8), total.clone()));
-        let (a, b) = (reservation(&first), reservation(&second));
-        a.try_grow(4096).unwrap();
-        let error = a.try_grow(1).unwrap_err();
-        assert_eq!(crate::EngineError::from(error).sqlstate(), "53200");
-        b.try_grow(6144).unwrap();
+        first.try_grow(4096).unwrap();
+        let refused = first.try_grow(1).unwrap_err();
+        assert_eq!(refused, "0 B of the query budget of 4.0 kB are free");
+        second.try_grow(6144).unwrap();
         assert_eq!(total.used(), ByteSize::kib(10));
         // Within its own budget, but the total budget is used up.
-        assert!(b.try_grow(1).is_err());
-        drop(a);
-        b.try_grow(2048).unwrap();
-        drop(b);
-        assert_eq!(total.used(), ByteSize(0));
+        let refused = second.try_grow(1).unwrap_err();
+        assert_eq!(refused, "0 B of the total budget of 10.0 kB are free");
+        assert_eq!((first.free(), second.free()), (0, 0));
+        first.shrink(4096);
+        assert_eq!((first.free(), second.free()), (4096, 2048));
+        second.try_grow(2048).unwrap();
+        second.shrink(8192);
+        assert_eq!((total.used(), second.peak()), (ByteSize(0), ByteSize::kib(8)));
     }
 }

@@ -1,7 +1,7 @@
 //! Names as PostgreSQL reads them: folded to lower case unless quoted, tables in schema `public` of the one database.
 
 use braid_storage::ColumnDef;
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::{EngineError, SqlState};
 
@@ -10,6 +10,9 @@ pub(crate) const DATABASE_NAME: &str = "braid";
 
 /// The schema of all tables.
 pub(crate) const SCHEMA_NAME: &str = "public";
+
+/// The schema of the system relations and of Braid's own views.
+pub(crate) const SYSTEM_SCHEMA: &str = "pg_catalog";
 
 /// Maximum length of a name in bytes: PostgreSQL's NAMEDATALEN - 1. Longer names are cut, as in PostgreSQL.
 pub(crate) const NAME_BYTES_MAX: usize = 63;

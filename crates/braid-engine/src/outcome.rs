@@ -5,7 +5,7 @@ mod copying;
 use std::fmt;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use braid_sql::SqlType;
 use braid_sql::evaluation::value_of_text;
@@ -113,23 +113,16 @@ impl fmt::Debug for Outcome {
 }
 
 /// The type of a parameter of a prepared statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterType {
-    /// `pg_type.oid`; 0 if it is that of the Arrow type.
+    /// `pg_type.oid`
     pub oid: u32,
-    /// The type of its values in Arrow, if it is known.
-    pub data_type: Option<DataType>,
 }
 
 impl ParameterType {
     /// A type by its oid.
     pub(crate) fn of(sql_type: SqlType) -> Self {
-        Self { oid: sql_type.id.0, data_type: None }
-    }
-
-    /// Types that are known to Arrow.
-    pub(crate) fn of_arrow(types: Vec<DataType>) -> Vec<Self> {
-        types.into_iter().map(|data_type| Self { oid: 0, data_type: Some(data_type) }).collect()
+        Self { oid: sql_type.id.0 }
     }
 }
 

@@ -3,17 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
-use datafusion::sql::sqlparser::ast;
 use futures::future::BoxFuture;
+use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{Described, StatementFacts};
 use crate::interrupt::Interrupt;
 use crate::parameter_value::SentValue;
-use crate::query::{self, PreparedQuery, QuerySource};
 use crate::recall::SharedForm;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
@@ -83,24 +80,15 @@ impl Session {
             return Ok(known);
         }
         let statement = &statement.parsed()?;
-        let keep = |tables, prepared: &Prepared| {
-            if let (Some(scanned), Some(tables)) = (statement.scanned(), tables) {
-                recall::keep_description(context, scanned, declared, tables, prepared);
-            }
-        };
-        if let Some(Described { prepared, tables }) = front_end::describe(context, statement, declared).await? {
-            keep(Some(tables), &prepared);
-            return Ok(prepared);
-        }
-        let given: &Vec<Option<DataType>> =
-            &declared.iter().map(|declared| declared.as_ref()?.data_type.clone()).collect();
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
-                let PreparedQuery { prepared, tables } = query::prepare(context, statement, given).await?;
-                keep(tables, &prepared);
+                let Described { prepared, tables } = front_end::describe(context, statement, declared).await?;
+                if let Some(scanned) = statement.scanned() {
+                    recall::keep_description(context, scanned, declared, tables, &prepared);
+                }
                 Ok(prepared)
             }
-            Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, given).await,
+            Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, declared).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
                 Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
@@ -109,18 +97,12 @@ impl Session {
         }
     }
 
-    /// The value of a parameter that has a type with this oid, as a client has sent it, `None` for null; `array` has it as its only
-    /// value, if Arrow knows the type.
+    /// The value of a parameter that has a type with this oid, as a client has sent it, `None` for null.
     ///
     /// # Errors
     /// For what is no value of the type; as unsupported (0A000) for a type without values here.
-    pub fn read_parameter(
-        &self,
-        oid: u32,
-        sent: Option<SentValue<'_>>,
-        array: Option<ArrayRef>,
-    ) -> Result<ParameterValue, EngineError> {
-        let read = ParameterValue::read(oid, sent, array, &StatementFacts::of(&self.context));
+    pub fn read_parameter(&self, oid: u32, sent: Option<SentValue<'_>>) -> Result<ParameterValue, EngineError> {
+        let read = ParameterValue::read(oid, sent, &StatementFacts::of(&self.context));
         read.inspect_err(|_| self.fail_transaction())
     }
 
@@ -144,7 +126,7 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
         self.context.begin_statement(statement.kind())?;
-        let params = BoundParameters::of(params);
+        let params = BoundParameters::of(params)?;
         let interrupt = self.interrupt(cancel);
         let running = self.database().statements().token();
         let outcome = interrupt.run(self.dispatch(statement, &params, &interrupt)).await;
@@ -187,9 +169,6 @@ impl Session {
             return Ok(outcome);
         }
         let statement = &statement.parsed()?;
-        if let Some(outcome) = front_end::execute_query(context, statement, params, interrupt).await? {
-            return Ok(outcome);
-        }
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::CreateTableWithoutData(create) => {
@@ -197,7 +176,7 @@ impl Session {
             }
             Command::Sql(command) => match command {
                 S::Query(_) if kind == StatementKind::Query => {
-                    query::execute(context, statement, QuerySource::Statement, params.scalars()?, interrupt).await
+                    front_end::execute_query(context, statement, params, interrupt).await
                 }
                 S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
                 S::Insert(insert) => dml::execute(context, statement, insert, params).await,

@@ -3,12 +3,10 @@
 //! This module defines the names of types, their parameters, and the types of PostgreSQL that Braid lacks (0A000), as opposed to
 //! types that PostgreSQL lacks, too (42704).
 
-use std::sync::Arc;
-
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, Field};
 pub(crate) use braid_catalog::column_types::NUMERIC_DEFAULT;
 use braid_storage::{ColumnType, SQL_TYPE_KEY};
-use datafusion::sql::sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
 
 use crate::names::fold_parts;
 use crate::{EngineError, SqlState};
@@ -219,12 +217,7 @@ pub(crate) fn column_type_of_arrow(data_type: &ArrowType) -> Option<ColumnType> 
     })
 }
 
-/// A field of this type, with the SQL type in its metadata where Arrow's type does not say it.
-pub(crate) fn field_of(name: &str, column_type: ColumnType, nullable: bool) -> FieldRef {
-    Arc::new(column_type.field(name, nullable))
-}
-
-/// The inverse of what [`field_of`] writes.
+/// The inverse of what [`ColumnType::field`] writes.
 fn declared(name: &str) -> Option<ColumnType> {
     let (base, length) = name.strip_suffix(')')?.split_once('(')?;
     let length = length.parse().ok()?;
@@ -237,8 +230,8 @@ fn declared(name: &str) -> Option<ColumnType> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::parser::Parser;
+    use sqlparser::dialect::PostgreSqlDialect;
+    use sqlparser::parser::Parser;
 
     use super::*;
 
@@ -313,7 +306,7 @@ mod tests {
     #[test]
     fn fields_remember_lengths() {
         for column_type in [ColumnType::Varchar(7), ColumnType::Char(2), ColumnType::Text, ColumnType::Uuid] {
-            assert_eq!(column_type_of(&field_of("a", column_type, true)), Some(column_type));
+            assert_eq!(column_type_of(&column_type.field("a", true)), Some(column_type));
         }
     }
 }

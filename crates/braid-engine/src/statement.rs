@@ -11,19 +11,15 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
-//! | [`function_call`] | calls that rewriting makes |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
-//! | [`session_fact`] | what a statement may ask about its session |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
 mod command;
 mod copy_options;
 mod copy_statement;
 mod dialect;
-pub(crate) mod function_call;
 mod kind;
 mod places;
-mod session_fact;
 mod syntax_errors;
 mod text_template;
 
@@ -32,10 +28,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use braid_sql::syntax::Chains;
-use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use sqlparser::ast;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::deep_stack::on_deep_stack;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
@@ -46,9 +42,8 @@ pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 use places::{Places, character_of};
-pub(crate) use session_fact::{AskedFact, SessionFact};
 use syntax_errors::{error_near, parser_error, syntax_error};
-pub(crate) use text_template::{Constant, Hole, HoleContent, ScannedText, Unscanned};
+pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
 const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
@@ -231,11 +226,6 @@ impl Statement {
     /// What it is. The statement must have been parsed.
     pub(crate) fn command(&self) -> &Command {
         self.command.as_deref().expect("statements are parsed before their commands are looked at")
-    }
-
-    /// A place that the parser noted, in characters from 1; `None` if it noted none.
-    pub(crate) fn position(&self, location: Location) -> Option<usize> {
-        (location.line > 0).then(|| character_of(&self.origin, location))
     }
 }
 

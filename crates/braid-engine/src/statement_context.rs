@@ -6,22 +6,19 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use braid_exec::MemoryBudget;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_storage::Catalog;
-use datafusion::execution::context::SessionState;
-use datafusion::execution::runtime_env::RuntimeEnv;
 use parking_lot::Mutex;
 
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
+use crate::interrupt::OnFailure;
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, BlockEnd, Transaction};
 use crate::{EngineError, StatementKind, TransactionStatus};
-
-/// Told when rows or data fail after their statement has answered, so that a transaction block fails with them.
-pub(crate) type OnFailure = Arc<dyn Fn() + Send + Sync>;
 
 /// The context of a session's statements. Cheap to clone: it holds settings that were changed, and nothing else of size.
 #[derive(Clone)]
@@ -168,6 +165,11 @@ impl StatementContext {
         }
     }
 
+    /// A query budget for the values of a statement that no operators compute.
+    pub fn value_budget(&self) -> Arc<dyn MemoryBudget> {
+        self.database().query_memory(&self.settings())
+    }
+
     /// The access mode of new transactions.
     pub fn default_access_mode(&self) -> AccessMode {
         access_mode_of(&self.shared.state.lock().settings)
@@ -265,17 +267,6 @@ impl StatementContext {
     pub fn has_fixed_snapshot(&self) -> bool {
         let state = self.shared.state.lock();
         keeps_snapshot(&state.settings) && state.transaction.status() != TransactionStatus::Idle
-    }
-
-    /// Whether the database has changed since a block took `snapshot`.
-    pub fn is_outdated(&self, snapshot: &Catalog) -> bool {
-        let in_block = self.transaction_status() != TransactionStatus::Idle;
-        in_block && snapshot.sequence() != self.database().store().snapshot().sequence()
-    }
-
-    /// What a planner of this session's statements works with on `snapshot`, and the runtime of its plans.
-    pub fn planner_state(&self, snapshot: &Arc<Catalog>) -> (SessionState, Arc<RuntimeEnv>) {
-        self.database().planner_state(snapshot, &self.settings())
     }
 
     /// Runs what may take long on the planning thread for that, after what else waits for it.

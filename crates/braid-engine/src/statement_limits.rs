@@ -38,9 +38,6 @@ pub(crate) const DEPTH_MAX: usize = 250;
 /// that the time doubles with every level.
 pub(crate) const SUBQUERY_DEPTH_MAX: usize = 10;
 
-/// Calls within calls of a query on system tables: the parser that such queries go through reads an argument twice.
-const SYSTEM_CALL_DEPTH_MAX: usize = 10;
-
 /// Deepest default of a column, and most expressions in it: it is planned for every INSERT.
 const DEFAULT_DEPTH_MAX: usize = 32;
 const DEFAULT_EXPRESSIONS_MAX: usize = 256;
@@ -77,8 +74,6 @@ pub(crate) struct StatementSize {
     pub depth: usize,
     /// Levels of subqueries in expressions.
     pub subquery_depth: usize,
-    /// Levels of calls.
-    pub call_depth: usize,
     /// Relations of the SELECT that joins most.
     pub relations: usize,
     /// All relations.
@@ -122,11 +117,6 @@ impl StatementSize {
                 .with_detail(format!("The statement has {} entries in one list.", self.columns)));
         }
         Ok(())
-    }
-
-    /// Fails where a query on system tables would take too long to be parsed again.
-    pub fn check_on_system_tables(&self) -> Result<(), EngineError> {
-        within("levels of calls in a query on system tables", self.call_depth, SYSTEM_CALL_DEPTH_MAX)
     }
 
     /// Fails where it is too large for the default of a column.

@@ -44,7 +44,7 @@ use crate::aggregation::AggregationWorker;
 use crate::plan::shared_operator::SharedStep;
 use crate::plan::{AggregationSpec, Plan, SetColumn, SharedOperator};
 use crate::runtime::backpressure::Backpressure;
-use crate::runtime::pipeline::{Pipeline, Sink, Source};
+use crate::runtime::pipeline::{Operator, Pipeline, Sink, Source};
 use crate::runtime::row_operators::{Filter, Limit, LimitWindow, Projection};
 use crate::runtime::stop::{Stop, StopFlag};
 use crate::spill::{QuerySpill, SpillSpace};
@@ -208,7 +208,9 @@ impl Executor {
         mark_columns(condition, &mut read);
         let mut rows = self.rows(input, wanted.of_input(read, Some)).await?;
         let (condition, needed): (_, Arc<[bool]>) = (condition.clone(), wanted.columns.into());
-        rows.push(Arc::new(move || Box::new(Filter::new(condition.clone(), needed.clone()))), rows.column_count);
+        let budget = self.budget.clone();
+        let filter = move || Box::new(Filter::new(condition.clone(), needed.clone(), &budget)) as Box<dyn Operator>;
+        rows.push(Arc::new(filter), rows.column_count);
         Ok(rows)
     }
 
@@ -220,7 +222,9 @@ impl Executor {
         let below = wanted.of_input(read, |column| expressions[column].as_column());
         let mut rows = self.rows(input, below).await?;
         let (columns, needed): (Arc<[Expression]>, Arc<[bool]>) = (expressions.into(), wanted.columns.into());
-        rows.push(Arc::new(move || Box::new(Projection::new(&columns, &needed))), expressions.len());
+        let budget = self.budget.clone();
+        let projection = move || Box::new(Projection::new(&columns, &needed, &budget)) as Box<dyn Operator>;
+        rows.push(Arc::new(projection), expressions.len());
         Ok(rows)
     }
 

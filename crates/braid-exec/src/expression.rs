@@ -49,6 +49,8 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use braid_storage::Scalar;
 
+use crate::MemoryBudget;
+
 pub use evaluator::Evaluator;
 pub(crate) use like_pattern::LikePattern;
 pub use piece_rows::PieceRows;
@@ -301,18 +303,29 @@ pub trait ForeignExpression: Send + Sync + fmt::Debug + fmt::Display {
         row_count: usize,
     ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>>;
 
-    /// As [`Self::evaluate`]. If the results would be too long, it may return
-    /// [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong); the caller then evaluates fewer rows at a time.
+    /// As [`Self::evaluate`], for an expression whose values may be long: it counts them. An array whose values have more than
+    /// [`BATCH_BYTES_MAX`](braid_base::BATCH_BYTES_MAX) bytes holds their memory for as long as one of its buffers exists.
     ///
     /// # Errors
-    /// As [`Self::evaluate`].
-    fn evaluate_divisible(
+    /// As [`Self::evaluate`]; when the budget refuses; [`ExecError::BatchTooLong`](crate::ExecError::BatchTooLong) if the batch is divisible
+    /// and the values would be too long. The caller then evaluates fewer rows at a time.
+    fn evaluate_within(
         &self,
         arguments: &[ArrayRef],
         row_count: usize,
+        _resources: Resources<'_>,
     ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>> {
         self.evaluate(arguments, row_count)
     }
+}
+
+/// What an evaluation may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources<'a> {
+    /// The memory of the query.
+    pub budget: &'a Arc<dyn MemoryBudget>,
+    /// Whether the caller evaluates fewer rows at a time if the values are too long. There are several rows then.
+    pub is_divisible: bool,
 }
 
 /// An arithmetic operation.

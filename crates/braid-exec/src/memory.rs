@@ -78,6 +78,11 @@ impl FixedBudget {
         Arc::new(Self { limit, used: Default::default() })
     }
 
+    /// A budget that never refuses.
+    pub fn unlimited() -> Arc<dyn MemoryBudget> {
+        Self::new(ByteSize(u64::MAX))
+    }
+
     /// Bytes held now.
     pub fn used(&self) -> usize {
         self.used.load(std::sync::atomic::Ordering::Relaxed)

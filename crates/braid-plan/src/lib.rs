@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`planning`] | a bound query as a plan |
+//! | [`planning_memory`] | memory for values that are computed while a query is planned |
 //! | [`lowering`] | relations into plans of operators |
 //! | [`optimization`] | decisions by cost: the order of joins, where groups are made |
 //! | [`statistics`] | what the catalog knows of the rows of a scan |
@@ -12,6 +13,7 @@
 pub mod lowering;
 pub mod optimization;
 pub mod planning;
+pub mod planning_memory;
 pub mod rewriting;
 pub mod statistics;
 pub mod values;

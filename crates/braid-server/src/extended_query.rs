@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use braid_engine::{
-    Outcome, ParameterType, ParameterValue, SentValue, Session, SqlState, Statement, StatementKind, TransactionStatus,
+    Outcome, ParameterType, ParameterValue, SentValue, Session, Statement, StatementKind, TransactionStatus,
 };
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
@@ -23,7 +22,8 @@ use crate::error_report::{ErrorReport, Failure};
 use crate::frontend_message::{Bind, Parse, Target};
 use crate::portal::{Portal, PortalState, PreparedStatement};
 use crate::row_stream::{RowStream, encoder};
-use crate::value::{Format, parameter};
+use crate::value::Format;
+use crate::value::pg_type::UNKNOWN;
 
 impl Connection {
     /// Parse.
@@ -48,15 +48,14 @@ impl Connection {
         statement: Statement,
         declared: &[u32],
     ) -> Result<PreparedStatement, Failure> {
-        let declared_types: Vec<_> = declared.iter().map(|oid| parameter::declared(*oid)).collect();
+        let declared_type = |oid: &u32| (![0, UNKNOWN.oid].contains(oid)).then_some(ParameterType { oid: *oid });
+        let declared_types: Vec<_> = declared.iter().map(declared_type).collect();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token);
         let known = running.wait_unless_cancelled(session.prepare(&statement, &declared_types)).await??;
-        let oid = |(at, inferred)| parameter::described_oid(declared.get(at).copied().unwrap_or(0), inferred);
         Ok(PreparedStatement {
             command: Some(Command::Engine(statement)),
-            parameter_oids: known.parameter_types.iter().enumerate().map(oid).collect(),
-            parameter_types: known.parameter_types,
+            parameter_oids: known.parameter_types.iter().map(|parameter| parameter.oid).collect(),
             schema: known.schema,
         })
     }
@@ -250,30 +249,12 @@ fn bound_parameters(
     }
     let decode = |at: usize| {
         let format = Format::at(formats, at);
-        let (oid, bytes) = (prepared.parameter_oids[at], values[at].as_deref());
-        read_parameter(session, oid, format, bytes, &prepared.parameter_types[at])
-            .map_err(|report| report.with_context(format!("unnamed portal parameter ${}", at + 1)))
+        let sent = values[at].as_deref().map(|bytes| match format {
+            Format::Text => SentValue::Text(bytes),
+            Format::Binary => SentValue::Binary(bytes),
+        });
+        let read = session.read_parameter(prepared.parameter_oids[at], sent);
+        read.map_err(|error| ErrorReport::from(error).with_context(format!("unnamed portal parameter ${}", at + 1)))
     };
     (0..expected).map(decode).collect()
-}
-
-/// The value of a parameter of the type with this oid; `None` bytes are null.
-fn read_parameter(
-    session: &Session,
-    oid: u32,
-    format: Format,
-    bytes: Option<&[u8]>,
-    inferred: &ParameterType,
-) -> Result<ParameterValue, ErrorReport> {
-    let decoded = parameter::decode(oid, format, bytes, inferred.data_type.as_ref().unwrap_or(&DataType::Null));
-    let sent = bytes.map(|bytes| match format {
-        Format::Text => SentValue::Text(bytes),
-        Format::Binary => SentValue::Binary(bytes),
-    });
-    match (session.read_parameter(oid, sent, decoded.as_ref().ok().cloned()), decoded) {
-        (Ok(value), _) => Ok(value),
-        // The engine has no values of this type.
-        (Err(error), Err(reason)) if error.state() == SqlState::FeatureNotSupported => Err(reason.into()),
-        (Err(error), _) => Err(error.into()),
-    }
 }

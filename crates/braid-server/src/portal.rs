@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use braid_engine::{ParameterType, ParameterValue};
+use braid_engine::ParameterValue;
 use pgwire::messages::data::RowDescription;
 
 use crate::cursor_command::Command;
@@ -25,8 +25,6 @@ pub(crate) struct PreparedStatement {
     pub command: Option<Command>,
     /// The types in the ParameterDescription.
     pub parameter_oids: Vec<u32>,
-    /// The types that the engine inferred, or that the client declared.
-    pub parameter_types: Vec<ParameterType>,
     /// The schema of the rows that it returns.
     pub schema: Option<SchemaRef>,
 }
@@ -34,7 +32,7 @@ pub(crate) struct PreparedStatement {
 impl PreparedStatement {
     /// A prepared statement without parameters.
     pub fn without_parameters(command: Option<Command>, schema: Option<SchemaRef>) -> Self {
-        Self { command, parameter_oids: Vec::new(), parameter_types: Vec::new(), schema }
+        Self { command, parameter_oids: Vec::new(), schema }
     }
 
     /// Describes the rows in these formats; `None` if the statement returns no rows.

@@ -13,9 +13,10 @@ use std::sync::Arc;
 use arrow::array::timezone::Tz;
 
 use crate::expression::{ElementCast, Expression, FunctionCall, Node, Quantified, SetCall, ThroughText};
-use crate::functions::{Call, Function, Rows, SessionFacts};
+use crate::functions::{Call, Function, Rows, SessionFacts, UnlimitedMemory, ValueMemory};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::relation::{ColumnId, Subquery};
+use crate::value_memory::counted;
 use crate::values::array_limits::check_dimension_count;
 use crate::values::{ArrayValue, Value};
 use crate::{SqlError, SqlState, SqlType};
@@ -27,6 +28,7 @@ pub struct Evaluation<'a> {
     parameters: &'a [Value],
     row: &'a dyn Row,
     operand: Option<&'a Value>,
+    memory: &'a dyn ValueMemory,
 }
 
 /// The row of an evaluation.
@@ -52,9 +54,9 @@ impl Row for NoRow {
 }
 
 impl<'a> Evaluation<'a> {
-    /// An evaluation in `session`, with the values of `$1`, `$2`, ….
+    /// An evaluation in `session`, with the values of `$1`, `$2`, …. Its values are not counted.
     pub fn new(session: &'a dyn SessionFacts, parameters: &'a [Value]) -> Self {
-        Self { session, parameters, row: &NoRow, operand: None }
+        Self { session, parameters, row: &NoRow, operand: None, memory: &UnlimitedMemory }
     }
 
     /// The session.
@@ -66,6 +68,12 @@ impl<'a> Evaluation<'a> {
     #[must_use]
     pub fn in_row(self, row: &'a dyn Row) -> Self {
         Self { row, ..self }
+    }
+
+    /// The same with what long values are counted under.
+    #[must_use]
+    pub fn with_memory(self, memory: &'a dyn ValueMemory) -> Self {
+        Self { memory, ..self }
     }
 
     /// The value of an expression.
@@ -131,8 +139,7 @@ impl<'a> Evaluation<'a> {
         if call.is_strict && arguments.iter().any(Value::is_null) {
             return Ok(Box::new(std::iter::empty()));
         }
-        let context = Call { session: self.session, argument_types: &call.argument_types, result_type: call.row_type };
-        call.function.rows(&arguments, &context)
+        call.function.rows(&arguments, &self.context(&call.argument_types, call.row_type))
     }
 
     /// The text of a value, as its type's output function writes it; `None` for null.
@@ -165,7 +172,11 @@ impl<'a> Evaluation<'a> {
         argument_types: &[SqlType],
         result_type: SqlType,
     ) -> Result<Value, SqlError> {
-        function.compute(arguments, &Call { session: self.session, argument_types, result_type })
+        counted(self.memory, || function.compute(arguments, &self.context(argument_types, result_type)))
+    }
+
+    fn context<'b>(&'b self, argument_types: &'b [SqlType], result_type: SqlType) -> Call<'b> {
+        Call { session: self.session, argument_types, result_type, memory: self.memory }
     }
 
     /// A comparison of two values that are not null.
@@ -189,7 +200,7 @@ impl<'a> Evaluation<'a> {
             return Ok(Value::Null);
         }
         let text = self.apply(output, &[value], &[source], SqlType::of(TypeId::CSTRING))?;
-        read_text(input, text, target, -1, self.session)
+        counted(self.memory, || read_text(input, text, target, -1, self.session))
     }
 
     fn each_element(&self, array: &Expression, cast: ElementCast, target: SqlType) -> Result<Value, SqlError> {
@@ -370,5 +381,8 @@ pub(crate) fn read_text(
     let element = pg_catalog().element_of_array(target.id).unwrap_or(target.id);
     let arguments = [text, Value::Oid(element.0), Value::Int4(modifier)];
     let text_type = SqlType::of(TypeId::CSTRING);
-    input.compute(&arguments, &Call { session, argument_types: &[text_type], result_type: target })
+    input.compute(
+        &arguments,
+        &Call { session, argument_types: &[text_type], result_type: target, memory: &UnlimitedMemory },
+    )
 }

@@ -38,10 +38,6 @@ const LONG_FUNCTIONS: &[&str] = &[
     "bpcharicregex",
 ];
 
-/// Functions whose result may be much longer than their arguments.
-const GROWING_FUNCTIONS: &[&str] =
-    &["array_fill", "jsonb_pretty", "lpad", "regexp_replace", "repeat", "replace", "rpad"];
-
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
@@ -289,11 +285,6 @@ impl Expression {
             let name = pg_catalog().function(call.function.id).name;
             LONG_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix))
         })
-    }
-
-    /// Whether it calls a function whose result may be much longer than its arguments.
-    pub fn may_grow(&self) -> bool {
-        self.has_call(&|call| GROWING_FUNCTIONS.contains(&pg_catalog().function(call.function.id).name))
     }
 
     /// How many calls of functions it has.

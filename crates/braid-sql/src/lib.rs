@@ -19,6 +19,7 @@
 //! | [`input`], [`output`] | values from text, and as text |
 //! | [`types`] | types with their modifiers, and their names |
 //! | [`values`] | the values of SQL's types |
+//! | [`value_memory`] | memory for long values |
 //! | [`value_text`] | what readers and writers of values share |
 //! | [`pg_catalog`] | what PostgreSQL has: types, casts, operators, functions |
 //! | [`sql_error`], [`sql_state`] | errors as PostgreSQL reports them |
@@ -44,6 +45,7 @@ pub mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod types;
+pub mod value_memory;
 pub mod value_text;
 pub mod values;
 pub mod window_functions;

@@ -9,10 +9,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use async_trait::async_trait;
-use braid_engine::{Database, DescribedType, EngineError, Outcome, Session, shown_digits};
+use braid_engine::{Database, DescribedType, EngineError, Outcome, Session};
 use futures::TryStreamExt;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
 use tokio_util::sync::CancellationToken;
@@ -141,17 +141,6 @@ fn shown(text: Option<String>) -> String {
     }
 }
 
-/// Quotients without the zeros that the server does not show either. What is left is cut in the column of one row.
-fn as_shown(column: &ArrayRef, field: &FieldRef, row: usize) -> ArrayRef {
-    let (DataType::Decimal128(_, scale), Some(digits)) = (column.data_type(), shown_digits::least_digits(field)) else {
-        return column.slice(row, 1);
-    };
-    let values: &Decimal128Array = column.as_primitive();
-    let value = values.is_valid(row).then(|| shown_digits::as_shown(values.value(row), *scale, digits));
-    let shown = Decimal128Array::from(vec![value.map(|(unscaled, _)| unscaled)]);
-    Arc::new(shown.with_data_type(DataType::Decimal128(38, value.map_or(0, |(_, scale)| scale))))
-}
-
 fn rows(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<DBOutput<DefaultColumnType>, EngineError> {
     let column_type = |field: &FieldRef| match DescribedType::of(field) {
         Some(described) => column_type_of_oid(described.oid),
@@ -161,11 +150,11 @@ fn rows(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<DBOutput<DefaultC
     let mut rows = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {
-            let value = |(column, field): (&ArrayRef, &FieldRef)| {
-                let text = pg_text(as_shown(column, field, row).as_ref(), 0);
+            let value = |column: &ArrayRef| {
+                let text = pg_text(column.as_ref(), row);
                 text.map(shown).map_err(|error| EngineError::internal(error.to_string()))
             };
-            rows.push(batch.columns().iter().zip(schema.fields()).map(value).collect::<Result<Vec<_>, _>>()?);
+            rows.push(batch.columns().iter().map(value).collect::<Result<Vec<_>, _>>()?);
         }
     }
     Ok(DBOutput::Rows { types, rows })

@@ -37,8 +37,6 @@ pub const ROOMS: &[&str] = &[
     "braid-exec::sharing::query_conditions",
     "braid-exec::sharing::shared_join",
     "braid-exec::executor",
-    "braid-df",
-    "braid-df::bounded",
     "braid-engine",
     "braid-bench",
     "braid-bench::workloads",

@@ -1,7 +1,7 @@
 //! Answers that are checked before a workload is measured.
 //!
 //! - Stored answers of TPC-H queries.
-//! - A text of each type: the same answer from DataFusion's operators, and from DuckDB where it is a contestant.
+//! - A text of each type: the same answer from another plan, with joins in random order, and from DuckDB where it is a contestant.
 //! - Texts of [`CLIENTS`] clients at the same time, with sharing: the same answer from a client alone, without sharing.
 
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl AnswerChecks<'_> {
         Sharing::Off.set(alone.as_mut()).await?;
         let mut reference = server.log_in().await?;
         Sharing::Off.set(reference.as_mut()).await?;
-        reference.run("set braid.operators = datafusion").await?;
+        reference.run("set braid.join_order = random").await?;
         self.check_types(clients[0].as_mut(), reference.as_mut(), duckdb).await?;
         self.check_under_load(clients, alone.as_mut()).await
     }

@@ -50,7 +50,7 @@ pub struct BenchOptions {
     /// Every how many answers `histories` makes one wrong, and must then end with an error.
     #[arg(long, value_name = "COUNT", hide = true)]
     pub planted_every: Option<u64>,
-    /// Engine to compare Braid with [default: all installed engines, or DataFusion's operators for `differential`].
+    /// What Braid is compared with [default: DuckDB if it is installed].
     #[arg(long)]
     pub peer: Option<Peer>,
     /// SVG file for the plot of `one-pass`, `tpch-mix`, `panels`, `star` or `unlike`.
@@ -61,15 +61,11 @@ pub struct BenchOptions {
     pub json: Option<PathBuf>,
 }
 
-/// An engine to compare Braid with.
+/// What Braid is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Peer {
-    /// DataFusion's operators on Braid's own tables and scans.
-    Operators,
-    /// DataFusion's planner, with Braid's operators.
-    Planner,
-    /// DataFusion on Parquet files.
-    Datafusion,
+    /// Braid itself on other plans, for `differential`: one worker, joins in random order, no templates.
+    OtherPlans,
     /// DuckDB, with tables in memory; for `tpch-memory` and `spilling` in a file.
     Duckdb,
 }

@@ -1,5 +1,5 @@
-//! `differential`: random queries on random tables, on Braid and on another engine. The other engine is DuckDB, or DataFusion's
-//! operators on the same plans, which test only Braid's operators and not the planner.
+//! `differential`: random queries on random tables, on Braid and on another engine. The other engine is DuckDB, or Braid itself on
+//! other plans, which test operators, passes and orders of joins, and not what a query means.
 //!
 //! A case with different answers is reduced to its smallest form, and printed as SQL with the seed that reproduces it. The
 //! benchmark then continues; its figure is the number of differences.
@@ -78,10 +78,7 @@ async fn peer(options: &BenchOptions, database: &Arc<Database>) -> Result<(PeerE
         value: format!("{:?}", options.peer).to_lowercase(),
         reason: reason.to_owned(),
     };
-    if options.peer == Some(Peer::Datafusion) {
-        return Err(bad("differential compares with operators or duckdb"));
-    }
-    if options.peer != Some(Peer::Operators) {
+    if options.peer != Some(Peer::OtherPlans) {
         let started = tokio::task::spawn_blocking(DuckDbSession::without_tables).await;
         if let Some(session) = started.map_err(|e| BenchError::other("starting DuckDB", e))?? {
             let name = format!("DuckDB {}", session.version);
@@ -91,8 +88,8 @@ async fn peer(options: &BenchOptions, database: &Arc<Database>) -> Result<(PeerE
             return Err(bad(&format!("it is not installed: run bench/peers/run.sh once, or set {PEERS_PYTHON}")));
         }
     }
-    let session = Braid::new(database, "datafusion").await?;
-    Ok((PeerEngine::Operators(session), "DataFusion's operators".to_owned()))
+    let session = Braid::on_other_plans(database).await?;
+    Ok((PeerEngine::OtherPlans(session), "other plans".to_owned()))
 }
 
 fn remove(directory: &Path) -> Result<(), BenchError> {

@@ -7,7 +7,7 @@
 //! | [`data_directory`] | the databases and Parquet files of a scale |
 //! | `measured_server` | a server in a process of its own: logging in, processor time, waiting until it is idle |
 //! | `client_pool` | connections to it that run closed and open loops |
-//! | `answer_checks` | answers under load against answers alone, of other operators, and of DuckDB |
+//! | `answer_checks` | answers under load against answers alone, of other plans, and of DuckDB |
 //! | `concurrent_clients` | a workload with many clients, sharing off and on, beside DuckDB: for `tpch-mix`, `panels`, `star`, `unlike` |
 //! | [`demo`] | the demo: one database, sharing off and on |
 //! | all others | one benchmark each |

@@ -1,9 +1,7 @@
-//! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on other engines: DuckDB if it is
-//! installed, DataFusion on Parquet files of the same rows, DataFusion's operators on Braid's scans, and DataFusion's planner with
-//! Braid's operators.
+//! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on DuckDB if it is installed.
 //!
-//! Each query runs on all engines alternately: once as a warm-up, in which answers are compared, and then [`REPETITIONS`] times;
-//! the median counts. The geometric mean gives every query the same weight.
+//! Each query runs on both alternately: once as a warm-up, in which numbers of rows are compared, and then [`REPETITIONS`] times; the
+//! median counts. The geometric mean gives every query the same weight.
 
 use std::time::Instant;
 
@@ -13,10 +11,9 @@ use crate::benchmarks::benchmark::{BenchResult, Peer};
 use crate::benchmarks::data_directory::{open_tpch, tpch_parquet};
 use crate::drivers::client::{Client, SessionClient};
 use crate::drivers::duckdb::DuckDbSession;
-use crate::drivers::parquet_client::ParquetClient;
 use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
-use crate::workloads::answer::{Answer, RowOrder};
+use crate::workloads::answer::Answer;
 use crate::workloads::tpch::query;
 use crate::{BenchError, BenchOptions};
 
@@ -29,84 +26,37 @@ const SCANNED_BY_Q06: [&str; 4] = ["l_shipdate", "l_discount", "l_quantity", "l_
 /// Bytes read to measure the memory bandwidth: 256 MB.
 const BANDWIDTH_BYTES: u64 = 256 << 20;
 
-/// An engine that Braid is compared with.
-enum Contestant {
-    Client(Box<dyn Client>),
-    DuckDb(DuckDbSession),
-}
-
-impl Contestant {
-    /// Runs the warm-up, and compares answers as far as the engine returns them.
-    async fn warm_up(&mut self, name: &str, at: usize, sql: &str, found: &Answer) -> Result<(), BenchError> {
-        let compared = match self {
-            Self::Client(client) => client.answer(sql).await?.compare(found, RowOrder::Kept),
-            Self::DuckDb(session) => {
-                let rows = tokio::task::block_in_place(|| session.run(sql))?.rows;
-                found.check_row_count(rows)
-            }
-        };
-        compared.map_err(|difference| BenchError::WrongAnswer {
-            query: format!("q{at:02} (expected is that of {name})"),
-            difference: difference.to_string(),
-        })
-    }
-
-    async fn median_ms(&mut self, sql: &str) -> Result<f64, BenchError> {
-        match self {
-            Self::Client(client) => median_ms(client.as_mut(), sql).await,
-            Self::DuckDb(session) => {
-                let times: Result<Vec<f64>, BenchError> = tokio::task::block_in_place(|| {
-                    (0..REPETITIONS).map(|_| Ok(session.run(sql)?.seconds * 1e3)).collect()
-                });
-                Ok(median(times?))
-            }
-        }
-    }
-}
-
 /// Runs it.
 pub async fn run(options: &BenchOptions) -> BenchResult {
     let database = open_tpch(options, None).await?;
     let mut braid = SessionClient::new(&database);
-    let mut peers: Vec<(String, Contestant)> = Vec::new();
-    let is_wanted = |peer: Peer| options.peer.is_none_or(|wanted| wanted == peer);
-    if is_wanted(Peer::Duckdb) {
-        let parquet = tpch_parquet(options).await?;
-        match tokio::task::block_in_place(|| DuckDbSession::start(&parquet))? {
-            Some(session) => peers.push((format!("DuckDB {}", session.version), Contestant::DuckDb(session))),
-            None => println!("DuckDB is not installed: bench/peers/run.sh installs it"),
+    let mut duckdb = match options.peer {
+        None | Some(Peer::Duckdb) => {
+            let parquet = tpch_parquet(options).await?;
+            tokio::task::block_in_place(|| DuckDbSession::start(&parquet))?
         }
+        Some(Peer::OtherPlans) => None,
+    };
+    if duckdb.is_none() {
+        println!(
+            "DuckDB is not compared: it is not installed (bench/peers/run.sh installs it), or --peer selects no DuckDB."
+        );
     }
-    if is_wanted(Peer::Datafusion) {
-        let parquet = tpch_parquet(options).await?;
-        let client = ParquetClient::open(&parquet, database.config().target_partitions).await?;
-        peers.push(("DataFusion on Parquet".to_owned(), Contestant::Client(Box::new(client))));
-    }
-    if is_wanted(Peer::Operators) {
-        let mut client = SessionClient::new(&database);
-        client.run("set braid.operators = datafusion").await?;
-        peers.push(("DataFusion on Braid's scans".to_owned(), Contestant::Client(Box::new(client))));
-    }
-    if is_wanted(Peer::Planner) {
-        let mut client = SessionClient::new(&database);
-        client.run("set braid.planner = datafusion").await?;
-        peers.push(("Braid, planned by DataFusion".to_owned(), Contestant::Client(Box::new(client))));
-    }
-    let mut headings = vec!["query".to_owned(), "Braid ms".to_owned()];
-    headings.extend(peers.iter().flat_map(|(name, _)| [format!("{name} ms"), "ratio".to_owned()]));
-    let mut table = plain_table(&headings.iter().map(String::as_str).collect::<Vec<_>>());
-    let mut ours = Vec::new();
-    let mut theirs: Vec<Vec<f64>> = vec![Vec::new(); peers.len()];
+    let mut table = match &duckdb {
+        Some(_) => plain_table(&["query", "Braid ms", "DuckDB ms", "ratio"]),
+        None => plain_table(&["query", "Braid ms"]),
+    };
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for at in 1..=22 {
         let sql = query(at, options.scale);
         let found = braid.answer(&sql).await?;
-        for (name, peer) in &mut peers {
-            peer.warm_up(name, at, &sql, &found).await?;
+        if let Some(duckdb) = &mut duckdb {
+            warm_up(duckdb, at, &sql, &found)?;
         }
         let own = median_ms(&mut braid, &sql).await?;
         let mut row = vec![left(&format!("q{at:02}")), right(number(own))];
-        for ((_, peer), theirs) in peers.iter_mut().zip(&mut theirs) {
-            let time = peer.median_ms(&sql).await?;
+        if let Some(duckdb) = &mut duckdb {
+            let time = duckdb_median_ms(duckdb, &sql)?;
             row.extend([right(number(time)), right(number(own / time))]);
             theirs.push(time);
         }
@@ -121,7 +71,22 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         scanned as f64 / 1e6 / ours[5],
         memory_bandwidth()
     );
-    Ok(figures(&ours, peers.iter().map(|(name, _)| name.as_str()).zip(&theirs)))
+    Ok(figures(&ours, duckdb.map(|session| (format!("DuckDB {}", session.version), theirs))))
+}
+
+/// DuckDB's warm-up, in which numbers of rows are compared.
+fn warm_up(duckdb: &mut DuckDbSession, at: usize, sql: &str, found: &Answer) -> Result<(), BenchError> {
+    let rows = tokio::task::block_in_place(|| duckdb.run(sql))?.rows;
+    found.check_row_count(rows).map_err(|difference| BenchError::WrongAnswer {
+        query: format!("q{at:02} (expected is that of DuckDB)"),
+        difference: difference.to_string(),
+    })
+}
+
+fn duckdb_median_ms(duckdb: &mut DuckDbSession, sql: &str) -> Result<f64, BenchError> {
+    let times: Result<Vec<f64>, BenchError> =
+        tokio::task::block_in_place(|| (0..REPETITIONS).map(|_| Ok(duckdb.run(sql)?.seconds * 1e3)).collect());
+    Ok(median(times?))
 }
 
 /// Encoded bytes of a column of lineitem.
@@ -148,14 +113,14 @@ fn memory_bandwidth() -> f64 {
     BANDWIDTH_BYTES as f64 / 1e9 / start.elapsed().as_secs_f64()
 }
 
-fn figures<'a>(ours: &[f64], peers: impl Iterator<Item = (&'a str, &'a Vec<f64>)>) -> Vec<Figure> {
+fn figures(ours: &[f64], peer: Option<(String, Vec<f64>)>) -> Vec<Figure> {
     let mut figures = vec![
         Figure::new("geometric mean of 22 queries, Braid", geometric_mean(ours), "ms"),
         Figure::new("all 22 queries, Braid", ours.iter().sum::<f64>() / 1e3, "s"),
     ];
-    for (name, theirs) in peers {
-        let mean = geometric_mean(theirs);
-        let worst = ours.iter().zip(theirs).map(|(own, theirs)| own / theirs).fold(0.0, f64::max);
+    if let Some((name, theirs)) = peer {
+        let mean = geometric_mean(&theirs);
+        let worst = ours.iter().zip(&theirs).map(|(own, theirs)| own / theirs).fold(0.0, f64::max);
         figures.extend([
             Figure::new(format!("geometric mean of 22 queries, {name}"), mean, "ms"),
             Figure::new(format!("all 22 queries, {name}"), theirs.iter().sum::<f64>() / 1e3, "s"),

@@ -8,7 +8,6 @@
 //! | `poisson_arrivals` | random times of arrivals, at a rate |
 //! | [`stored_answers`] | a client's answers to the 22 queries of TPC-H, checked against stored ones |
 //! | [`lent_servers`] | the interface through which a caller provides running servers |
-//! | `parquet_client` | DataFusion over Parquet files |
 //! | `duckdb` | DuckDB in a process of its own, where it is installed |
 //! | `duckdb_clients` | the closed loop in such a process |
 //! | `processor_time` | processor time of a process |
@@ -21,7 +20,6 @@ pub(crate) mod duckdb;
 pub(crate) mod duckdb_clients;
 pub mod lent_servers;
 pub(crate) mod open_loop;
-pub(crate) mod parquet_client;
 pub(crate) mod poisson_arrivals;
 pub(crate) mod processor_time;
 pub mod stored_answers;

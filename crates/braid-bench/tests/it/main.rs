@@ -118,9 +118,6 @@ async fn benchmarks_run_tiny_and_check_their_answers() {
 
     let power = run("tpch-power", &options).await;
     let mean_ms = |name: &str| value(&power, &format!("geometric mean of 22 queries, {name}"));
-    let ratio = value(&power, "Braid / DataFusion on Parquet");
-    assert!((ratio * mean_ms("DataFusion on Parquet") / mean_ms("Braid") - 1.0).abs() < 1e-6, "{power:?}");
-    assert!(value(&power, "Braid / DataFusion on Parquet, worst query") >= ratio, "{power:?}");
     // The sum of 22 times is no less than 22 times their geometric mean.
     assert!(value(&power, "all 22 queries, Braid") * 1e3 >= 21.99 * mean_ms("Braid"), "{power:?}");
 }
@@ -139,11 +136,11 @@ async fn a_merged_pass_answers_the_queries_of_all_star_templates() {
     assert!(sets(12) > 1.0 && sets(12) < sets(64) && sets(64) < sets(256), "{report:?}");
 }
 
-/// Compares with DataFusion's operators, because DuckDB is not installed everywhere.
+/// Compares with other plans, because DuckDB is not installed everywhere.
 #[tokio::test(flavor = "multi_thread")]
-async fn random_queries_have_the_same_answers_on_both_kinds_of_operators() {
+async fn random_queries_have_the_same_answers_on_other_plans() {
     let directory = tempfile::tempdir().unwrap();
-    let options = BenchOptions { peer: Some(Peer::Operators), ..options(directory.path()) };
+    let options = BenchOptions { peer: Some(Peer::OtherPlans), ..options(directory.path()) };
     let report = run("differential", &options).await;
     assert_eq!(value(&report, "differences"), 0.0, "the cases are printed above");
     assert!(value(&report, "answers that agree") >= 280.0, "{report:?}");

@@ -116,11 +116,11 @@ pub(crate) fn check_digits_kept(array: &ArrayRef, scale: u8) -> Result<(), Engin
     match array.data_type() {
         DataType::Float64 => {
             let floats = array.as_primitive::<Float64Type>().iter().flatten();
-            floats.map(|value| format!("{value:.14e}")).try_for_each(|text| Ok(check_plain_digits(&text)?))
+            floats.map(|value| format!("{value:.14e}")).try_for_each(|text| Ok(check_plain_digits(&text, scale)?))
         }
         DataType::Float32 => {
             let floats = array.as_primitive::<Float32Type>().iter().flatten();
-            floats.map(|value| format!("{value:.5e}")).try_for_each(|text| Ok(check_plain_digits(&text)?))
+            floats.map(|value| format!("{value:.5e}")).try_for_each(|text| Ok(check_plain_digits(&text, scale)?))
         }
         DataType::Decimal128(_, source) if *source > scale as i8 => {
             let cut = 10_i128.pow(u32::from(source.unsigned_abs() - scale));
@@ -131,7 +131,7 @@ pub(crate) fn check_digits_kept(array: &ArrayRef, scale: u8) -> Result<(), Engin
                 Some(unscaled) => {
                     let mut text = String::new();
                     write_numeric(unscaled, source, &mut text);
-                    Ok(check_plain_digits(&text)?)
+                    Ok(check_plain_digits(&text, scale)?)
                 }
             }
         }

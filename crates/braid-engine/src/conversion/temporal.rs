@@ -73,7 +73,7 @@ fn out_of_range() -> EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversion::{Strength, convert};
+    use crate::conversion::convert;
 
     #[test]
     fn clocks_and_instants_convert_in_the_sessions_zone() {
@@ -81,7 +81,7 @@ mod tests {
         let berlin: Tz = "Europe/Berlin".parse().unwrap();
         let instants: ArrayRef =
             Arc::new(TimestampMicrosecondArray::from(vec![Some(-hour), None]).with_timezone("UTC"));
-        let to = |array: &ArrayRef, target| convert(array, target, Strength::Assignment, &berlin).unwrap();
+        let to = |array: &ArrayRef, target| convert(array, target, &berlin).unwrap();
         let local = to(&instants, ColumnType::Timestamp);
         assert_eq!(local.as_primitive::<TimestampMicrosecondType>().value(0), 0);
         assert_eq!(local.null_count(), 1);
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn days_before_1970_round_down() {
         let local: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1]));
-        let dates = convert(&local, ColumnType::Date, Strength::Assignment, &"UTC".parse().unwrap()).unwrap();
+        let dates = convert(&local, ColumnType::Date, &"UTC".parse().unwrap()).unwrap();
         assert_eq!(dates.as_primitive::<arrow::datatypes::Date32Type>().value(0), -1);
     }
 }

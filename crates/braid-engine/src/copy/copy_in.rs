@@ -8,10 +8,9 @@ use super::CopyTarget;
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
 use crate::EngineError;
-use crate::interrupt::{Interrupt, to_the_end};
+use crate::interrupt::{Interrupt, OnFailure, to_the_end};
 use crate::outcome::CopySink;
 use crate::statement::CopyOptions;
-use crate::statement_context::OnFailure;
 
 /// A COPY FROM STDIN.
 pub(super) struct StdinLoad {

@@ -3,17 +3,15 @@
 use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::sql::sqlparser::ast::Query;
-use datafusion::sql::sqlparser::parser::Parser;
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use sqlparser::ast::Query;
+use sqlparser::parser::Parser;
 
 use crate::front_end;
 use crate::interrupt::Interrupt;
 use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
-use crate::output::shown_digits::least_digits;
 use crate::output::{BooleanStyle, ColumnOutput};
-use crate::query::QuerySource;
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Statement};
@@ -45,14 +43,7 @@ pub(crate) async fn start(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let of_table = query_of_table(&copy.subject)?;
-    let native = front_end::execute_copied(context, statement, of_table.clone(), interrupt).await?;
-    let outcome = match native {
-        Some(outcome) => outcome,
-        None => {
-            let source = of_table.map_or(QuerySource::Statement, |(_, query)| QuerySource::Other(query));
-            crate::query::execute(context, statement, source, &[], interrupt).await?
-        }
-    };
+    let outcome = front_end::execute_copied(context, statement, of_table, interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {
         return Err(EngineError::internal("a query returned no stream of rows"));
     };
@@ -115,16 +106,8 @@ impl RecordWriter {
     }
 
     fn encode(&mut self, batch: &RecordBatch) -> Result<CopyRecords, EngineError> {
-        let columns: Result<Vec<ColumnOutput>, EngineError> = batch
-            .columns()
-            .iter()
-            .zip(self.schema.fields())
-            .map(|(array, field)| {
-                let output = ColumnOutput::new(array, self.zone, BooleanStyle::Letter)?;
-                Ok(output.with_least_digits(least_digits(field)))
-            })
-            .collect();
-        let columns = columns?;
+        let output = |array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter);
+        let columns = batch.columns().iter().map(output).collect::<Result<Vec<_>, EngineError>>()?;
         let quoting: Vec<Quoting> =
             batch.schema_ref().fields().iter().map(|field| self.quoting_of(field.name())).collect();
         let mut out = CopyRecords::default();

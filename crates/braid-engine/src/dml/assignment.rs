@@ -8,11 +8,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_storage::TableDef;
 
-use super::defaults::Default;
+use super::defaults::bound_default;
 use crate::EngineError;
-use crate::conversion::{Strength, convert};
+use crate::conversion::convert;
 use crate::error_mapping::null_violation;
-use crate::query::planner::Planner;
+use crate::front_end::AssignedExpression;
 use crate::settings::SettingValues;
 use crate::statement_context::StatementContext;
 
@@ -22,7 +22,7 @@ pub(crate) struct Assignment {
     schema: SchemaRef,
     zone: Tz,
     /// The default of each column; `None` for null.
-    defaults: Vec<Option<Default>>,
+    defaults: Vec<Option<AssignedExpression>>,
 }
 
 impl Assignment {
@@ -39,26 +39,10 @@ impl Assignment {
         given: &[usize],
     ) -> Result<Self, EngineError> {
         let mut assignment = Self::new(def, &context.settings());
-        let wanted: Vec<usize> =
-            (0..def.columns.len()).filter(|at| def.columns[*at].default.is_some() && !given.contains(at)).collect();
-        if !wanted.is_empty() {
-            let planner = Planner::of(context);
-            assignment.plan_defaults(context, &planner, &wanted)?;
+        for (at, default) in assignment.defaults.iter_mut().enumerate().filter(|(at, _)| !given.contains(at)) {
+            *default = bound_default(context, &def.columns[at])?;
         }
         Ok(assignment)
-    }
-
-    /// Plans the defaults of the columns `wanted`.
-    fn plan_defaults(
-        &mut self,
-        context: &StatementContext,
-        planner: &Planner,
-        wanted: &[usize],
-    ) -> Result<(), EngineError> {
-        for at in wanted {
-            self.defaults[*at] = Default::plan(context, planner, &self.def.columns[*at])?;
-        }
-        Ok(())
     }
 
     /// Converts a batch that has all columns of the table in order.
@@ -91,7 +75,7 @@ impl Assignment {
     /// One array for the table's column `at`.
     pub fn convert_column(&self, at: usize, array: &ArrayRef) -> Result<ArrayRef, EngineError> {
         let column = &self.def.columns[at];
-        let converted = convert(array, column.column_type, Strength::Assignment, &self.zone)
+        let converted = convert(array, column.column_type, &self.zone)
             .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
         self.check_nulls(at, converted)
     }

@@ -2,23 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
-use datafusion::common::ScalarValue;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::sql::sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject};
-use futures::StreamExt;
+use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject};
 
 use super::assignment::Assignment;
-use super::values::{ValueRows, has_default, parameter_types, spell_out_default};
+use super::values::{ValueRows, has_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, StoredIn};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
 use crate::outcome::ParameterType;
-use crate::query::{self, PlannedQuery, QuerySource};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
 
@@ -56,16 +51,9 @@ pub(crate) async fn execute(
     let mut appender = context.database().store().append(&target.def.name)?;
     if let Some(batch) = target.plain_rows(context, statement, params)? {
         appender.append(batch).await?;
-    } else if let Some(stored_in) = target.stored_in()?
-        && let Some(mut rows) = front_end::start_insert(context, statement, &stored_in, params).await?
-    {
+    } else if let Some(stored_in) = target.stored_in()? {
+        let mut rows = front_end::start_insert(context, statement, &stored_in, params).await?;
         let conversion = target.conversion(context, rows.width())?;
-        while let Some(batch) = rows.next().await {
-            appender.append(conversion.convert(&batch?)?).await?;
-        }
-    } else {
-        let (mut rows, width) = target.start(context, statement, params.scalars()?).await?;
-        let conversion = target.conversion(context, width)?;
         while let Some(batch) = rows.next().await {
             appender.append(conversion.convert(&batch?)?).await?;
         }
@@ -82,35 +70,11 @@ pub(crate) async fn prepare(
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
     let target = Target::of(context, insert)?;
-    if let Some(stored_in) = target.stored_in()?
-        && let Some(parameter_types) = front_end::insert_parameters(context, statement, &stored_in, declared).await?
-    {
-        return Ok(Prepared { parameter_types, schema: None });
-    }
-    let given: Vec<Option<DataType>> = declared.iter().map(|declared| declared.as_ref()?.data_type.clone()).collect();
-    let parameter_types = match target.source {
+    let parameter_types = match target.stored_in()? {
+        Some(stored_in) => front_end::insert_parameters(context, statement, &stored_in, declared).await?,
         None => Vec::new(),
-        Some(query) => {
-            let mut known = match plain_values(query) {
-                Some(values) => parameter_types(values, &target.columns, &target.def)?,
-                None => Vec::new(),
-            };
-            if known.len() < given.len() {
-                known.resize(given.len(), None);
-            }
-            for (data_type, given) in known.iter_mut().zip(&given) {
-                if given.is_some() {
-                    data_type.clone_from(given);
-                }
-            }
-            if !known.is_empty() && known.iter().all(Option::is_some) {
-                known.into_iter().flatten().collect()
-            } else {
-                query::parameter_types(context, statement, &known).await?
-            }
-        }
     };
-    Ok(Prepared { parameter_types: ParameterType::of_arrow(parameter_types), schema: None })
+    Ok(Prepared { parameter_types, schema: None })
 }
 
 impl<'a> Target<'a> {
@@ -134,7 +98,7 @@ impl<'a> Target<'a> {
         Ok(Self { def, columns, source: insert.source.as_deref(), listed })
     }
 
-    /// The columns that rows are stored in as Braid's own front end has them; `None` without rows.
+    /// The columns that rows are stored in; `None` without rows.
     fn stored_in(&self) -> Result<Option<StoredIn>, EngineError> {
         let Some(query) = self.source else { return Ok(None) };
         let columns = self.columns.iter().map(|at| &self.def.columns[*at]);
@@ -163,38 +127,9 @@ impl<'a> Target<'a> {
             let assignment = Assignment::with_defaults(context, &self.def, &[])?;
             return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
         };
-        let (Some(values), Ok(params)) = (plain_values(query), params.scalars()) else { return Ok(None) };
+        let Some(values) = plain_values(query) else { return Ok(None) };
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
-    }
-
-    /// Starts the query of the rows. Returns its number of columns, too.
-    async fn start(
-        &self,
-        context: &StatementContext,
-        statement: &Statement,
-        params: &[ScalarValue],
-    ) -> Result<(SendableRecordBatchStream, usize), EngineError> {
-        let query = self.source.ok_or_else(|| EngineError::internal("rows of defaults need no query"))?;
-        let source = match plain_values(query) {
-            Some(_) => QuerySource::Other(Box::new(self.with_defaults_spelt_out(query)?)),
-            None => QuerySource::Statement,
-        };
-        let PlannedQuery { planner, physical, schema, .. } = query::plan(context, statement, source, params).await?;
-        let width = schema.fields().len();
-        self.check_width(width)?;
-        Ok((planner.start(physical)?, width))
-    }
-
-    /// Without a column list, a query may have fewer columns than the table, as in PostgreSQL.
-    fn check_width(&self, width: usize) -> Result<(), EngineError> {
-        if width > self.columns.len() {
-            return Err(EngineError::new(SqlState::SyntaxError, "INSERT has more expressions than target columns"));
-        }
-        if width < self.columns.len() && self.columns.len() != self.def.columns.len() {
-            return Err(EngineError::new(SqlState::SyntaxError, "INSERT has more target columns than expressions"));
-        }
-        Ok(())
     }
 
     /// `DEFAULT` within VALUES becomes the column's default expression.

@@ -1,22 +1,23 @@
-//! `VALUES (…), (…)` of literals and parameters, read column by column without a plan.
+//! `VALUES (…), (…)` of literals, parameters and other short expressions, read column by column without a plan.
 //!
 //! Drivers insert this way. As in PostgreSQL, each literal is read by the input function of its column, so that
-//! `('1'), (2)` fits an integer column and `'2024-01-01'` fits a date. Rows with other expressions are planned as a query.
+//! `('1'), (2)` fits an integer column and `'2024-01-01'` fits a date. Rows with subqueries are planned as a query.
+
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
-use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
-use braid_storage::{ColumnDef, ColumnType, TableDef};
-use datafusion::common::ScalarValue;
-use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value, Values};
+use braid_exec::MemoryBudget;
+use braid_storage::{ColumnDef, ColumnType};
+use sqlparser::ast::{Expr, UnaryOperator, Value, Values};
 
 use super::assignment::Assignment;
 use super::defaults::default_syntax;
+use crate::bound_parameters::BoundParameters;
 use crate::front_end::{Assigned, AssignedExpression};
 use crate::input::ColumnInput;
 use crate::input::numbers::parse_numeric;
-use crate::query::rewrite::parameter_index;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -27,7 +28,7 @@ pub(crate) struct ValueRows<'a> {
     /// The table's columns of the rows.
     pub columns: &'a [usize],
     /// The values of `$n`.
-    pub params: &'a [ScalarValue],
+    pub params: &'a BoundParameters,
     /// The text that places in the rows count in.
     pub text: &'a str,
 }
@@ -38,29 +39,28 @@ enum Cell<'a> {
     Text(&'a str),
     Number(String),
     Boolean(bool),
-    Parameter(&'a ScalarValue),
     /// An expression's value, of the column's type.
     Computed(ArrayRef),
 }
 
 impl ValueRows<'_> {
-    /// The rows as a batch of the table; `None` if they need a plan because of an expression, the word DEFAULT, or a row with too
-    /// few values.
+    /// The rows as a batch of the table; `None` if they need a plan because of a subquery, an expression that may take long, the word
+    /// DEFAULT, or a row with too few values.
     pub fn batch(
         &self,
         context: &StatementContext,
         assignment: &Assignment,
     ) -> Result<Option<RecordBatch>, EngineError> {
-        let def = assignment.def();
+        let (def, budget) = (assignment.def(), context.value_budget());
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
         for row in &self.values.rows {
             if row.content.len() != self.columns.len() {
                 return Ok(None);
             }
             for ((column, expr), at) in cells.iter_mut().zip(&row.content).zip(self.columns) {
-                let cell = match self.cell(expr)? {
+                let cell = match Self::cell(expr) {
                     Some(cell) => Some(cell),
-                    None => self.computed(context, expr, &def.columns[*at])?,
+                    None => self.computed((context, &budget), expr, &def.columns[*at])?,
                 };
                 match cell {
                     Some(cell) => column.push(cell),
@@ -75,65 +75,56 @@ impl ValueRows<'_> {
         assignment.assemble(arrays, self.values.rows.len()).map(Some)
     }
 
-    /// The value of an expression; `None` if it is the other planner's.
+    /// The value of an expression, which is counted under a budget; `None` if it needs a plan.
     fn computed(
         &self,
-        context: &StatementContext,
+        (context, budget): (&StatementContext, &Arc<dyn MemoryBudget>),
         expr: &Expr,
         column: &ColumnDef,
     ) -> Result<Option<Cell<'_>>, EngineError> {
         if is_default(expr) {
             return Ok(None);
         }
-        let bound = AssignedExpression::bind(context, self.text, expr, column, Assigned::Value)?;
-        let Some(bound) = bound else { return Ok(None) };
-        Ok(bound.values(1)?.map(Cell::Computed))
+        match AssignedExpression::bind(context, budget, self.text, expr, self.params, column, Assigned::Value) {
+            Ok(bound) if bound.may_take_long() => Ok(None),
+            Ok(bound) => Ok(Some(Cell::Computed(bound.values(1)?))),
+            Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    fn cell<'a>(&'a self, expr: &'a Expr) -> Result<Option<Cell<'a>>, EngineError> {
-        Ok(match expr {
-            Expr::Nested(expr) => self.cell(expr)?,
+    fn cell<'a>(expr: &'a Expr) -> Option<Cell<'a>> {
+        match expr {
+            Expr::Nested(expr) => Self::cell(expr),
             Expr::Value(value) => match &value.value {
                 Value::Null => Some(Cell::Null),
                 Value::SingleQuotedString(text) => Some(Cell::Text(text)),
                 Value::Number(number, _) => Some(Cell::Number(number.clone())),
                 Value::Boolean(value) => Some(Cell::Boolean(*value)),
-                Value::Placeholder(name) => match self.params.get(parameter_index(name)?) {
-                    Some(value) => Some(Cell::Parameter(value)),
-                    None => {
-                        let message = format!("there is no value for parameter {name}");
-                        return Err(EngineError::new(SqlState::UndefinedParameter, message));
-                    }
-                },
                 _ => None,
             },
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match self.cell(expr)? {
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match Self::cell(expr) {
                 Some(Cell::Number(number)) => Some(Cell::Number(format!("-{number}"))),
                 _ => None,
             },
             _ => None,
-        })
+        }
     }
 }
 
-/// The cells of one column: runs of parameters are converted together, literals are read one by one.
+/// The cells of one column.
 fn column_array(assignment: &Assignment, at: usize, cells: &[Cell<'_>]) -> Result<ArrayRef, EngineError> {
     let column = &assignment.def().columns[at];
     let mut pieces: Vec<ArrayRef> = Vec::new();
     let mut literals = ColumnInput::new(column.column_type, *assignment.zone());
     let mut literal_count = 0;
     for cell in cells {
-        let piece = match cell {
-            Cell::Parameter(value) => Some(value.to_array()?),
-            Cell::Computed(value) => Some(value.clone()),
-            _ => None,
-        };
-        if let Some(piece) = piece {
+        if let Cell::Computed(value) = cell {
             if literal_count > 0 {
                 pieces.push(literals.finish());
                 literal_count = 0;
             }
-            pieces.push(piece);
+            pieces.push(value.clone());
         } else {
             append_literal(&mut literals, column, cell)
                 .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
@@ -183,34 +174,13 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             }
             _ => mismatch("boolean"),
         },
-        Cell::Parameter(_) | Cell::Computed(_) => Err(EngineError::internal("a value was used as a literal")),
+        Cell::Computed(_) => Err(EngineError::internal("a value was used as a literal")),
     }
 }
 
 /// A numeric literal for an integer column: rounded half away from zero.
 fn rounded(number: &str) -> Result<String, EngineError> {
     Ok(parse_numeric(number, 38, 0)?.to_string())
-}
-
-/// The types of the parameters in a list of values, which are those of their columns.
-pub(crate) fn parameter_types(
-    values: &Values,
-    columns: &[usize],
-    def: &TableDef,
-) -> Result<Vec<Option<DataType>>, EngineError> {
-    let mut types: Vec<Option<DataType>> = Vec::new();
-    for row in &values.rows {
-        for (expr, at) in row.content.iter().zip(columns) {
-            let Expr::Value(value) = expr else { continue };
-            let Value::Placeholder(name) = &value.value else { continue };
-            let index = parameter_index(name)?;
-            if types.len() <= index {
-                types.resize(index + 1, None);
-            }
-            types[index].get_or_insert(def.columns[*at].column_type.arrow());
-        }
-    }
-    Ok(types)
 }
 
 /// Whether the word DEFAULT stands in a row.

@@ -1,15 +1,11 @@
 //! The query of an EXPLAIN: planned or found by its template, and with ANALYZE run to its end.
 
-use std::sync::Arc;
-
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::ExecutionPlan;
 use futures::StreamExt;
 
 use crate::bound_parameters::BoundParameters;
 use crate::interrupt::Interrupt;
-use crate::query::{self, PlannedQuery, QuerySource};
 use crate::recall::{Answer, Course, KnownTemplate, Place, answer, plan_alone};
+use crate::rows::Rows;
 use crate::sharing::{AlonePlan, PassReport, Wanted};
 use crate::statement_context::StatementContext;
 use crate::templates::plan_template::BoundTemplate;
@@ -18,11 +14,9 @@ use crate::{EngineError, Statement, front_end};
 /// A query that is explained.
 pub(super) enum ExplainedQuery {
     /// It runs by a template. Alone it has this plan.
-    Template(BoundTemplate, Arc<dyn ExecutionPlan>),
-    /// It was planned with its constants, on Braid's operators.
-    Native(AlonePlan),
-    /// It was planned with its constants by DataFusion's planner.
-    Planned(Box<PlannedQuery>),
+    Template(BoundTemplate, AlonePlan),
+    /// It was planned with its constants.
+    Planned(AlonePlan),
 }
 
 /// How a query ran.
@@ -37,10 +31,10 @@ pub(super) struct ExplainedRun {
 
 /// A plan to be shown.
 pub(super) enum Shown {
-    /// As operators, with their metrics.
-    Operators(Arc<dyn ExecutionPlan>),
-    /// As text.
-    Text(String),
+    /// That of the query alone.
+    Alone(AlonePlan),
+    /// That of its pass, as text.
+    Pass(String),
 }
 
 impl ExplainedQuery {
@@ -54,7 +48,7 @@ impl ExplainedQuery {
         if let KnownTemplate::Plan(bound, _) = template
             && let Some(plan) = plan_alone(context, &bound, &context.settings())
         {
-            return Ok(Self::Template(bound, plan.shown()));
+            return Ok(Self::Template(bound, plan));
         }
         Self::planned(context, statement, params).await
     }
@@ -65,20 +59,14 @@ impl ExplainedQuery {
         statement: &Statement,
         params: &BoundParameters,
     ) -> Result<Self, EngineError> {
-        if let Some((plan, _)) = front_end::plan_alone(context, statement, params).await? {
-            return Ok(Self::Native(plan));
-        }
-        let planned = query::plan(context, statement, QuerySource::Statement, params.scalars()?).await?;
-        Ok(Self::Planned(Box::new(planned)))
+        let (plan, _) = front_end::plan_alone(context, statement, params).await?;
+        Ok(Self::Planned(plan))
     }
 
     /// The plan, before it runs.
     pub fn shown(&self) -> Shown {
-        match self {
-            Self::Template(_, plan) => Shown::Operators(plan.clone()),
-            Self::Native(plan) => Shown::Operators(plan.shown()),
-            Self::Planned(planned) => Shown::Operators(planned.physical.clone()),
-        }
+        let (Self::Template(_, plan) | Self::Planned(plan)) = self;
+        Shown::Alone(plan.clone())
     }
 
     /// Runs the query as the statement alone would run; `None` if its template's plan does not fit the tables any more.
@@ -92,14 +80,13 @@ impl ExplainedQuery {
                 Some(Answer { rows, course }) => (rows, Some(course)),
                 None => return Ok(None),
             },
-            Self::Native(plan) => (front_end::start_alone(context, plan), None),
-            Self::Planned(planned) => (planned.planner.start(planned.physical.clone())?, None),
+            Self::Planned(plan) => (front_end::start_alone(context, plan), None),
         };
         let row_count = row_count(rows, interrupt).await?;
         let shown = match &course {
             None | Some(Course::Kept) => self.shown(),
-            Some(Course::Alone(plan, _)) => Shown::Operators(plan.shown()),
-            Some(Course::Pass(report)) => Shown::Text(report.plan.clone().unwrap_or_default()),
+            Some(Course::Alone(plan, _)) => Shown::Alone(plan.clone()),
+            Some(Course::Pass(report)) => Shown::Pass(report.plan.clone().unwrap_or_default()),
         };
         let course = course.as_ref().map_or_else(Vec::new, lines_of_course);
         Ok(Some(ExplainedRun { course, shown, row_count }))
@@ -107,7 +94,7 @@ impl ExplainedQuery {
 }
 
 /// Reads all rows, and drops them.
-async fn row_count(mut rows: SendableRecordBatchStream, interrupt: &Interrupt) -> Result<usize, EngineError> {
+async fn row_count(mut rows: Rows, interrupt: &Interrupt) -> Result<usize, EngineError> {
     let mut count = 0;
     while let Some(batch) = interrupt.run(async { Ok(rows.next().await) }).await? {
         count += batch?.num_rows();

@@ -1,6 +1,6 @@
 //! What an EXPLAIN asks for: its options.
 
-use datafusion::sql::sqlparser::ast::{self, Expr, UtilityOption, Value};
+use sqlparser::ast::{self, Expr, UtilityOption, Value};
 
 use crate::statement::Command;
 use crate::{EngineError, SqlState, Statement};

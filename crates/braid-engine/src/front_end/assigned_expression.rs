@@ -2,19 +2,25 @@
 //!
 //! They are cast as PostgreSQL casts on assignment, each by itself.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
+use arrow::error::ArrowError;
+use braid_exec::MemoryBudget;
+use braid_plan::values::RowValues;
+use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::tables::NoTables;
 use braid_sql::types::type_names::format_type;
-use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType};
+use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use braid_storage::ColumnDef;
-use datafusion::sql::sqlparser::ast::Expr;
+use sqlparser::ast::Expr;
 
 use super::session_facts::StatementFacts;
-use super::{is_left_to_the_other_planner, takes_long};
 use crate::EngineError;
+use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::sent_columns::arrow_columns::column_of;
 use crate::statement_context::StatementContext;
@@ -34,61 +40,75 @@ pub(crate) enum Assigned {
 pub(crate) struct AssignedExpression {
     context: StatementContext,
     expression: Expression,
+    parameters: Vec<Value>,
     name: String,
+    budget: Arc<dyn MemoryBudget>,
 }
 
 impl AssignedExpression {
-    /// Binds `syntax`, of which `text` was parsed; `None` if it has something that the front end lacks.
+    /// Binds `syntax`, of which `text` was parsed. Long values are counted under `budget`.
+    ///
+    /// # Errors
+    /// Those of the expression; 54001 if it is too large for a column's value.
     pub fn bind(
         context: &StatementContext,
+        budget: &Arc<dyn MemoryBudget>,
         text: &str,
         syntax: &Expr,
+        parameters: &BoundParameters,
         column: &ColumnDef,
         assigned: Assigned,
-    ) -> Result<Option<Self>, EngineError> {
+    ) -> Result<Self, EngineError> {
         let size = StatementSize::of(syntax);
-        if is_left_to_the_other_planner(context, size) || takes_long(text, size) {
-            return Ok(None);
-        }
+        size.check_for_planning()?;
         let facts = StatementFacts::of(context);
+        let types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
         let bound = on_deep_stack(size.expressions, || {
             let mut syntax = syntax.clone();
             rebind_all(&mut syntax);
-            let statement = BoundStatement::new(text, &facts, &NoTables);
+            let mut statement = BoundStatement::new(text, &facts, &NoTables);
+            if !types.is_empty() {
+                statement = statement.with_parameters(&types);
+            }
             let bound = statement.binder().assigned_expression(&syntax, sql_type_of(column.column_type))?;
             bound.map_err(|source| mismatch(column, source, assigned))
         });
-        context.database().front_end().note(&bound);
-        match bound {
-            // Their time and memory are the other planner's to bound.
-            Ok(expression) if expression.may_take_long() || expression.may_grow() => Ok(None),
-            Ok(expression) => Ok(Some(Self { context: context.clone(), expression, name: column.name.clone() })),
-            Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let (parameters, name) = (parameters.values().to_vec(), column.name.clone());
+        Ok(Self { context: context.clone(), expression: bound?, parameters, name, budget: budget.clone() })
     }
 
-    /// Its values for so many rows, computed for each row where they may differ; `None` if a value has no form as a column.
-    pub fn values(&self, row_count: usize) -> Result<Option<ArrayRef>, EngineError> {
+    /// Whether computing it may take longer than a session's thread may be held.
+    pub fn may_take_long(&self) -> bool {
+        self.expression.may_take_long()
+    }
+
+    /// Its values for so many rows, computed for each row where they may differ.
+    pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
         let facts = StatementFacts::of(&self.context);
-        let evaluation = Evaluation::new(&facts, &[]);
+        let memory = RowValues::new(&self.budget);
+        let evaluation = Evaluation::new(&facts, &self.parameters).with_memory(&memory);
         let differ = self.expression.is_volatile();
         let one = || -> Result<ArrayRef, SqlError> {
             let value = evaluation.value(&self.expression)?;
-            Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            let column = counted_array_of(value.heap_bytes(), &self.budget, || {
+                Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            });
+            memory.clear();
+            column
         };
-        let pieces = (0..if differ { row_count } else { 1 }).map(|_| one()).collect::<Result<Vec<_>, _>>();
-        let pieces = match pieces {
-            Ok(pieces) => pieces,
-            Err(error) if error.state() == SqlState::FeatureNotSupported => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        if row_count == 0 {
+            return Ok(one()?.slice(0, 0));
+        }
+        let pieces: Vec<ArrayRef> =
+            (0..if differ { row_count } else { 1 }).map(|_| one()).collect::<Result<_, SqlError>>()?;
         let repeated = if differ { 1 } else { row_count };
         let pieces: Vec<&dyn Array> = pieces.iter().flat_map(|piece| std::iter::repeat_n(&**piece, repeated)).collect();
-        if pieces.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(concat(&pieces)?))
+        let bytes = match &pieces[..] {
+            [_] => 0,
+            several => several.iter().map(|piece| piece.get_array_memory_size()).sum(),
+        };
+        let broken = |error: ArrowError| SqlError::new(SqlState::InternalError, error.to_string());
+        Ok(counted_array_of(bytes, &self.budget, || concat(&pieces).map_err(broken))?)
     }
 }
 

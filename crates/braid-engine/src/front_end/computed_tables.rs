@@ -11,8 +11,8 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::{SqlError, SqlType, Value};
 
-use crate::catalog::snapshot_catalog::SYSTEM_SCHEMA;
-use crate::catalog::system_views::SystemView;
+use crate::names::SYSTEM_SCHEMA;
+use crate::system_views::SystemView;
 
 /// The number of the first of Braid's views. Those of stored tables have 32 bits.
 const FIRST_VIEW: u64 = 1 << 32;

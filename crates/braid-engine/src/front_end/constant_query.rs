@@ -1,32 +1,37 @@
 //! Queries of one row: `SELECT` of expressions, without FROM or any other clause.
 //!
-//! They are bound and evaluated in place. What the front end lacks comes back as SQLSTATE 0A000, and the statement is planned as before.
+//! They are bound and evaluated in place. One that cannot be computed so (0A000) is for the operators.
 
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_exec::MemoryBudget;
+use braid_plan::planning_memory::parameter_memory;
+use braid_plan::values::RowValues;
+use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::functions::ValueMemory;
 use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
+use sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
 
 use super::session_facts::StatementFacts;
-use super::{counted, is_left_to_the_other_planner, takes_long, unless_unsupported};
+use super::{takes_long, unless_unsupported};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
-use crate::query::column_names::output_names;
+use crate::names::fold;
 use crate::sent_columns::arrow_columns::{column_of, described_field};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, StatementKind};
 
-/// Runs a query of one row; `None` if it is none, or has something that the front end lacks.
+/// Runs a query of one row; `None` if it is none, or is one for the operators.
 pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
     parameters: &BoundParameters,
 ) -> Result<Option<Outcome>, EngineError> {
-    let Some((types, values)) = parameters.known() else { return Ok(None) };
+    let (types, values) = (parameters.types(), parameters.values());
     let types: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();
     // Where there are none, the text may name none.
     let bound = match bind(context, statement, Some(&types[..]).filter(|types| !types.is_empty())) {
@@ -34,21 +39,22 @@ pub(crate) async fn execute(
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
     };
+    let budget = context.value_budget();
     if !bound.expressions.iter().any(Expression::may_take_long) {
-        return answered(context, bound.row(context, values));
+        // Volatile functions are called once.
+        let row = match bound.expressions.iter().any(Expression::is_volatile) {
+            true => bound.row(context, values, &RowValues::new(&budget), &budget),
+            false => bound.row(context, values, &parameter_memory(values), &budget),
+        };
+        if !matches!(&row, Err(error) if error.state() == SqlState::OutOfMemory) {
+            return unless_unsupported(row);
+        }
     }
     // Apart, so that a timeout or a cancel ends the statement at once.
     let values = values.to_vec();
-    let row = context.plan_alone(async move |context: StatementContext| Ok(bound.row(&context, &values))).await?;
-    answered(context, row)
-}
-
-/// Counts a query, unless the operators are asked for it next.
-fn answered(context: &StatementContext, row: Result<Outcome, SqlError>) -> Result<Option<Outcome>, EngineError> {
-    match row {
-        Err(error) if error.state() == SqlState::FeatureNotSupported => unless_unsupported(Err(error)),
-        other => counted(context, other),
-    }
+    let row =
+        async move |context: StatementContext| Ok(bound.row(&context, &values, &RowValues::new(&budget), &budget));
+    unless_unsupported(context.plan_alone(row).await?)
 }
 
 /// The parameters and columns of a query of one row; `None` as in [`execute`].
@@ -84,17 +90,27 @@ impl BoundRow {
         self.names.iter().zip(&self.expressions)
     }
 
-    /// Its row.
-    fn row(&self, context: &StatementContext, parameters: &[Value]) -> Result<Outcome, SqlError> {
+    /// Its row. Long values on the way are counted under `memory`, those of the row under `budget`.
+    fn row(
+        &self,
+        context: &StatementContext,
+        parameters: &[Value],
+        memory: &dyn ValueMemory,
+        budget: &Arc<dyn MemoryBudget>,
+    ) -> Result<Outcome, SqlError> {
         let facts = StatementFacts::of(context);
-        let evaluation = Evaluation::new(&facts, parameters);
+        let evaluation = Evaluation::new(&facts, parameters).with_memory(memory);
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         on_deep_stack(self.size, || {
             for (name, expression) in self.columns() {
                 let value = evaluation.value(expression)?;
-                let (field, column) = column_of(name, &value, expression.sql_type, &facts)?;
-                fields.push(field);
-                columns.push(column);
+                let mut field = None;
+                columns.push(counted_array_of(value.heap_bytes(), budget, || {
+                    let (of_column, column) = column_of(name, &value, expression.sql_type, &facts)?;
+                    field = Some(of_column);
+                    Ok(column)
+                })?);
+                fields.extend(field);
             }
             Ok(())
         })?;
@@ -103,7 +119,7 @@ impl BoundRow {
     }
 }
 
-/// Binds a query of one row; `None` if it is none, or the front end lacks something. Without `declared` it has no parameters.
+/// Binds a query of one row; `None` if it is none. Without `declared` it has no parameters.
 fn bind(
     context: &StatementContext,
     statement: &Statement,
@@ -112,64 +128,40 @@ fn bind(
     let query = statement.query().filter(|_| statement.kind() == StatementKind::Query);
     let Some(syntax) = query.and_then(select_list) else { return Ok(None) };
     let size = statement.size();
-    if is_left_to_the_other_planner(context, size) || takes_long(statement.origin(), size) {
+    if size.check_for_planning().is_err() || takes_long(statement.origin(), size) {
         return Ok(None);
     }
     let size = size.expressions;
     let bound = on_deep_stack(size, || {
-        let query = ConstantQuery::of(statement, syntax)?;
+        let items = syntax.iter().map(item_of).collect::<Result<Vec<_>, _>>()?;
         let facts = StatementFacts::of(context);
         let mut bound = BoundStatement::new(statement.origin(), &facts, &NoTables);
         if let Some(declared) = declared {
             bound = bound.with_parameters(declared);
         }
         let binder = bound.binder();
-        let expressions = query.expressions.iter().map(|expression| binder.output_expression(expression));
-        let expressions = expressions.collect::<Result<Vec<_>, _>>()?;
-        check_growth(&expressions)?;
-        Ok(BoundRow { names: query.names, expressions, parameter_types: bound.parameter_types()?, size })
-    });
-    match bound {
-        Ok(bound) => Ok(Some(bound)),
-        Err(error) => Err(error),
-    }
-}
-
-/// Leaves long results to the other planner, which counts them under the query budget.
-fn check_growth(expressions: &[Expression]) -> Result<(), SqlError> {
-    match expressions.iter().any(Expression::may_grow) {
-        true => Err(SqlError::unsupported("functions with long results are not supported")),
-        false => Ok(()),
-    }
-}
-
-/// The expressions of a query of one row, as PostgreSQL's grammar groups them, and the names of its columns.
-struct ConstantQuery {
-    expressions: Vec<Expr>,
-    names: Vec<String>,
-}
-
-impl ConstantQuery {
-    fn of(statement: &Statement, items: &[SelectItem]) -> Result<Self, SqlError> {
-        let names: Option<Vec<String>> = statement.query().map(output_names).unwrap_or_default().into_iter().collect();
-        let expressions: Option<Vec<Expr>> = items.iter().map(expression_of).collect();
-        match (expressions, names) {
-            (Some(mut expressions), Some(names)) if expressions.len() == names.len() => {
-                expressions.iter_mut().for_each(rebind_all);
-                Ok(Self { expressions, names })
-            }
-            _ => Err(SqlError::unsupported("this select list is not supported")),
+        let (mut names, mut expressions) = (Vec::new(), Vec::new());
+        for (syntax, alias) in items {
+            expressions.push(binder.output_expression(&syntax)?);
+            names.push(alias.unwrap_or_else(|| binder.expression_name(&syntax)));
         }
-    }
+        Ok(BoundRow { names, expressions, parameter_types: bound.parameter_types()?, size })
+    });
+    bound.map(Some)
 }
 
-fn expression_of(item: &SelectItem) -> Option<Expr> {
-    match item {
-        SelectItem::UnnamedExpr(expr) => Some(expr.clone()),
+/// An expression of a query of one row, as PostgreSQL's grammar groups it, and the name that the query gives it.
+fn item_of(item: &SelectItem) -> Result<(Expr, Option<String>), SqlError> {
+    let (mut syntax, alias) = match item {
+        SelectItem::UnnamedExpr(expr) => (expr.clone(), None),
         // A string is no name in PostgreSQL.
-        SelectItem::ExprWithAlias { expr, alias } => (alias.quote_style != Some('\'')).then(|| expr.clone()),
-        _ => None,
-    }
+        SelectItem::ExprWithAlias { expr, alias } if alias.quote_style != Some('\'') => {
+            (expr.clone(), Some(fold(alias)))
+        }
+        _ => return Err(SqlError::unsupported("this select list is not supported")),
+    };
+    rebind_all(&mut syntax);
+    Ok((syntax, alias))
 }
 
 /// The select list of a query that has nothing else.

@@ -3,136 +3,121 @@
 use std::sync::Arc;
 
 use braid_catalog::functions::expand_calls;
-use braid_plan::lowering::is_too_narrow as is_too_narrow_for_numerics;
-use braid_plan::lowering::{Environment, LoweredQuery, NoPlan, Numerics, Purpose, Session};
-use braid_plan::optimization::order_joins;
+use braid_exec::ExecError;
+use braid_plan::lowering::{Environment, LoweredQuery, NoPlan, Numerics, Purpose, Session, is_too_narrow};
+use braid_plan::optimization::{ImposedOrder, impose_join_order};
 use braid_plan::planning::{plan as build, rewritten};
 use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::binder::{AssignedColumn, Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::{Expression, SqlError, SqlType, Value};
 use braid_storage::TableDef;
-use datafusion::common::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::sqlparser::ast::Query;
 use futures::{StreamExt, stream};
+use sqlparser::ast::Query;
 
-use super::growth::check_growth;
+use super::Described;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
-use super::{Described, counted, is_left_to_the_other_planner, is_unsupported, unless_unsupported};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
-use crate::query::result_stream::ResultStream;
+use crate::rows::Rows;
+use crate::rows::result_stream::ResultStream;
 use crate::sent_columns::ShownColumns;
 use crate::sharing::AlonePlan;
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, StatementKind};
+use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 
-/// Runs a query; `None` if it has something that the front end lacks.
+/// Runs a query.
 pub(super) async fn execute(
     context: &StatementContext,
     statement: &Statement,
     parameters: &BoundParameters,
     interrupt: &Interrupt,
-) -> Result<Option<Outcome>, EngineError> {
-    if !is_asked(context, statement) {
-        return Ok(None);
-    }
-    let Some(StartedQuery { rows, shown, .. }) = start(context, statement, QuerySource::default(), parameters).await?
-    else {
-        return Ok(None);
-    };
-    Ok(Some(outcome(context, rows, shown, interrupt)))
+) -> Result<Outcome, EngineError> {
+    let StartedQuery { rows, shown, .. } = start(context, statement, QuerySource::default(), parameters).await?;
+    Ok(outcome(context, rows, shown, interrupt))
 }
 
 /// A query that runs.
 pub(super) struct StartedQuery {
     /// What the operators make.
-    pub rows: SendableRecordBatchStream,
+    pub rows: Rows,
     /// Its columns.
     pub shown: ShownColumns,
     /// The plan that was lowered.
     pub lowered: LoweredQuery,
 }
 
-/// Plans and starts a query; `None` if it has something that the front end lacks.
+/// Plans and starts a query.
 pub(super) async fn start(
     context: &StatementContext,
     statement: &Statement,
     source: QuerySource,
     parameters: &BoundParameters,
-) -> Result<Option<StartedQuery>, EngineError> {
-    let Some(parameters) = QueryParameters::of(parameters) else { return Ok(None) };
+) -> Result<StartedQuery, EngineError> {
+    let parameters = QueryParameters::of(parameters);
     let lowered = planned(context, statement, source.clone(), &parameters, Numerics::Optimistic).await?;
-    let Some(lowered) = counted(context, lowered)? else { return Ok(None) };
+    let lowered = lowered?;
     let (plan, shown) = alone(context, &lowered);
     let rows = start_alone(context, &plan);
     if !lowered.is_optimistic {
-        return Ok(Some(StartedQuery { rows, shown, lowered }));
+        return Ok(StartedQuery { rows, shown, lowered });
     }
     if let Some(rows) = unless_too_narrow(rows).await {
-        return Ok(Some(StartedQuery { rows, shown, lowered }));
+        return Ok(StartedQuery { rows, shown, lowered });
     }
-    let lowered = planned(context, statement, source, &parameters, Numerics::Wide).await?;
-    let Some(lowered) = unless_unsupported(lowered)? else { return Ok(None) };
+    let lowered = planned(context, statement, source, &parameters, Numerics::Wide).await??;
     let (plan, shown) = alone(context, &lowered);
-    Ok(Some(StartedQuery { rows: start_alone(context, &plan), shown, lowered }))
+    Ok(StartedQuery { rows: start_alone(context, &plan), shown, lowered })
 }
 
-/// A query that is planned and does not run; `None` if it has something that the front end lacks.
-pub(super) async fn lowered(
-    context: &StatementContext,
-    statement: &Statement,
-) -> Result<Option<LoweredQuery>, EngineError> {
-    let Some(parameters) = QueryParameters::of(&BoundParameters::none()) else { return Ok(None) };
+/// A query that is planned and does not run.
+pub(super) async fn lowered(context: &StatementContext, statement: &Statement) -> Result<LoweredQuery, EngineError> {
+    let parameters = QueryParameters::of(&BoundParameters::none());
     let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
-    counted(context, lowered)
+    Ok(lowered?)
 }
 
-/// The plan of a query, with its constants, and its columns; `None` if it has something that the front end lacks.
+/// The plan of a query, with its constants, and its columns.
 pub(crate) async fn plan_alone(
     context: &StatementContext,
     statement: &Statement,
     parameters: &BoundParameters,
-) -> Result<Option<(AlonePlan, ShownColumns)>, EngineError> {
-    let is_asked = !is_left_to_the_other_planner(context, statement.size());
-    let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
-    let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
-    Ok(unless_unsupported(lowered)?.map(|query| alone(context, &query)))
+) -> Result<(AlonePlan, ShownColumns), EngineError> {
+    let parameters = QueryParameters::of(parameters);
+    let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await??;
+    Ok(alone(context, &lowered))
 }
 
-/// The rewritten query as text; `None` if it has something that the front end lacks.
+/// The rewritten query as text.
 pub(crate) async fn relation_text(
     context: &StatementContext,
     statement: &Statement,
     parameters: &BoundParameters,
-) -> Result<Option<String>, EngineError> {
-    let is_asked = !is_left_to_the_other_planner(context, statement.size());
-    let Some(parameters) = QueryParameters::of(parameters).filter(|_| is_asked) else { return Ok(None) };
+) -> Result<String, EngineError> {
+    statement.size().check_for_planning()?;
+    let parameters = QueryParameters::of(parameters);
     let (size, explained) = (statement.size(), statement.clone());
     let work = async move |context: StatementContext| {
-        let query = explained.query().ok_or_else(|| SqlError::unsupported("a statement without a query"));
-        Ok(query.and_then(|query| {
-            on_deep_stack(explained.size().expressions, || {
-                let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
-                let mut query = query.clone();
-                expand_calls(&mut query);
-                rebind_all(&mut query);
-                let mut binding = BoundStatement::new(explained.origin(), &facts, &tables);
-                if let Some(types) = parameters.types() {
-                    binding = binding.with_parameters(types);
-                }
-                let mut bound = binding.binder().whole_query(&query)?;
-                bound.relation.put_parameters(&parameters.values);
-                let mut columns = binding.into_columns();
-                Ok(rewritten(bound, &mut columns, &facts).relation.text(&columns, &facts))
-            })
-        }))
+        let query = explained.query().ok_or_else(|| EngineError::unsupported("a statement without a query"))?;
+        let text = on_deep_stack(explained.size().expressions, || {
+            let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
+            let mut query = query.clone();
+            expand_calls(&mut query);
+            rebind_all(&mut query);
+            let mut binding = BoundStatement::new(explained.origin(), &facts, &tables);
+            if let Some(types) = parameters.types() {
+                binding = binding.with_parameters(types);
+            }
+            let mut bound = binding.binder().whole_query(&query)?;
+            bound.relation.put_parameters(&parameters.values);
+            let mut columns = binding.into_columns();
+            Ok::<_, SqlError>(rewritten(bound, &mut columns, &facts).relation.text(&columns, &facts))
+        });
+        Ok(text?)
     };
-    unless_unsupported(context.plan_apart(size, work).await?)
+    context.plan_apart(size, work).await
 }
 
 async fn planned(
@@ -142,10 +127,11 @@ async fn planned(
     parameters: &QueryParameters,
     numerics: Numerics,
 ) -> Result<Result<LoweredQuery, SqlError>, EngineError> {
+    statement.size().check_for_planning()?;
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
         let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));
-        unless_refused(planned.map(|planned| planned.query))
+        Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error))
     };
     context.plan_apart(size, work).await
 }
@@ -156,92 +142,68 @@ fn alone(context: &StatementContext, query: &LoweredQuery) -> (AlonePlan, ShownC
     let database = context.database();
     let keys = &database.dispatcher().resources().unique_keys;
     let no_parameters = Vec::new();
-    let ordered = order_joins(&query.plan, std::slice::from_ref(&no_parameters), keys).plan;
-    let workers = database.worker_count(&context.settings());
+    let settings = context.settings();
+    let imposed = ImposedOrder {
+        rule: settings.get("braid.join_order").and_then(|rule| rule.parse().ok()).unwrap_or_default(),
+        seed: settings.get("braid.join_order_seed").and_then(|seed| seed.parse().ok()).unwrap_or_default(),
+    };
+    let ordered = impose_join_order(&query.plan, std::slice::from_ref(&no_parameters), keys, imposed).plan;
+    let workers = database.worker_count(&settings);
     (AlonePlan::new(&ordered, &no_parameters, shown.made.clone(), workers), shown)
 }
 
 /// The rows of a query, outside of the lanes.
-pub(crate) fn start_alone(context: &StatementContext, plan: &AlonePlan) -> SendableRecordBatchStream {
+pub(crate) fn start_alone(context: &StatementContext, plan: &AlonePlan) -> Rows {
     let database = context.database();
     let _threads = database.dispatcher().heavy_threads().enter();
     plan.start(database.query_memory(&context.settings()), database.spill_space().clone())
 }
 
 /// Rows of the operators as the rows of a statement.
-pub(crate) fn outcome(
-    context: &StatementContext,
-    rows: SendableRecordBatchStream,
-    shown: ShownColumns,
-    interrupt: &Interrupt,
-) -> Outcome {
+pub(crate) fn outcome(context: &StatementContext, rows: Rows, shown: ShownColumns, interrupt: &Interrupt) -> Outcome {
     let schema = shown.sent.clone();
     let rows = sent_rows(context, rows, shown);
     let running = context.database().statements().token();
-    let stream = ResultStream::guard(rows, schema.clone(), Vec::new(), interrupt, context.on_failure(), running);
+    let stream = ResultStream::guard(rows, schema.clone(), interrupt, context.on_failure(), running);
     Outcome::Rows { schema, stream, tag: "SELECT" }
 }
 
 /// Rows whose first batch is there; `None` if 128 bits are too narrow for their numerics, and they are to be planned anew.
-pub(crate) async fn unless_too_narrow(mut rows: SendableRecordBatchStream) -> Option<SendableRecordBatchStream> {
+pub(crate) async fn unless_too_narrow(mut rows: Rows) -> Option<Rows> {
     let first = rows.next().await;
     if let Some(Err(error)) = &first
         && is_too_narrow(error)
     {
         return None;
     }
-    let schema = rows.schema();
-    Some(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(first).chain(rows))))
-}
-
-/// Whether the operators failed because 128 bits are too narrow for numerics.
-pub(crate) fn is_too_narrow(error: &DataFusionError) -> bool {
-    match error.find_root() {
-        DataFusionError::External(error) => error.downcast_ref().is_some_and(is_too_narrow_for_numerics),
-        _ => false,
-    }
+    Some(Rows::new(rows.schema(), stream::iter(first).chain(rows)))
 }
 
 /// Rows of the operators as the client gets them.
-fn sent_rows(
-    context: &StatementContext,
-    rows: SendableRecordBatchStream,
-    shown: ShownColumns,
-) -> SendableRecordBatchStream {
+fn sent_rows(context: &StatementContext, rows: Rows, shown: ShownColumns) -> Rows {
     let schema = shown.sent.clone();
     let facts = StatementFacts::of(context).to_kept().with_names(context);
-    let rows = rows.map(move |batch| {
+    let sent = rows.map(move |batch| {
         let sent = shown.sent_batch(&batch?, &facts);
-        sent.map_err(|error| DataFusionError::External(Box::new(error)))
+        sent.map_err(|error| ExecError::Foreign(Box::new(error)))
     });
-    Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+    Rows::new(schema, sent)
 }
 
-/// The parameters and columns of a query, planned with nulls in the places of its parameters; `None` as in [`execute`].
+/// The parameters and columns of a query, planned with nulls in the places of its parameters.
 pub(super) fn describe(
     context: &StatementContext,
     statement: &Statement,
     declared: &[Option<SqlType>],
-) -> Result<Option<Described>, EngineError> {
-    if !is_asked(context, statement) {
-        return Ok(None);
-    }
+) -> Result<Described, EngineError> {
+    statement.size().check_for_planning()?;
     let literals = Literals::InPlace(Numerics::Optimistic);
     let constants = Constants { parameter_types: Some(declared), parameter_values: &[], literals };
-    let planned = unless_refused(plan_query(context, statement, constants))?;
-    let Some(PlannedQuery { query, parameter_types, tables, .. }) = unless_unsupported(planned)? else {
-        return Ok(None);
-    };
+    let planned = plan_query(context, statement, constants).map_err(NoPlan::into_error)?;
+    let PlannedQuery { query, parameter_types, tables, .. } = planned;
     let schema = ShownColumns::of(&query, &StatementFacts::of(context)).sent;
     let parameter_types = parameter_types.into_iter().map(ParameterType::of).collect();
-    Ok(Some(Described { prepared: Prepared { parameter_types, schema: Some(schema) }, tables }))
-}
-
-/// Whether a statement is a query that may be planned here.
-fn is_asked(context: &StatementContext, statement: &Statement) -> bool {
-    statement.kind() == StatementKind::Query
-        && statement.query().is_some()
-        && !is_left_to_the_other_planner(context, statement.size())
+    Ok(Described { prepared: Prepared { parameter_types, schema: Some(schema) }, tables })
 }
 
 /// Which query of a statement is planned, and what for.
@@ -274,13 +236,11 @@ struct QueryParameters {
 }
 
 impl QueryParameters {
-    /// `None` if the front end lacks one of their types.
-    fn of(parameters: &BoundParameters) -> Option<Self> {
-        let (types, values) = parameters.known()?;
-        Some(Self {
-            types: types.iter().copied().map(Some).collect(),
-            values: values.iter().cloned().map(Some).collect(),
-        })
+    fn of(parameters: &BoundParameters) -> Self {
+        Self {
+            types: parameters.types().iter().copied().map(Some).collect(),
+            values: parameters.values().iter().cloned().map(Some).collect(),
+        }
     }
 
     /// `None` if there are none, and the text may name none.
@@ -326,39 +286,16 @@ pub(crate) struct PlannedQuery {
     pub tables: Vec<Arc<TableDef>>,
 }
 
-/// Why a query has no plan here.
-pub(crate) enum NotPlanned {
-    /// An error of the query, a value that matters, or what is left to the other planner (0A000).
-    Left(NoPlan),
-    /// It is unsupported (0A000), and reads system relations: the other planner has others, with other numbers.
-    Refused(SqlError),
-}
-
-impl From<SqlError> for NotPlanned {
-    fn from(error: SqlError) -> Self {
-        Self::Left(error.into())
-    }
-}
-
-/// What may be left to the other planner; what may not is the statement's error.
-pub(super) fn unless_refused<T>(planned: Result<T, NotPlanned>) -> Result<Result<T, SqlError>, EngineError> {
-    match planned {
-        Ok(planned) => Ok(Ok(planned)),
-        Err(NotPlanned::Left(reason)) => Ok(Err(reason.into_error())),
-        Err(NotPlanned::Refused(error)) => Err(error.into()),
-    }
-}
-
 /// The plan of a statement's query.
 ///
 /// # Errors
-/// As unsupported (0A000) what the front end lacks, the errors of the query, and a parameter or a varying constant whose value the plan
+/// The errors of the query, 0A000 for what is not supported, and a parameter or a varying constant whose value the plan
 /// depends on.
 pub(crate) fn plan_query(
     context: &StatementContext,
     statement: &Statement,
     constants: Constants<'_>,
-) -> Result<PlannedQuery, NotPlanned> {
+) -> Result<PlannedQuery, NoPlan> {
     plan_source(context, statement, &QuerySource::default(), constants)
 }
 
@@ -368,13 +305,9 @@ pub(super) fn plan_source(
     statement: &Statement,
     source: &QuerySource,
     constants: Constants<'_>,
-) -> Result<PlannedQuery, NotPlanned> {
+) -> Result<PlannedQuery, NoPlan> {
     let tables = SnapshotTables::of(context);
-    let planned = plan_over(context, &tables, statement, source, constants);
-    let (query, literal_inputs, parameter_types) = planned.map_err(|reason| match reason {
-        NoPlan::Error(error) if is_unsupported(&error) && tables.read_system() => NotPlanned::Refused(error),
-        reason => NotPlanned::Left(reason),
-    })?;
+    let (query, literal_inputs, parameter_types) = plan_over(context, &tables, statement, source, constants)?;
     Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: tables.into_found() })
 }
 
@@ -420,7 +353,6 @@ fn plan_over(
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
         }
         bound.relation.put_parameters(&values);
-        check_growth(&bound.relation)?;
         let kept = match constants.literals {
             Literals::InPlace(_) => facts.to_kept().with_names(context),
             Literals::Varying(_) => facts.to_kept(),

@@ -6,10 +6,10 @@ use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
 use braid_catalog::{CatalogNames, Database, Role, ServerFacts, ServerView, Session, Setting};
 
 use super::computed_tables::columns_of;
-use crate::catalog::system_views::SystemView;
 use crate::names::DATABASE_NAME;
 use crate::settings::{DEFINITIONS, Definition, Domain};
 use crate::statement_context::StatementContext;
+use crate::system_views::SystemView;
 
 /// PostgreSQL's object id of the database that a new cluster has.
 const DATABASE_ID: u32 = 5;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use braid_base::{ColumnId, TableId};
 use braid_buffer::BufferManager;
@@ -19,43 +18,30 @@ use parking_lot::Mutex;
 
 use super::computed_tables;
 use super::server_facts::StatementServer;
-use crate::catalog::snapshot_catalog::SYSTEM_SCHEMA;
-use crate::names::SCHEMA_NAME;
+use crate::names::{SCHEMA_NAME, SYSTEM_SCHEMA};
 use crate::statement_context::StatementContext;
 use braid_catalog::column_types::sql_type_of;
 
-/// The computed tables, and those of schema `public` in one snapshot. All are left to the other planner where the session wants
-/// DataFusion's operators or other orders of joins to measure them.
+/// The computed tables, and those of schema `public` in one snapshot.
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
-    are_planned: bool,
     context: StatementContext,
     found: Mutex<Vec<Arc<TableDef>>>,
-    read_system: AtomicBool,
 }
 
 impl SnapshotTables {
     pub fn of(context: &StatementContext) -> Self {
-        let is_default = |(setting, value)| context.settings().get(setting).is_none_or(|set| set == value);
-        let are_planned = [("braid.operators", "braid"), ("braid.join_order", "cheapest")].into_iter().all(is_default);
         Self {
             snapshot: context.snapshot(),
             buffer: context.database().buffer().clone(),
-            are_planned,
             context: context.clone(),
             found: Mutex::default(),
-            read_system: AtomicBool::default(),
         }
     }
 }
 
 impl SnapshotTables {
-    /// Whether a system relation was looked up so far.
-    pub fn read_system(&self) -> bool {
-        self.read_system.load(Ordering::Relaxed)
-    }
-
     /// The tables that were found so far.
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
         self.found.into_inner()
@@ -70,12 +56,8 @@ impl fmt::Debug for SnapshotTables {
 
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
-        if !self.are_planned {
-            return Err(SqlError::unsupported(format!("{name} is looked up by the other planner")));
-        }
         // As in PostgreSQL, the system's schema comes first.
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
-            self.read_system.store(true, Ordering::Relaxed);
             return Ok(Some(Arc::new(entry)));
         }
         let version = match schema {
@@ -88,7 +70,6 @@ impl Tables for SnapshotTables {
         }
         match reason(schema.unwrap_or(SYSTEM_SCHEMA), name) {
             Some(reason) => {
-                self.read_system.store(true, Ordering::Relaxed);
                 Err(SqlError::unsupported(format!("the system relation {name} is not supported: {reason}")))
             }
             None => Ok(None),

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use braid_plan::lowering::{LoweredQuery, Numerics};
+use braid_plan::lowering::{LoweredQuery, NoPlan, Numerics};
 use braid_plan::values::Form;
 use braid_sql::SqlType;
 use braid_sql::binder::AssignedColumn;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnDef, ColumnType};
-use datafusion::sql::sqlparser::ast::{Ident, Query};
 use futures::StreamExt;
+use sqlparser::ast::{Ident, Query};
 
-use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start, unless_refused};
+use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start};
 use super::session_facts::{KeptFacts, StatementFacts};
-use super::{Constants, Literals, is_left_to_the_other_planner, unless_unsupported};
+use super::{Constants, Literals};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, ParameterType, Statement};
@@ -71,45 +71,42 @@ impl StoredRows {
     pub async fn next(&mut self) -> Option<Result<RecordBatch, EngineError>> {
         let batch = match self.query.rows.next().await? {
             Ok(batch) => batch,
-            Err(error) => return Some(Err(EngineError::from_datafusion(&error))),
+            Err(error) => return Some(Err(error.into())),
         };
         Some(self.query.shown.stored_batch(&batch, &self.types, &self.facts))
     }
 }
 
-/// Starts the query of an INSERT; `None` if it has something that the front end lacks.
+/// Starts the query of an INSERT.
 pub(crate) async fn start_insert(
     context: &StatementContext,
     statement: &Statement,
     stored_in: &StoredIn,
     parameters: &BoundParameters,
-) -> Result<Option<StoredRows>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.size()) {
-        return Ok(None);
-    }
+) -> Result<StoredRows, EngineError> {
     let query = start(context, statement, stored_in.source(statement), parameters).await?;
     let facts = StatementFacts::of(context).to_kept();
-    Ok(query.map(|query| StoredRows { query, types: stored_in.types.clone(), facts }))
+    Ok(StoredRows { query, types: stored_in.types.clone(), facts })
 }
 
-/// The types of the parameters of an INSERT; `None` if it has something that the front end lacks.
+/// The types of the parameters of an INSERT.
 pub(crate) async fn insert_parameters(
     context: &StatementContext,
     statement: &Statement,
     stored_in: &StoredIn,
     declared: &[Option<ParameterType>],
-) -> Result<Option<Vec<ParameterType>>, EngineError> {
-    let is_asked = !is_left_to_the_other_planner(context, statement.size());
-    let Some(declared) = declared_types(declared).filter(|_| is_asked) else { return Ok(None) };
+) -> Result<Vec<ParameterType>, EngineError> {
+    statement.size().check_for_planning()?;
+    let declared = declared_types(declared)?;
     let (size, statement, source) = (statement.size(), statement.clone(), stored_in.source(statement));
     let work = async move |context: StatementContext| {
         let literals = Literals::InPlace(Numerics::Optimistic);
         let constants = Constants { parameter_types: Some(&declared), parameter_values: &[], literals };
-        let planned = plan_source(&context, &statement, &source, constants);
-        unless_refused(planned.map(|planned| planned.parameter_types))
+        let planned = plan_source(&context, &statement, &source, constants).map_err(NoPlan::into_error)?;
+        Ok(planned.parameter_types)
     };
-    let types = unless_unsupported(context.plan_apart(size, work).await?)?;
-    Ok(types.map(|types| types.into_iter().map(ParameterType::of).collect()))
+    let types = context.plan_apart(size, work).await?;
+    Ok(types.into_iter().map(ParameterType::of).collect())
 }
 
 /// A table that is made of a query, and its rows.
@@ -120,34 +117,27 @@ pub(crate) struct TableOfQuery {
     pub rows: StoredRows,
 }
 
-/// Starts the query of a CREATE TABLE AS; `None` if it has something that the front end lacks.
+/// Starts the query of a CREATE TABLE AS.
 ///
 /// # Errors
 /// Also for a column of a type that no table stores (0A000).
 pub(crate) async fn start_table(
     context: &StatementContext,
     statement: &Statement,
-) -> Result<Option<TableOfQuery>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.size()) {
-        return Ok(None);
-    }
+) -> Result<TableOfQuery, EngineError> {
     let query = start(context, statement, QuerySource::default(), &BoundParameters::none()).await?;
-    let Some(query) = query else { return Ok(None) };
     let columns = columns_of(&query.lowered)?;
     let types = columns.iter().map(|column| column.column_type).collect();
     let facts = StatementFacts::of(context).to_kept();
-    Ok(Some(TableOfQuery { columns, rows: StoredRows { query, types, facts } }))
+    Ok(TableOfQuery { columns, rows: StoredRows { query, types, facts } })
 }
 
 /// The columns of the table that a CREATE TABLE AS makes, whose query does not run; as [`start_table`].
 pub(crate) async fn table_columns(
     context: &StatementContext,
     statement: &Statement,
-) -> Result<Option<Vec<ColumnDef>>, EngineError> {
-    if is_left_to_the_other_planner(context, statement.size()) {
-        return Ok(None);
-    }
-    lowered(context, statement).await?.map(|query| columns_of(&query)).transpose()
+) -> Result<Vec<ColumnDef>, EngineError> {
+    columns_of(&lowered(context, statement).await?)
 }
 
 fn columns_of(query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {

@@ -8,13 +8,13 @@ use arrow::array::{
     Float32Builder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, IntervalMonthDayNanoBuilder,
     StringViewBuilder, TimestampMicrosecondBuilder,
 };
+use braid_catalog::column_types::is_without_precision;
 use braid_storage::ColumnType;
 
 use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
 use super::datetime::{parse_date, parse_timestamp, parse_timestamptz};
 use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
-use crate::sql_types::NUMERIC_DEFAULT;
 use braid_sql::input::interval::parse_interval;
 
 /// Collects the texts of one column.
@@ -99,8 +99,8 @@ impl ColumnInput {
                 let ColumnType::Numeric { precision, scale } = self.column_type else {
                     unreachable!("a numeric builder belongs to a numeric column");
                 };
-                if self.column_type == NUMERIC_DEFAULT {
-                    check_plain_digits(text)?;
+                if is_without_precision(self.column_type) {
+                    check_plain_digits(text, scale)?;
                 }
                 b.append_value(parse_numeric(text, precision, scale)?);
             }

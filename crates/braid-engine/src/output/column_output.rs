@@ -14,7 +14,6 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::datetime::{write_date, write_interval, write_time_us, write_timestamp, write_timestamptz};
 use super::numbers::{write_double, write_numeric, write_real};
-use super::shown_digits::as_shown;
 use crate::EngineError;
 use crate::arrow_cast::strict_cast;
 
@@ -32,8 +31,6 @@ pub(crate) struct ColumnOutput {
     array: ArrayRef,
     zone: Tz,
     booleans: BooleanStyle,
-    /// Fewest digits after the point, of quotients.
-    least_digits: Option<u8>,
 }
 
 impl ColumnOutput {
@@ -58,13 +55,7 @@ impl ColumnOutput {
             DataType::Binary | DataType::LargeBinary => strict_cast(array, &DataType::BinaryView)?,
             _ => array.clone(),
         };
-        Ok(Self { array, zone, booleans, least_digits: None })
-    }
-
-    /// The same, of a column of quotients.
-    #[must_use]
-    pub fn with_least_digits(self, least_digits: Option<u8>) -> Self {
-        Self { least_digits, ..self }
+        Ok(Self { array, zone, booleans })
     }
 
     /// Whether the value in `row` is null.
@@ -98,12 +89,7 @@ impl ColumnOutput {
             DataType::Float32 => write_real(array.as_primitive::<Float32Type>().value(row), out),
             DataType::Float64 => write_double(array.as_primitive::<Float64Type>().value(row), out),
             DataType::Decimal128(_, scale) => {
-                let unscaled = array.as_primitive::<Decimal128Type>().value(row);
-                let (unscaled, scale) = match self.least_digits {
-                    Some(least_digits) => as_shown(unscaled, *scale, least_digits),
-                    None => (unscaled, *scale),
-                };
-                write_numeric(unscaled, scale, out);
+                write_numeric(array.as_primitive::<Decimal128Type>().value(row), *scale, out);
             }
             DataType::Utf8View => out.push_str(array.as_string_view().value(row)),
             DataType::BinaryView => write_hex(array.as_binary_view().value(row), out),

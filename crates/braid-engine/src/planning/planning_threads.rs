@@ -1,7 +1,7 @@
 //! Threads for planning, with stacks for deep trees.
 //!
-//! DataFusion plans by recursion, at a speed that is not ours to promise, and cannot be interrupted. So a statement is
-//! planned on a thread of its own kind while its session waits for it like for anything else:
+//! Statements are bound, planned and dropped by recursion, and planning is not interrupted. So a statement is planned on a
+//! thread of its own kind while its session waits for it like for anything else:
 //!
 //! 1. The session answers in time. A cancel or a timeout ends its wait; the planner is *abandoned*, and what it makes is
 //!    dropped on its thread.
@@ -10,8 +10,7 @@
 //!    be cancelled while they wait. Small statements do not wait for it.
 //! 3. Planners at work, abandoned ones included, are never more than the threads: a planner keeps its thread until it ends.
 //! 4. A panic ends one statement, with XX000.
-//! 5. A planner whose session has stopped waiting does not start; a running one is asked to stop between DataFusion's rules
-//!    ([`is_abandoned`]).
+//! 5. A planner whose session has stopped waiting does not start.
 //!
 //! Threads start when there is work and end when there has been none for [`IDLE_MAX`], which gives back their stacks.
 //!
@@ -19,7 +18,6 @@
 //! expressions, which runs on the runtime's threads.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,25 +77,13 @@ impl PlanningThreads {
             if flag.load(Ordering::Relaxed) {
                 return;
             }
-            ABANDONED.with(|current| current.replace(Some(flag)));
             let _context = runtime.enter();
             let planned = catch_unwind(AssertUnwindSafe(|| futures::executor::block_on(work())));
-            ABANDONED.with(|current| current.replace(None));
             // Of an abandoned planner: what it made is dropped here.
             let _ = sender.send(planned.unwrap_or_else(|panic| Err(panicked(&*panic))));
         }))?;
         result.await.unwrap_or_else(|_| Err(EngineError::internal("a planning thread ended without an answer")))
     }
-}
-
-thread_local! {
-    /// Whether the session of the work on this thread has stopped waiting.
-    static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
-}
-
-/// Whether the session has stopped waiting for the work on this thread. Always false on threads that are not planning threads.
-pub(crate) fn is_abandoned() -> bool {
-    ABANDONED.with(|current| current.borrow().as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
 /// Tells a planner that its session has stopped waiting.
@@ -202,10 +188,8 @@ mod tests {
     async fn an_abandoned_planner_holds_up_its_lane_alone() {
         let threads = PlanningThreads::new(2);
         let (go, wait) = mpsc::channel::<()>();
-        let (told, is_abandoned_there) = mpsc::channel();
         let stuck = threads.run(Lane::Large, move || async move {
             let _ = wait.recv();
-            let _ = told.send(is_abandoned());
             Ok(())
         });
         let began = Instant::now();
@@ -216,8 +200,6 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(5));
         go.send(()).unwrap();
         assert_eq!(threads.run(Lane::Large, || async { Ok(8) }).await.unwrap(), 8);
-        assert!(is_abandoned_there.recv().unwrap());
-        assert!(!is_abandoned());
     }
 
     #[tokio::test]

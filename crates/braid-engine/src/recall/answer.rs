@@ -4,16 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use braid_df::operators::datafusion_error;
 use braid_exec::ExecError;
-use braid_plan::lowering::is_too_narrow as is_too_narrow_for_numerics;
+use braid_plan::lowering::is_too_narrow;
 use braid_plan::optimization::order_joins;
 use braid_share::{Refusal, SharingMode};
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, stream};
 
-use crate::front_end::is_too_narrow;
+use crate::rows::Rows;
 use crate::settings::SettingValues;
 use crate::sharing::{
     AlonePlan, AloneRows, BoundQuery, PassReport, PassStart, QueryAnswer, Reads, ResultKey, TableVersions, Wanted,
@@ -30,7 +27,7 @@ const LIMIT_HINT: &str = "Try again later, or raise braid.response_limit.";
 /// The rows of a query, and how they are made.
 pub(crate) struct Answer {
     /// The rows, with the columns of the plan.
-    pub rows: SendableRecordBatchStream,
+    pub rows: Rows,
     /// How they are made.
     pub course: Course,
 }
@@ -115,7 +112,7 @@ pub(crate) async fn answer(
                 Ok(Some(Answer { rows, course: Course::Alone(plan, Place::Lane { start, queries: 1 }) }))
             }
             Some(QueryAnswer::Failed(error)) if bound.template.is_optimistic && is_too_narrow(&error) => Ok(None),
-            Some(QueryAnswer::Failed(error)) => Err(EngineError::from_datafusion(&error)),
+            Some(QueryAnswer::Failed(error)) => Err(EngineError::from(&*error)),
             Some(QueryAnswer::RunAlone) => Ok(answer_alone(context, bound, settings, Place::OfOlderVersions)),
             Some(QueryAnswer::PlanAnew) => Ok(None),
             None => Err(EngineError::internal("the query's pass has failed")),
@@ -136,8 +133,8 @@ async fn first_rows_within(
     let started = async {
         let Some(Answer { mut rows, course }) = answer.await? else { return Ok(None) };
         let first = rows.next().await;
-        let rows = RecordBatchStreamAdapter::new(rows.schema(), stream::iter(first).chain(rows));
-        Ok(Some(Answer { rows: Box::pin(rows), course }))
+        let rows = Rows::new(rows.schema(), stream::iter(first).chain(rows));
+        Ok(Some(Answer { rows, course }))
     };
     let sending = (limit / 10).min(SENDING_MAX);
     tokio::time::timeout(limit - sending, started).await.unwrap_or_else(|_| {
@@ -175,14 +172,14 @@ async fn answer_in_place(
     match plan.run_in_place(database.query_memory(settings), database.spill_space().clone()).await {
         Ok(batches) => Ok(Some(Answer { rows: collected(bound, batches), course: Course::Alone(plan, Place::AtOnce) })),
         Err(ExecError::Cancelled) => Ok(None),
-        Err(error) if bound.template.is_optimistic && is_too_narrow_for_numerics(&error) => Ok(None),
-        Err(error) => Err(datafusion_error(error).into()),
+        Err(error) if bound.template.is_optimistic && is_too_narrow(&error) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn collected(bound: &BoundTemplate, batches: Vec<RecordBatch>) -> SendableRecordBatchStream {
+fn collected(bound: &BoundTemplate, batches: Vec<RecordBatch>) -> Rows {
     let batches = stream::iter(batches.into_iter().map(Ok));
-    Box::pin(RecordBatchStreamAdapter::new(bound.template.physical_schema.clone(), batches))
+    Rows::new(bound.template.physical_schema.clone(), batches)
 }
 
 /// The answer of a query outside of the lanes.

@@ -7,6 +7,7 @@ use braid_storage::TableDef;
 use super::constants::constants_of;
 use super::execution::key;
 use crate::bound_parameters::BoundParameters;
+use crate::front_end::StatementFacts;
 use crate::statement::{HoleContent, ScannedText};
 use crate::statement_context::StatementContext;
 use crate::templates::description_cache::Description;
@@ -25,9 +26,9 @@ pub(crate) fn described(
         let table_of = |table| Some(snapshot.by_id(table)?.def.clone());
         return database.templates().descriptions().find(&key, scanned, declared, table_of);
     }
-    let constants = constants_of(scanned, &[]).ok()??;
+    let constants = constants_of(scanned, &BoundParameters::none(), &StatementFacts::of(context)).ok()??;
     match database.templates().look(&key)?.look(&constants, &snapshot) {
-        Look::Plan(plan) => Some(Prepared { parameter_types: Vec::new(), schema: Some(plan.shown.schema().clone()) }),
+        Look::Plan(plan) => Some(Prepared { parameter_types: Vec::new(), schema: Some(plan.shown.sent.clone()) }),
         Look::Refused(_) | Look::OtherPlans(_) | Look::Seen => None,
     }
 }

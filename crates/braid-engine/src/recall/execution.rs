@@ -6,21 +6,19 @@ use arrow::datatypes::SchemaRef;
 use braid_exec::plan::Plan;
 
 use super::answer::answer;
-use super::constants::{constant_of, constants_of};
+use super::constants::constants_of;
 use super::description::has_parameters;
-use super::native_planner::plan_of_template;
-use super::template_planner::NoTemplate;
+use super::template_planner::{NoTemplate, plan_template};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{StatementFacts, outcome, unless_too_narrow};
 use crate::interrupt::Interrupt;
-use crate::query::result_stream::ResultStream;
 use crate::settings::SettingValues;
 use crate::sharing::Wanted;
 use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
-use crate::templates::plan_template::{Binding, BoundTemplate, ParameterRow, PlanTemplate, Shown};
+use crate::templates::plan_template::{BoundTemplate, ParameterRow, PlanTemplate};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
 use crate::{EngineError, Outcome, Statement};
 
@@ -44,8 +42,8 @@ pub(crate) async fn execute(
     let Some(scanned) = statement.scanned() else { return Ok(None) };
     let settings = context.settings();
     let Ok(key) = key(scanned, params, &settings) else { return Ok(None) };
-    let Ok(scalars) = params.scalars() else { return Ok(None) };
-    let Some(constants) = constants_of(scanned, scalars)? else { return Ok(None) };
+    let facts = StatementFacts::of(context);
+    let Some(constants) = constants_of(scanned, params, &facts)? else { return Ok(None) };
     let entry = context.database().templates().entry(&key);
     let snapshot = context.snapshot();
     let is_eager = settings.get("braid.templates") == Some("eager");
@@ -58,26 +56,14 @@ pub(crate) async fn execute(
             _ => return Ok(None),
         },
     };
-    let facts = StatementFacts::of(context);
-    let Some(row) = template.bind(&constants, params, |fact| constant_of(context, fact), &facts) else {
-        return Ok(None);
-    };
-    context.database().front_end().note_template(matches!(template.binding, Binding::Expressions(_)));
+    let Some(row) = template.bind(&constants, params, &facts) else { return Ok(None) };
     let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
     let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
-    let (schema, lengths) = match &template.shown {
-        Shown::Values(columns) => {
-            let rows = match template.is_optimistic {
-                false => Some(answer.rows),
-                true => unless_too_narrow(answer.rows).await,
-            };
-            return Ok(rows.map(|rows| outcome(context, rows, columns.clone(), interrupt)));
-        }
-        Shown::Padded { schema, lengths } => (schema.clone(), lengths.clone()),
+    let rows = match template.is_optimistic {
+        false => Some(answer.rows),
+        true => unless_too_narrow(answer.rows).await,
     };
-    let running = context.database().statements().token();
-    let stream = ResultStream::guard(answer.rows, schema.clone(), lengths, interrupt, context.on_failure(), running);
-    Ok(Some(Outcome::Rows { schema, stream, tag: "SELECT" }))
+    Ok(rows.map(|rows| outcome(context, rows, template.shown.clone(), interrupt)))
 }
 
 /// The plan that statements share, and the parameters of each.
@@ -97,13 +83,14 @@ pub struct SharedForm {
 /// When they have no template in common.
 pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) -> Result<SharedForm, EngineError> {
     let none = |reason: &str| EngineError::unsupported(format!("the statements have no template in common: {reason}"));
+    let (no_parameters, facts) = (BoundParameters::none(), StatementFacts::of(context));
     let mut constants = Vec::with_capacity(texts.len());
     for text in texts {
         let scanned = Tokens::of(text)?.scanned().ok_or_else(|| none("one of them is no query"))?;
-        constants.push(constants_of(&scanned, &[])?.ok_or_else(|| none("one of them has parameters"))?);
+        let of_text = constants_of(&scanned, &no_parameters, &facts)?;
+        constants.push(of_text.ok_or_else(|| none("one of them has parameters"))?);
     }
     let (Some(first), Some(last)) = (constants.first(), texts.last()) else { return Err(none("there are none")) };
-    let no_parameters = BoundParameters::none();
     let mut general = Generalization::of(first.clone());
     for constants in &constants {
         if constants.len() != first.len() {
@@ -114,13 +101,12 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     let statement = Statement::parse(last)?.pop().ok_or_else(|| none("one of them is empty"))?;
     let work = async move |context: StatementContext| {
         let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;
-        let planned = plan_of_template(&context, &statement, &BoundParameters::none(), scanned, &mut general).await;
+        let planned = plan_template(&context, &statement, &BoundParameters::none(), scanned, &mut general);
         planned.map_err(|NoTemplate(reason)| EngineError::unsupported(reason))
     };
     let template = context.plan_apart(StatementSize::default(), work).await?;
-    let facts = StatementFacts::of(context);
     let bind = |constants: &Vec<_>| {
-        let row = || template.bind(constants, &no_parameters, |fact| constant_of(context, fact), &facts);
+        let row = || template.bind(constants, &no_parameters, &facts);
         template.includes(constants).then(row).flatten()
     };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
@@ -142,20 +128,13 @@ pub(super) fn key(
     if settings.get("braid.templates") == Some("off") {
         return Err(TemplatesOff::Setting);
     }
-    if settings.get("braid.operators") == Some("datafusion") {
-        return Err(TemplatesOff::Operators);
-    }
     // Other join orders serve to be measured, and templates put joins in the cheapest order.
     if settings.get("braid.join_order").is_some_and(|rule| rule != "cheapest") {
         return Err(TemplatesOff::JoinOrder);
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
-    let planner = settings.get("braid.planner").unwrap_or_default();
-    let mut key = format!("{}\0{zone}\0{planner}", scanned.template);
-    for param in params.scalars().unwrap_or_default() {
-        key.push_str(&format!("\0{}", param.data_type()));
-    }
-    for sql_type in params.known().map_or(&[][..], |(types, _)| types) {
+    let mut key = format!("{}\0{zone}", scanned.template);
+    for sql_type in params.types() {
         key.push_str(&format!("\0{}", sql_type.id.0));
     }
     Ok(key)
@@ -166,8 +145,6 @@ pub(super) fn key(
 pub(crate) enum TemplatesOff {
     /// `braid.templates` is off.
     Setting,
-    /// Plans run on DataFusion's operators.
-    Operators,
     /// Joins are not in the cheapest order.
     JoinOrder,
 }
@@ -184,7 +161,7 @@ async fn learn(
     let size = statement.size();
     let work = async move |context: StatementContext| {
         let scanned = statement.scanned().ok_or_else(|| EngineError::internal("a template without its text"))?;
-        let made = plan_of_template(&context, &statement, &params, scanned, &mut general).await;
+        let made = plan_template(&context, &statement, &params, scanned, &mut general);
         let made = match made {
             Ok(template) => {
                 let template = Arc::new(template);

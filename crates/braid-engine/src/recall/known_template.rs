@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use super::constants::{constant_of, constants_of};
+use super::constants::constants_of;
 use super::execution::{TemplatesOff, key};
 use crate::EngineError;
 use crate::bound_parameters::BoundParameters;
@@ -22,7 +22,7 @@ pub(crate) enum KnownTemplate {
     Off(TemplatesOff),
     /// Its text can have none.
     Unscanned(Unscanned),
-    /// A parameter has no value, or is a list.
+    /// A parameter has no value.
     NoConstants,
     /// The text has not been seen.
     New,
@@ -54,20 +54,17 @@ impl KnownTemplate {
             Ok(key) => key,
             Err(reason) => return Ok(Self::Off(reason)),
         };
-        let Ok(scalars) = params.scalars() else { return Ok(Self::NoConstants) };
-        let Some(constants) = constants_of(&scanned, scalars)? else { return Ok(Self::NoConstants) };
+        let facts = StatementFacts::of(context);
+        let Some(constants) = constants_of(&scanned, params, &facts)? else { return Ok(Self::NoConstants) };
         let Some(entry) = context.database().templates().look(&key) else { return Ok(Self::New) };
         Ok(match entry.look(&constants, &context.snapshot()) {
-            Look::Plan(template) => {
-                match template.bind(&constants, params, |fact| constant_of(context, fact), &StatementFacts::of(context))
-                {
-                    Some(row) => {
-                        let bound = BoundTemplate { template, text_number: entry.number, row };
-                        Self::Plan(bound, entry.hits.load(Ordering::Relaxed))
-                    }
-                    None => Self::Unbound,
+            Look::Plan(template) => match template.bind(&constants, params, &facts) {
+                Some(row) => {
+                    let bound = BoundTemplate { template, text_number: entry.number, row };
+                    Self::Plan(bound, entry.hits.load(Ordering::Relaxed))
                 }
-            }
+                None => Self::Unbound,
+            },
             Look::Refused(reason) => Self::Refused(reason),
             Look::OtherPlans(count) => Self::OtherPlans(count),
             Look::Seen => Self::Seen,
@@ -91,10 +88,9 @@ impl fmt::Display for KnownTemplate {
                 }
             }
             Self::Off(TemplatesOff::Setting) => f.write_str("off"),
-            Self::Off(TemplatesOff::Operators) => f.write_str("off, braid.operators is datafusion"),
             Self::Off(TemplatesOff::JoinOrder) => f.write_str("off, braid.join_order is not cheapest"),
             Self::Unscanned(reason) => write!(f, "none, {reason}"),
-            Self::NoConstants => f.write_str("none, a parameter is a list"),
+            Self::NoConstants => f.write_str("none, a parameter has no value"),
             Self::New => f.write_str("none yet, the text is new"),
             Self::Seen => f.write_str("none yet, the next query of this text makes it"),
             Self::OtherPlans(1) => f.write_str("none yet for these constants, 1 plan for others"),

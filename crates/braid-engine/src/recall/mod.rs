@@ -10,9 +10,7 @@
 //! | [`answer`] | its rows, from a pass or alone |
 //! | [`description`] | its parameters and columns, when it is prepared |
 //! | [`known_template`] | what EXPLAIN says of its template |
-//! | [`native_planner`] | the plan of a template, by Braid's own front end |
-//! | [`template_planner`] | the plan of a template, by DataFusion's planner |
-//! | [`marked_syntax`] | the places of a query's syntax where constants may vary |
+//! | [`template_planner`] | the plan of a template |
 //! | [`constants`] | the constants of a statement |
 //!
 //! [`crate::statement`] lifts the constants out of a text.
@@ -22,8 +20,6 @@ mod constants;
 mod description;
 mod execution;
 mod known_template;
-mod marked_syntax;
-mod native_planner;
 mod template_planner;
 
 pub(crate) use answer::{Answer, Course, Place, answer, plan_alone};

@@ -20,9 +20,6 @@ use braid_sql::{Evaluation, SqlError, SqlType, Value};
 
 use crate::outcome::described_as;
 
-/// Most bytes of a value that is computed here: these are not counted under any budget. It is what operators may hold uncounted, too.
-pub(crate) const RESULT_BYTES_MAX: usize = 1 << 20;
-
 /// Digits that an Arrow decimal has at most.
 const DECIMAL_DIGITS_MAX: u8 = 38;
 
@@ -169,14 +166,8 @@ fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, SqlError> {
         Value::Float4(value) => Arc::new(Float32Array::from(vec![*value])),
         Value::Float8(value) => Arc::new(Float64Array::from(vec![*value])),
         Value::Numeric(value) => decimal(value, data_type)?,
-        Value::Text(text) => {
-            check_length(text.len())?;
-            Arc::new(StringArray::from(vec![&**text]))
-        }
-        Value::Bytea(bytes) => {
-            check_length(bytes.len())?;
-            Arc::new(BinaryArray::from(vec![&**bytes]))
-        }
+        Value::Text(text) => Arc::new(StringArray::from(vec![&**text])),
+        Value::Bytea(bytes) => Arc::new(BinaryArray::from(vec![&**bytes])),
         Value::Uuid(bytes) => {
             Arc::new(FixedSizeBinaryArray::try_from_iter(std::iter::once(bytes)).expect("a uuid has 16 bytes"))
         }
@@ -195,14 +186,6 @@ fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, SqlError> {
 
 fn is_infinite(value: i64, minus_infinity: i64, infinity: i64) -> bool {
     value == minus_infinity || value == infinity
-}
-
-/// Longer results are computed where their memory is counted.
-fn check_length(bytes: usize) -> Result<(), SqlError> {
-    if bytes <= RESULT_BYTES_MAX {
-        return Ok(());
-    }
-    Err(SqlError::unsupported(format!("results of {bytes} bytes are not supported: at most {RESULT_BYTES_MAX} are")))
 }
 
 /// With the scale of its type, or its own if the type has none.

@@ -1,6 +1,6 @@
 //! SET, RESET and DISCARD.
 
-use datafusion::sql::sqlparser::ast::{ContextModifier, Expr, ObjectName, Reset, Set, UnaryOperator, Value};
+use sqlparser::ast::{ContextModifier, Expr, ObjectName, Reset, Set, UnaryOperator, Value};
 
 use super::setting_change::{assign, reset_one};
 use super::transaction_block::{set_default_transaction, set_transaction};

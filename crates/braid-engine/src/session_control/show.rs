@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::sql::sqlparser::ast::Ident;
+use sqlparser::ast::Ident;
 
 use crate::settings::{DEFINITIONS, Definition, definition};
 use crate::statement_context::StatementContext;

@@ -1,6 +1,6 @@
 //! BEGIN, SET TRANSACTION, COMMIT and ROLLBACK.
 
-use datafusion::sql::sqlparser::ast::{TransactionAccessMode, TransactionMode};
+use sqlparser::ast::{TransactionAccessMode, TransactionMode};
 
 use super::setting_change::assign;
 use crate::settings::Scope;

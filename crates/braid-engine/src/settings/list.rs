@@ -5,7 +5,7 @@ use super::definition::{Definition, Domain};
 use crate::{EngineError, SqlState};
 
 /// The version of PostgreSQL whose behaviour is followed, and whose number is shown to clients.
-pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Braid ", env!("CARGO_PKG_VERSION"), ")");
+const SERVER_VERSION: &str = concat!("15.0 (Braid ", env!("CARGO_PKG_VERSION"), ")");
 
 const ISOLATION_LEVELS: [&str; 4] = ["read uncommitted", "read committed", "repeatable read", "serializable"];
 
@@ -42,20 +42,6 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Domain::Integer(0, i64::MAX),
         Silent,
         "Seed of the join orders random and swapped.",
-    ),
-    setting(
-        "braid.operators",
-        "braid",
-        Domain::OneOf(&["braid", "datafusion"]),
-        Silent,
-        "Operators that run the queries of this session: braid (where they cover the plan) or datafusion.",
-    ),
-    setting(
-        "braid.planner",
-        "braid",
-        Domain::OneOf(&["braid", "datafusion"]),
-        Silent,
-        "Front end that binds and plans queries: braid (Braid's own, as far as it goes) or datafusion.",
     ),
     setting(
         "braid.query_memory",

@@ -18,17 +18,10 @@ use std::task::{Context, Poll};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use braid_base::ByteSize;
-use braid_df::operators::{BraidOperatorsExec, PlanRun, QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, SpillSpace};
 use braid_share::Ending;
-use datafusion::common::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::memory_pool::MemoryPool;
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{Stream, StreamExt, stream};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
@@ -38,10 +31,8 @@ use super::query_handle::{AloneRows, PassStart, QueryAnswer};
 use super::rows_in_memory::RowsInMemory;
 use super::running_queries::{RunningQueries, answer_all};
 use crate::memory::QueryMemory;
+use crate::rows::{PlanRun, ResultCollector, Rows, RunFigures};
 use crate::templates::plan_template::ParameterRow;
-
-/// Number of rows of a result's batch, as DataFusion's plans have them.
-const BATCH_ROWS: usize = 8192;
 
 /// Most bytes of a query's rows that one worker keeps in memory, where rows are kept until the query's end. Further rows of a pass
 /// go to a temporary file. A query alone with a larger result gives its rows as fast as its reader takes them.
@@ -53,31 +44,25 @@ pub(crate) struct AlonePlan {
     plan: Arc<Plan>,
     schema: SchemaRef,
     workers: usize,
-    metrics: ExecutionPlanMetricsSet,
+    figures: Arc<RunFigures>,
 }
 
 impl AlonePlan {
     /// A plan, whose joins are ordered, with these parameters, for a number of workers. Its rows are batches of `schema`.
     pub fn new(plan: &Plan, row: &ParameterRow, schema: SchemaRef, workers: usize) -> Self {
         let plan = plan.bind(row).with_filters_in_scans();
-        Self { plan: Arc::new(plan), schema, workers, metrics: ExecutionPlanMetricsSet::new() }
+        Self { plan: Arc::new(plan), schema, workers, figures: Arc::default() }
     }
 
     /// Its rows.
-    pub fn start(&self, memory: Arc<QueryMemory>, spill: Arc<SpillSpace>) -> SendableRecordBatchStream {
-        let memory: Arc<dyn MemoryPool> = memory;
-        let run = PlanRun {
-            worker_count: self.workers,
-            batch_rows: BATCH_ROWS,
-            budget: QueryBudget::new(&memory),
-            spill: Some(spill),
-        };
-        run.start(self.plan.clone(), self.schema.clone(), &self.metrics, 0)
+    pub fn start(&self, memory: Arc<QueryMemory>, spill: Arc<SpillSpace>) -> Rows {
+        let run = PlanRun { worker_count: self.workers, budget: memory, spill };
+        run.start(self.plan.clone(), self.schema.clone(), &self.figures)
     }
 
     /// The same plan, to be run again.
     fn again(&self) -> Self {
-        Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+        Self { figures: Arc::default(), ..self.clone() }
     }
 
     /// All its rows, for a plan that reads few: in this task if it reads no table, else in one task of its own, since the calls
@@ -107,10 +92,16 @@ impl AlonePlan {
         }
     }
 
-    /// What EXPLAIN shows of it, with what it has measured.
-    pub fn shown(&self) -> Arc<dyn ExecutionPlan> {
-        let shown = BraidOperatorsExec::new(self.plan.clone(), self.schema.clone(), self.workers);
-        Arc::new(shown.with_metrics(self.metrics.clone()))
+    /// What EXPLAIN shows of it; `with_figures` with what its runs have done.
+    pub fn describe(&self, with_figures: bool) -> String {
+        let mut text = format!("Operators: workers={}", self.workers);
+        if with_figures {
+            text.push_str(&format!(", {}", self.figures));
+        }
+        text.push('\n');
+        // Writing to a string does not fail.
+        let _ = self.plan.describe(1, &mut text);
+        text
     }
 }
 
@@ -122,10 +113,8 @@ async fn collect(
     memory: Arc<QueryMemory>,
     spill: Arc<SpillSpace>,
 ) -> Result<Vec<RecordBatch>, ExecError> {
-    let memory: Arc<dyn MemoryPool> = memory;
-    let budget = QueryBudget::new(&memory);
-    let executor = Executor::new(workers, budget.clone()).with_spill_space(spill);
-    let make_sink = || ResultCollector::new(schema.clone(), budget.clone(), RESULT_BYTES_MAX);
+    let executor = Executor::new(workers, memory.clone()).with_spill_space(spill);
+    let make_sink = || ResultCollector::new(schema.clone(), memory.clone(), RESULT_BYTES_MAX);
     let sinks = executor.run(&plan, make_sink).await?;
     let batches: Vec<Vec<RecordBatch>> =
         sinks.into_iter().map(ResultCollector::into_batches).collect::<Result<_, _>>()?;
@@ -143,7 +132,7 @@ pub(super) struct AloneRun {
 /// What became of the rows of a query.
 enum Collected {
     All,
-    Failed(DataFusionError),
+    Failed(ExecError),
     /// They are too many, from this batch on.
     TooMany(RecordBatch),
     /// All queries have left.
@@ -189,26 +178,19 @@ impl AloneRun {
         }
     }
 
-    fn start_plan(&self, plan: &AlonePlan, memory: Arc<QueryMemory>) -> SendableRecordBatchStream {
+    fn start_plan(&self, plan: &AlonePlan, memory: Arc<QueryMemory>) -> Rows {
         plan.start(memory, self.lane.dispatcher.resources().spill.clone())
     }
 
     /// The oldest query reads these rows, each of the others those of a run of its own.
-    async fn stream(
-        self,
-        memory: Arc<QueryMemory>,
-        kept: RowsInMemory,
-        next: RecordBatch,
-        rows: SendableRecordBatchStream,
-    ) {
+    async fn stream(self, memory: Arc<QueryMemory>, kept: RowsInMemory, next: RecordBatch, rows: Rows) {
         let (dispatcher, start) = (self.lane.dispatcher.clone(), self.start);
         let mut queries = dispatcher.stream_to_first(self.lane.pass).into_iter();
         let Some(first) = queries.next() else { return self.lane.end(Ending::Cancelled) };
         let schema = rows.schema();
         let rows = Arc::new(kept).stream(schema.clone()).chain(stream::iter([Ok(next)])).chain(rows);
-        let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
-        let rows = LaneStream { rows, memory, lane: Some(self.lane), row_count: 0 };
-        first.answer(QueryAnswer::Stream(Box::pin(rows), self.plan.clone(), start));
+        let rows = LaneStream { rows: Rows::new(schema.clone(), rows), memory, lane: Some(self.lane), row_count: 0 };
+        first.answer(QueryAnswer::Stream(Rows::new(schema, rows), self.plan.clone(), start));
         for mut query in queries {
             let resources = dispatcher.resources();
             let plan = self.plan.again();
@@ -217,14 +199,14 @@ impl AloneRun {
                 first = rows.next() => first,
                 () = query.answer.closed() => continue,
             };
-            let rows = RecordBatchStreamAdapter::new(rows.schema(), stream::iter(first).chain(rows));
-            query.answer(QueryAnswer::Stream(Box::pin(rows), plan, start));
+            let rows = Rows::new(rows.schema(), stream::iter(first).chain(rows));
+            query.answer(QueryAnswer::Stream(rows, plan, start));
         }
     }
 }
 
 /// Keeps rows up to their end.
-async fn collect_kept(rows: &mut SendableRecordBatchStream, kept: &mut RowsInMemory) -> Collected {
+async fn collect_kept(rows: &mut Rows, kept: &mut RowsInMemory) -> Collected {
     while let Some(batch) = rows.next().await {
         match batch.map(|batch| kept.add(batch)) {
             Ok(Ok(())) => {}
@@ -237,7 +219,7 @@ async fn collect_kept(rows: &mut SendableRecordBatchStream, kept: &mut RowsInMem
 
 /// The rows of a query alone that has given its lane up. Their end is that of its pass.
 struct LaneStream {
-    rows: SendableRecordBatchStream,
+    rows: Rows,
     memory: Arc<QueryMemory>,
     lane: Option<LaneHold>,
     row_count: u64,
@@ -254,7 +236,7 @@ impl LaneStream {
 }
 
 impl Stream for LaneStream {
-    type Item = DataFusionResult<RecordBatch>;
+    type Item = Result<RecordBatch, ExecError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.rows.poll_next_unpin(context);
@@ -271,11 +253,5 @@ impl Stream for LaneStream {
 impl Drop for LaneStream {
     fn drop(&mut self) {
         self.end(Ending::Cancelled);
-    }
-}
-
-impl RecordBatchStream for LaneStream {
-    fn schema(&self) -> SchemaRef {
-        self.rows.schema()
     }
 }

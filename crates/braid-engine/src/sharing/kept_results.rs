@@ -13,7 +13,6 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::DataType;
 use braid_base::ByteSize;
-use braid_df::bounded::batch_bytes;
 use braid_share::ResultCache;
 use braid_storage::Scalar;
 use braid_storage::scalar::ScalarKey;
@@ -22,6 +21,7 @@ use parking_lot::Mutex;
 use super::rows_in_memory::RowsInMemory;
 use super::table_versions::TableVersions;
 use crate::memory::{QueryMemory, TotalMemory};
+use crate::rows::batch_bytes;
 use crate::templates::plan_template::{BoundTemplate, ParameterRow};
 
 /// Bytes of all results: a small part of the total budget, from which they are reserved.

@@ -4,20 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
-use braid_df::operators::{KeptRows, QueryBudget, ResultCollector};
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, QueryNumber, RowFile, SharedPlan};
 use braid_plan::optimization::OrderedPlan;
 use braid_share::{Ending, Form};
 use braid_storage::Catalog;
-use datafusion::execution::memory_pool::MemoryPool;
 use parking_lot::Mutex;
 
 use super::alone_run::{AlonePlan, AloneRun, RESULT_BYTES_MAX};
 use super::lane_hold::LaneHold;
 use super::query_handle::{PassReport, PassStart, QueryAnswer};
 use super::running_queries::{RunningQueries, answer_all};
+use crate::rows::{KeptRows, ResultCollector};
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 
 /// A start, on its way to its end.
@@ -72,8 +71,7 @@ impl SharedRun {
         let started = Instant::now();
         let dispatcher = lane.dispatcher.clone();
         let memory = dispatcher.resources().pass_memory(rows.len());
-        let pool: Arc<dyn MemoryPool> = memory.clone();
-        let budget: Arc<dyn MemoryBudget> = QueryBudget::new(&pool);
+        let budget: Arc<dyn MemoryBudget> = memory.clone();
         let ordered = dispatcher.resources().order_pass(&self.plan, &rows);
         let Some((OrderedPlan { plan, .. }, explode)) = unless_all_leave(running, ordered).await else {
             return lane.end(Ending::Cancelled);

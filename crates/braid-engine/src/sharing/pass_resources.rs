@@ -4,13 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_base::ByteSize;
-use braid_df::operators::QueryBudget;
 use braid_exec::SpillSpace;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_plan::optimization::{OrderedPlan, UniqueKeys, observe_and_order_joins, order_joins};
 use braid_storage::Store;
-use datafusion::execution::memory_pool::MemoryPool;
 
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::sharing::result_memory::ResultMemory;
@@ -47,12 +45,10 @@ impl PassResources {
         let bytes = of_all.min(self.memory.limit().0 / 2).max(self.query_memory.0);
         QueryMemory::new(ByteSize(bytes), self.memory.clone())
     }
+
     /// The plan with its joins ordered for these queries, after the keys of its tables have been observed that matter.
     pub async fn order_joins(&self, plan: &Plan, queries: &[ParameterRow]) -> OrderedPlan {
-        let executor = || {
-            let memory: Arc<dyn MemoryPool> = self.pass_memory(1);
-            Executor::new(self.worker_count, QueryBudget::new(&memory)).with_spill_space(self.spill.clone())
-        };
+        let executor = || Executor::new(self.worker_count, self.pass_memory(1)).with_spill_space(self.spill.clone());
         observe_and_order_joins(plan, queries, &self.unique_keys, executor).await
     }
 

@@ -3,16 +3,15 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use braid_df::operators::KeptRows;
+use braid_exec::ExecError;
 use braid_share::{PassNumber, QueryTicket, SharingMode};
-use datafusion::common::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
 use tokio::sync::oneshot;
 
 use super::alone_run::AlonePlan;
 use super::dispatcher::Dispatcher;
 use super::rows_in_memory::RowsInMemory;
 use super::table_versions::{Reads, TableVersions};
+use crate::rows::{KeptRows, Rows};
 use crate::templates::plan_template::{ParameterRow, PlanTemplate};
 
 /// A query that is ready to run.
@@ -50,9 +49,9 @@ pub(crate) enum QueryAnswer {
     /// All its rows, which a plan alone has made for it and the queries that equal it.
     RowsAlone(AloneRows, AlonePlan, PassStart),
     /// Its rows as they are made by a plan that runs for it alone.
-    Stream(SendableRecordBatchStream, AlonePlan, PassStart),
+    Stream(Rows, AlonePlan, PassStart),
     /// It has failed alone, for itself and the queries that equal it.
-    Failed(Arc<DataFusionError>),
+    Failed(Arc<ExecError>),
     /// It is to be run alone, outside of the lanes: it reads older versions than passes do.
     RunAlone,
     /// Its plan does not fit the tables any more.

@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use braid_df::bounded::batch_bytes;
-use braid_df::operators::QueryBudget;
-use braid_exec::{MemoryBudget, Reservation};
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::execution::memory_pool::MemoryPool;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use braid_exec::Reservation;
 use futures::stream;
 
 use super::alone_run::RESULT_BYTES_MAX;
 use crate::memory::QueryMemory;
+use crate::rows::{Rows, batch_bytes};
 
 /// Rows within [`RESULT_BYTES_MAX`], and their memory.
 pub(crate) struct RowsInMemory {
@@ -25,9 +21,7 @@ pub(crate) struct RowsInMemory {
 impl RowsInMemory {
     /// No rows yet. Their memory is reserved from `memory`.
     pub fn new(memory: &Arc<QueryMemory>) -> Self {
-        let memory: Arc<dyn MemoryPool> = memory.clone();
-        let budget: Arc<dyn MemoryBudget> = QueryBudget::new(&memory);
-        Self { batches: Vec::new(), bytes: 0, reservation: Reservation::new(budget, "rows of a query") }
+        Self { batches: Vec::new(), bytes: 0, reservation: Reservation::new(memory.clone(), "rows of a query") }
     }
 
     /// Keeps a batch.
@@ -55,8 +49,8 @@ impl RowsInMemory {
     }
 
     /// The rows. They are kept until all who read them have ended.
-    pub fn stream(self: Arc<Self>, schema: SchemaRef) -> SendableRecordBatchStream {
+    pub fn stream(self: Arc<Self>, schema: SchemaRef) -> Rows {
         let batches = (0..self.batches.len()).map(move |at| Ok(self.batches[at].clone()));
-        Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))
+        Rows::new(schema, stream::iter(batches))
     }
 }

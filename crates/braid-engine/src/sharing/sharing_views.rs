@@ -12,7 +12,7 @@ use braid_share::{Ending, Form};
 
 use super::dispatcher::Dispatcher;
 use super::pass_log::{PassEnd, PassRecord, PassTotals, QueryRecord};
-use crate::catalog::system_views::{PASSES_VIEW, QUERIES_VIEW, SHARING_VIEW, SystemView};
+use crate::system_views::{PASSES_VIEW, QUERIES_VIEW, SHARING_VIEW, SystemView};
 
 /// The views of a dispatcher.
 pub(crate) fn sharing_views(dispatcher: &Arc<Dispatcher>) -> Vec<Arc<dyn SystemView>> {

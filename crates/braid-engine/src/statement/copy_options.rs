@@ -235,10 +235,10 @@ fn is_utf8(encoding: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::keywords::Keyword;
-    use datafusion::sql::sqlparser::parser::Parser;
-    use datafusion::sql::sqlparser::tokenizer::Token;
+    use sqlparser::dialect::PostgreSqlDialect;
+    use sqlparser::keywords::Keyword;
+    use sqlparser::parser::Parser;
+    use sqlparser::tokenizer::Token;
 
     use super::super::copy_statement::{CopyPlace, CopySubject};
     use super::*;

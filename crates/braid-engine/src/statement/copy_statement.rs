@@ -3,10 +3,10 @@
 //! The parser accepts the option list in parentheses and the syntax from before version 9.0 (`COPY t FROM stdin CSV HEADER`),
 //! which clients still send. [`CopyOptions`](super::CopyOptions) gives the options their meaning.
 
-use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use sqlparser::ast;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{IsOptional, Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
 /// A COPY statement as written.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What a statement does, as far as a client or a transaction block cares.
 
-use datafusion::sql::sqlparser::ast;
+use sqlparser::ast;
 
 use super::command::Command;
 

@@ -1,6 +1,6 @@
 //! Places in a text: the parser counts lines and characters, a statement bytes, the protocol characters.
 
-use datafusion::sql::sqlparser::tokenizer::Location;
+use sqlparser::tokenizer::Location;
 
 /// Places of a text from its beginning to its end, found in one pass.
 pub(super) struct Places<'a> {

@@ -1,7 +1,7 @@
 //! Errors of the tokenizer and the parser in PostgreSQL's words, with their place in the text.
 
-use datafusion::sql::sqlparser::parser::ParserError;
-use datafusion::sql::sqlparser::tokenizer::Location;
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::Location;
 
 use super::places::character_of;
 use crate::statement_limits::{DEPTH_MAX, too_complex};

@@ -9,8 +9,8 @@
 
 use std::fmt;
 
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 /// Most holes of a template. A text with more constants is planned each time.
 const HOLES_MAX: usize = 256;
@@ -190,8 +190,8 @@ impl Constant {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+    use sqlparser::dialect::PostgreSqlDialect;
+    use sqlparser::tokenizer::Tokenizer;
 
     use super::*;
 

@@ -126,7 +126,7 @@ fn end_of_dollar(text: &str, at: usize) -> usize {
 mod tests {
     use braid_base::Random;
     use braid_testing::cases;
-    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+    use sqlparser::tokenizer::Tokenizer;
 
     use super::*;
     use crate::statement::SqlDialect;

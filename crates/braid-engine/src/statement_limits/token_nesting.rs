@@ -1,7 +1,7 @@
 //! How deep the tree of a text could become, as far as its tokens tell.
 
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::{DEPTH_MAX, TOKENS_IN_A_ROW_MAX, within};
 use crate::EngineError;
@@ -97,8 +97,8 @@ impl Level {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+    use sqlparser::dialect::PostgreSqlDialect;
+    use sqlparser::tokenizer::Tokenizer;
 
     use super::*;
 

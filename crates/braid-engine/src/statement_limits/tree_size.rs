@@ -2,9 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Query, Select, SetExpr, TableFactor, TableWithJoins, Visit, Visitor,
-};
+use sqlparser::ast::{Expr, FunctionArguments, Query, Select, SetExpr, TableFactor, TableWithJoins, Visit, Visitor};
 
 use super::StatementSize;
 
@@ -25,7 +23,6 @@ struct Measure {
     size: StatementSize,
     depth: usize,
     subquery_depth: usize,
-    call_depth: usize,
     /// Of each open expression, and of the statement itself: how many expressions its operands are planned as.
     planned: Vec<Vec<u64>>,
 }
@@ -53,15 +50,10 @@ impl Visitor for Measure {
             self.subquery_depth += 1;
             self.size.subquery_depth = self.size.subquery_depth.max(self.subquery_depth);
         }
-        if matches!(expr, Expr::Function(_)) {
-            self.call_depth += 1;
-            self.size.call_depth = self.size.call_depth.max(self.call_depth);
-        }
         self.descend()
     }
 
     fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        self.call_depth -= usize::from(matches!(expr, Expr::Function(_)));
         let operands = self.planned.pop().unwrap_or_default();
         if let Some(outer) = self.planned.last_mut() {
             outer.push(planned_expressions(expr, &operands));
@@ -176,7 +168,7 @@ fn relations_of(joins: &TableWithJoins) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::parser::Parser;
+    use sqlparser::parser::Parser;
 
     use super::*;
     use crate::statement::SqlDialect;
@@ -196,7 +188,6 @@ mod tests {
         assert_eq!((joins.relations, joins.relations_total), (5, 7));
         assert_eq!(size("select 1 union (select 2 union select 3) except select 4").set_operands, 3);
         assert_eq!(size("with a as (select 1), b as (select 2) select * from a, b").named_queries, 2);
-        assert_eq!(size("select f(g(1) + h(2)), i(3)").call_depth, 2);
         assert!(!size("select a, sum(b) from t join u using (a) where b > 1 group by a").is_large());
     }
 

@@ -1,9 +1,7 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
-use arrow::datatypes::{Field, Schema};
-use braid_storage::{ColumnDef, NewTable, StoreError, TableAppender};
-use datafusion::sql::sqlparser::ast::{CreateTable, Ident};
-use futures::StreamExt;
+use braid_storage::{ColumnDef, NewTable, StoreError};
+use sqlparser::ast::{CreateTable, Ident};
 
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::dml::assignment::Assignment;
@@ -11,8 +9,6 @@ use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, TableOfQuery};
 use crate::interrupt::to_the_end;
 use crate::names::{columns_named, table_name};
-use crate::query::{self, PlannedQuery, QuerySource};
-use crate::sql_types::column_type_of;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, Statement};
 
@@ -70,28 +66,18 @@ pub(crate) async fn create_table_as(
         ));
     }
     if wanted == Rows::None {
-        let columns = match front_end::table_columns(context, statement).await? {
-            Some(columns) => columns,
-            None => columns_of(&query::plan(context, statement, QuerySource::Statement, &[]).await?.schema)?,
-        };
+        let columns = front_end::table_columns(context, statement).await?;
         to_the_end(context.database().store().create_table(table_of(name, columns)?)).await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
-    if let Some(TableOfQuery { columns, mut rows }) = front_end::start_table(context, statement).await? {
-        let (assignment, mut appender) = created(context, table_of(name, columns)?)?;
-        while let Some(batch) = rows.next().await {
-            appender.append(assignment.convert_all(&batch?)?).await?;
-        }
-        return committed(appender).await;
-    }
-    let PlannedQuery { planner, physical, schema, .. } =
-        query::plan(context, statement, QuerySource::Statement, &[]).await?;
-    let (assignment, mut appender) = created(context, table_of(name, columns_of(&schema)?)?)?;
-    let mut rows = planner.start(physical)?;
+    let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement).await?;
+    let mut appender = context.database().store().create_and_append(table_of(name, columns)?)?;
+    let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
-    committed(appender).await
+    let (_, row_count) = to_the_end(appender.commit()).await?;
+    Ok(Outcome::done(format!("SELECT {row_count}")))
 }
 
 /// A table with these columns, whose names must differ.
@@ -101,29 +87,6 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
     // This check finds duplicate names.
     columns_named(&table.name, &table.columns, &names)?;
     Ok(table)
-}
-
-/// The table, ready for its rows.
-fn created(context: &StatementContext, table: NewTable) -> Result<(Assignment, TableAppender), EngineError> {
-    let appender = context.database().store().create_and_append(table)?;
-    Ok((Assignment::new(appender.def(), &context.settings()), appender))
-}
-
-async fn committed(appender: TableAppender) -> Result<Outcome, EngineError> {
-    let (_, row_count) = to_the_end(appender.commit()).await?;
-    Ok(Outcome::done(format!("SELECT {row_count}")))
-}
-
-fn columns_of(schema: &Schema) -> Result<Vec<ColumnDef>, EngineError> {
-    schema.fields().iter().map(|field| column_of(field)).collect()
-}
-
-fn column_of(field: &Field) -> Result<ColumnDef, EngineError> {
-    let column_type = column_type_of(field).ok_or_else(|| {
-        let message = format!("column \"{}\": type {} is not supported for columns", field.name(), field.data_type());
-        EngineError::unsupported(message)
-    })?;
-    Ok(ColumnDef { name: field.name().clone(), column_type, nullable: true, default: None })
 }
 
 fn exists(context: &StatementContext, table: &str) -> bool {

@@ -8,7 +8,7 @@
 use braid_base::ColumnId;
 use braid_sql::syntax::spelled_out;
 use braid_storage::{ColumnDef, NewTable};
-use datafusion::sql::sqlparser::ast::{
+use sqlparser::ast::{
     ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions, Expr,
     IndexColumn, TableConstraint,
 };
@@ -199,9 +199,9 @@ fn key_ids(key: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>, Engin
 #[cfg(test)]
 mod tests {
     use braid_storage::ColumnType;
-    use datafusion::sql::sqlparser::ast::Statement;
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::parser::Parser;
+    use sqlparser::ast::Statement;
+    use sqlparser::dialect::PostgreSqlDialect;
+    use sqlparser::parser::Parser;
 
     use super::*;
 

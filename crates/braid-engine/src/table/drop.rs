@@ -1,7 +1,7 @@
 //! DROP TABLE.
 
 use braid_storage::StoreError;
-use datafusion::sql::sqlparser::ast::ObjectName;
+use sqlparser::ast::ObjectName;
 
 use crate::interrupt::to_the_end;
 use crate::names::table_name;

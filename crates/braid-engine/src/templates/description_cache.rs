@@ -147,8 +147,6 @@ impl Generations {
 
 #[cfg(test)]
 mod tests {
-    use arrow::datatypes::DataType;
-
     use super::*;
     use crate::Statement;
 
@@ -156,11 +154,11 @@ mod tests {
         Statement::parse(sql).unwrap().remove(0).scanned().unwrap().clone()
     }
 
-    fn parameter(data_type: DataType) -> ParameterType {
-        ParameterType { oid: 0, data_type: Some(data_type) }
+    fn parameter(oid: u32) -> ParameterType {
+        ParameterType { oid }
     }
 
-    fn description(scanned: &ScannedText, declared: &[Option<ParameterType>], parameter_type: DataType) -> Description {
+    fn description(scanned: &ScannedText, declared: &[Option<ParameterType>], parameter_type: u32) -> Description {
         let prepared = Prepared { parameter_types: vec![parameter(parameter_type)], schema: None };
         let holes = scanned.holes.iter().map(|hole| hole.content.clone()).collect();
         Description { holes, declared: declared.to_vec(), tables: Vec::new(), prepared }
@@ -170,25 +168,25 @@ mod tests {
     fn descriptions_are_of_constants_and_declared_types() {
         let cache = DescriptionCache::default();
         let (seven, eight) = (scanned("select 7 + $1"), scanned("select 8 + $1"));
-        let declared = [Some(parameter(DataType::Int32))];
+        let declared = [Some(parameter(23))];
         assert!(!cache.is_known("key", &seven));
-        cache.keep("key", description(&seven, &[None], DataType::Int64));
-        cache.keep("key", description(&seven, &declared, DataType::Int32));
+        cache.keep("key", description(&seven, &[None], 20));
+        cache.keep("key", description(&seven, &declared, 23));
         assert!(cache.is_known("key", &seven) && !cache.is_known("key", &eight) && !cache.is_known("other", &seven));
         let types = |scanned: &ScannedText, declared: &[Option<ParameterType>]| {
             cache.find("key", scanned, declared, |_| None).map(|prepared| prepared.parameter_types)
         };
-        assert_eq!(types(&seven, &[None]), Some(vec![parameter(DataType::Int64)]));
-        assert_eq!(types(&seven, &declared), Some(vec![parameter(DataType::Int32)]));
+        assert_eq!(types(&seven, &[None]), Some(vec![parameter(20)]));
+        assert_eq!(types(&seven, &declared), Some(vec![parameter(23)]));
         assert_eq!(types(&eight, &declared), None);
         assert_eq!(types(&seven, &[]), None);
         // The newest ones are kept.
         for _ in 0..OF_TEMPLATE_MAX {
-            cache.keep("key", description(&eight, &declared, DataType::Int16));
+            cache.keep("key", description(&eight, &declared, 21));
         }
-        assert_eq!(types(&seven, &[None]), Some(vec![parameter(DataType::Int64)]));
+        assert_eq!(types(&seven, &[None]), Some(vec![parameter(20)]));
         for value in 0..OF_TEMPLATE_MAX {
-            cache.keep("key", description(&scanned(&format!("select {value} + $1")), &declared, DataType::Int16));
+            cache.keep("key", description(&scanned(&format!("select {value} + $1")), &declared, 21));
         }
         assert_eq!(types(&seven, &[None]), None);
     }
@@ -198,7 +196,7 @@ mod tests {
         let cache = DescriptionCache::default();
         let scanned = scanned("select $1");
         for n in 0..100_000 {
-            cache.keep(&format!("key {n}"), description(&scanned, &[], DataType::Int64));
+            cache.keep(&format!("key {n}"), description(&scanned, &[], 20));
             let used = cache.find("key 0", &scanned, &[], |_| None);
             assert!(used.is_some(), "after {n} others");
         }

@@ -1,6 +1,7 @@
 //! Parameters of a plan that Braid's own front end has made.
 
 use braid_plan::lowering::PlanParameter;
+use braid_plan::planning_memory::parameter_memory;
 use braid_sql::functions::SessionFacts;
 use braid_sql::values::Numeric;
 use braid_sql::{Evaluation, Expression, Value};
@@ -37,11 +38,13 @@ impl ExpressionBinding {
         for value in constants.iter().zip(&self.varying).map(value) {
             values.push(value?);
         }
-        let evaluation = Evaluation::new(session, &values);
-        if self.literal_inputs.iter().any(|input| evaluation.value(input).is_err()) {
+        // A statement with longer values gets a plan of its own.
+        let memory = parameter_memory(&values);
+        let evaluation = Evaluation::new(session, &values).with_memory(&memory);
+        if self.literal_inputs.iter().any(|input| memory.only(|_| evaluation.value(input)).is_err()) {
             return None;
         }
-        self.parameters.iter().map(|parameter| parameter.value(&values, session).ok()).collect()
+        self.parameters.iter().map(|parameter| parameter.value(&values, session, &memory).ok()).collect()
     }
 }
 

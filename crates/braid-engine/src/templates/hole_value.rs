@@ -1,11 +1,8 @@
-//! What a constant means to the planner: its type, and its value as a literal of that type.
+//! What a constant means to the planner: its type.
 //!
 //! The type of a constant decides plans and answers. `5` is an integer and `5000000000` a bigint; `0.05` is a numeric with two
 //! digits after the point; `'x'` has the type of what it stands beside. So a plan serves only constants of one [`HoleType`] in a
 //! hole. A numeric may have fewer digits than its type: only the digits after the point are part of answers.
-
-use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
 
 use crate::statement::Constant;
 
@@ -64,58 +61,6 @@ impl HoleType {
     }
 }
 
-/// How a constant is read in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// As it is written.
-    Plain,
-    /// A number with a minus sign before it.
-    Negated,
-    /// A bare number in a string, with the unit of an interval after it: `INTERVAL '90' DAY`.
-    InUnit(String),
-}
-
-impl Reading {
-    /// The text that a string is read as; `None` if a unit stands after what is no bare number.
-    fn text_of(&self, text: &str) -> Option<String> {
-        match self {
-            Self::InUnit(unit) => is_bare_number(text).then(|| format!("{text} {unit}")),
-            Self::Plain | Self::Negated => Some(text.to_owned()),
-        }
-    }
-}
-
-/// Whether the text of an interval is a number without a unit.
-pub(crate) fn is_bare_number(text: &str) -> bool {
-    text.trim_ascii().parse::<f64>().is_ok()
-}
-
-/// The literal of a constant, of the type that the plan has for it; `None` if there is none.
-pub(crate) fn literal_of(constant: &Constant, reading: &Reading, data_type: &DataType) -> Option<ScalarValue> {
-    match (constant, data_type) {
-        (Constant::Text(text), DataType::Utf8) => Some(ScalarValue::Utf8(Some(reading.text_of(text)?))),
-        (Constant::Text(text), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(reading.text_of(text)?))),
-        (Constant::Number(number), DataType::Int32) => {
-            i32::try_from(integer_of(number, reading)?).ok().map(|value| ScalarValue::Int32(Some(value)))
-        }
-        (Constant::Number(number), DataType::Int64) => {
-            i64::try_from(integer_of(number, reading)?).ok().map(|value| ScalarValue::Int64(Some(value)))
-        }
-        (Constant::Number(number), DataType::Decimal128(digits, scale)) => {
-            let (before, after) = number.split_once('.')?;
-            let is_of_scale = i8::try_from(after.len()).ok() == Some(*scale);
-            let unscaled = integer_of(&format!("{before}{after}"), reading)?;
-            is_of_scale.then_some(ScalarValue::Decimal128(Some(unscaled), *digits, *scale))
-        }
-        _ => None,
-    }
-}
-
-fn integer_of(digits: &str, reading: &Reading) -> Option<i128> {
-    let value: i128 = digits.parse().ok()?;
-    Some(if *reading == Reading::Negated { -value } else { value })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,29 +100,5 @@ mod tests {
         assert!(!numeric(3, 2).includes(numeric(4, 2)));
         assert!(!numeric(4, 2).includes(numeric(2, 1)));
         assert!(!HoleType::BigInt.includes(HoleType::Integer));
-    }
-
-    #[test]
-    fn literals_have_their_plans_type() {
-        use Reading::{Negated, Plain};
-        for (digits, reading, data_type, expected) in [
-            ("5", Plain, DataType::Int32, Some(ScalarValue::Int32(Some(5)))),
-            ("5", Negated, DataType::Int64, Some(ScalarValue::Int64(Some(-5)))),
-            ("0.05", Plain, DataType::Decimal128(4, 2), Some(ScalarValue::Decimal128(Some(5), 4, 2))),
-            ("1.25", Negated, DataType::Decimal128(4, 2), Some(ScalarValue::Decimal128(Some(-125), 4, 2))),
-            ("0.5", Plain, DataType::Decimal128(4, 2), None),
-            ("5", Plain, DataType::Utf8, None),
-        ] {
-            assert_eq!(literal_of(&number(digits), &reading, &data_type), expected, "{digits}");
-        }
-    }
-
-    #[test]
-    fn units_stand_after_bare_numbers_only() {
-        let in_days = Reading::InUnit("DAY".to_owned());
-        for (text, expected) in [("90", Some("90 DAY")), ("-1.5", Some("-1.5 DAY")), ("1 hour", None), ("", None)] {
-            let literal = literal_of(&Constant::Text(text.to_owned()), &in_days, &DataType::Utf8);
-            assert_eq!(literal, expected.map(ScalarValue::from), "{text}");
-        }
     }
 }

@@ -6,14 +6,13 @@
 //! | [`template_cache`] | the templates of a database |
 //! | [`generalization`] | what the statements of a text template have in common |
 //! | [`plan_template`] | a plan with its guards and parameters |
-//! | [`formula_binding`], [`expression_binding`] | how a statement computes the parameters of its plan |
+//! | [`expression_binding`] | how a statement computes the parameters of its plan |
 //! | [`description_cache`] | the parameters and columns of statements that were prepared |
 //! | [`template_view`] | the system view of the templates |
 //! | [`hole_value`] | the type and value of a constant |
 
 pub(crate) mod description_cache;
 pub(crate) mod expression_binding;
-pub(crate) mod formula_binding;
 pub(crate) mod generalization;
 pub(crate) mod hole_value;
 pub(crate) mod plan_template;

@@ -11,11 +11,10 @@ use braid_sql::functions::SessionFacts;
 use braid_storage::{Catalog, Scalar};
 
 use super::expression_binding::ExpressionBinding;
-use super::formula_binding::FormulaBinding;
 use super::hole_value::HoleType;
 use crate::bound_parameters::BoundParameters;
 use crate::sent_columns::ShownColumns;
-use crate::statement::{Constant, SessionFact};
+use crate::statement::Constant;
 
 /// A table that has grown or shrunk by this factor gets a plan of its new size.
 const ROWS_FACTOR_MAX: u64 = 4;
@@ -26,7 +25,7 @@ const TINY_ROWS_MAX: u64 = 4096;
 /// Differences of so many rows do not matter: one chunk's vector.
 const ROWS_EQUAL: u64 = 1024;
 
-/// Bytes of what every plan has: itself, and the options of the session that planned it, which formulas hold.
+/// Bytes of what every plan has: itself, and what it keeps of the session that planned it.
 const PLAN_BYTES: usize = 5 << 10;
 
 /// Bytes of operators and expressions, for each byte of their description.
@@ -69,7 +68,7 @@ pub(crate) struct PlanTemplate {
     /// What must be true of each hole.
     pub guards: Vec<Guard>,
     /// How a statement computes the plan's parameters.
-    pub binding: Binding,
+    pub binding: ExpressionBinding,
     /// The plan. Its sources read the versions of `planned_on`.
     pub plan: Plan,
     /// Whether it may fail because 128 bits are too narrow for its numerics, before it returns a row. The statement is then planned anew.
@@ -81,37 +80,9 @@ pub(crate) struct PlanTemplate {
     /// Its columns as the operators make them.
     pub physical_schema: SchemaRef,
     /// Its columns as the client sees them.
-    pub shown: Shown,
+    pub shown: ShownColumns,
     /// Bytes that all of this is estimated to take ([`estimated_bytes`]).
     pub estimated_bytes: usize,
-}
-
-/// How the parameters of a plan are computed.
-#[derive(Debug)]
-pub(crate) enum Binding {
-    /// By formulas of DataFusion's.
-    Formulas(FormulaBinding),
-    /// By expressions of Braid's own front end.
-    Expressions(ExpressionBinding),
-}
-
-/// How the columns of a plan are shown to the client.
-#[derive(Clone, Debug)]
-pub(crate) enum Shown {
-    /// With the columns' names, and padded to these lengths.
-    Padded { schema: SchemaRef, lengths: Vec<Option<u32>> },
-    /// As the values of Braid's own front end.
-    Values(ShownColumns),
-}
-
-impl Shown {
-    /// The columns as the client sees them.
-    pub fn schema(&self) -> &SchemaRef {
-        match self {
-            Self::Padded { schema, .. } => schema,
-            Self::Values(columns) => &columns.sent,
-        }
-    }
 }
 
 /// The number of the next plan.
@@ -184,17 +155,13 @@ impl PlanTemplate {
     }
 
     /// The parameters of a statement that the plan includes; `None` if one cannot be computed. The statement is then planned with
-    /// its constants, which decides whether it fails. `told` is what its session knows.
+    /// its constants, which decides whether it fails.
     pub fn bind(
         &self,
         constants: &[Constant],
         params: &BoundParameters,
-        told: impl Fn(&SessionFact) -> Option<Constant>,
         session: &dyn SessionFacts,
     ) -> Option<ParameterRow> {
-        match &self.binding {
-            Binding::Formulas(binding) => binding.bind(constants, told),
-            Binding::Expressions(binding) => binding.bind(constants, params.known()?.1, session),
-        }
+        self.binding.bind(constants, params.values(), session)
     }
 }

@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::template_cache::{TemplateCache, TextEntry, TextReport};
-use crate::catalog::system_views::{SystemView, TEMPLATES_VIEW};
+use crate::system_views::{SystemView, TEMPLATES_VIEW};
 
 /// The view of a database's templates.
 pub(crate) fn template_view(templates: &Arc<TemplateCache>) -> Arc<dyn SystemView> {

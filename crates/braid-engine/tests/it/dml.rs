@@ -1,8 +1,7 @@
 //! INSERT.
 
 use arrow::array::{Decimal128Array, Int32Array, TimestampMicrosecondArray};
-use arrow::datatypes::{DataType, TimeUnit};
-use braid_engine::ParameterValue;
+use braid_engine::{ParameterValue, SentValue};
 
 use crate::test_db::{TestDb, parameter_types, run_one, text_value, value};
 
@@ -74,13 +73,15 @@ async fn prepared_inserts_take_the_columns_types() {
         value(Decimal128Array::from(vec![125]).with_precision_and_scale(6, 2).unwrap()),
     ];
     assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "INSERT 0 1");
-    let nulls =
-        [DataType::Timestamp(TimeUnit::Microsecond, None), DataType::Int32, DataType::Utf8, DataType::Decimal128(6, 2)];
-    let nulls = nulls.iter().map(ParameterValue::null).collect();
+    let nulls = [1114, 23, 25, 1700].map(ParameterValue::null).to_vec();
     assert_eq!(run_one(&db.session, &statement, nulls).await.unwrap(), "INSERT 0 1");
-    // Values of other types convert like expressions.
-    let strings = ["2024-01-01 10:00:00", "6", "x", "1.005"].map(text_value).to_vec();
-    assert_eq!(run_one(&db.session, &statement, strings).await.unwrap(), "INSERT 0 1");
+    let texts = [(1114, "2024-01-01 10:00:00"), (23, "6"), (25, "x"), (1700, "1.005")];
+    let read = |(oid, text): (u32, &str)| db.session.read_parameter(oid, Some(SentValue::Text(text.as_bytes())));
+    let sent = texts.map(|text| read(text).unwrap()).to_vec();
+    assert_eq!(run_one(&db.session, &statement, sent).await.unwrap(), "INSERT 0 1");
+    // As in PostgreSQL, no assignment cast takes a text to a timestamp.
+    let texts = ["2024-01-01 10:00:00", "6", "x", "1.005"].map(text_value).to_vec();
+    assert_eq!(run_one(&db.session, &statement, texts).await.unwrap_err().sqlstate(), "42804");
     db.check(&[(
         "select a, b, c, d from t order by a",
         "5|it's|1.25|1970-01-01T00:00:00\n6|x|1.01|2024-01-01T10:00:00\nNULL|NULL|NULL|NULL",

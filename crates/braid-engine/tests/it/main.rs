@@ -9,6 +9,7 @@ mod errors;
 mod explosions;
 mod failed_passes;
 mod group_rules;
+mod long_values;
 mod queries;
 mod result_cache;
 mod sessions;

@@ -1,7 +1,6 @@
 //! Queries: prepared, explained, cancelled, over budget; and the PostgreSQL in them.
 
-use arrow::array::{Date32Array, Int32Array, Int64Array, ListBuilder, StringBuilder};
-use arrow::datatypes::DataType;
+use arrow::array::{Date32Array, Int32Array, Int64Array};
 use braid_engine::{Outcome, ParameterType, SentValue};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -107,51 +106,43 @@ async fn parameters_are_inferred_and_replaced() {
         let prepared = db.session.prepare(&statement, given).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
         (statement, parameter_types(&prepared), prepared.schema.map(|schema| schema.fields().len()))
     };
-    for (planner, of_filter, of_list, of_declared) in [
-        ("datafusion", "Int32 Utf8View Date32 Int64", "Date32 Utf8", "Int64"),
-        ("braid", "23 25 1082 20", "1082 25", "20"),
-    ] {
-        db.run(&format!("set braid.planner = {planner}")).await;
-        // Twice, so that the second statement has a template.
-        for _ in 0..3 {
-            let (statement, types, width) =
-                prepare("select a, b from t where a > $1 and b <> $2 and d >= $3 order by a limit $4", &[]).await;
-            assert_eq!((types.as_str(), width), (of_filter, Some(2)));
-            for (least, limit, expected) in [(0, 1, "1|x"), (1, 1, "2|y"), (0, 2, "1|x\n2|y")] {
-                let values = vec![
-                    value(Int32Array::from(vec![least])),
-                    text_value("nobody"),
-                    value(Date32Array::from(vec![0])),
-                    value(Int64Array::from(vec![limit])),
-                ];
-                assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), expected);
-            }
-            let (statement, types, _) = prepare("select $1::date, $2", &[]).await;
-            assert_eq!(types, of_list);
-            let values = vec![value(Date32Array::from(vec![1])), text_value("q")];
-            assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1970-01-02|q");
-            let declared_wide = [declared(20, DataType::Int64)];
-            let (statement, types, _) = prepare("select b from t where a = $1 and b < 'zz'", &declared_wide).await;
-            assert_eq!(types, of_declared);
-            for (a, b) in [(2, "y"), (3, "z"), (1 << 40, "")] {
-                assert_eq!(run_one(&db.session, &statement, vec![value(Int64Array::from(vec![a]))]).await.unwrap(), b);
-            }
-            let declared_list = [declared(1009, DataType::new_list(DataType::Utf8, true))];
-            let (statement, _, _) = prepare("select a from t where b = any($1)", &declared_list).await;
-            let mut list = ListBuilder::new(StringBuilder::new());
-            list.append_value([Some("x"), Some("z")]);
-            assert_eq!(run_one(&db.session, &statement, vec![value(list.finish())]).await.unwrap(), "1\n3");
+    // The later ones by a template.
+    for _ in 0..3 {
+        let (statement, types, width) =
+            prepare("select a, b from t where a > $1 and b <> $2 and d >= $3 order by a limit $4", &[]).await;
+        assert_eq!((types.as_str(), width), ("23 25 1082 20", Some(2)));
+        for (least, limit, expected) in [(0, 1, "1|x"), (1, 1, "2|y"), (0, 2, "1|x\n2|y")] {
+            let values = vec![
+                value(Int32Array::from(vec![least])),
+                text_value("nobody"),
+                value(Date32Array::from(vec![0])),
+                value(Int64Array::from(vec![limit])),
+            ];
+            assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), expected);
         }
+        let (statement, types, _) = prepare("select $1::date, $2", &[]).await;
+        assert_eq!(types, "1082 25");
+        let values = vec![value(Date32Array::from(vec![1])), text_value("q")];
+        assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), "1970-01-02|q");
+        let declared_wide = [declared(20)];
+        let (statement, types, _) = prepare("select b from t where a = $1 and b < 'zz'", &declared_wide).await;
+        assert_eq!(types, "20");
+        for (a, b) in [(2, "y"), (3, "z"), (1 << 40, "")] {
+            assert_eq!(run_one(&db.session, &statement, vec![value(Int64Array::from(vec![a]))]).await.unwrap(), b);
+        }
+        let declared_list = [declared(1009)];
+        let (statement, _, _) = prepare("select a from t where b = any($1)", &declared_list).await;
+        let list = db.session.read_parameter(1009, Some(SentValue::Text(b"{x,z}"))).unwrap();
+        assert_eq!(run_one(&db.session, &statement, vec![list]).await.unwrap(), "1\n3");
     }
 }
 
-/// Parameters of types that only Braid's own front end has, and errors of parameters.
+/// Parameters of types that Arrow lacks, and errors of parameters.
 #[tokio::test]
 async fn parameters_have_the_types_of_postgresql() {
     let db = TestDb::new().await;
     db.run("create table t (a int, b numeric(6, 2))").await;
     db.run("insert into t values (1, 1.50), (2, 2.50), (3, null)").await;
-    db.run("set braid.planner = braid").await;
     db.run("set timezone = 'Europe/Paris'").await;
     for (sql, sent, expected) in [
         ("select $1::numeric[], $2::json -> 'a'", &["{1.5,NaN,NULL}", "{\"a\": [1]}"][..], "{1.5,NaN,NULL}|[1]"),
@@ -169,19 +160,15 @@ async fn parameters_have_the_types_of_postgresql() {
         // The later ones by a template.
         for attempt in 0..3 {
             let statement = db.session.parse(sql).unwrap().remove(0);
-            let declared: &[Option<ParameterType>] =
-                if sql.contains("(a, $2)") { &[declared(23, DataType::Int32)] } else { &[] };
+            let declared: &[Option<ParameterType>] = if sql.contains("(a, $2)") { &[declared(23)] } else { &[] };
             let prepared = db.session.prepare(&statement, declared).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
             let read = |(parameter, text): (&ParameterType, &&str)| {
-                db.session.read_parameter(parameter.oid, Some(SentValue::Text(text.as_bytes())), None).unwrap()
+                db.session.read_parameter(parameter.oid, Some(SentValue::Text(text.as_bytes()))).unwrap()
             };
             let values = prepared.parameter_types.iter().zip(sent).map(read).collect();
             assert_eq!(run_one(&db.session, &statement, values).await.unwrap(), expected, "{sql}, attempt {attempt}");
         }
     }
-    db.run("set braid.planner = datafusion").await;
-    assert_eq!(db.run("select fallen_back from braid_front_end").await, "0");
-    db.run("set braid.planner = braid").await;
     let error = async |sql: &str| {
         let statement = db.session.parse(sql).unwrap().remove(0);
         let error = db.session.prepare(&statement, &[]).await.unwrap_err();
@@ -190,9 +177,9 @@ async fn parameters_have_the_types_of_postgresql() {
     let undetermined = "could not determine data type of parameter $1".to_owned();
     assert_eq!(error("select $2::int").await, ("42P18", undetermined.clone()));
     assert_eq!(error("select a from t where $1 is null").await, ("42P18", undetermined));
-    let error = db.session.read_parameter(23, Some(SentValue::Text(b"1.5")), None).unwrap_err();
+    let error = db.session.read_parameter(23, Some(SentValue::Text(b"1.5"))).unwrap_err();
     assert_eq!((error.sqlstate(), error.message()), ("22P02", "invalid input syntax for type integer: \"1.5\""));
-    let error = db.session.read_parameter(23, Some(SentValue::Binary(&[1, 2])), None).unwrap_err();
+    let error = db.session.read_parameter(23, Some(SentValue::Binary(&[1, 2]))).unwrap_err();
     assert_eq!(error.sqlstate(), "08P01");
 }
 
@@ -357,22 +344,4 @@ async fn ctes_windows_subqueries_and_sets_work() {
         ("select g, v from t order by v desc nulls last limit 1", "NULL|5"),
     ])
     .await;
-}
-
-#[tokio::test]
-async fn recursions_that_multiply_long_values_are_left_to_the_other_planner() {
-    let db = TestDb::new().await;
-    let step = |step: &str| {
-        format!("with recursive r(n, s) as (select 1, 'a'::text union all {step} where n < 4) select max(s) from r")
-    };
-    for (sql, expected, fallen_back) in [
-        (step("select n + 1, s || '/' || n from r"), "a/1/2/3", "0"),
-        (step("select n + 1, s || s from r"), "aaaaaaaa", "1"),
-        (step("select n + 1, t || '' from (select n, s || s as t from r) q"), "aaaaaaaa", "2"),
-    ] {
-        assert_eq!(db.run(&sql).await, expected, "{sql}");
-        db.run("set braid.planner = datafusion").await;
-        assert_eq!(db.run("select fallen_back from braid_front_end").await, fallen_back, "{sql}");
-        db.run("set braid.planner = braid").await;
-    }
 }

@@ -79,16 +79,9 @@ async fn explain_says_why_a_query_has_no_template() {
     }
     let union = "select k from facts union select * from generate_series(1, 2)";
     assert_eq!(template_of(&db.session, union).await, "Template: 0 of 2 constants are parameters, 0 queries so far");
-    db.run("set braid.planner = datafusion").await;
-    db.run(union).await;
-    db.run(union).await;
-    let uncovered = template_of(&db.session, union).await;
-    assert!(uncovered.starts_with("Template: none, Braid's operators do not cover "), "{uncovered}");
-    for (setting, value, expected) in [
-        ("braid.templates", "off", "off"),
-        ("braid.operators", "datafusion", "off, braid.operators is datafusion"),
-        ("braid.join_order", "random", "off, braid.join_order is not cheapest"),
-    ] {
+    for (setting, value, expected) in
+        [("braid.templates", "off", "off"), ("braid.join_order", "random", "off, braid.join_order is not cheapest")]
+    {
         let session = db.database.session("alice");
         session.set_setting(setting, value).unwrap();
         assert_eq!(template_of(&session, "select 1").await, format!("Template: {expected}"));
@@ -106,12 +99,12 @@ async fn explain_analyze_runs_a_query_as_it_would_run() {
     }
     let alone = run(&session(&db, "auto"), &format!("explain analyze {sql}")).await.unwrap();
     assert!(lines(&alone, &["Pass"]).starts_with("Pass: 2, alone, predicted "), "{alone}");
-    assert!(alone.contains("metrics=[output_rows=23"), "{alone}");
+    assert!(alone.contains(", rows=23"), "{alone}");
     let shared = run(&session(&db, "global"), &format!("explain analyze {sql}")).await.unwrap();
     assert!(shared.contains("\nPass: 3, with 0 other queries, 1 distinct, 2 query sets\nPass Time: "), "{shared}");
     assert!(shared.contains("Aggregate: by [#") && lines(&shared, &["Rows"]) == "Rows: 23", "{shared}");
     let off = run(&session(&db, "off"), &format!("explain (analyze, verbose) {sql}")).await.unwrap();
-    assert!(off.contains("\nPass: none, the session does not share\nSort #"), "{off}");
+    assert!(off.contains("\nPass: none, the session does not share\n"), "{off}");
     assert_eq!(lines(&off, &["Rows"]), "Rows: 23", "{off}");
     db.run("create table few (a int)").await;
     for n in 0..2 {
@@ -289,7 +282,7 @@ async fn views_are_system_tables_of_the_present() {
         (
             "select relname, relkind, count(*) from pg_class join pg_attribute on attrelid = pg_class.oid \
              where relname like 'braid%' group by relname, relkind order by relname",
-            "braid_front_end|v|2\nbraid_passes|v|13\nbraid_queries|v|7\nbraid_sharing|v|5\nbraid_templates|v|8",
+            "braid_passes|v|13\nbraid_queries|v|7\nbraid_sharing|v|5\nbraid_templates|v|8",
         ),
         (
             "select attname, format_type(atttypid, atttypmod) from pg_attribute join pg_class on attrelid = pg_class.oid \
@@ -299,7 +292,7 @@ async fn views_are_system_tables_of_the_present() {
         (
             "select table_schema, table_name from information_schema.tables where table_type = 'VIEW' \
              and table_name like 'braid%' order by 2",
-            "pg_catalog|braid_front_end\npg_catalog|braid_passes\npg_catalog|braid_queries\npg_catalog|braid_sharing\npg_catalog|braid_templates",
+            "pg_catalog|braid_passes\npg_catalog|braid_queries\npg_catalog|braid_sharing\npg_catalog|braid_templates",
         ),
         ("with braid_passes as (select 7 as a) select a from braid_passes", "7"),
         ("copy (select count(*) from braid_queries) to stdout", "0\n"),

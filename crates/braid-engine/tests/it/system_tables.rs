@@ -140,7 +140,6 @@ async fn the_front_end_answers_questions_about_the_catalog() {
         ("select count(*) from pg_catalog.pg_type t join pg_namespace n on n.oid = t.typnamespace where t.typname = 'int4'", "1"),
         ("select datname from pg_database", "braid"),
         ("select rolname from pg_roles where rolsuper", "alice"),
-        ("select fallen_back from braid_front_end", "0"),
     ])
     .await;
     db.check_states(&[

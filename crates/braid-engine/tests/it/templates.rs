@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Decimal128Array, Float64Array, Int32Array, Int64Array};
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::Field;
 use braid_base::Random;
 use braid_engine::{ParameterType, Session};
 use braid_testing::cases;
@@ -359,7 +359,7 @@ async fn descriptions_of_prepared_statements_are_kept_while_they_are_right() {
     assert_eq!(description(&db, text, &[None, None]).await.unwrap(), first);
     assert_eq!(description(&db, text, &[]).await.unwrap(), first);
     assert_eq!(found(), 3);
-    let wide = description(&db, text, &[declared(20, DataType::Int64)]).await.unwrap();
+    let wide = description(&db, text, &[declared(20)]).await.unwrap();
     assert_ne!(wide, first);
     assert_eq!(description(&db, &text.replace('3', "3.5"), &[]).await.unwrap(), first);
     assert_eq!(found(), 3);

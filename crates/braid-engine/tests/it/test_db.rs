@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::{Array, StringArray};
-use arrow::datatypes::DataType;
+use arrow::array::{Array, ArrayRef, StringArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use braid_base::ByteSize;
 use braid_engine::{
@@ -137,21 +136,18 @@ pub async fn run_one(
 
 /// The only value of an array, as a parameter.
 pub fn value(array: impl Array + 'static) -> ParameterValue {
-    ParameterValue::of(Arc::new(array))
+    let array: ArrayRef = Arc::new(array);
+    ParameterValue::of(&array).unwrap()
 }
 
 /// The type of a parameter, as a client declares it.
-pub fn declared(oid: u32, data_type: DataType) -> Option<ParameterType> {
-    Some(ParameterType { oid, data_type: Some(data_type) })
+pub fn declared(oid: u32) -> Option<ParameterType> {
+    Some(ParameterType { oid })
 }
 
-/// The types of a statement's parameters: oids, or types of Arrow where these say it.
+/// The oids of the types of a statement's parameters.
 pub fn parameter_types(prepared: &Prepared) -> String {
-    let shown = |parameter: &ParameterType| match (&parameter.data_type, parameter.oid) {
-        (Some(data_type), 0) => data_type.to_string(),
-        (_, oid) => oid.to_string(),
-    };
-    prepared.parameter_types.iter().map(shown).collect::<Vec<_>>().join(" ")
+    prepared.parameter_types.iter().map(|parameter| parameter.oid.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// A text, as a parameter.

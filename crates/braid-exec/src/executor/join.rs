@@ -177,7 +177,8 @@ impl Executor {
                 let unmatched = || Arc::new(UnmatchedSource::new(table.clone(), layout.clone())) as Arc<dyn Source>;
                 let unmatched = returns_build_rows.then(unmatched);
                 let (table, layout) = (table.clone(), layout.clone());
-                let probe = move || ProbeOperator::new(table.clone(), layout.clone(), cancelled.clone());
+                let budget = self.budget.clone();
+                let probe = move || ProbeOperator::new(table.clone(), layout.clone(), cancelled.clone(), &budget);
                 Ok(Probing { operator: Arc::new(move || Box::new(probe())), unmatched })
             }
             JoinForm::Shared(layout, store) => {

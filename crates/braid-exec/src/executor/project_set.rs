@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Executor, Rows, Wanted};
 use crate::plan::Plan;
+use crate::runtime::pipeline::Operator;
 use crate::runtime::project_set::ProjectSet;
 use crate::runtime::set_functions::SetFunctionCall;
 use crate::runtime::stop::Stop;
@@ -22,7 +23,10 @@ impl Executor {
         let mut rows = self.rows(input, below).await?;
         let (call, needed): (_, Arc<[bool]>) = (call.clone(), wanted.columns.into());
         let column_count = needed.len();
-        rows.push(Arc::new(move || Box::new(ProjectSet::new(call.clone(), needed.clone()))), column_count);
+        let budget = self.budget.clone();
+        let operator =
+            move || Box::new(ProjectSet::new(call.clone(), needed.clone(), budget.clone())) as Box<dyn Operator>;
+        rows.push(Arc::new(operator), column_count);
         Ok(rows)
     }
 }

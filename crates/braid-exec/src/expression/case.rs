@@ -251,7 +251,7 @@ fn strings(pieces: &[&Piece], row_count: usize, constants: &Arc<ByteStrings>) ->
     if let Some(coded) = coded(pieces, row_count, constants) {
         return Values::Coded(coded);
     }
-    // Concatenates the strings of all pieces, then takes them in the order of the rows.
+    // Concatenates the strings of all pieces, then takes them in the order of the rows. Long strings stay where they are counted.
     let mut all = ByteStrings::default();
     let mut positions = vec![0; row_count];
     for piece in pieces {
@@ -262,8 +262,11 @@ fn strings(pieces: &[&Piece], row_count: usize, constants: &Arc<ByteStrings>) ->
                 piece.scatter(Side::All(before), &mut positions, |position| position);
                 continue;
             }
-            (Some(Values::Bytes(strings)), _, Evaluated::Whole(_)) => all.append_selected(strings, &piece.rows),
-            (Some(Values::Bytes(strings)), _, Evaluated::Taken(_)) => all.append(strings),
+            (Some(Values::Bytes(strings)), _, Evaluated::Whole(_)) => all.append_or_share(strings, &piece.rows),
+            (Some(Values::Bytes(strings)), _, Evaluated::Taken(_)) => {
+                let rows: Vec<u32> = (0..strings.len() as u32).collect();
+                all.append_or_share(strings, &rows);
+            }
             (Some(Values::Coded(coded)), _, Evaluated::Taken(_)) => {
                 all.append_selected(&coded.dictionary, &coded.codes);
             }

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use braid_base::ByteSize;
 use braid_storage::Scalar;
 
-use crate::Batch;
 use crate::expression::Expression;
 use crate::expression::boolean_logic::{Connective, Junction};
 use crate::expression::case::Case;
@@ -19,10 +19,11 @@ use crate::expression::node::Node;
 use crate::expression::row_subset::Part;
 use crate::expression::string_predicate::DictionaryCache;
 use crate::expression::substring::Substring;
+use crate::{Batch, FixedBudget, MemoryBudget};
 
-/// Prepares an expression.
-pub(super) fn compile(expression: Expression) -> Node {
-    let boxed = |expression: Box<Expression>| Box::new(compile(*expression));
+/// Prepares an expression, whose long values are counted under `budget`.
+pub(super) fn compile(expression: Expression, budget: &Arc<dyn MemoryBudget>) -> Node {
+    let boxed = |expression: Box<Expression>| Box::new(compile(*expression, budget));
     let node = match expression {
         Expression::Column(column) => return Node::Column(column),
         Expression::Constant(value) => return Node::Constant(value.map(Arc::new)),
@@ -35,12 +36,12 @@ pub(super) fn compile(expression: Expression) -> Node {
         Expression::Compare { comparison, left, right } => {
             Node::Compare { comparison, left: boxed(left), right: boxed(right), cache: DictionaryCache::default() }
         }
-        Expression::And(parts) => return junction(Connective::And, parts),
-        Expression::Or(parts) => return junction(Connective::Or, parts),
+        Expression::And(parts) => return junction(Connective::And, parts, budget),
+        Expression::Or(parts) => return junction(Connective::Or, parts, budget),
         Expression::Not(value) => Node::Not(boxed(value)),
         Expression::IsNull(value) => Node::IsNull(boxed(value)),
         Expression::In { value, list } => Node::In { value: boxed(value), set: Box::new(ValueSet::new(list)) },
-        Expression::Like { value, pattern } => match compile(*pattern) {
+        Expression::Like { value, pattern } => match compile(*pattern, budget) {
             Node::Constant(None) => return Node::Constant(None),
             Node::Constant(Some(pattern)) => {
                 let pattern = Box::new(LikePattern::new(bytes_of(&pattern)));
@@ -48,22 +49,22 @@ pub(super) fn compile(expression: Expression) -> Node {
             }
             _ => panic!("the patterns of LIKE are constants when the plan runs"),
         },
-        Expression::Case { branches, otherwise } => return case(branches, otherwise),
+        Expression::Case { branches, otherwise } => return case(branches, otherwise, budget),
         Expression::DatePart { part, value } => Node::DatePart { part, value: boxed(value) },
         Expression::Substring { value, start, length } => {
             Node::Substring { value: boxed(value), substring: Box::new(Substring::new(start, length)) }
         }
         Expression::Foreign { function, arguments } => {
-            let arguments = arguments.into_iter().map(|(argument, data_type)| (compile(argument), data_type));
-            return Node::Foreign(ForeignCall::new(function, arguments));
+            let arguments = arguments.into_iter().map(|(argument, data_type)| (compile(argument, budget), data_type));
+            return Node::Foreign(ForeignCall::new(function, arguments, budget.clone()));
         }
     };
     folded(node)
 }
 
 /// Prepares an expression that may be evaluated for some rows only.
-fn part(expression: Expression) -> Part {
-    Part::new(expression, compile)
+fn part(expression: Expression, budget: &Arc<dyn MemoryBudget>) -> Part {
+    Part::new(expression, |expression| compile(expression, budget))
 }
 
 fn bytes_of(text: &Scalar) -> &[u8] {
@@ -105,13 +106,15 @@ pub(super) fn constant(expression: &Expression) -> Option<Option<Scalar>> {
     if !columns.is_empty() {
         return None;
     }
-    match compile(expression.clone()) {
+    // No foreign expression is evaluated here.
+    let no_memory: Arc<dyn MemoryBudget> = FixedBudget::new(ByteSize(0));
+    match compile(expression.clone(), &no_memory) {
         Node::Constant(value) => Some(value.map(|value| value.as_ref().clone())),
         _ => None,
     }
 }
 
-fn junction(connective: Connective, parts: Vec<Expression>) -> Node {
+fn junction(connective: Connective, parts: Vec<Expression>, budget: &Arc<dyn MemoryBudget>) -> Node {
     let mut left = Vec::with_capacity(parts.len());
     for part in flattened(connective, parts) {
         match constant(&part) {
@@ -130,8 +133,8 @@ fn junction(connective: Connective, parts: Vec<Expression>) -> Node {
     }
     match left.len() {
         0 => Node::Constant(Some(Scalar::Bool(!connective.decisive()).into())),
-        1 => compile(left.remove(0)),
-        _ => Node::Junction(Junction::new(connective, left.into_iter().map(part))),
+        1 => compile(left.remove(0), budget),
+        _ => Node::Junction(Junction::new(connective, left.into_iter().map(|one| part(one, budget)))),
     }
 }
 
@@ -148,7 +151,11 @@ fn flattened(connective: Connective, parts: Vec<Expression>) -> Vec<Expression> 
         .collect()
 }
 
-fn case(branches: Vec<(Expression, Expression)>, otherwise: Option<Box<Expression>>) -> Node {
+fn case(
+    branches: Vec<(Expression, Expression)>,
+    otherwise: Option<Box<Expression>>,
+    budget: &Arc<dyn MemoryBudget>,
+) -> Node {
     let mut left = Vec::with_capacity(branches.len());
     let mut otherwise = otherwise.map_or(Expression::Constant(None), |otherwise| *otherwise);
     for (condition, result) in branches {
@@ -162,8 +169,8 @@ fn case(branches: Vec<(Expression, Expression)>, otherwise: Option<Box<Expressio
         }
     }
     if left.is_empty() {
-        return compile(otherwise);
+        return compile(otherwise, budget);
     }
-    let branches = left.into_iter().map(|(condition, result)| (part(condition), part(result)));
-    Node::Case(Box::new(Case::new(branches, part(otherwise))))
+    let branches = left.into_iter().map(|(condition, result)| (part(condition, budget), part(result, budget)));
+    Node::Case(Box::new(Case::new(branches, part(otherwise, budget))))
 }

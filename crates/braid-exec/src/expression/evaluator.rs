@@ -8,7 +8,7 @@ use crate::expression::compilation::compile;
 use crate::expression::node::Node;
 use crate::expression::piece_rows::PieceRows;
 use crate::expression::row_subset::is_foreign;
-use crate::{Batch, Vector};
+use crate::{Batch, MemoryBudget, Vector};
 
 /// One worker's evaluator of an expression. It holds prepared patterns and lists, and caches results for dictionaries.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Prepares an expression.
-    pub fn new(expression: Expression) -> Self {
+    /// Prepares an expression, whose long values are counted under `budget`.
+    pub fn new(expression: Expression, budget: &Arc<dyn MemoryBudget>) -> Self {
         let is_foreign = is_foreign(&expression);
-        Self { root: compile(expression), is_foreign, piece_rows: PieceRows::default() }
+        Self { root: compile(expression, budget), is_foreign, piece_rows: PieceRows::default() }
     }
 
     /// Whether its values may be so long that a divisible batch has too many of them.

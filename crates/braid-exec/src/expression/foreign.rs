@@ -9,16 +9,18 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 
 use crate::exec_error::ExecError;
-use crate::expression::ForeignExpression;
 use crate::expression::node::Node;
 use crate::expression::operand::Operand;
-use crate::{Batch, Vector};
+use crate::expression::{ForeignExpression, Resources};
+use crate::{Batch, MemoryBudget, Vector};
 
 /// A call of a foreign expression.
 #[derive(Debug)]
 pub(super) struct ForeignCall {
     function: Arc<dyn ForeignExpression>,
     arguments: Vec<Argument>,
+    /// What long values are counted under.
+    budget: Arc<dyn MemoryBudget>,
 }
 
 #[derive(Debug)]
@@ -31,9 +33,13 @@ struct Argument {
 
 impl ForeignCall {
     /// Of a function with arguments of these types.
-    pub fn new(function: Arc<dyn ForeignExpression>, arguments: impl Iterator<Item = (Node, DataType)>) -> Self {
+    pub fn new(
+        function: Arc<dyn ForeignExpression>,
+        arguments: impl Iterator<Item = (Node, DataType)>,
+        budget: Arc<dyn MemoryBudget>,
+    ) -> Self {
         let arguments = arguments.map(|(node, data_type)| Argument { node, data_type, constant: None }).collect();
-        Self { function, arguments }
+        Self { function, arguments, budget }
     }
 
     /// Its values.
@@ -41,12 +47,8 @@ impl ForeignCall {
         let row_count = batch.row_count();
         let arguments: Result<Vec<ArrayRef>, ExecError> =
             self.arguments.iter_mut().map(|argument| argument.array(batch)).collect();
-        let result = if batch.is_divisible() {
-            self.function.evaluate_divisible(&arguments?, row_count)
-        } else {
-            self.function.evaluate(&arguments?, row_count)
-        };
-        let result = result.map_err(of_function)?;
+        let resources = Resources { budget: &self.budget, is_divisible: batch.is_divisible() };
+        let result = self.function.evaluate_within(&arguments?, row_count, resources).map_err(of_function)?;
         if result.len() != row_count {
             let reason = format!("{:?} gave {} values for {row_count} rows", self.function, result.len());
             return Err(ExecError::Foreign(reason.into()));

@@ -11,12 +11,18 @@ use arrow::datatypes::DataType;
 use braid_storage::Scalar;
 
 use crate::expression::like_pattern::LikePattern;
-use crate::expression::{Arithmetic, Comparison, DatePart, Evaluator, Expression, ForeignExpression, NumberRange};
+use crate::expression::{
+    Arithmetic, Comparison, DatePart, Evaluator, Expression, ForeignExpression, NumberRange, Resources,
+};
 use crate::values::batch::{Batch, Origin};
 use crate::values::byte_strings::ByteStrings;
 use crate::values::row_numbers::RowNumbers;
 use crate::values::vector::{CodedStrings, Values};
-use crate::{ExecError, Vector};
+use crate::{ExecError, FixedBudget, Vector};
+
+fn evaluator(expression: Expression) -> Evaluator {
+    Evaluator::new(expression, &FixedBudget::unlimited())
+}
 
 /// The number of bytes of a text; an error for `"x"`.
 #[derive(Debug)]
@@ -251,14 +257,15 @@ impl ForeignExpression for TenBytes {
         Ok(Arc::new(texts.collect::<arrow::array::StringViewArray>()))
     }
 
-    fn evaluate_divisible(
+    fn evaluate_within(
         &self,
         arguments: &[ArrayRef],
         row_count: usize,
+        resources: Resources<'_>,
     ) -> Result<ArrayRef, Box<dyn std::error::Error + Send + Sync>> {
         let lengths = arguments[0].as_primitive::<arrow::datatypes::Int64Type>();
-        assert!(row_count > 1, "one row cannot be divided");
-        if lengths.iter().flatten().sum::<i64>() > 10 {
+        assert!(row_count > 1 || !resources.is_divisible, "one row cannot be divided");
+        if resources.is_divisible && lengths.iter().flatten().sum::<i64>() > 10 {
             return Err(Box::new(ExecError::BatchTooLong));
         }
         self.evaluate(arguments, row_count)
@@ -281,7 +288,11 @@ fn rows_of_long_values_are_computed_in_pieces() {
     use crate::runtime::pipeline::Operator;
     let lengths = [3, 0, 50, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 9, 2];
     let batch = || Batch::of_vectors(lengths.len(), [Arc::new(Vector::integers(lengths.to_vec()))]);
-    let mut projection = crate::runtime::row_operators::Projection::new(&[ten_bytes(), column(0)], &[true, true]);
+    let mut projection = crate::runtime::row_operators::Projection::new(
+        &[ten_bytes(), column(0)],
+        &[true, true],
+        &FixedBudget::unlimited(),
+    );
     let (mut found, mut largest) = (Vec::new(), 0);
     let mut take = |mut rows: Batch| {
         assert!(!rows.is_divisible());
@@ -300,6 +311,6 @@ fn rows_of_long_values_are_computed_in_pieces() {
         value: Box::new(ten_bytes()),
         list: vec![Scalar::Bytes(b"x".to_vec())],
     }));
-    let selected = Evaluator::new(is_long).select(&mut batch()).unwrap();
+    let selected = evaluator(is_long).select(&mut batch()).unwrap();
     assert_eq!(selected, lengths.map(|length| length != 1));
 }

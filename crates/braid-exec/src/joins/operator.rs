@@ -19,7 +19,7 @@ use crate::runtime::collected_rows::CollectedRows;
 use crate::runtime::pipeline::{Feed, Morsel, Next, Operator, RowFilter, Sink, Source, StartedSource};
 use crate::runtime::stop::{Stop, StopFlag};
 use crate::runtime::turn::Turn;
-use crate::{Batch, ExecError, Expression, Vector};
+use crate::{Batch, ExecError, Expression, MemoryBudget, Vector};
 
 /// Number of morsels of the unmatched build rows, which limits the workers.
 const UNMATCHED_PARTS: usize = 64;
@@ -177,15 +177,20 @@ pub(crate) struct ProbeOperator {
 
 impl ProbeOperator {
     /// One worker's operator. It checks for cancellation between pairs, because one batch may make very many of them.
-    pub(crate) fn new(table: Arc<JoinTable>, layout: Arc<JoinLayout>, cancelled: StopFlag) -> Self {
+    pub(crate) fn new(
+        table: Arc<JoinTable>,
+        layout: Arc<JoinLayout>,
+        cancelled: StopFlag,
+        budget: &Arc<dyn MemoryBudget>,
+    ) -> Self {
         let turn = Turn::new(cancelled);
         let residual = layout.residual.clone().map(|residual| {
-            let (mut residual, turn) = (Evaluator::new(residual), turn.clone());
+            let (mut residual, turn) = (Evaluator::new(residual, budget), turn.clone());
             let test = move |batch: &mut Batch| turn.go_on(|| Ok(residual.select(batch)?));
             Box::new(test) as crate::joins::hash::Residual
         });
         let possible = layout.possible.clone().map(|possible| {
-            let (mut possible, turn) = (Evaluator::new(possible), turn.clone());
+            let (mut possible, turn) = (Evaluator::new(possible, budget), turn.clone());
             let test = move |batch: &mut Batch| turn.go_on(|| Ok(not_false(&*possible.evaluate(batch)?)));
             Box::new(test) as crate::joins::hash::Residual
         });

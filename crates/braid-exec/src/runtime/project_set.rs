@@ -11,13 +11,15 @@ use braid_base::VECTOR_ROWS;
 use super::set_functions::{SetFunctionCall, SetFunctionError, SetFunctionRows};
 use crate::runtime::pipeline::{Next, Operator};
 use crate::runtime::stop::Stop;
-use crate::{Batch, ExecError, Vector};
+use crate::{Batch, ExecError, MemoryBudget, Vector};
 
 /// One worker's operator. Its rows have the input's columns, followed by the function's.
 pub struct ProjectSet {
     call: Arc<SetFunctionCall>,
     /// Whether a later operator reads the column, for each column of the output.
     needed: Arc<[bool]>,
+    /// What the function's long values are counted under.
+    budget: Arc<dyn MemoryBudget>,
     /// The batch whose rows are being returned.
     current: Option<Current>,
 }
@@ -29,8 +31,8 @@ struct Current {
 
 impl ProjectSet {
     /// `needed` has an entry for each column of the output.
-    pub fn new(call: Arc<SetFunctionCall>, needed: Arc<[bool]>) -> Self {
-        Self { call, needed, current: None }
+    pub fn new(call: Arc<SetFunctionCall>, needed: Arc<[bool]>, budget: Arc<dyn MemoryBudget>) -> Self {
+        Self { call, needed, budget, current: None }
     }
 
     fn start(&self, mut batch: Batch) -> Result<Current, ExecError> {
@@ -38,7 +40,7 @@ impl ProjectSet {
             batch.column(*column).to_array(data_type).map_err(|error| ExecError::Foreign(Box::new(error)))
         });
         let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-        let rows = self.call.function.start(arguments, batch.row_count()).map_err(of_function)?;
+        let rows = self.call.function.start(arguments, batch.row_count(), &self.budget).map_err(of_function)?;
         // What only the function reads is not repeated.
         batch.release(|column| self.needed[column]);
         Ok(Current { batch, rows })

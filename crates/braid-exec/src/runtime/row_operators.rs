@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::expression::{Evaluator, PieceRows};
 use crate::runtime::pipeline::{Next, Operator};
 use crate::runtime::stop::{Stop, StopFlag};
-use crate::{Batch, ExecError, Expression};
+use crate::{Batch, ExecError, Expression, MemoryBudget};
 
 /// WHERE and HAVING: keeps the rows for which the condition is true.
 pub struct Filter {
@@ -16,9 +16,10 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A filter. `needed` has an entry for each column of its batches: whether a later operator reads it.
-    pub fn new(condition: Expression, needed: Arc<[bool]>) -> Self {
-        Self { condition: Evaluator::new(condition), needed }
+    /// A filter. `needed` has an entry for each column of its batches: whether a later operator reads it. Long values are counted under
+    /// `budget`.
+    pub fn new(condition: Expression, needed: Arc<[bool]>, budget: &Arc<dyn MemoryBudget>) -> Self {
+        Self { condition: Evaluator::new(condition, budget), needed }
     }
 }
 
@@ -48,12 +49,12 @@ enum Projected {
 }
 
 impl Projection {
-    /// A projection, which skips the expressions whose entry in `needed` is false.
-    pub fn new(expressions: &[Expression], needed: &[bool]) -> Self {
+    /// A projection, which skips the expressions whose entry in `needed` is false. Long values are counted under `budget`.
+    pub fn new(expressions: &[Expression], needed: &[bool], budget: &Arc<dyn MemoryBudget>) -> Self {
         let projected = |(expression, needed): (&Expression, &bool)| match expression {
             _ if !needed => Projected::Unused,
             Expression::Column(column) => Projected::Column(*column),
-            other => Projected::Computed(Evaluator::new(other.clone())),
+            other => Projected::Computed(Evaluator::new(other.clone(), budget)),
         };
         let columns: Vec<Projected> = expressions.iter().zip(needed).map(projected).collect();
         let is_foreign =

@@ -11,16 +11,23 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
+use crate::MemoryBudget;
+
 /// The error of a function. An [`ExecError`](crate::ExecError) within is returned unchanged.
 pub type SetFunctionError = Box<dyn Error + Send + Sync>;
 
 /// A function of another crate that returns rows, or several side by side. Its text is what EXPLAIN shows.
 pub trait ForeignSetFunction: fmt::Debug + fmt::Display + Send + Sync {
-    /// Starts the rows for `row_count` input rows, of an array for each argument.
+    /// Starts the rows for `row_count` input rows, of an array for each argument. Long values are counted under `budget`.
     ///
     /// # Errors
     /// When the arguments cannot be read.
-    fn start(&self, arguments: Vec<ArrayRef>, row_count: usize) -> Result<Box<dyn SetFunctionRows>, SetFunctionError>;
+    fn start(
+        &self,
+        arguments: Vec<ArrayRef>,
+        row_count: usize,
+        budget: &Arc<dyn MemoryBudget>,
+    ) -> Result<Box<dyn SetFunctionRows>, SetFunctionError>;
 }
 
 /// The rows of a function for some input rows, in the order of the input.

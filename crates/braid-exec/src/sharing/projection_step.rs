@@ -68,7 +68,7 @@ impl SharedStep for ProjectionStep {
             needed.extend(self.set.map(|_| true));
             Variant {
                 may_fail: columns.iter().zip(&needed).any(|(column, needed)| *needed && column.may_fail()),
-                projection: Projection::new(&columns, &needed),
+                projection: Projection::new(&columns, &needed, self.store.budget()),
                 column_count: expressions.len(),
                 queries: *queries,
                 remaining: RemainingQueries::new(self.store.clone()),

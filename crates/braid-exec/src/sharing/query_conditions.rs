@@ -30,7 +30,7 @@ pub(crate) use distinct_conditions::{distinct_values, queries_by_parameters};
 use crate::expression::Evaluator;
 use crate::query_sets::index::indexed_predicates::IndexedPredicates;
 use crate::query_sets::index::like_index::LikeIndex;
-use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, Reservation, SetNumber, SetStore};
+use crate::{Batch, ExecError, Expression, MemoryBudget, QueryBitmap, QueryNumber, Reservation, SetNumber, SetStore};
 
 /// The constants of one query, by parameter number.
 pub type ParameterRow = Vec<Option<Scalar>>;
@@ -244,10 +244,14 @@ fn distinct(condition: &Expression, sign: Sign, parameters: PassParameters<'_>) 
 }
 
 /// An expression without columns, for one query.
-fn constant_of(expression: &Expression, row: &ParameterRow) -> Result<Option<Scalar>, ExecError> {
+fn constant_of(
+    expression: &Expression,
+    row: &ParameterRow,
+    budget: &Arc<dyn MemoryBudget>,
+) -> Result<Option<Scalar>, ExecError> {
     let mut bound = expression.clone();
     bound.bind_parameters(row);
-    let value = Evaluator::new(bound).evaluate(&mut Batch::new(1))?;
+    let value = Evaluator::new(bound, budget).evaluate(&mut Batch::new(1))?;
     Ok(value.value(0))
 }
 
@@ -259,7 +263,7 @@ fn like(
 ) -> Result<Draft, ExecError> {
     let mut asked: Vec<(QueryNumber, Vec<u8>)> = Vec::new();
     for (query, row) in parameters.rows.iter().enumerate() {
-        match constant_of(pattern, row)? {
+        match constant_of(pattern, row, parameters.store.budget())? {
             Some(Scalar::Bytes(pattern)) => asked.push((QueryNumber::at(query), pattern)),
             Some(other) => panic!("{other:?} as a pattern of LIKE"),
             None => {}

@@ -381,7 +381,7 @@ impl Sharing<'_> {
         conditions.columns(&mut columns);
         let store = self.store().clone();
         let evaluator = move || {
-            let mut evaluator = ConditionEvaluator::new(&conditions);
+            let mut evaluator = ConditionEvaluator::new(&conditions, store.budget());
             let mut calculator = SetCalculator::new(store.clone());
             let sets = move |batch: &mut crate::Batch| {
                 let wanted = vec![SetNumber::ALL; batch.row_count()];

@@ -59,7 +59,11 @@ impl SharedStep for ConditionStep {
         let narrowed = self.column_count + usize::from(self.has_set);
         let places = (0..self.column_count).map(place).chain([Some(narrowed)]).collect();
         Box::new(ConditionOperator {
-            conditions: self.conditions.iter().map(ConditionEvaluator::new).collect(),
+            conditions: self
+                .conditions
+                .iter()
+                .map(|condition| ConditionEvaluator::new(condition, self.store.budget()))
+                .collect(),
             may_fail: self.conditions.iter().any(QueryConditions::may_fail),
             remaining: RemainingQueries::new(self.store.clone()),
             calculator: SetCalculator::new(self.store.clone()),

@@ -136,6 +136,18 @@ impl ByteStrings {
         }
     }
 
+    /// Appends the strings at `rows` of `other`. If they are long, they share the closed buffers of `other`, which may hold their memory.
+    pub(crate) fn append_or_share(&mut self, other: &Self, rows: &[u32]) {
+        let bytes: usize = rows.iter().map(|row| field(&other.views[*row as usize], 0)).sum();
+        if bytes <= BUFFER_BYTES || !other.is_closed() {
+            return self.append_selected(other, rows);
+        }
+        self.shrink();
+        let buffer_count = self.buffers.len();
+        self.views.extend(rows.iter().map(|row| other.view_behind(*row as usize, buffer_count)));
+        Arc::make_mut(&mut self.buffers).extend(other.buffers.iter().cloned());
+    }
+
     /// Appends a copy of one string of `other`.
     #[inline]
     pub fn push_from(&mut self, other: &Self, row: usize) {
@@ -244,6 +256,21 @@ mod tests {
     use braid_testing::proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn long_strings_are_appended_without_a_copy() {
+        let long = "x".repeat(BUFFER_BYTES + 1);
+        let array = StringViewArray::from_iter_values(["short", long.as_str(), "not within a view"]);
+        let other = ByteStrings::from_views(array.views(), array.data_buffers().to_vec());
+        let mut all = ByteStrings::from_strings([b"the first one of all".as_slice()]);
+        all.append_or_share(&other, &[2, 1, 0]);
+        all.append_or_share(&other, &[0, 2]);
+        let found: Vec<&[u8]> = (0..all.len()).map(|row| all.get(row)).collect();
+        let expected = ["the first one of all", "not within a view", &long, "short", "short", "not within a view"];
+        assert_eq!(found, expected.map(str::as_bytes));
+        assert_eq!(all.get(2).as_ptr(), other.get(1).as_ptr());
+        assert_ne!(all.get(5).as_ptr(), other.get(2).as_ptr());
+    }
 
     properties! {
         256 cases;

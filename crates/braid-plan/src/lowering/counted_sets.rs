@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Int64Type};
-use braid_exec::Expression as Lowered;
 use braid_exec::expression::{Arithmetic, Comparison, NumberRange};
 use braid_exec::plan::{AggregateCall, AggregateFunction, Plan};
 use braid_exec::runtime::set_functions::{
     ForeignSetFunction, SetFunctionCall, SetFunctionError, SetFunctionRows, SetPiece,
 };
+use braid_exec::{Expression as Lowered, MemoryBudget};
 use braid_sql::SqlError;
 use braid_sql::relation::{ColumnId, Rows, SetOperator};
 use braid_storage::Scalar;
@@ -95,7 +95,12 @@ impl fmt::Display for Repetition {
 }
 
 impl ForeignSetFunction for Repetition {
-    fn start(&self, arguments: Vec<ArrayRef>, _: usize) -> Result<Box<dyn SetFunctionRows>, SetFunctionError> {
+    fn start(
+        &self,
+        arguments: Vec<ArrayRef>,
+        _: usize,
+        _: &Arc<dyn MemoryBudget>,
+    ) -> Result<Box<dyn SetFunctionRows>, SetFunctionError> {
         let times = arguments[0].as_primitive::<Int64Type>().iter().map(Option::unwrap_or_default).collect();
         Ok(Box::new(Repeated { times, row: 0 }))
     }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use braid_base::BATCH_BYTES_MAX;
-use braid_exec::Expression as Lowered;
+use braid_exec::expression::Resources;
 use braid_exec::plan::Plan;
 use braid_exec::runtime::set_functions::{
     ForeignSetFunction, SetFunctionCall as LoweredCall, SetFunctionError, SetFunctionRows, SetPiece,
 };
+use braid_exec::{Expression as Lowered, MemoryBudget};
 use braid_sql::expression::SetCall;
 use braid_sql::functions::{Call, Rows};
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
@@ -24,8 +25,9 @@ use braid_sql::{SqlError, Value};
 use super::Session;
 use super::query::Lowering;
 use super::relations::Input;
-use crate::values::Form;
-use crate::values::arrays::{ArrayBuilder, value_at};
+use crate::values::arrays::value_at;
+use crate::values::counted_values::CountedArray;
+use crate::values::{Form, RowValues};
 
 impl Lowering<'_> {
     /// The input's columns, then those of the functions, then the ordinality.
@@ -98,15 +100,15 @@ impl Function {
     }
 
     /// Its rows for these arguments; none for a null argument of a strict function.
-    fn rows(&self, arguments: &[Value], session: &dyn Session) -> Result<Option<Rows>, SqlError> {
+    fn rows(&self, arguments: &[Value], session: &dyn Session, memory: &RowValues) -> Result<Option<Rows>, SqlError> {
         let Some(call) = &self.call else {
             return Ok(Some(Box::new(std::iter::once(Ok(arguments.to_vec())))));
         };
         if call.is_strict && arguments.iter().any(Value::is_null) {
             return Ok(None);
         }
-        let context = Call { session, argument_types: &call.argument_types, result_type: call.row_type };
-        call.function.rows(arguments, &context).map(Some)
+        let (argument_types, result_type) = (&call.argument_types[..], call.row_type);
+        call.function.rows(arguments, &Call { session, argument_types, result_type, memory }).map(Some)
     }
 }
 
@@ -131,9 +133,22 @@ impl fmt::Display for Shared {
 }
 
 impl ForeignSetFunction for Shared {
-    fn start(&self, arguments: Vec<ArrayRef>, row_count: usize) -> Result<Box<dyn SetFunctionRows>, SetFunctionError> {
-        let functions = self.0.clone();
-        Ok(Box::new(RunningFunctions { functions, arguments, row_count, row: 0, current: None, error: None }))
+    fn start(
+        &self,
+        arguments: Vec<ArrayRef>,
+        row_count: usize,
+        budget: &Arc<dyn MemoryBudget>,
+    ) -> Result<Box<dyn SetFunctionRows>, SetFunctionError> {
+        Ok(Box::new(RunningFunctions {
+            functions: self.0.clone(),
+            arguments,
+            row_count,
+            row: 0,
+            current: None,
+            error: None,
+            memory: RowValues::new(budget),
+            budget: budget.clone(),
+        }))
     }
 }
 
@@ -146,7 +161,10 @@ struct RunningFunctions {
     row: usize,
     current: Option<RowsOfRow>,
     /// What comes after the rows that were returned.
-    error: Option<SqlError>,
+    error: Option<SetFunctionError>,
+    /// The arguments of the input row.
+    memory: RowValues,
+    budget: Arc<dyn MemoryBudget>,
 }
 
 /// The rows of one input row.
@@ -178,7 +196,11 @@ impl RunningFunctions {
         let SetFunctions { functions, types, session, .. } = &*self.functions;
         let arguments = self.arguments.iter().zip(types).map(|(array, id)| value_at(array, self.row, *id));
         let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-        let rows = functions.iter().map(|function| function.rows(&arguments[function.arguments.clone()], &**session));
+        self.memory.clear();
+        arguments.iter().try_for_each(|value| self.memory.add(value))?;
+        let rows = functions
+            .iter()
+            .map(|function| function.rows(&arguments[function.arguments.clone()], &**session, &self.memory));
         Ok(RowsOfRow { rows: rows.collect::<Result<_, _>>()?, number: 0 })
     }
 }
@@ -213,18 +235,25 @@ impl RowsOfRow {
 impl SetFunctionRows for RunningFunctions {
     fn next_piece(&mut self, rows_max: usize) -> Result<Option<SetPiece>, SetFunctionError> {
         if let Some(error) = self.error.take() {
-            return Err(Box::new(error));
+            return Err(error);
         }
         let mut input_rows = Vec::new();
-        let mut columns: Vec<ArrayBuilder> = self.functions.forms.iter().map(|form| ArrayBuilder::new(*form)).collect();
+        let resources = Resources { budget: &self.budget, is_divisible: false };
+        let forms = self.functions.forms.iter();
+        let mut columns: Vec<CountedArray> = forms.map(|form| CountedArray::new(*form, resources)).collect();
         while input_rows.len() < rows_max {
-            match self.next_row() {
+            let row = self.next_row().map_err(SetFunctionError::from).and_then(|row| {
+                let values = row.iter().flat_map(|(_, values)| values);
+                columns.iter_mut().zip(values).try_for_each(|(column, value)| column.reserve(value))?;
+                Ok(row)
+            });
+            match row {
                 Ok(Some((at, row))) => {
                     input_rows.push(at);
                     columns.iter_mut().zip(&row).try_for_each(|(column, value)| column.add(value))?;
                 }
                 Ok(None) => break,
-                Err(error) if input_rows.is_empty() => return Err(Box::new(error)),
+                Err(error) if input_rows.is_empty() => return Err(error),
                 Err(error) => {
                     self.error = Some(error);
                     break;
@@ -234,7 +263,7 @@ impl SetFunctionRows for RunningFunctions {
                 break;
             }
         }
-        let columns = columns.into_iter().map(ArrayBuilder::finish).collect();
+        let columns = columns.into_iter().map(CountedArray::finish).collect::<Result<_, _>>()?;
         Ok((!input_rows.is_empty()).then_some(SetPiece { input_rows, columns }))
     }
 }

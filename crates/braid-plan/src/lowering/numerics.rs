@@ -14,7 +14,7 @@ use braid_exec::expression::{Arithmetic, Comparison, NumberRange};
 use braid_sql::expression::{Expression, FunctionCall, Node};
 use braid_sql::pg_catalog::{TypeId, Volatility, pg_catalog};
 use braid_sql::relation::ColumnId;
-use braid_sql::{Evaluation, SqlError, Value};
+use braid_sql::{SqlError, Value};
 use braid_storage::Scalar;
 
 use super::expressions::position;
@@ -238,9 +238,7 @@ impl Lowering<'_> {
         if let Node::Constant(value) = &expression.node {
             return Some(value.clone());
         }
-        let value = is_constant(expression, CONSTANT_DEPTH_MAX)
-            .then(|| Evaluation::new(&*self.session, &[]).value(expression).ok())
-            .flatten();
+        let value = is_constant(expression, CONSTANT_DEPTH_MAX).then(|| self.constant_value(expression).ok()).flatten();
         value.filter(|value| matches!(value, Value::Null | Value::Numeric(_)))
     }
 

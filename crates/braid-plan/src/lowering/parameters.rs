@@ -7,7 +7,7 @@
 use braid_exec::Expression as Lowered;
 use braid_exec::expression::Comparison;
 use braid_sql::expression::{ElementCast, Expression, Node};
-use braid_sql::functions::{Function, SessionFacts};
+use braid_sql::functions::{Function, LimitedMemory, SessionFacts};
 use braid_sql::pg_catalog::{TypeId, Volatility};
 use braid_sql::relation::{ColumnId, Relation, SetFunctionCall};
 use braid_sql::{Evaluation, SqlError, SqlState, Value};
@@ -24,6 +24,9 @@ use crate::values::form::DIGITS_MAX;
 
 /// Microseconds of a day.
 const DAY_US: i64 = 86_400_000_000;
+
+/// Bytes of all values on the way to one that a plan depends on: 16 MiB.
+const KNOWN_VALUE_BYTES_MAX: usize = 16 << 20;
 
 /// A parameter of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,12 +65,19 @@ pub enum Reading {
 }
 
 impl PlanParameter {
-    /// The parameter of a statement with these values of the query's parameters.
+    /// The parameter of a statement with these values of the query's parameters, with what its long values are counted under.
     ///
     /// # Errors
-    /// Those of the expression; an error if a pattern ends in its escape character, which is an error for some rows only.
-    pub fn value(&self, values: &[Value], session: &dyn SessionFacts) -> Result<Option<Scalar>, SqlError> {
-        let value = Evaluation::new(session, values).value(&self.expression)?;
+    /// Those of the expression; out of memory (53200), where a plan of its own may still answer the statement; an error if a pattern ends in
+    /// its escape character, which is an error for some rows only.
+    pub fn value(
+        &self,
+        values: &[Value],
+        session: &dyn SessionFacts,
+        memory: &LimitedMemory,
+    ) -> Result<Option<Scalar>, SqlError> {
+        let evaluation = Evaluation::new(session, values);
+        let value = memory.only(|memory| evaluation.with_memory(memory).value(&self.expression))?;
         read(&value, self.reading, self.expression.sql_type.id)
     }
 }
@@ -113,8 +123,8 @@ impl Lowering<'_> {
         if self.is_parameter(expression) {
             return Ok(Some(self.parameter(expression, reading)));
         }
-        // What fails is left to fail when it is computed for a row.
-        let value = Evaluation::new(&*self.session, &[]).value(expression);
+        // What fails is left to fail when it is computed for a row, and what is long is left to be counted.
+        let value = self.constant_value(expression);
         let scalar = value.and_then(|value| read(&value, reading, expression.sql_type.id));
         Ok(scalar.ok().map(Lowered::Constant))
     }
@@ -153,8 +163,25 @@ impl Lowering<'_> {
     /// The value of an expression that reads no row, and that the plan depends on.
     ///
     /// # Errors
-    /// Those of the expression. In a plan for many statements its parameters must be known, and it must be the same for all sessions.
+    /// Those of the expression; out of memory (53200) if it needs long values. In a plan for many statements its parameters must be known,
+    /// and it must be the same for all sessions.
     pub(super) fn known_value(&self, expression: &Expression) -> Result<Value, SqlError> {
+        self.check_is_known(expression)?;
+        let evaluation = Evaluation::new(&*self.session, &[]);
+        evaluation.with_memory(&LimitedMemory::new(KNOWN_VALUE_BYTES_MAX)).value(expression)
+    }
+
+    /// The value of an expression that reads no row, as a constant of the plan.
+    ///
+    /// # Errors
+    /// Those of the expression; out of memory (53200) if a plan does not hold so much.
+    pub(super) fn constant_value(&self, expression: &Expression) -> Result<Value, SqlError> {
+        let evaluation = Evaluation::new(&*self.session, &[]);
+        self.memory.only(|memory| evaluation.with_memory(memory).value(expression))
+    }
+
+    /// Refuses an expression that has no value before the plan runs.
+    pub(super) fn check_is_known(&self, expression: &Expression) -> Result<(), SqlError> {
         if reads_rows(expression) {
             return Err(SqlError::unsupported("columns and subqueries in VALUES, LIMIT and frames are not supported"));
         }
@@ -167,7 +194,7 @@ impl Lowering<'_> {
                 return Err(of_one_session());
             }
         }
-        Evaluation::new(&*self.session, &[]).value(expression)
+        Ok(())
     }
 
     /// Puts a column in place of each part of the expression that reads no row and is a parameter of the plan. A pattern is read as one, too,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use braid_exec::plan::Plan;
+use braid_sql::functions::LimitedMemory;
 use braid_sql::relation::{ColumnId, Columns, CteId, Query, Relation};
 use braid_sql::{SqlError, SqlType};
 
@@ -16,6 +17,7 @@ use super::forms::{Numerics, Place};
 use super::parameters::{PlanParameter, check_is_for_many_sessions};
 use super::relations::Input;
 use super::tables::{StoredTables, read_columns};
+use crate::planning_memory::planning_memory;
 use crate::values::Form;
 
 /// Most operators of a plan.
@@ -101,6 +103,7 @@ pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> 
         forms: RefCell::default(),
         place: Cell::default(),
         is_optimistic: Cell::new(false),
+        memory: planning_memory(&query.relation),
     };
     let ids: Vec<ColumnId> = query.outputs.iter().map(|output| output.column).collect();
     let lowered = lowering.with_scalars(&query.relation, &ids);
@@ -143,6 +146,8 @@ pub(super) struct Lowering<'a> {
     /// The place of the operator that is being lowered.
     pub place: Cell<Place>,
     pub is_optimistic: Cell<bool>,
+    /// What the plan's constants are counted under.
+    pub memory: LimitedMemory,
 }
 
 impl Lowering<'_> {

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use braid_exec::Expression as Lowered;
+use braid_exec::expression::Comparison;
 use braid_exec::plan::{Plan, SortKey as LoweredKey, SortSpec};
 use braid_exec::scan::single_row::SingleRow;
 use braid_sql::relation::{ColumnId, Relation, Rows, SetOperator, SortKey};
 use braid_sql::{Expression, SqlError, SqlState, Value};
+use braid_storage::Scalar;
 
 use super::forms::form_of_values;
 use super::query::Lowering;
@@ -17,6 +19,13 @@ use crate::values::Form;
 pub(super) struct Input {
     pub plan: Plan,
     pub columns: Vec<ColumnId>,
+}
+
+/// A cell of constant rows whose value is long.
+struct LongCell {
+    row: usize,
+    column: usize,
+    expression: Expression,
 }
 
 impl Lowering<'_> {
@@ -67,8 +76,62 @@ impl Lowering<'_> {
     }
 
     fn values(&self, columns: &[ColumnId], rows: &[Vec<Expression>]) -> Result<Input, SqlError> {
-        let rows = rows.iter().map(|row| row.iter().map(|value| self.known_value(value)).collect());
-        self.constant_rows(columns, &rows.collect::<Result<Vec<Vec<Value>>, SqlError>>()?)
+        let mut long = Vec::new();
+        let mut value = |(at, expression): ((usize, usize), &Expression)| {
+            self.check_is_known(expression)?;
+            match self.constant_value(expression) {
+                Err(error) if error.state() == SqlState::OutOfMemory => {
+                    long.push(LongCell { row: at.0, column: at.1, expression: expression.clone() });
+                    Ok(Value::Null)
+                }
+                value => value,
+            }
+        };
+        let mut constants = Vec::with_capacity(rows.len());
+        for (at, row) in rows.iter().enumerate() {
+            let cells = row.iter().enumerate().map(|(column, cell)| value(((at, column), cell)));
+            constants.push(cells.collect::<Result<Vec<_>, SqlError>>()?);
+        }
+        match long.is_empty() {
+            true => self.constant_rows(columns, &constants),
+            false => self.rows_with_long_cells(columns, constants, &long),
+        }
+    }
+
+    /// Rows of which some cells are computed when the plan runs, because the plan does not hold their values. Rows are numbered, so that
+    /// they keep their order.
+    fn rows_with_long_cells(
+        &self,
+        columns: &[ColumnId],
+        mut rows: Vec<Vec<Value>>,
+        long: &[LongCell],
+    ) -> Result<Input, SqlError> {
+        rows.iter_mut().zip(0i64..).for_each(|(row, number)| row.push(Value::Int8(number)));
+        let number = columns.len();
+        let mut forms = Vec::with_capacity(number + 1);
+        let mut expressions: Vec<Lowered> = Vec::with_capacity(number);
+        for (at, column) in columns.iter().enumerate() {
+            let form = Form::of(self.columns.sql_type(*column).id);
+            self.note_form(*column, form);
+            forms.push(form);
+            let branches = long.iter().filter(|cell| cell.column == at).map(|cell| {
+                let is_row = Lowered::Compare {
+                    comparison: Comparison::Equal,
+                    left: Box::new(Lowered::Column(number)),
+                    right: Box::new(Lowered::Constant(Some(Scalar::Int(cell.row as i64)))),
+                };
+                Ok((is_row, self.expression(&cell.expression, &[])?))
+            });
+            let branches = branches.collect::<Result<Vec<_>, SqlError>>()?;
+            expressions.push(match branches.is_empty() {
+                true => Lowered::Column(at),
+                false => Lowered::Case { branches, otherwise: Some(Box::new(Lowered::Column(at))) },
+            });
+        }
+        forms.push(Form::Integer);
+        let source = ConstantRows::new(&forms, &rows)?;
+        let input = Box::new(Plan::Source { source: Arc::new(source), column_count: number + 1 });
+        Ok(Input { plan: Plan::Project { input, expressions }, columns: columns.to_vec() })
     }
 
     /// Rows that the plan holds.
@@ -143,7 +206,7 @@ impl Lowering<'_> {
         let plans = self.collected(|| self.united(&[left, right], columns))?;
         let sides = plans.into_iter().zip([1, 0]).map(|(plan, is_left)| {
             let own = (0..width).map(Lowered::Column);
-            let tag = Lowered::Constant(Some(braid_storage::Scalar::Int(is_left)));
+            let tag = Lowered::Constant(Some(Scalar::Int(is_left)));
             Plan::Project { input: Box::new(plan), expressions: own.chain([tag]).collect() }
         });
         let both = Plan::Union(sides.collect());

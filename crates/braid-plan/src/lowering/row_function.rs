@@ -5,18 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use braid_base::BATCH_BYTES_MAX;
-use braid_exec::ExecError;
-use braid_exec::expression::ForeignExpression;
+use braid_exec::FixedBudget;
+use braid_exec::expression::{ForeignExpression, Resources};
 use braid_sql::evaluation::Row;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{ColumnId, Subquery};
 use braid_sql::{Evaluation, Expression, SqlError, Value};
 
 use super::Session;
-use crate::values::Form;
-use crate::values::arrays::{ArrayBuilder, value_at};
+use crate::values::arrays::value_at;
 use crate::values::comparison_key::comparison_key;
+use crate::values::counted_values::CountedArray;
+use crate::values::{Form, RowValues};
 
 /// An expression over the columns of some arguments.
 pub(super) struct RowFunction {
@@ -50,30 +50,30 @@ impl RowFunction {
         &self,
         arguments: &[ArrayRef],
         row_count: usize,
-        bytes_max: usize,
+        resources: Resources<'_>,
     ) -> std::result::Result<ArrayRef, Box<dyn Error + Send + Sync>> {
         let form = match self.result {
             Result::Value => Form::of(self.expression.sql_type.id),
             Result::Key => Form::Bytes,
         };
-        let mut results = ArrayBuilder::new(form);
+        let (mut results, memory) = (CountedArray::new(form, resources), RowValues::new(resources.budget));
         let mut values = vec![Value::Null; self.columns.len()];
         for at in 0..row_count {
             for ((value, array), (_, id)) in values.iter_mut().zip(arguments).zip(&self.columns) {
                 *value = value_at(array, at, *id)?;
+                memory.add(value)?;
             }
             let row = ArgumentRow { columns: &self.columns, values: &values };
-            let value = Evaluation::new(&*self.session, &[]).in_row(&row).value(&self.expression)?;
+            let evaluation = Evaluation::new(&*self.session, &[]).in_row(&row).with_memory(&memory);
+            let value = evaluation.value(&self.expression)?;
             match self.result {
                 Result::Value => results.add(&value)?,
                 Result::Key if value.is_null() => results.add(&Value::Null)?,
                 Result::Key => results.add(&Value::Bytea(comparison_key(&value)?.into()))?,
             }
-            if results.bytes() > bytes_max && row_count > 1 {
-                return Err(Box::new(ExecError::BatchTooLong));
-            }
+            memory.clear();
         }
-        Ok(results.finish())
+        results.finish()
     }
 }
 
@@ -83,15 +83,16 @@ impl ForeignExpression for RowFunction {
         arguments: &[ArrayRef],
         row_count: usize,
     ) -> std::result::Result<ArrayRef, Box<dyn Error + Send + Sync>> {
-        self.compute(arguments, row_count, usize::MAX)
+        self.compute(arguments, row_count, Resources { budget: &FixedBudget::unlimited(), is_divisible: false })
     }
 
-    fn evaluate_divisible(
+    fn evaluate_within(
         &self,
         arguments: &[ArrayRef],
         row_count: usize,
+        resources: Resources<'_>,
     ) -> std::result::Result<ArrayRef, Box<dyn Error + Send + Sync>> {
-        self.compute(arguments, row_count, BATCH_BYTES_MAX)
+        self.compute(arguments, row_count, resources)
     }
 }
 

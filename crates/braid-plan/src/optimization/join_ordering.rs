@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use braid_exec::executor::Executor;
 use braid_exec::joins::side_choice::SwappedJoin;
+use braid_exec::plan::join_order::JoinEdge;
+use braid_exec::plan::join_order::imposed_order::OrderRule;
 use braid_exec::plan::join_order::join_graph::{EqualColumns, JoinGraph, JoinKnowledge, JoinedRelations};
-use braid_exec::plan::join_order::{JoinEdge, join_order};
 use braid_exec::plan::{CteId, JoinCondition, JoinKind, Plan, SideWidths};
 use braid_exec::runtime::peers::KeptPeers;
 use braid_exec::runtime::pipeline::Source;
@@ -58,11 +59,30 @@ pub struct OrderedPlan {
 /// The same plan with its joins in the best order for queries with these parameters, which must be at least one, and with groups
 /// below joins on the keys that are known to be unique.
 pub fn order_joins(plan: &Plan, queries: &[ParameterRow], keys: &UniqueKeys) -> OrderedPlan {
+    impose_join_order(plan, queries, keys, ImposedOrder::default())
+}
+
+/// An order of joins, to measure what others than the cheapest cost. Only random rules use the seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImposedOrder {
+    /// The rule that selects the tree of each graph of joins.
+    pub rule: OrderRule,
+    /// The seed of random rules.
+    pub seed: u64,
+}
+
+/// As [`order_joins`], with inner joins in the order of a rule.
+pub fn impose_join_order(
+    plan: &Plan,
+    queries: &[ParameterRow],
+    keys: &UniqueKeys,
+    imposed: ImposedOrder,
+) -> OrderedPlan {
     let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
     let samples = queries.iter().step_by(step).collect();
     let (unobserved, looks) = (RefCell::default(), Cell::new(0));
     let tables = RefCell::default();
-    let ordering = Ordering { samples, queries, keys, unobserved, looks, tables };
+    let ordering = Ordering { samples, queries, keys, imposed, unobserved, looks, tables };
     let (plan, Estimate { explodes, .. }) = ordering.plan(&plan.clone().with_decided_cases());
     OrderedPlan { plan, unobserved: ordering.unobserved.into_inner(), explodes }
 }
@@ -91,6 +111,7 @@ pub(super) struct Ordering<'a> {
     samples: Vec<&'a ParameterRow>,
     pub(super) queries: &'a [ParameterRow],
     pub(super) keys: &'a UniqueKeys,
+    imposed: ImposedOrder,
     pub(super) unobserved: RefCell<Vec<KeyCandidate>>,
     /// Groups for which the plan below was ordered to decide how they are made.
     looks: Cell<usize>,
@@ -256,7 +277,7 @@ impl Ordering<'_> {
             return (Plan::join(build, probe, condition.clone()), estimate);
         }
         let rows: Vec<f64> = estimates.iter().map(|estimate| estimate.rows.max(1.0)).collect();
-        let tree = join_order(&rows, &edges);
+        let tree = self.imposed.rule.tree(self.imposed.seed, &rows, &edges);
         let mut ordered = graph.with_relations(relations.iter());
         let JoinedRelations { plan, columns: of_plan, known } = ordered.join(&tree, &Known(&estimates));
         let place = |column: &usize| of_plan.iter().position(|other| other == column).expect("a tree has all columns");

@@ -22,5 +22,5 @@ mod split_groups;
 pub mod unique_keys;
 
 pub use estimate::Estimate;
-pub use join_ordering::{OrderedPlan, observe_and_order_joins, order_joins};
+pub use join_ordering::{ImposedOrder, OrderedPlan, impose_join_order, observe_and_order_joins, order_joins};
 pub use unique_keys::{KeyCandidate, UniqueKeys};

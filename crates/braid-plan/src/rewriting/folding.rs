@@ -4,31 +4,45 @@
 //! [no rows](super::expressions::no_rows).
 //!
 //! Only immutable functions of constants are called here, not those that read settings or the time, and no parameter has a value yet. A
-//! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long or whose result may be
-//! long stay, too.
+//! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long stay, too, and those
+//! whose values are long.
 
 use braid_sql::evaluation::Evaluation;
 use braid_sql::expression::{ElementCast, Node};
-use braid_sql::functions::{Function, SessionFacts};
+use braid_sql::functions::{Function, LimitedMemory, SessionFacts};
 use braid_sql::pg_catalog::{Volatility, pg_catalog};
 use braid_sql::relation::Relation;
-use braid_sql::{Expression, Value};
+use braid_sql::{Expression, SqlError, Value};
 
 use super::expressions::{
     all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, no_rows, with_inputs,
 };
+use crate::planning_memory::planning_memory;
 
 /// The relation with its constant expressions computed.
 pub(super) fn fold_constants(relation: Relation, session: &dyn SessionFacts) -> Relation {
-    let evaluation = Evaluation::new(session, &[]);
-    folded_relation(relation, &evaluation)
+    let folding = Folding { session, memory: planning_memory(&relation) };
+    folded_relation(relation, &folding)
 }
 
-fn folded_relation(relation: Relation, evaluation: &Evaluation<'_>) -> Relation {
-    let mut relation = with_inputs(relation, &mut |input| folded_relation(input, evaluation));
-    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, evaluation));
+/// What constants are computed with.
+struct Folding<'a> {
+    session: &'a dyn SessionFacts,
+    memory: LimitedMemory,
+}
+
+impl Folding<'_> {
+    fn value(&self, expression: &Expression) -> Result<Value, SqlError> {
+        let evaluation = Evaluation::new(self.session, &[]);
+        self.memory.only(|memory| evaluation.with_memory(memory).value(expression))
+    }
+}
+
+fn folded_relation(relation: Relation, folding: &Folding<'_>) -> Relation {
+    let mut relation = with_inputs(relation, &mut |input| folded_relation(input, folding));
+    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, folding));
     for expression in relation.expressions_mut() {
-        fold(expression, evaluation);
+        fold(expression, folding);
     }
     match relation {
         Relation::Filter { input, condition } => {
@@ -47,12 +61,12 @@ fn folded_relation(relation: Relation, evaluation: &Evaluation<'_>) -> Relation 
 }
 
 /// Folds an expression from its operands up. Subqueries are not looked into.
-fn fold(expression: &mut Expression, evaluation: &Evaluation<'_>) {
-    expression.operands_mut().into_iter().for_each(|operand| fold(operand, evaluation));
-    simplify(expression, evaluation);
+fn fold(expression: &mut Expression, folding: &Folding<'_>) {
+    expression.operands_mut().into_iter().for_each(|operand| fold(operand, folding));
+    simplify(expression, folding);
     if !matches!(expression.node, Node::Constant(_))
         && is_computable(expression)
-        && let Ok(value) = evaluation.value(expression)
+        && let Ok(value) = folding.value(expression)
     {
         expression.node = Node::Constant(value);
     }
@@ -71,9 +85,7 @@ fn is_computable(expression: &Expression) -> bool {
         | Node::Subquery(_)
         | Node::Let { .. }
         | Node::Chain { .. } => false,
-        Node::Call(call) => {
-            call.volatility == Volatility::Immutable && !expression.may_take_long() && !expression.may_grow()
-        }
+        Node::Call(call) => call.volatility == Volatility::Immutable && !expression.may_take_long(),
         Node::ThroughText(cast) => is_immutable(cast.output) && is_immutable(cast.input),
         Node::EachElement { cast, .. } => match cast {
             ElementCast::Relabel => true,
@@ -102,7 +114,7 @@ fn is_immutable(function: Function) -> bool {
 }
 
 /// Simplifies what some constant operands decide.
-fn simplify(expression: &mut Expression, evaluation: &Evaluation<'_>) {
+fn simplify(expression: &mut Expression, folding: &Folding<'_>) {
     match &mut expression.node {
         Node::Call(call)
             if call.is_strict
@@ -148,12 +160,12 @@ fn simplify(expression: &mut Expression, evaluation: &Evaluation<'_>) {
             body.put_operand(&operand);
             // What it reads may be constant now.
             if constant(&operand).is_some() {
-                fold(&mut body, evaluation);
+                fold(&mut body, folding);
             }
             *expression = body;
         }
         Node::Chain { first, steps } => {
-            fold_steps(first, steps, evaluation);
+            fold_steps(first, steps, folding);
             if steps.is_empty() {
                 *expression = std::mem::replace(&mut **first, null_of(expression.sql_type));
             }
@@ -164,7 +176,7 @@ fn simplify(expression: &mut Expression, evaluation: &Evaluation<'_>) {
 }
 
 /// Computes the steps of a chain that follow a constant, as far as they can be.
-fn fold_steps(first: &mut Expression, steps: &mut Vec<Expression>, evaluation: &Evaluation<'_>) {
+fn fold_steps(first: &mut Expression, steps: &mut Vec<Expression>, folding: &Folding<'_>) {
     // A null operand makes a step null, whatever is before it.
     if let Some(at) = steps.iter().rposition(|step| constant(step).is_some()) {
         *first = steps.drain(..=at).next_back().expect("the range has the step found");
@@ -176,7 +188,7 @@ fn fold_steps(first: &mut Expression, steps: &mut Vec<Expression>, evaluation: &
         }
         let mut next = step.clone();
         next.put_operand(first);
-        fold(&mut next, evaluation);
+        fold(&mut next, folding);
         if constant(&next).is_none() {
             break;
         }

@@ -3,6 +3,7 @@
 use braid_base::{Random, SeededRandom};
 use braid_exec::{Batch, ParameterRow};
 use braid_plan::lowering::LoweredQuery;
+use braid_plan::planning_memory::parameter_memory;
 use braid_sql::{SqlState, Value};
 use braid_testing::cases;
 
@@ -167,7 +168,11 @@ fn queries_with_parameters_have_the_rows_of_their_definition() {
             })
             .collect();
         let row = |values: &Vec<Value>| {
-            lowered.parameters.iter().map(|parameter| parameter.value(values, &FixedSession).unwrap()).collect()
+            lowered
+                .parameters
+                .iter()
+                .map(|parameter| parameter.value(values, &FixedSession, &parameter_memory(values)).unwrap())
+                .collect()
         };
         let rows: Vec<ParameterRow> = parameters.iter().map(row).collect();
         let sorted = |batches: Vec<Batch>| {

@@ -6,6 +6,7 @@ mod chains;
 mod common_tables;
 mod disk_tables;
 mod intervals;
+mod long_values;
 mod lowered_queries;
 mod memory_tables;
 mod numerics;

@@ -20,7 +20,6 @@ use arrow::datatypes::{
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use braid_engine::binary_of_text;
-use braid_engine::shown_digits::as_shown;
 
 use super::calendar::{self, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_US};
 use super::decimal_digits::append_i64;
@@ -35,8 +34,6 @@ const TEXT_OIDS: [u32; 6] = [25, 19, 1042, 1043, 705, 114];
 pub(crate) struct Column {
     values: Values,
     nulls: Option<NullBuffer>,
-    /// Fewest digits after the point, of quotients (`braid_engine::shown_digits`).
-    least_digits: Option<u8>,
 }
 
 /// The arrays a column can be bound to, after the casts.
@@ -110,7 +107,7 @@ impl Column {
             _ => Values::Text(rendered(&array)?),
         };
         let nulls = if matches!(values, Values::Null) { None } else { array.logical_nulls() };
-        Ok(Self { values, nulls, least_digits: None })
+        Ok(Self { values, nulls })
     }
 
     /// Binds `array` as values of the type with this number. Texts are those that its values are shown as.
@@ -120,21 +117,6 @@ impl Column {
             Values::Text(texts) if !TEXT_OIDS.contains(&oid) => Self { values: Values::TextOf(texts, oid), ..column },
             values => Self { values, ..column },
         })
-    }
-
-    /// The same, of a column of quotients.
-    #[must_use]
-    pub fn with_least_digits(self, least_digits: Option<u8>) -> Self {
-        Self { least_digits, ..self }
-    }
-
-    /// A numeric with the digits that are shown.
-    #[inline]
-    fn shown(&self, unscaled: i128, scale: i8) -> (i128, i8) {
-        match self.least_digits {
-            Some(least_digits) => as_shown(unscaled, scale, least_digits),
-            None => (unscaled, scale),
-        }
     }
 
     /// Whether the value of `row` is null.
@@ -164,10 +146,7 @@ impl Column {
             Values::Int64(a) => append_i64(out, a.value(row)),
             Values::Float32(a) => float_text::append_f32(out, a.value(row)),
             Values::Float64(a) => float_text::append_f64(out, a.value(row)),
-            Values::Numeric128(a, scale) => {
-                let (unscaled, scale) = self.shown(a.value(row), *scale);
-                numeric::append_text_128(out, unscaled, scale);
-            }
+            Values::Numeric128(a, scale) => numeric::append_text_128(out, a.value(row), *scale),
             Values::Numeric256(a, scale) => numeric::append_text_256(out, a.value(row), *scale),
             Values::Text(a) | Values::TextOf(a, _) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
@@ -197,10 +176,7 @@ impl Column {
             Values::Int64(a) => out.extend_from_slice(&a.value(row).to_be_bytes()),
             Values::Float32(a) => out.extend_from_slice(&a.value(row).to_be_bytes()),
             Values::Float64(a) => out.extend_from_slice(&a.value(row).to_be_bytes()),
-            Values::Numeric128(a, scale) => {
-                let (unscaled, scale) = self.shown(a.value(row), *scale);
-                numeric::append_binary_128(out, unscaled, scale);
-            }
+            Values::Numeric128(a, scale) => numeric::append_binary_128(out, a.value(row), *scale),
             Values::Numeric256(a, scale) => numeric::append_binary_256(out, a.value(row), *scale),
             Values::Text(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::TextOf(a, oid) => {

@@ -1,4 +1,4 @@
-//! Values on the wire: Arrow arrays into DataRow bytes, parameters into values of one row, in PostgreSQL's text and binary forms.
+//! Values on the wire: Arrow arrays into DataRow bytes, in PostgreSQL's text and binary forms.
 //!
 //! | module | contents |
 //! |---|---|
@@ -6,7 +6,6 @@
 //! | [`row_encoder`] | batches into DataRow messages |
 //! | [`column`] | one column of a batch: the value of a row as text or binary |
 //! | [`nested`] | lists as arrays, structs as records |
-//! | [`parameter`], [`parameter_text`], [`parameter_binary`] | parameters in text and binary form into values |
 //! | [`decimal_digits`], [`float_text`], [`numeric`], [`calendar`], [`interval`] | one family of types each |
 //!
 //! This room is synchronous, and knows neither sockets nor sessions.
@@ -18,9 +17,6 @@ pub(crate) mod float_text;
 pub(crate) mod interval;
 pub(crate) mod nested;
 pub(crate) mod numeric;
-pub(crate) mod parameter;
-pub(crate) mod parameter_binary;
-pub(crate) mod parameter_text;
 pub(crate) mod pg_type;
 pub(crate) mod row_encoder;
 
@@ -53,23 +49,9 @@ impl Format {
     }
 }
 
-/// The error of a value that cannot be sent or read.
+/// The error of a value that cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ValueError {
-    /// A text that is not a value of the type.
-    #[error("invalid input syntax for type {pg_type}: \"{text}\"")]
-    Syntax {
-        /// PostgreSQL's name of the type.
-        pg_type: &'static str,
-        /// The received text.
-        text: String,
-    },
-    /// A date or time that does not exist.
-    #[error("date/time field value out of range: \"{text}\"")]
-    DatetimeOutOfRange {
-        /// The received text.
-        text: String,
-    },
     /// A number too large for its type.
     #[error("value \"{text}\" is out of range for type {pg_type}")]
     OutOfRange {
@@ -77,29 +59,6 @@ pub(crate) enum ValueError {
         pg_type: &'static str,
         /// The received text.
         text: String,
-    },
-    /// Bytes that are not the binary form of the type.
-    #[error("incorrect binary data format for type {pg_type}: {length} bytes")]
-    Binary {
-        /// PostgreSQL's name of the type.
-        pg_type: &'static str,
-        /// The number of bytes.
-        length: usize,
-    },
-    /// Text that is not UTF-8.
-    #[error("invalid byte sequence for encoding \"UTF8\"")]
-    NotUtf8,
-    /// NaN or infinity as a numeric.
-    #[error("numeric \"{text}\" is not supported: numeric parameters must be finite")]
-    NotFinite {
-        /// The received text.
-        text: String,
-    },
-    /// A type that is not supported for parameters.
-    #[error("parameters of type {name} are not supported")]
-    UnsupportedParameter {
-        /// The type, as far as it is known.
-        name: String,
     },
     /// A value that is out of the range of its type on the wire.
     #[error("a value is out of range for the type it is sent as: {0}")]
@@ -128,18 +87,8 @@ impl ValueError {
     /// The SQLSTATE.
     pub fn sqlstate(&self) -> &'static str {
         match self {
-            Self::Syntax {
-                pg_type: "date" | "time" | "timestamp" | "timestamp with time zone" | "interval", ..
-            } => "22007",
-            Self::Syntax { .. } => "22P02",
-            Self::DatetimeOutOfRange { .. } => "22008",
             Self::OutOfRange { .. } | Self::Unsendable(_) => "22003",
-            Self::Binary { .. } => "22P03",
-            Self::NotUtf8 => "22021",
-            Self::NotFinite { .. }
-            | Self::UnsupportedParameter { .. }
-            | Self::NoBinaryForm { .. }
-            | Self::ChangedType => "0A000",
+            Self::NoBinaryForm { .. } | Self::ChangedType => "0A000",
             Self::RaggedArray => "2202E",
             Self::RowTooLong { .. } => "54000",
         }

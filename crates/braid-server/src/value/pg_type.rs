@@ -1,4 +1,4 @@
-//! The PostgreSQL type of an Arrow type on the wire, and the Arrow type of a parameter.
+//! The PostgreSQL type of an Arrow type on the wire.
 //!
 //! | Arrow | PostgreSQL |
 //! |---|---|
@@ -17,13 +17,10 @@
 //! | Interval, Duration | interval |
 //! | List… | the array of the element's type |
 //! | Struct | record |
-//!
-//! UInt64 is `int8` because DataFusion counts in it (`row_number`, `rank`, `approx_distinct`), where PostgreSQL's
-//! functions return bigint and drivers read one.
 
-use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+use arrow::datatypes::DataType;
 
-/// A type of PostgreSQL's catalog that Braid can send or read.
+/// A type of PostgreSQL's catalog that an Arrow type is sent as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PgType {
     /// `pg_type.oid`
@@ -42,25 +39,19 @@ macro_rules! pg_types {
             pub(crate) const $name: PgType =
                 PgType { oid: $oid, array_oid: $array_oid, length: $length, name: $text };
         )*
-        const ALL: &[PgType] = &[$($name),*];
     };
 }
 
 pg_types! {
     BOOL = 16, 1000, 1, "boolean";
     BYTEA = 17, 1001, -1, "bytea";
-    CHAR = 18, 1002, 1, "\"char\"";
-    NAME = 19, 1003, 64, "name";
     INT8 = 20, 1016, 8, "bigint";
     INT2 = 21, 1005, 2, "smallint";
     INT4 = 23, 1007, 4, "integer";
     TEXT = 25, 1009, -1, "text";
-    OID = 26, 1028, 4, "oid";
     FLOAT4 = 700, 1021, 4, "real";
     FLOAT8 = 701, 1022, 8, "double precision";
     UNKNOWN = 705, 0, -2, "unknown";
-    BPCHAR = 1042, 1014, -1, "character";
-    VARCHAR = 1043, 1015, -1, "character varying";
     DATE = 1082, 1182, 4, "date";
     TIME = 1083, 1183, 8, "time";
     TIMESTAMP = 1114, 1115, 8, "timestamp";
@@ -72,16 +63,6 @@ pg_types! {
 }
 
 impl PgType {
-    /// The type of that oid, if Braid knows it.
-    pub fn by_oid(oid: u32) -> Option<Self> {
-        ALL.iter().copied().find(|t| t.oid == oid)
-    }
-
-    /// The element type of the array type of that oid.
-    pub fn element_of(array_oid: u32) -> Option<Self> {
-        ALL.iter().copied().find(|t| t.array_oid == array_oid && array_oid != 0)
-    }
-
     /// The type of `data_type` on the wire; for lists, that of the innermost element.
     fn of_scalar(data_type: &DataType) -> Self {
         match data_type {
@@ -124,28 +105,6 @@ impl PgType {
     pub fn innermost(data_type: &DataType) -> Self {
         Self::of_scalar(data_type)
     }
-
-    /// The Arrow type that values of this type are read into. `None` if it depends on the value (a numeric's scale) or on the
-    /// statement's context (unknown).
-    pub fn parameter_type(self) -> Option<DataType> {
-        Some(match self {
-            BOOL => DataType::Boolean,
-            BYTEA => DataType::Binary,
-            INT2 => DataType::Int16,
-            INT4 => DataType::Int32,
-            INT8 | OID => DataType::Int64,
-            FLOAT4 => DataType::Float32,
-            FLOAT8 => DataType::Float64,
-            CHAR | NAME | TEXT | BPCHAR | VARCHAR => DataType::Utf8,
-            DATE => DataType::Date32,
-            TIME => DataType::Time64(TimeUnit::Microsecond),
-            TIMESTAMP => DataType::Timestamp(TimeUnit::Microsecond, None),
-            TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-            INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
-            UUID => DataType::FixedSizeBinary(16),
-            _ => return None,
-        })
-    }
 }
 
 /// PostgreSQL's type modifier: precision and scale of a numeric, -1 for everything else.
@@ -186,8 +145,6 @@ mod tests {
         ] {
             assert_eq!(PgType::described(&data_type), expected, "{data_type}");
         }
-        assert_eq!(PgType::element_of(1007), Some(INT4));
-        assert_eq!(PgType::element_of(0), None);
     }
 
     #[test]

@@ -12,7 +12,6 @@ use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::ByteSize;
 use braid_engine::DescribedType;
-use braid_engine::shown_digits::least_digits;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
 use super::column::{Column, checked_cast};
@@ -32,8 +31,6 @@ struct EncodedColumn {
     data_type: DataType,
     /// The type that the column says it has.
     described: Option<DescribedType>,
-    /// Of quotients: fewest digits after the point.
-    least_digits: Option<u8>,
     format: Format,
 }
 
@@ -45,7 +42,6 @@ impl RowEncoder {
             name: field.name().clone(),
             data_type: field.data_type().clone(),
             described: DescribedType::of(field),
-            least_digits: least_digits(field),
             format: Format::Text,
         });
         Self { columns: columns.collect() }.with_formats(format_codes)
@@ -70,8 +66,7 @@ impl RowEncoder {
                 return FieldDescription::new(column.name.clone(), 0, 0, oid, length, modifier, column.format.code());
             }
             let (oid, length) = PgType::described(&column.data_type);
-            // A quotient's digits are its own, not its column's.
-            let modifier = if column.least_digits.is_some() { -1 } else { type_modifier(&column.data_type) };
+            let modifier = type_modifier(&column.data_type);
             FieldDescription::new(column.name.clone(), 0, 0, oid, length, modifier, column.format.code())
         };
         RowDescription::new(self.columns.iter().map(describe).collect())
@@ -94,7 +89,7 @@ impl RowEncoder {
                 Some(_) => Column::bind(&unchanged(array, &column.data_type)?)?,
                 None => Column::bind(&as_described(array, &column.data_type)?)?,
             };
-            Ok((bound.with_least_digits(column.least_digits), column.format))
+            Ok((bound, column.format))
         });
         Ok(RowCursor { columns: columns.collect::<Result<_, ValueError>>()?, next: 0, end: batch.num_rows() })
     }

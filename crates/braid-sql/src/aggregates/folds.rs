@@ -23,7 +23,7 @@ impl Fold {
             self.value = value.clone();
         } else if !value.is_null() {
             let types: [SqlType; 2] = [call.argument_types[0]; 2];
-            let inner = Call { session: call.session, argument_types: &types, result_type: call.result_type };
+            let inner = Call { argument_types: &types, ..*call };
             let state = std::mem::replace(&mut self.value, Value::Null);
             self.value = function(&[state, value.clone()], &inner)?;
         }

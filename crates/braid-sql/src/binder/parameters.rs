@@ -159,12 +159,12 @@ impl Binder<'_> {
         let unsupported = || SqlError::unsupported(format!("the parameter {written} is not supported here"));
         let digits = written.strip_prefix('$').filter(|digits| digits.bytes().all(|c| c.is_ascii_digit()));
         let digits = digits.filter(|digits| !digits.is_empty()).ok_or_else(unsupported)?;
-        let parameters = self.statement.parameters.as_ref().ok_or_else(unsupported)?;
         let number = written_number(digits);
-        if !(1..=NUMBER_MAX).contains(&number) {
+        let is_possible = (1..=NUMBER_MAX).contains(&number);
+        let Some(parameters) = self.statement.parameters.as_ref().filter(|_| is_possible) else {
             let error = SqlError::new(SqlState::UndefinedParameter, format!("there is no parameter ${number}"));
             return Err(self.places.mark(error, Place::At(literal.span.start)));
-        }
+        };
         let number = usize::try_from(number - 1).map_err(|_| unsupported())?;
         if self.statement.varying.has_number(number) {
             let message = format!("a varying literal has the number of the parameter {written}");

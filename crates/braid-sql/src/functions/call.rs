@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arrow::array::timezone::Tz;
 
 use super::numbers::random::SessionRandom;
+use crate::SqlError;
 use crate::types::SqlType;
+use crate::value_memory::{GrowingValue, ValueMemory, reserve};
 
 /// What functions read of the session and of the time. A function that calls any of these is not immutable.
 pub trait SessionFacts: fmt::Debug {
@@ -69,4 +71,21 @@ pub struct Call<'a> {
     pub argument_types: &'a [SqlType],
     /// The type of the result.
     pub result_type: SqlType,
+    /// What long values are counted under.
+    pub memory: &'a dyn ValueMemory,
+}
+
+impl<'a> Call<'a> {
+    /// Reserves memory for a value of `bytes` bytes that is about to be made.
+    ///
+    /// # Errors
+    /// Out of memory (53200) when the budget refuses.
+    pub fn reserve(&self, bytes: usize) -> Result<(), SqlError> {
+        reserve(self.memory, bytes)
+    }
+
+    /// The memory of a value that grows.
+    pub fn growing_value(&self) -> GrowingValue<'a> {
+        GrowingValue::new(self.memory)
+    }
 }

@@ -40,6 +40,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
+pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
 pub use call::{Call, ObjectNames, SessionFacts};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 

@@ -10,7 +10,7 @@ use super::datetime::intervals;
 use super::datetime::times::compare_timetz;
 use super::numbers::comparisons::order_of_floats;
 use super::strings::text_types::without_blanks;
-use super::{Call, Implementation, SessionFacts, implementation_of};
+use super::{Call, Implementation, SessionFacts, UnlimitedMemory, implementation_of};
 use crate::pg_catalog::{CastContext, CastMethod, FunctionId, OrderEntry, TypeId, TypeKind, pg_catalog};
 use crate::types::type_names::type_name;
 use crate::{SqlError, SqlState, SqlType, Value};
@@ -66,7 +66,12 @@ impl TypeOrder {
             Comparison::Arrays(element) => compare_arrays(left.as_array(), right.as_array(), element, session),
             Comparison::Function(implementation, sql_type) => {
                 let types = [*sql_type; 2];
-                let call = Call { session, argument_types: &types, result_type: SqlType::of(TypeId::INT4) };
+                let call = Call {
+                    session,
+                    argument_types: &types,
+                    result_type: SqlType::of(TypeId::INT4),
+                    memory: &UnlimitedMemory,
+                };
                 Ok(implementation(&[left.clone(), right.clone()], &call)?.as_int4().cmp(&0))
             }
         }
@@ -183,7 +188,12 @@ impl TypeEquality {
             Equality::ByOrder(order) => Ok(order.compare(left, right, session)?.is_eq()),
             Equality::Function(implementation, sql_type) => {
                 let types = [*sql_type; 2];
-                let call = Call { session, argument_types: &types, result_type: SqlType::of(TypeId::BOOL) };
+                let call = Call {
+                    session,
+                    argument_types: &types,
+                    result_type: SqlType::of(TypeId::BOOL),
+                    memory: &UnlimitedMemory,
+                };
                 Ok(implementation(&[left.clone(), right.clone()], &call)? == Value::Bool(true))
             }
         }

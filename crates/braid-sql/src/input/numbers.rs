@@ -13,9 +13,6 @@ use crate::{SqlError, SqlState};
 /// Largest power of ten whose multiples fit 128 bits: what a numeric's unscaled value stays below.
 const POWER_OF_TEN_MAX: usize = 38;
 
-/// Digits after the point of a numeric without precision.
-pub const PLAIN_SCALE: u8 = 10;
-
 /// A signed integer: optional blanks, optional sign, digits.
 pub fn parse_integer<T>(text: &str, type_name: &str) -> Result<T, SqlError>
 where
@@ -254,18 +251,18 @@ pub fn numeric_digits(text: &str) -> Result<(u8, u8), SqlError> {
     }
 }
 
-/// Refuses a number with more digits after the point than a numeric without precision keeps: PostgreSQL's keeps them all.
-pub fn check_plain_digits(text: &str) -> Result<(), SqlError> {
+/// Refuses a number with more than `scale` digits after the point, for a numeric without precision: PostgreSQL's keeps them all.
+pub fn check_plain_digits(text: &str, scale: u8) -> Result<(), SqlError> {
     let digits = text.trim_ascii().trim_start_matches(['+', '-']).as_bytes();
     let Some(decimal) = Decimal::read(digits) else { return Ok(()) };
     let zeros = decimal.whole.iter().chain(decimal.fraction).rev().take_while(|c| **c == b'0').count();
     let needed = decimal.fraction.len() as i64 - decimal.exponent - zeros as i64;
     let is_zero = zeros == decimal.whole.len() + decimal.fraction.len();
-    if needed <= i64::from(PLAIN_SCALE) || is_zero {
+    if needed <= i64::from(scale) || is_zero {
         return Ok(());
     }
     let message =
-        format!("a numeric without precision keeps {PLAIN_SCALE} digits after the point, not those of \"{text}\"");
+        format!("this numeric without precision keeps {scale} digits after the point, not those of \"{text}\"");
     Err(SqlError::unsupported(message).with_hint("Round the number, or use a numeric(precision, scale)."))
 }
 
@@ -417,9 +414,9 @@ mod tests {
     #[test]
     fn digits_are_not_lost_without_a_word() {
         for text in ["1", "1.0123456789", "1.01234567890000", "0e-30", "1e20", "12345e-12", "abc"] {
-            assert_eq!(check_plain_digits(text).is_ok(), text != "12345e-12", "{text}");
+            assert_eq!(check_plain_digits(text, 10).is_ok(), text != "12345e-12", "{text}");
         }
-        assert_eq!(check_plain_digits("-1.01234567891").unwrap_err().sqlstate(), "0A000");
+        assert_eq!(check_plain_digits("-1.01234567891", 10).unwrap_err().sqlstate(), "0A000");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::SqlError;
+use crate::value_memory::GrowingValue;
 use crate::value_text::check_growth;
 use crate::values::json::Jsonb;
 
@@ -33,19 +34,25 @@ pub fn write_json_string(text: &str, out: &mut String) -> Result<(), SqlError> {
 /// A value of `jsonb` in one line.
 pub fn jsonb_text(value: &Jsonb) -> Result<String, SqlError> {
     let mut out = String::new();
-    write_jsonb(value, None, &mut out)?;
+    write_jsonb(value, None, &mut out, &mut |bytes| check_growth(bytes, 0))?;
     Ok(out)
 }
 
-/// A value of `jsonb` with a line for each element and field.
-pub fn pretty_jsonb_text(value: &Jsonb) -> Result<String, SqlError> {
+/// A value of `jsonb` with a line for each element and field. The indents of all levels may be much longer than the value.
+pub fn pretty_jsonb_text(value: &Jsonb, memory: &mut GrowingValue<'_>) -> Result<String, SqlError> {
     let mut out = String::new();
-    write_jsonb(value, Some(0), &mut out)?;
+    write_jsonb(value, Some(0), &mut out, &mut |bytes| {
+        check_growth(bytes, 0)?;
+        memory.reach(bytes)
+    })?;
     Ok(out)
 }
 
-/// Writes a value, in lines at a level if there is one.
-fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String) -> Result<(), SqlError> {
+/// Checks the number of bytes that a text has.
+type Check<'a> = dyn FnMut(usize) -> Result<(), SqlError> + 'a;
+
+/// Writes a value, in lines at a level if there is one. `check` looks at the text after each value.
+fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String, check: &mut Check<'_>) -> Result<(), SqlError> {
     match value {
         Jsonb::Null => out.push_str("null"),
         Jsonb::Bool(true) => out.push_str("true"),
@@ -56,7 +63,7 @@ fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String) -> Result<
             out.push('[');
             for (at, element) in elements.iter().enumerate() {
                 begin_member(at, level, out);
-                write_jsonb(element, level.map(|level| level + 1), out)?;
+                write_jsonb(element, level.map(|level| level + 1), out, check)?;
             }
             begin_line(level, out);
             out.push(']');
@@ -67,13 +74,13 @@ fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String) -> Result<
                 begin_member(at, level, out);
                 write_json_string(key, out)?;
                 out.push_str(": ");
-                write_jsonb(value, level.map(|level| level + 1), out)?;
+                write_jsonb(value, level.map(|level| level + 1), out, check)?;
             }
             begin_line(level, out);
             out.push('}');
         }
     }
-    check_growth(out.len(), 0)
+    check(out.len())
 }
 
 fn begin_member(at: usize, level: Option<usize>, out: &mut String) {

@@ -33,6 +33,7 @@ pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
 pub use tokens::postgresql_tokens;
 pub use whole_rows::WHOLE_ROW;
+pub use words::is_no_table_name;
 
 /// A parser of a text.
 pub fn parser_of<'a>(dialect: &'a SqlDialect, text: &str) -> Result<Parser<'a>, ParserError> {

@@ -1,5 +1,6 @@
 //! Words of PostgreSQL's grammar (`pg_get_keywords()`).
 
+use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Word;
 
@@ -9,6 +10,10 @@ const RESERVED: &str = "all analyse analyze and any array as asc asymmetric both
     except false fetch for foreign from grant group having in initially intersect into lateral leading limit localtime localtimestamp \
     not null offset on only or order placing primary references returning select session_user some symmetric table then to trailing \
     true union unique user using variadic when where window with";
+
+/// Words that name functions and types, and neither columns nor tables.
+const FUNCTION_NAMES: &str = "authorization binary collation concurrently cross current_schema freeze full ilike inner is isnull join \
+    left like natural notnull outer overlaps right similar tablesample verbose";
 
 /// Words that only name columns. Some are types with a grammar of their own.
 const COLUMN_NAMES: &str = "between bigint bit boolean char character coalesce dec decimal exists \
@@ -53,6 +58,12 @@ pub(super) fn can_name_type(word: &Word) -> bool {
 /// Whether a word can be the last one of an operand.
 pub(super) fn can_end_operand(word: &Word) -> bool {
     word.quote_style.is_some() || !is_one_of(word, RESERVED) || is_one_of(word, RESERVED_OPERANDS)
+}
+
+/// Whether a word is no name of a table, unless it is quoted.
+pub fn is_no_table_name(name: &Ident) -> bool {
+    let is_one_of = |list: &str| list.split_whitespace().any(|one| name.value.eq_ignore_ascii_case(one));
+    name.quote_style.is_none() && (is_one_of(RESERVED) || is_one_of(FUNCTION_NAMES))
 }
 
 fn is_one_of(word: &Word, list: &str) -> bool {

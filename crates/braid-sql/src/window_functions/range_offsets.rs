@@ -1,6 +1,6 @@
 //! Offsets of RANGE frames: which `in_range` function compares values of the ordering column at a distance.
 
-use crate::functions::{Call, Implementation, SessionFacts, implementation_of};
+use crate::functions::{Call, Implementation, SessionFacts, UnlimitedMemory, implementation_of};
 use crate::pg_catalog::{CastContext, FunctionEntry, TypeId, pg_catalog};
 use crate::resolution::can_coerce;
 use crate::types::type_names::type_name;
@@ -86,7 +86,8 @@ impl InRange {
         session: &dyn SessionFacts,
     ) -> Result<bool, SqlError> {
         let types = [self.column, self.column, self.offset, TypeId::BOOL, TypeId::BOOL].map(SqlType::of);
-        let call = Call { session, argument_types: &types, result_type: SqlType::of(TypeId::BOOL) };
+        let call =
+            Call { session, argument_types: &types, result_type: SqlType::of(TypeId::BOOL), memory: &UnlimitedMemory };
         let (subtracts, at_most) = (Value::Bool(sense == Sense::Subtracted), Value::Bool(side == Side::AtMost));
         let arguments = [value.clone(), base.clone(), offset.clone(), subtracts, at_most];
         Ok((self.implementation)(&arguments, &call)? == Value::Bool(true))

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use braid_sql::aggregates::{Accumulation, Aggregate};
-use braid_sql::functions::Call;
 use braid_sql::functions::ordering::{SortKey, compare_rows};
+use braid_sql::functions::{Call, UnlimitedMemory};
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::resolution::{FunctionResolution, ResolvedFunction, resolve_function};
 use braid_sql::testing::{FixedSession, value_of};
@@ -117,7 +117,7 @@ impl Prepared {
     }
 
     fn call(&self) -> Call<'_> {
-        Call { session: &FixedSession, argument_types: &self.types, result_type: self.result }
+        Call { session: &FixedSession, argument_types: &self.types, result_type: self.result, memory: &UnlimitedMemory }
     }
 
     fn accumulated(&self, rows: &[Vec<Value>]) -> Result<Accumulation, SqlError> {

@@ -12,5 +12,6 @@ mod parameters;
 mod queries;
 mod sets;
 mod totality;
+mod value_memory;
 mod varying_literals;
 mod windows;

@@ -100,5 +100,5 @@ fn parameters_are_refused_where_the_caller_has_none() {
     let syntax = braid_sql::testing::parsed("SELECT $1 + 1").unwrap().unwrap();
     let statement = Statement::new("SELECT $1 + 1", &FixedSession, &braid_sql::tables::NoTables);
     let error = statement.binder().output_expression(&syntax).unwrap_err();
-    assert_eq!(error.state(), SqlState::FeatureNotSupported);
+    assert_eq!((error.state(), error.message()), (SqlState::UndefinedParameter, "there is no parameter $1"));
 }

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use braid_sql::aggregates::Aggregate;
-use braid_sql::functions::Call;
 use braid_sql::functions::ordering::SortKey;
+use braid_sql::functions::{Call, UnlimitedMemory};
 use braid_sql::pg_catalog::{FunctionEntry, TypeId, pg_catalog};
 use braid_sql::resolution::{FunctionResolution, resolve_function};
 use braid_sql::testing::{FixedSession, value_of};
@@ -148,7 +148,8 @@ fn answer(call: &str, types: &str, over: &str, rows: &str) -> Result<(String, St
     let function = pg_catalog().function(resolved.function);
     let argument_types: Vec<SqlType> = resolved.argument_types.iter().copied().map(SqlType::of).collect();
     let result = SqlType::of(resolved.result);
-    let call = Call { session: &FixedSession, argument_types: &argument_types, result_type: result };
+    let call =
+        Call { session: &FixedSession, argument_types: &argument_types, result_type: result, memory: &UnlimitedMemory };
     let mut argument_rows: Vec<Vec<Value>> =
         window.rows.iter().map(|row| arguments.iter().map(|at| row[*at].clone()).collect()).collect();
     for row in &mut argument_rows {

@@ -100,17 +100,6 @@ async fn sql_logic_files_by_template() {
     assert_none(&failures);
 }
 
-/// What Braid's own front end answers otherwise has the same answer from the other planner, but for records under
-/// `skipif datafusion_planner`.
-#[tokio::test(flavor = "multi_thread")]
-async fn sql_logic_files_by_the_other_planner() {
-    let mut failures = Vec::new();
-    for path in files() {
-        failures.extend(run_in_process(&path, (&[("braid.planner", "datafusion")], "datafusion_planner")).await);
-    }
-    assert_none(&failures);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn sql_logic_files_over_the_simple_protocol() {
     let mut failures = Vec::new();

@@ -1,4 +1,4 @@
-//! The engines: Braid, DataFusion's operators on Braid's scans, and DuckDB.
+//! The engines: Braid, Braid on other plans, and DuckDB.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -33,13 +33,19 @@ pub struct Braid {
 }
 
 impl Braid {
-    /// A session on `operators`, `braid` or `datafusion`.
-    pub async fn new(database: &Arc<Database>, operators: &str) -> Result<Self, BenchError> {
+    /// A session as users have it.
+    pub async fn new(database: &Arc<Database>) -> Result<Self, BenchError> {
         let mut client = SessionClient::new(database);
-        client
-            .run(&format!("set statement_timeout = '{STATEMENT_TIMEOUT}'; set braid.operators = {operators}"))
-            .await?;
+        client.run(&format!("set statement_timeout = '{STATEMENT_TIMEOUT}'")).await?;
         Ok(Self { client })
+    }
+
+    /// A session whose queries run on one worker, with joins in random order and without templates.
+    pub async fn on_other_plans(database: &Arc<Database>) -> Result<Self, BenchError> {
+        let mut session = Self::new(database).await?;
+        let settings = "set braid.target_partitions = 1; set braid.join_order = random; set braid.templates = off";
+        session.client.run(settings).await?;
+        Ok(session)
     }
 
     /// Replaces all tables by these.
@@ -64,8 +70,8 @@ impl Braid {
 
 /// The engine that Braid is compared with.
 pub enum PeerEngine {
-    /// DataFusion's operators.
-    Operators(Braid),
+    /// Braid on other plans.
+    OtherPlans(Braid),
     /// DuckDB.
     DuckDb(Arc<Mutex<DuckDbSession>>),
 }
@@ -85,7 +91,7 @@ impl PeerEngine {
     /// Its answers.
     pub async fn ask(&mut self, queries: Vec<String>) -> Result<Vec<Reply>, BenchError> {
         match self {
-            Self::Operators(session) => {
+            Self::OtherPlans(session) => {
                 let mut replies = Vec::with_capacity(queries.len());
                 for query in &queries {
                     replies.push(session.ask(query).await);

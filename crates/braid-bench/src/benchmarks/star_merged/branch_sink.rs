@@ -11,7 +11,7 @@ use braid_exec::aggregation::{Aggregation, AggregationWorker};
 use braid_exec::plan::{AggregationSpec, Plan, SetColumn};
 use braid_exec::runtime::result_rows::{ResultRows, ResultSource};
 use braid_exec::sorting::SortWorker;
-use braid_exec::{Batch, Evaluator, ExecError, Expression, QueryBitmap, SetStore, Vector};
+use braid_exec::{Batch, Evaluator, ExecError, Expression, MemoryBudget, QueryBitmap, SetStore, Vector};
 
 use super::fact_steps::{FactPlan, integers};
 use super::pass_runtime::PassRuntime;
@@ -107,14 +107,15 @@ impl BranchPlan {
 impl BranchSink {
     /// A worker without rows.
     pub fn new(plan: Arc<BranchPlan>, runtime: &PassRuntime) -> Self {
-        let (grouping, budget) = (plan.grouping.clone(), runtime.budget.clone());
+        let (grouping, budget) = (plan.grouping.clone(), runtime.budget.clone() as Arc<dyn MemoryBudget>);
+        let measure = Evaluator::new(plan.template.measure.expression(), &budget);
         let groups = match plan.set_column() {
             Some(sets) => AggregationWorker::shared(grouping, sets, budget),
             None => AggregationWorker::new(grouping, budget),
         };
         Self {
             numbers: SetNumbers::new(),
-            measure: Evaluator::new(plan.template.measure.expression()),
+            measure,
             groups,
             measured: vec![Vec::new(); plan.measure_columns.len()],
             places: vec![Vec::new(); plan.key_columns.len()],

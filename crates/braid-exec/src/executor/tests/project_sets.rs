@@ -36,7 +36,12 @@ impl fmt::Display for Numbers {
 }
 
 impl ForeignSetFunction for Numbers {
-    fn start(&self, arguments: Vec<ArrayRef>, row_count: usize) -> Result<Box<dyn SetFunctionRows>, SetFunctionError> {
+    fn start(
+        &self,
+        arguments: Vec<ArrayRef>,
+        row_count: usize,
+        _: &Arc<dyn MemoryBudget>,
+    ) -> Result<Box<dyn SetFunctionRows>, SetFunctionError> {
         let lasts: Vec<i64> =
             arguments[0].as_primitive::<Int64Type>().iter().map(|last| last.unwrap_or_default()).collect();
         assert_eq!(lasts.len(), row_count);

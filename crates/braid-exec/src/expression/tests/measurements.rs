@@ -130,7 +130,7 @@ fn nanoseconds_a_row() {
         ("case like revenue else 0", case(vec![(promo, revenue())], Some(int(0)))),
     ];
     for (name, expression) in evaluated {
-        let mut evaluator = Evaluator::new(expression);
+        let mut evaluator = evaluator(expression);
         let ns = best_ns_per_row(&batches, |batch| drop(std::hint::black_box(evaluator.evaluate(batch))));
         println!("{name:36} {ns:7.2} ns");
     }
@@ -163,7 +163,7 @@ fn nanoseconds_a_row() {
         ("priority or quantity", Expression::Or(vec![priority("2-HIGH"), less(3, int(10))])),
     ];
     for (name, expression) in selected {
-        let mut evaluator = Evaluator::new(expression);
+        let mut evaluator = evaluator(expression);
         let ns = best_ns_per_row(&batches, |batch| drop(std::hint::black_box(evaluator.select(batch))));
         println!("select {name:36} {ns:7.2} ns");
     }

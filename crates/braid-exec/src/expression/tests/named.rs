@@ -3,7 +3,7 @@
 use super::*;
 
 fn evaluate(expression: Expression, batch: &mut Batch) -> Result<Vec<Option<Scalar>>, String> {
-    let vector = Evaluator::new(expression).evaluate(batch).map_err(|error| error.to_string())?;
+    let vector = evaluator(expression).evaluate(batch).map_err(|error| error.to_string())?;
     Ok(scalars(&vector))
 }
 
@@ -20,7 +20,7 @@ fn evaluators_go_to_their_worker() {
 #[test]
 fn a_column_is_not_copied() {
     let mut batch = batch([Vector::integers(vec![1, 2])]);
-    let found = Evaluator::new(column(0)).evaluate(&mut batch).unwrap();
+    let found = evaluator(column(0)).evaluate(&mut batch).unwrap();
     assert!(Arc::ptr_eq(&found, &batch.column(0)));
 }
 
@@ -30,7 +30,7 @@ fn what_lies_under_a_null_does_not_overflow() {
     for range in [NumberRange::Int16, NumberRange::Int32, NumberRange::Int64, NumberRange::Numeric] {
         for operation in [Arithmetic::Add, Arithmetic::Multiply] {
             let sum = arithmetic(operation, range, column(0), int(3));
-            let found = Evaluator::new(sum).evaluate(&mut batch([nulls()])).unwrap();
+            let found = evaluator(sum).evaluate(&mut batch([nulls()])).unwrap();
             assert!(matches!(found.values(), Values::Int(_)), "no value is wide");
             let expected = if operation == Arithmetic::Add { 8 } else { 15 };
             assert_eq!(scalars(&found), [None, Some(Scalar::Int(expected))]);
@@ -50,7 +50,7 @@ fn a_constant_that_is_out_of_range_fails_for_rows_only() {
     let is_large = || compare(Comparison::Greater, column(0), int(9));
     assert_eq!(evaluate(case(vec![(is_large(), beyond())], Some(column(0))), &mut two()), Ok(ints([1, 2])));
     let both = Expression::And(vec![is_large(), compare(Comparison::Equal, beyond(), column(0))]);
-    assert_eq!(Evaluator::new(both).select(&mut two()).unwrap(), [false, false]);
+    assert_eq!(evaluator(both).select(&mut two()).unwrap(), [false, false]);
 }
 
 #[test]
@@ -62,19 +62,19 @@ fn parts_that_fail_are_not_asked_for_rows_that_are_decided() {
         connective(vec![first, compare(Comparison::Greater, square(), int(30))])
     };
     let expected = [false, false, true, false, true, true];
-    assert_eq!(Evaluator::new(even(Expression::And, small())).select(&mut rows()).unwrap(), expected);
+    assert_eq!(evaluator(even(Expression::And, small())).select(&mut rows()).unwrap(), expected);
     let large = Expression::Not(Box::new(small()));
     let expected = [false, true, true, false, true, true];
-    assert_eq!(Evaluator::new(even(Expression::Or, large)).select(&mut rows()).unwrap(), expected);
+    assert_eq!(evaluator(even(Expression::Or, large)).select(&mut rows()).unwrap(), expected);
     let written_first = Expression::And(vec![compare(Comparison::Greater, square(), int(30)), column(1)]);
     let mut rows = rows();
     rows.push(Arc::new(Vector::new(Values::Bool(vec![true; 6]), None)));
-    assert!(Evaluator::new(written_first).select(&mut rows).is_err());
+    assert!(evaluator(written_first).select(&mut rows).is_err());
 }
 
 #[test]
 fn dictionaries_do_not_mix() {
-    let mut evaluator = Evaluator::new(like(column(0), "a%"));
+    let mut evaluator = evaluator(like(column(0), "a%"));
     for (values, expected) in [(["a", "b"], [true, false]), (["b", "a"], [false, true]), (["ab", "a"], [true, true])] {
         let found = evaluator.select(&mut batch([Vector::new(coded(&values, &[0, 1]), None)])).unwrap();
         assert_eq!(found, expected);
@@ -86,7 +86,7 @@ fn dictionaries_do_not_mix() {
 #[test]
 fn constants_of_case_share_a_dictionary() {
     let is_a = compare(Comparison::Equal, column(0), text("a"));
-    let mut evaluator = Evaluator::new(case(vec![(is_a, text("yes"))], Some(text("no"))));
+    let mut evaluator = evaluator(case(vec![(is_a, text("yes"))], Some(text("no"))));
     let mut dictionaries = Vec::new();
     for _ in 0..2 {
         let found = evaluator.evaluate(&mut batch([Vector::new(strings(&["a", "b", "a"]), None)])).unwrap();

@@ -249,7 +249,7 @@ properties! {
         expression in any_expression(),
         batches in prop::collection::vec((any_columns(), any::<bool>()), 1..4),
     ) {
-        let mut evaluator = Evaluator::new(expression.clone());
+        let mut evaluator = evaluator(expression.clone());
         for (columns, deferred) in batches {
             let row_count = columns[0].len();
             let row = |row: usize| columns.iter().map(|column| column.value(row)).collect::<Vec<Option<Scalar>>>();
@@ -276,7 +276,7 @@ properties! {
         expression in booleans(3),
         batches in prop::collection::vec((any_columns(), any::<bool>()), 1..20),
     ) {
-        let mut evaluator = Evaluator::new(expression.clone());
+        let mut evaluator = evaluator(expression.clone());
         for (columns, deferred) in batches {
             let row_count = columns[0].len();
             let row = |row: usize| columns.iter().map(|column| column.value(row)).collect::<Vec<Option<Scalar>>>();

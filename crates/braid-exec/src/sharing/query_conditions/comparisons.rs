@@ -44,8 +44,11 @@ pub(super) fn comparisons(
     if has_parameters(value) {
         return Ok(None);
     }
-    let constants: Vec<Option<Scalar>> =
-        parameters.rows.iter().map(|row| constant_of(constant, row)).collect::<Result<_, _>>()?;
+    let constants: Vec<Option<Scalar>> = parameters
+        .rows
+        .iter()
+        .map(|row| constant_of(constant, row, parameters.store.budget()))
+        .collect::<Result<_, _>>()?;
     if !have_an_order(&constants) {
         return Ok(None);
     }

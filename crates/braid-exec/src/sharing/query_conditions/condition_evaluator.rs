@@ -11,7 +11,7 @@ use crate::query_sets::index::like_index::LikeMatcher;
 use crate::query_sets::query_bitmap::words_for;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation};
 use crate::values::vector::Values;
-use crate::{Batch, ExecError, SetNumber, Vector};
+use crate::{Batch, ExecError, MemoryBudget, SetNumber, Vector};
 
 /// A condition, with its caches between batches.
 #[derive(Debug)]
@@ -35,22 +35,22 @@ pub(crate) struct PatternSets {
 }
 
 impl ConditionEvaluator {
-    /// Prepares the evaluation of conditions.
-    pub(crate) fn new(conditions: &QueryConditions) -> Self {
-        let all = |parts: &[QueryConditions]| parts.iter().map(Self::new).collect();
+    /// Prepares the evaluation of conditions, whose long values are counted under `budget`.
+    pub(crate) fn new(conditions: &QueryConditions, budget: &Arc<dyn MemoryBudget>) -> Self {
+        let all = |parts: &[QueryConditions]| parts.iter().map(|part| Self::new(part, budget)).collect();
         match conditions {
             QueryConditions::And(parts) => Self::And(all(parts)),
             QueryConditions::Or(parts) => Self::Or(all(parts)),
-            QueryConditions::Common(condition) => Self::Common(Evaluator::new(condition.clone())),
+            QueryConditions::Common(condition) => Self::Common(Evaluator::new(condition.clone(), budget)),
             QueryConditions::Indexed { value, predicates } => Self::Indexed {
-                value: Evaluator::new(value.clone()),
+                value: Evaluator::new(value.clone(), budget),
                 predicates: predicates.clone(),
                 remembered: DictionarySets::default(),
             },
             QueryConditions::Like { text, patterns } => {
-                Self::Like { text: Evaluator::new(text.clone()), patterns: PatternSets::new(patterns.clone()) }
+                Self::Like { text: Evaluator::new(text.clone(), budget), patterns: PatternSets::new(patterns.clone()) }
             }
-            QueryConditions::Distinct(conditions) => Self::Distinct(conditions.evaluators()),
+            QueryConditions::Distinct(conditions) => Self::Distinct(conditions.evaluators(budget)),
         }
     }
 

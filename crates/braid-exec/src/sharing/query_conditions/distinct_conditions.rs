@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use braid_storage::scalar::ScalarKey;
 
@@ -9,7 +10,7 @@ use super::{ParameterRow, PassParameters};
 use crate::expression::Evaluator;
 use crate::keys::multiplicative_hasher::NumberMap;
 use crate::query_sets::query_bitmap::words_for;
-use crate::{Batch, ExecError, Expression, QueryBitmap, QueryNumber, SetNumber, SetStore};
+use crate::{Batch, ExecError, Expression, MemoryBudget, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
 /// Distinct conditions, with the queries of each.
 #[derive(Clone, Debug)]
@@ -90,9 +91,9 @@ impl DistinctConditions {
         self.conditions.iter().for_each(|(condition, _)| condition.columns(columns));
     }
 
-    pub(crate) fn evaluators(&self) -> DistinctEvaluators {
+    pub(crate) fn evaluators(&self, budget: &Arc<dyn MemoryBudget>) -> DistinctEvaluators {
         let prepared = |(condition, queries): &(Expression, SetNumber)| ConditionOfQueries {
-            evaluator: Evaluator::new(condition.clone()),
+            evaluator: Evaluator::new(condition.clone(), budget),
             queries: *queries,
             concerned: NumberMap::default(),
         };

@@ -97,11 +97,11 @@ fn check_lists(condition: &Expression, rows: &[ParameterRow]) {
     let mut batch = Batch::of_vectors(values.len(), [Arc::new(vector)]);
     let all = vec![SetNumber::ALL; values.len()];
     let mut calculator = SetCalculator::new(store.clone());
-    let sets = ConditionEvaluator::new(&conditions).sets(&mut batch, &all, &mut calculator).unwrap();
+    let sets = ConditionEvaluator::new(&conditions, store.budget()).sets(&mut batch, &all, &mut calculator).unwrap();
     for (query, row) in rows.iter().enumerate() {
         let mut alone = condition.clone();
         alone.bind_parameters(row);
-        let expected = Evaluator::new(alone).select(&mut batch).unwrap();
+        let expected = Evaluator::new(alone, store.budget()).select(&mut batch).unwrap();
         let found: Vec<bool> = sets.iter().map(|set| store.queries(*set).contains(&QueryNumber::at(query))).collect();
         assert_eq!(found, expected, "{condition} with {row:?}");
     }

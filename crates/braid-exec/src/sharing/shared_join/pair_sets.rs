@@ -3,12 +3,14 @@
 //! The sets of both rows are intersected first, because that costs least. The columns of the remaining pairs are then combined
 //! as far as they are read, and the conditions are evaluated.
 
+use std::sync::Arc;
+
 use crate::expression::Evaluator;
 use crate::joins::hash::Pairs;
 use crate::plan::shared_operator::SetEvaluator;
 use crate::query_sets::set_calculator::{SetCalculator, SetOperation};
 use crate::sharing::shared_join::{SharedJoinLayout, SharedTable};
-use crate::{Batch, ExecError, SetNumber};
+use crate::{Batch, ExecError, MemoryBudget, SetNumber};
 
 /// Pairs with non-empty sets.
 pub(super) struct SetPairs {
@@ -85,9 +87,10 @@ impl SetPairs {
 }
 
 impl PairConditions {
-    pub(super) fn new(layout: &SharedJoinLayout) -> Self {
+    /// The conditions of a join, whose long values are counted under `budget`.
+    pub(super) fn new(layout: &SharedJoinLayout, budget: &Arc<dyn MemoryBudget>) -> Self {
         Self {
-            residual: layout.residual.clone().map(Evaluator::new),
+            residual: layout.residual.clone().map(|residual| Evaluator::new(residual, budget)),
             by_query: layout.condition.as_ref().map(|condition| (condition.evaluator)()),
         }
     }

@@ -41,7 +41,7 @@ impl SharedProbe {
     /// One worker's operator. It checks for cancellation between pairs, because one batch may make very many of them.
     pub(crate) fn new(shared: Arc<SharedTable>, cancelled: StopFlag) -> Self {
         let probe = JoinProbe::new(shared.table.clone(), None);
-        let conditions = PairConditions::new(&shared.layout);
+        let conditions = PairConditions::new(&shared.layout, shared.store.budget());
         let calculator = SetCalculator::new(shared.store.clone());
         Self { shared, probe, conditions, calculator, turn: Turn::new(cancelled) }
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use braid_exec::plan::{ForeignAggregate, ForeignStates};
 use braid_sql::aggregates::{Accumulation, Aggregate};
-use braid_sql::functions::Call;
 use braid_sql::functions::ordering::{SortKey, TypeEquality};
+use braid_sql::functions::{Call, UnlimitedMemory};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlError, SqlType, Value};
 
@@ -51,9 +51,10 @@ pub(in crate::lowering) enum DirectArguments {
 }
 
 impl AccumulationCall {
-    /// The call as functions see it.
+    /// The call as functions see it. The operator counts the states, with what their results need.
     pub fn context(&self) -> Call<'_> {
-        Call { session: &*self.session, argument_types: &self.argument_types, result_type: self.result }
+        let (session, argument_types) = (&*self.session, &self.argument_types[..]);
+        Call { session, argument_types, result_type: self.result, memory: &UnlimitedMemory }
     }
 
     /// An accumulation without rows.

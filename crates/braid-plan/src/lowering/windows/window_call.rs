@@ -11,8 +11,8 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use braid_exec::plan::{ForeignError, ForeignWindow, Watch, WindowRows};
 use braid_sql::aggregates::Aggregate;
-use braid_sql::functions::Call;
 use braid_sql::functions::ordering::SortKey;
+use braid_sql::functions::{Call, UnlimitedMemory};
 use braid_sql::pg_catalog::{FunctionEntry, TypeId};
 use braid_sql::window_functions::frame_aggregates::each_aggregate_value;
 use braid_sql::window_functions::frames::OrderingColumn;
@@ -229,8 +229,9 @@ impl FunctionOverWindow {
                 (looks.watch)(results_bytes(results, end) + rows.bytes)
             }
             Compute::Aggregate(aggregate) => {
-                let call =
-                    Call { session: &*self.session, argument_types: &self.argument_types, result_type: self.result };
+                // The results are counted below as they are added.
+                let (session, argument_types) = (&*self.session, &self.argument_types[..]);
+                let call = Call { session, argument_types, result_type: self.result, memory: &UnlimitedMemory };
                 each_aggregate_value(aggregate, &partition, rows.filter.as_deref(), &call, |value| {
                     results.add(value)?;
                     looks.row(results_bytes(results, end) + rows.bytes)

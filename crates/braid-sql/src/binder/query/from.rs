@@ -15,6 +15,7 @@ use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
+use crate::syntax::is_no_table_name;
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -255,6 +256,10 @@ impl Binder<'_> {
         let parts: Option<Vec<&Ident>> = name.0.iter().map(ObjectNamePart::as_ident).collect();
         let parts = parts.unwrap_or_default();
         let place = Place::of(parts.first().copied());
+        if let Some(word) = parts.first().filter(|word| is_no_table_name(word)) {
+            let error = SqlError::new(SqlState::SyntaxError, format!("syntax error at or near \"{word}\""));
+            return Err(self.places.mark(error, place));
+        }
         let folded: Vec<String> = parts.iter().map(|part| fold(part)).collect();
         let (schema, table_name) = match &folded[..] {
             [name] => (None, name),

@@ -11,7 +11,7 @@ const UNNAMED: &str = "?column?";
 
 impl Binder<'_> {
     /// What PostgreSQL calls a column of this expression.
-    pub(super) fn expression_name(&self, expr: &Expr) -> String {
+    pub fn expression_name(&self, expr: &Expr) -> String {
         strong_name(expr).or_else(|| self.weak_name(expr)).unwrap_or_else(|| UNNAMED.to_owned())
     }
 

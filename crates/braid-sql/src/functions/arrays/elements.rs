@@ -27,7 +27,7 @@ impl<'a> ElementFunction<'a> {
     }
 
     fn compute(&self, arguments: &[Value]) -> Result<Value, SqlError> {
-        let call = Call { session: self.call.session, argument_types: &self.argument_types, result_type: self.result };
+        let call = Call { argument_types: &self.argument_types, result_type: self.result, ..*self.call };
         (self.implementation)(arguments, &call)
     }
 }

@@ -163,7 +163,26 @@ fn array_fill(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         return Ok(array(element, Vec::new(), Vec::new()));
     }
     check_bytes(&arguments[0], count)?;
+    call.reserve(count.saturating_mul(size_of::<Value>()))?;
     Ok(array(element, dimensions, vec![arguments[0].clone(); count]))
+}
+
+/// Elements that are made one by one, each with its place in the list, and counted as they are made.
+///
+/// # Errors
+/// The first of an element; out of memory (53200).
+pub fn counted_elements(
+    elements: impl Iterator<Item = Result<Value, SqlError>>,
+    call: &Call<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let (mut counted, mut memory, mut bytes) = (Vec::new(), call.growing_value(), 0);
+    for element in elements {
+        let element = element?;
+        bytes += size_of::<Value>() + element.heap_bytes();
+        memory.reach(bytes)?;
+        counted.push(element);
+    }
+    Ok(counted)
 }
 
 /// The lengths or lower bounds that `array_fill` is given.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::elements::{Input, Output};
-use super::making::written_dimensions;
+use super::making::{counted_elements, written_dimensions};
 use crate::functions::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
@@ -356,7 +356,7 @@ fn array_to_text(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError
     }
     let for_null = arguments.get(2).filter(|text| !text.is_null());
     let output = Output::of(array.element, call)?;
-    let mut joined = String::new();
+    let (mut joined, mut memory) = (String::new(), call.growing_value());
     let mut is_first = true;
     for value in &array.values {
         let text = match (value, for_null) {
@@ -366,7 +366,9 @@ fn array_to_text(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError
         };
         let text = text.as_text();
         let separator = if is_first { "" } else { delimiter };
-        check_text_size(joined.len() + separator.len() + text.len())?;
+        let bytes = joined.len() + separator.len() + text.len();
+        check_text_size(bytes)?;
+        memory.reach(bytes)?;
         joined.push_str(separator);
         joined.push_str(text);
         is_first = false;
@@ -375,9 +377,9 @@ fn array_to_text(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError
 }
 
 /// `string_to_array(text, delimiter [, text of nulls])`
-fn text_to_array(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn text_to_array(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let Some(parts) = TextParts::of(arguments) else { return Ok(Value::Null) };
-    let array = ArrayValue::of(TypeId::TEXT, parts.collect());
+    let array = ArrayValue::of(TypeId::TEXT, counted_elements(parts.map(Ok), call)?);
     checked_count(&array.dimensions)?;
     Ok(Value::Array(array.into()))
 }

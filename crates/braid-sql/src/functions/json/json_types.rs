@@ -14,7 +14,7 @@ pub const FUNCTIONS: Implementations = &[
     ("json_out", |args, _| Ok(args[0].clone())),
     ("jsonb_in", |args, _| parse_jsonb(args[0].as_text()).map(Value::jsonb)),
     ("jsonb_out", |args, _| jsonb_text(args[0].as_jsonb()).map(Value::text)),
-    ("jsonb_pretty", |args, _| pretty_jsonb_text(args[0].as_jsonb()).map(Value::text)),
+    ("jsonb_pretty", |args, call| pretty_jsonb_text(args[0].as_jsonb(), &mut call.growing_value()).map(Value::text)),
     ("jsonb_bool", |args, _| match args[0].as_jsonb() {
         Jsonb::Bool(value) => Ok(Value::Bool(*value)),
         other => Err(cannot_cast(other, "boolean")),

@@ -3,9 +3,10 @@
 //! An array after VARIADIC is not told apart from one argument that is an array; the binder must spread it.
 
 use super::quoting::{quote_identifier, quote_literal};
-use super::results::{append, output};
+use super::results::{append_counted, check_growth, output};
 use crate::functions::Call;
 use crate::functions::Implementations;
+use crate::value_memory::GrowingValue;
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of values of any types.
@@ -26,13 +27,13 @@ fn concat_ws(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
 }
 
 fn joined(separator: &str, args: &[Value], from: usize, call: &Call<'_>) -> Result<Value, SqlError> {
-    let mut out = String::new();
+    let (mut out, mut memory) = (String::new(), call.growing_value());
     let mut is_first = true;
     for (at, value) in args.iter().enumerate().skip(from).filter(|(_, value)| !value.is_null()) {
         if !std::mem::take(&mut is_first) {
-            append(&mut out, separator)?;
+            append_counted(&mut out, separator, &mut memory)?;
         }
-        append(&mut out, &output(value, call.argument_types[at], call)?)?;
+        append_counted(&mut out, &output(value, call.argument_types[at], call)?, &mut memory)?;
     }
     Ok(Value::text(out))
 }
@@ -41,14 +42,14 @@ fn format(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let mut out = String::new();
+    let (mut out, mut memory) = (String::new(), call.growing_value());
     let mut next = 1;
     let mut rest = args[0].as_text();
     while let Some(at) = rest.find('%') {
-        append(&mut out, &rest[..at])?;
+        append_counted(&mut out, &rest[..at], &mut memory)?;
         let mut specifier = Specifier { rest: &rest[at + 1..] };
         if specifier.peek()? == '%' {
-            append(&mut out, "%")?;
+            append_counted(&mut out, "%", &mut memory)?;
             rest = &specifier.rest[1..];
             continue;
         }
@@ -63,9 +64,9 @@ fn format(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         };
         let value = argument(args, parsed.argument, &mut next)?;
         let text = converted(parsed.conversion, value, call, next - 1)?;
-        append_aligned(&mut out, &text, width, parsed.is_left)?;
+        append_aligned(&mut out, &text, (width, parsed.is_left), &mut memory)?;
     }
-    append(&mut out, rest)?;
+    append_counted(&mut out, rest, &mut memory)?;
     Ok(Value::text(out))
 }
 
@@ -192,11 +193,17 @@ fn converted(conversion: char, value: &Value, call: &Call<'_>, at: usize) -> Res
 }
 
 /// A negative width means what a minus sign does.
-fn append_aligned(out: &mut String, text: &str, width: i32, is_left: bool) -> Result<(), SqlError> {
+fn append_aligned(
+    out: &mut String,
+    text: &str,
+    (width, is_left): (i32, bool),
+    memory: &mut GrowingValue<'_>,
+) -> Result<(), SqlError> {
     let is_left = is_left || width < 0;
     let width = width.checked_abs().ok_or_else(out_of_range)? as usize;
     let blanks = width.saturating_sub(text.chars().count());
-    super::results::check_growth(out.len(), text.len().saturating_add(blanks))?;
+    check_growth(out.len(), text.len().saturating_add(blanks))?;
+    memory.reach(out.len() + text.len() + blanks)?;
     if is_left {
         out.push_str(text);
     }

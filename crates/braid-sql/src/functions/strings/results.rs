@@ -3,6 +3,7 @@
 use crate::functions::Call;
 use crate::functions::implementation_of;
 use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::value_memory::GrowingValue;
 pub use crate::value_text::{VALUE_BYTES_MAX, check_growth};
 use crate::{SqlError, SqlState, SqlType, Value};
 
@@ -29,6 +30,14 @@ pub fn append(out: &mut String, text: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// As [`append`], to a text that is counted while it grows.
+pub fn append_counted(out: &mut String, text: &str, memory: &mut GrowingValue<'_>) -> Result<(), SqlError> {
+    check_growth(out.len(), text.len())?;
+    memory.reach(out.len() + text.len())?;
+    out.push_str(text);
+    Ok(())
+}
+
 /// What a value's output function writes. The value is not null.
 pub fn output(value: &Value, sql_type: SqlType, call: &Call<'_>) -> Result<String, SqlError> {
     if let Value::Text(text) = value {
@@ -40,7 +49,7 @@ pub fn output(value: &Value, sql_type: SqlType, call: &Call<'_>) -> Result<Strin
         return Err(SqlError::unsupported(format!("values of type {} as text are not supported", entry.name)));
     };
     let types = [sql_type];
-    let inner = Call { session: call.session, argument_types: &types, result_type: SqlType::of(TypeId::CSTRING) };
+    let inner = Call { argument_types: &types, result_type: SqlType::of(TypeId::CSTRING), ..*call };
     Ok(implementation(std::slice::from_ref(value), &inner)?.as_text().to_owned())
 }
 

@@ -1,6 +1,6 @@
 //! Parts of texts: substring, overlay, left, right, padding, trimming, replacing, splitting. Places count characters from 1.
 
-use super::results::{HEADER_BYTES, VALUE_BYTES_MAX, append, cast_to_text, check_allocation};
+use super::results::{HEADER_BYTES, VALUE_BYTES_MAX, append, append_counted, cast_to_text, check_allocation};
 use crate::functions::Call;
 use crate::functions::Implementations;
 use crate::{SqlError, SqlState, Value};
@@ -17,10 +17,10 @@ pub const FUNCTIONS: Implementations = &[
     ("text_starts_with", |args, _| Ok(Value::Bool(args[0].as_text().starts_with(args[1].as_text())))),
     ("text_left", |args, _| Ok(Value::text(left(args[0].as_text(), args[1].as_int4())))),
     ("text_right", |args, _| Ok(Value::text(right(args[0].as_text(), args[1].as_int4())))),
-    ("lpad", |args, _| pad(args, args[2].as_text(), Side::Left)),
-    ("rpad", |args, _| pad(args, args[2].as_text(), Side::Right)),
-    ("lpad(text int4)", |args, _| pad(args, " ", Side::Left)),
-    ("rpad(text int4)", |args, _| pad(args, " ", Side::Right)),
+    ("lpad", |args, call| pad(args, args[2].as_text(), Side::Left, call)),
+    ("rpad", |args, call| pad(args, args[2].as_text(), Side::Right, call)),
+    ("lpad(text int4)", |args, call| pad(args, " ", Side::Left, call)),
+    ("rpad(text int4)", |args, call| pad(args, " ", Side::Right, call)),
     ("btrim", |args, _| Ok(Value::text(args[0].as_text().trim_matches(any_of(&args[1]))))),
     ("ltrim", |args, _| Ok(Value::text(args[0].as_text().trim_start_matches(any_of(&args[1]))))),
     ("rtrim", |args, _| Ok(Value::text(args[0].as_text().trim_end_matches(any_of(&args[1]))))),
@@ -128,7 +128,7 @@ fn too_large() -> SqlError {
 }
 
 /// A text of a length: cut at its end, or filled with another text again and again.
-fn pad(args: &[Value], fill: &str, side: Side) -> Result<Value, SqlError> {
+fn pad(args: &[Value], fill: &str, side: Side, call: &Call<'_>) -> Result<Value, SqlError> {
     let (text, length) = (args[0].as_text(), args[1].as_int4().max(0) as usize);
     let characters = text.chars().count().min(length);
     let length = if fill.is_empty() { characters } else { length };
@@ -137,38 +137,49 @@ fn pad(args: &[Value], fill: &str, side: Side) -> Result<Value, SqlError> {
         return Err(too_large());
     }
     let kept = &text[..offset(text, characters)];
-    let filling: String = fill.chars().cycle().take(length - characters).collect();
-    Ok(Value::text(match side {
-        Side::Left => filling + kept,
-        Side::Right => kept.to_owned() + &filling,
-    }))
+    let missing = length - characters;
+    let fill_characters = fill.chars().count().max(1);
+    let (times, part) = (missing / fill_characters, &fill[..offset(fill, missing % fill_characters)]);
+    let bytes = kept.len() + times * fill.len() + part.len();
+    call.reserve(bytes)?;
+    let mut out = String::with_capacity(bytes);
+    if let Side::Right = side {
+        out.push_str(kept);
+    }
+    out.extend(std::iter::repeat_n(fill, times));
+    out.push_str(part);
+    if let Side::Left = side {
+        out.push_str(kept);
+    }
+    Ok(Value::text(out))
 }
 
 fn any_of(set: &Value) -> impl Fn(char) -> bool + '_ {
     |c| set.as_text().contains(c)
 }
 
-fn repeat(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn repeat(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let (text, count) = (args[0].as_text(), args[1].as_int4().max(0) as usize);
     if text.len().saturating_mul(count).saturating_add(HEADER_BYTES) > VALUE_BYTES_MAX {
         return Err(too_large());
     }
+    call.reserve(text.len() * count)?;
     Ok(Value::text(text.repeat(count)))
 }
 
-fn replace(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn replace(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let (text, from, to) = (args[0].as_text(), args[1].as_text(), args[2].as_text());
     if from.is_empty() {
         return Ok(args[0].clone());
     }
-    let mut out = String::with_capacity(text.len());
+    let (mut out, mut memory) = (String::new(), call.growing_value());
     let mut end = 0;
     for (at, found) in text.match_indices(from) {
-        append(&mut out, &text[end..at])?;
-        append(&mut out, to)?;
+        append_counted(&mut out, &text[end..at], &mut memory)?;
+        append_counted(&mut out, to, &mut memory)?;
         end = at + found.len();
     }
-    append(&mut out, &text[end..])?;
+    append_counted(&mut out, &text[end..], &mut memory)?;
     Ok(Value::text(out))
 }
 

@@ -4,7 +4,7 @@ use super::order::sort_keys;
 use super::{Environment, Row};
 use crate::aggregates::Aggregate;
 use crate::expression::Expression;
-use crate::functions::Call;
+use crate::functions::{Call, UnlimitedMemory};
 use crate::pg_catalog::pg_catalog;
 use crate::relation::{AggregateCall, Aggregation, ColumnId};
 use crate::{SqlError, Value};
@@ -76,8 +76,12 @@ impl Environment<'_> {
         // Without ORDER BY, DISTINCT sorts.
         let further: &[Expression] = if call.is_distinct { &call.arguments } else { &[] };
         let sorted = self.sorted(counted, &call.order_by, further)?;
-        let context =
-            Call { session: self.world.session, argument_types: &call.argument_types, result_type: call.sql_type };
+        let context = Call {
+            session: self.world.session,
+            argument_types: &call.argument_types,
+            result_type: call.sql_type,
+            memory: &UnlimitedMemory,
+        };
         let (direct, of_rows, keys) = match call.is_within_group {
             true => {
                 let keys: Vec<Expression> = call.order_by.iter().map(|key| key.expression.clone()).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Environment;
 use crate::aggregates::Aggregate;
-use crate::functions::Call;
+use crate::functions::{Call, UnlimitedMemory};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::relation::{Subquery, SubqueryKind};
 use crate::values::ArrayValue;
@@ -55,7 +55,12 @@ impl Environment<'_> {
         let mut named = pg_catalog().functions_named("array_agg");
         let entry = named.find(|entry| entry.arguments == [TypeId::ANYARRAY]).expect("the catalog has it");
         let aggregate = Aggregate::of(entry).expect("Braid computes it");
-        let call = Call { session: self.world.session, argument_types: &[sql_type], result_type: sql_type };
+        let call = Call {
+            session: self.world.session,
+            argument_types: &[sql_type],
+            result_type: sql_type,
+            memory: &UnlimitedMemory,
+        };
         let mut accumulation = aggregate.start(&call, &[])?;
         for value in values {
             accumulation.add(&[value], &call)?;

@@ -4,7 +4,7 @@ use super::order::sort_keys;
 use super::{Environment, Row};
 use crate::aggregates::Aggregate;
 use crate::expression::Expression;
-use crate::functions::Call;
+use crate::functions::{Call, UnlimitedMemory};
 use crate::pg_catalog::pg_catalog;
 use crate::relation::{self, FrameExclusion, WindowCall, WindowFrame, Windowing};
 use crate::window_functions::frame_aggregates::aggregate_values;
@@ -84,8 +84,12 @@ impl Environment<'_> {
         }
         let aggregate = Aggregate::of(entry)
             .ok_or_else(|| SqlError::unsupported(format!("aggregate {} is not supported", entry.name)))?;
-        let context =
-            Call { session: self.world.session, argument_types: &call.argument_types, result_type: call.sql_type };
+        let context = Call {
+            session: self.world.session,
+            argument_types: &call.argument_types,
+            result_type: call.sql_type,
+            memory: &UnlimitedMemory,
+        };
         aggregate_values(&aggregate, &partition, Some(&counts), &context)
     }
 

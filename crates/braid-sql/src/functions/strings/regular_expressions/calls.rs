@@ -7,8 +7,9 @@ use super::matches::{Matches, Search, Split, groups, part};
 use super::pattern::Pattern;
 use super::similar_to::{regular_expression, similar_escape};
 use super::syntax::Flags;
+use crate::functions::arrays::making::counted_elements;
 use crate::functions::call::Call;
-use crate::functions::strings::results::append;
+use crate::functions::strings::results::append_counted;
 use crate::functions::{Implementations, Rows};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
@@ -49,7 +50,7 @@ pub const FUNCTIONS: Implementations = &[
     ("regexp_substr_no_flags", regexp_substr),
     ("regexp_substr_no_subexpr", regexp_substr),
     ("regexp_substr", regexp_substr),
-    ("textregexreplace_noopt", |args, _| replaced(args, &*pattern(args, "")?, 1, 1)),
+    ("textregexreplace_noopt", |args, call| replaced(args, &*pattern(args, "")?, (1, 1), call)),
     ("textregexreplace", regexp_replace_with_flags),
     ("textregexreplace_extended_no_n", regexp_replace_from),
     ("textregexreplace_extended_no_flags", regexp_replace_from),
@@ -188,42 +189,47 @@ fn regexp_substr(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
     Ok(part(text, subexpression(&pattern, text, found, group)?.as_ref()))
 }
 
-fn regexp_replace_with_flags(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn regexp_replace_with_flags(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let letters = args[3].as_text();
     let (flags, is_global) = flags(letters).map_err(|error| {
         let is_number = letters.starts_with(|c: char| c.is_ascii_digit());
         let hint = "If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.";
         if is_number { error.with_hint(hint) } else { error }
     })?;
-    replaced(args, &*Pattern::of(args[1].as_text(), flags)?, 1, i32::from(!is_global))
+    replaced(args, &*Pattern::of(args[1].as_text(), flags)?, (1, i32::from(!is_global)), call)
 }
 
-fn regexp_replace_from(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn regexp_replace_from(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let start = parameter(args, 3, "start", 1)?;
     let number = parameter(args, 4, "n", 0)?;
     let (flags, _) = flags(args.get(5).map_or("", Value::as_text))?;
-    replaced(args, &*Pattern::of(args[1].as_text(), flags)?, start, number)
+    replaced(args, &*Pattern::of(args[1].as_text(), flags)?, (start, number), call)
 }
 
 /// Replaces the match of a number, or all for 0.
-fn replaced(args: &[Value], pattern: &Pattern, start: i32, number: i32) -> Result<Value, SqlError> {
+fn replaced(
+    args: &[Value],
+    pattern: &Pattern,
+    (start, number): (i32, i32),
+    call: &Call<'_>,
+) -> Result<Value, SqlError> {
     let (text, replacement) = (args[0].as_text(), Replacement::new(args[2].as_text()));
     let mut matches = Matches::new(pattern, text, start);
-    let mut out = String::new();
+    let (mut out, mut memory) = (String::new(), call.growing_value());
     let (mut end, mut count) = (0, 0);
     while let Some(found) = matches.next()? {
         count += 1;
         if number > 0 && count != number {
             continue;
         }
-        append(&mut out, &text[end..found.start])?;
+        append_counted(&mut out, &text[end..found.start], &mut memory)?;
         end = found.end;
-        replacement.append(pattern, text, found, &mut out)?;
+        replacement.append(pattern, text, found, &mut |part| append_counted(&mut out, part, &mut memory))?;
         if number > 0 {
             break;
         }
     }
-    append(&mut out, &text[end..])?;
+    append_counted(&mut out, &text[end..], &mut memory)?;
     Ok(Value::text(out))
 }
 
@@ -255,22 +261,29 @@ impl<'a> Replacement<'a> {
         Self { parts }
     }
 
-    fn append(&self, pattern: &Pattern, text: &str, found: Range<usize>, out: &mut String) -> Result<(), SqlError> {
+    /// Gives `add` what comes in place of a match, part by part.
+    fn append(
+        &self,
+        pattern: &Pattern,
+        text: &str,
+        found: Range<usize>,
+        add: &mut dyn FnMut(&str) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
         let needs_groups = self.parts.iter().any(|(_, group)| group.is_some_and(|group| group > 0));
         let captures = if needs_groups { pattern.groups_of(text, found)? } else { vec![Some(found)] };
         for (part, group) in &self.parts {
-            append(out, part)?;
+            add(part)?;
             if let Some(range) = group.and_then(|group| captures.get(group)?.clone()) {
-                append(out, &text[range])?;
+                add(&text[range])?;
             }
         }
         Ok(())
     }
 }
 
-fn regexp_split_to_array(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn regexp_split_to_array(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let split = Split::new(args, flags_without_global(args, 2, "regexp_split_to_array")?)?;
-    Ok(texts(split.collect::<Result<_, _>>()?))
+    Ok(texts(counted_elements(split, call)?))
 }
 
 /// `regexp_matches(text, pattern [, flags])`: the groups of the first match, or of all.
