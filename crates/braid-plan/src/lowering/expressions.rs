@@ -6,7 +6,7 @@ use braid_exec::expression::Comparison;
 use braid_sql::expression::{Expression, FunctionCall, Node, Quantified};
 use braid_sql::pg_catalog::{FunctionId, TypeId, pg_catalog};
 use braid_sql::relation::{ColumnId, Subquery, SubqueryKind};
-use braid_sql::{SqlError, SqlType, Value};
+use braid_sql::{SqlError, Value};
 use braid_storage::Scalar;
 
 use super::forms::in_form;
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         if let Some((value, _)) = self.unpadded(expression, input)? {
             return Ok(value);
         }
-        if !has_key(id) || is_record_of_unknown_fields(expression.sql_type) {
+        if !has_key(id) || !expression.sql_type.has_known_fields() {
             let name = braid_sql::types::type_names::format_type(expression.sql_type);
             return Err(SqlError::unsupported(format!("comparisons of type {name} by operators are not supported")));
         }
@@ -363,12 +363,6 @@ impl Lowering<'_> {
         let number = self.add_scalar(&subquery.relation, column)?;
         Ok(Some((Lowered::SubqueryValue(number), self.form(column))))
     }
-}
-
-/// Whether records of a type may have fields of different types, which are not comparable.
-fn is_record_of_unknown_fields(sql_type: SqlType) -> bool {
-    let is_record = sql_type.id == TypeId::RECORD || pg_catalog().element_of_array(sql_type.id) == Some(TypeId::RECORD);
-    is_record && sql_type.modifier < 0
 }
 
 /// `IS TRUE`, `IS FALSE`: false for null.

@@ -28,7 +28,7 @@ const FILES: &[(&str, usize)] = &[
     ("joins", 2),
     ("marks", 0),
     ("chains", 0),
-    ("records", 6),
+    ("records", 7),
     ("whole_rows", 0),
     ("window_errors", 0),
     ("windows", 12),

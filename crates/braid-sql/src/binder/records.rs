@@ -33,13 +33,14 @@ impl RecordTypes {
             types.push(Arc::new(record_type));
             types.len() - 1
         });
-        let modifier = i32::try_from(at).expect("the length of a statement bounds its records");
-        (types[at].clone(), SqlType { id: TypeId::RECORD, modifier })
+        let number = i32::try_from(at).expect("the length of a statement bounds its records");
+        let are_known = types[at].fields.iter().all(|field| field.sql_type.has_known_fields());
+        (types[at].clone(), SqlType::of_record(number, are_known))
     }
 
     fn of(&self, sql_type: SqlType) -> Option<Arc<RecordType>> {
-        let at = usize::try_from(sql_type.modifier).ok()?;
-        self.0.borrow().get(at).filter(|_| sql_type.id == TypeId::RECORD).cloned()
+        let at = sql_type.record_number().and_then(|number| usize::try_from(number).ok())?;
+        self.0.borrow().get(at).cloned()
     }
 }
 
@@ -67,20 +68,8 @@ impl<'a> Binder<'a> {
     pub(super) fn row_members<'s>(&self, members: &'s [Expr]) -> Result<Vec<Placed<'s>>, SqlError> {
         let mut placed = Vec::with_capacity(members.len());
         for member in members {
-            if let Some(root) = root_of_star(member) {
-                let fields = self.fields_of(&root)?.into_iter();
-                placed.extend(fields.map(|(_, field)| (field, Place::Nowhere)));
-                continue;
-            }
-            let star = match member {
-                Expr::CompoundIdentifier(names) => self.relation_of_star(names)?,
-                _ => None,
-            };
-            match star {
-                Some((relation, origin)) => {
-                    let columns = relation.columns.iter().map(|column| column.expression(origin));
-                    placed.extend(columns.map(|column| (column, Place::Start(member))));
-                }
+            match self.fields_of_star(member)? {
+                Some(fields) => placed.extend(fields.into_iter().map(|(_, field)| (field, Place::Start(member)))),
                 None => placed.push(self.placed(member)?),
             }
         }
@@ -166,8 +155,25 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The fields of `(root).*`, with their names.
-    pub(super) fn fields_of(&self, root: &Expr) -> Result<Vec<(String, Expression)>, SqlError> {
+    /// The fields of `t.*` and of `(root).*`, with their names. Parentheses around them change nothing.
+    pub(super) fn fields_of_star(&self, syntax: &Expr) -> Result<Option<Vec<(String, Expression)>>, SqlError> {
+        let syntax = without_parentheses(syntax);
+        let star = match syntax {
+            Expr::CompoundIdentifier(names) => self.relation_of_star(names)?,
+            _ => None,
+        };
+        match (star, root_of_star(syntax)) {
+            (Some((relation, origin)), _) => {
+                let columns = relation.columns.iter();
+                Ok(Some(columns.map(|column| (column.name.clone(), column.expression(origin))).collect()))
+            }
+            (None, Some(root)) => self.fields_of(&root).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The fields of a record, with their names.
+    fn fields_of(&self, root: &Expr) -> Result<Vec<(String, Expression)>, SqlError> {
         let place = place_of_root(root);
         if let Some((relation, origin)) = self.relation_of_row(root)? {
             let columns = relation.columns.iter().map(|column| (column.name.clone(), column.expression(origin)));
@@ -203,7 +209,7 @@ pub(super) fn without_record_number(sql_type: SqlType) -> SqlType {
 }
 
 /// The expression before the star of `(root).*`.
-pub(super) fn root_of_star(syntax: &Expr) -> Option<Expr> {
+fn root_of_star(syntax: &Expr) -> Option<Expr> {
     let Expr::CompoundFieldAccess { root, access_chain } = syntax else { return None };
     match access_chain.split_last()? {
         (AccessExpr::Dot(Expr::Identifier(name)), before) if name.value == WHOLE_ROW => Some(match before {

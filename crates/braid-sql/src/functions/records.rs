@@ -11,6 +11,7 @@ use super::strings::results::{append, output};
 use super::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::types::type_names::type_name;
+use crate::value_memory::GrowingValue;
 use crate::values::RecordValue;
 use crate::{SqlError, SqlState, Value};
 
@@ -33,6 +34,8 @@ pub const FUNCTIONS: Implementations = &[
 
 /// `(1,"a b",)`: nothing stands for null, and quotes and backslashes are doubled within quotes.
 fn record_out(record: &RecordValue, call: &Call<'_>) -> Result<Value, SqlError> {
+    // Quotes double with each record within another.
+    let mut grown = GrowingValue::new(call.memory);
     let mut out = "(".to_owned();
     for (at, (value, sql_type)) in record.typed_values().enumerate() {
         if at > 0 {
@@ -42,6 +45,7 @@ fn record_out(record: &RecordValue, call: &Call<'_>) -> Result<Value, SqlError> 
             continue;
         }
         let text = output(value, sql_type, call)?;
+        grown.reach(out.len() + 2 * text.len())?;
         match needs_quotes(&text) {
             true => append(&mut out, &format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\"\"")))?,
             false => append(&mut out, &text)?,

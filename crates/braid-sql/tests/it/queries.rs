@@ -26,7 +26,7 @@ const FILES: &[(&str, usize)] = &[
     ("joins", 1),
     ("marks", 0),
     ("names", 4),
-    ("records", 3),
+    ("records", 4),
     ("whole_rows", 0),
     ("windows", 4),
     ("set_operations", 0),

@@ -7,7 +7,6 @@ use sqlparser::ast::{
 use super::Target;
 use super::scope::{Scope, ScopeColumn};
 use crate::binder::places::Place;
-use crate::binder::records::root_of_star;
 use crate::binder::{Binder, fold};
 use crate::expression::Origin;
 use crate::{SqlError, SqlState};
@@ -22,15 +21,12 @@ impl Binder<'_> {
         let mut targets = Vec::new();
         for item in items {
             match item {
-                SelectItem::UnnamedExpr(syntax) => match root_of_star(syntax) {
-                    Some(root) => {
-                        let fields = self.fields_of(&root)?.into_iter();
-                        targets.extend(fields.map(|(name, expression)| Target {
-                            name,
-                            expression,
-                            place: Place::Nowhere,
-                        }));
-                    }
+                SelectItem::UnnamedExpr(syntax) => match self.fields_of_star(syntax)? {
+                    Some(fields) => targets.extend(fields.into_iter().map(|(name, expression)| Target {
+                        name,
+                        expression,
+                        place: Place::Nowhere,
+                    })),
                     None => targets.push(Target {
                         name: self.expression_name(syntax),
                         expression: self.expression(syntax)?,
