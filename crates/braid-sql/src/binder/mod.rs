@@ -120,7 +120,7 @@ impl<'a> Statement<'a> {
 
     /// What is known of its columns.
     pub fn into_columns(self) -> Columns {
-        self.columns.into_inner()
+        self.columns.into_inner().with_record_types(self.record_types.into_inner())
     }
 }
 

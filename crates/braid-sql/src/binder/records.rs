@@ -26,6 +26,11 @@ const FIELDS_MAX: usize = 1664;
 pub(super) struct RecordTypes(RefCell<Vec<Arc<RecordType>>>);
 
 impl RecordTypes {
+    /// All of them.
+    pub fn into_inner(self) -> Vec<Arc<RecordType>> {
+        self.0.into_inner()
+    }
+
     /// A type with its number. Equal ones have one number.
     fn numbered(&self, record_type: RecordType) -> (Arc<RecordType>, SqlType) {
         let mut types = self.0.borrow_mut();
