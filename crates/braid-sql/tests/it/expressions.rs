@@ -39,7 +39,7 @@ const FILES: &[(&str, usize)] = &[
     ("session", 2),
     ("sizes", 0),
     ("subscripts", 3),
-    ("syntax", 60),
+    ("syntax", 59),
     ("texts", 1),
     ("times", 0),
     ("timestamps", 1),
