@@ -85,7 +85,8 @@ pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{
-    CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_text,
+    CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_record,
+    binary_of_text, record_fields,
 };
 pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;

@@ -3,14 +3,17 @@
 mod copying;
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use braid_sql::SqlType;
 use braid_sql::evaluation::value_of_text;
+use braid_sql::input::records::fields_of_text;
 use braid_sql::output::binary::send;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
+use braid_sql::values::{RecordType, RecordValue};
+use braid_sql::{SqlType, Value};
 use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
@@ -90,6 +93,40 @@ pub fn binary_of_text(oid: u32, text: &str) -> Result<Vec<u8>, EngineError> {
         return Ok(out);
     }
     send(&value_of_text(id, text)?, id, &mut out)?;
+    Ok(out)
+}
+
+/// Metadata of a column of records: the numbers of the types of their fields, with blanks between.
+const RECORD_FIELDS_KEY: &str = "braid.record_fields";
+
+/// What a column of records of this type has in its metadata besides.
+pub(crate) fn described_fields(record_type: &RecordType) -> (String, String) {
+    let numbers = record_type.fields.iter().map(|field| field.sql_type.id.0.to_string());
+    (RECORD_FIELDS_KEY.to_owned(), numbers.collect::<Vec<_>>().join(" "))
+}
+
+/// The numbers of the types of the fields that a column's records have; `None` if it has none, or they are not known.
+pub fn record_fields(field: &Field) -> Option<Vec<u32>> {
+    let numbers = field.metadata().get(RECORD_FIELDS_KEY)?;
+    numbers.split_whitespace().map(|number| number.parse().ok()).collect()
+}
+
+/// The binary format of a record that a column has as text, with fields of these types.
+///
+/// # Errors
+/// As [`binary_of_text`].
+pub fn binary_of_record(fields: &[u32], text: &str) -> Result<Vec<u8>, EngineError> {
+    let broken = || EngineError::internal("the text of a record does not have its fields");
+    let texts = match fields {
+        [] => Vec::new(),
+        _ => fields_of_text(text).filter(|texts| texts.len() == fields.len()).ok_or_else(broken)?,
+    };
+    let value =
+        |(text, oid): (Option<String>, &u32)| text.map_or(Ok(Value::Null), |text| value_of_text(TypeId(*oid), &text));
+    let values = texts.into_iter().zip(fields).map(value).collect::<Result<Vec<_>, _>>()?;
+    let record_type = Arc::new(RecordType::unnamed(fields.iter().map(|oid| SqlType::of(TypeId(*oid)))));
+    let mut out = Vec::new();
+    send(&Value::Record(Arc::new(RecordValue { record_type, values })), TypeId::RECORD, &mut out)?;
     Ok(out)
 }
 

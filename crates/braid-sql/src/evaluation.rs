@@ -4,6 +4,7 @@
 //! result is clear. The depth of the recursion is that of the expression, which the parser bounds.
 
 mod chains;
+mod records;
 mod subscripts;
 
 use std::fmt;
@@ -127,6 +128,7 @@ impl<'a> Evaluation<'a> {
             }
             Node::Array(element, values) => self.array(*element, values),
             Node::Subscript(container, subscripts) => self.subscripted(container, subscripts),
+            Node::OnRecord(operation, operands) => self.on_record(operation, operands),
             Node::Quantified(quantified) => self.quantified(quantified),
         }
     }

@@ -4,6 +4,7 @@
 //! that the function declares, because the binder adds casts.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use sqlparser::tokenizer::Location;
 
@@ -12,7 +13,7 @@ use crate::functions::Function;
 use crate::functions::sets::SetFunction;
 use crate::pg_catalog::{FunctionEntry, TypeId, Volatility, pg_catalog};
 use crate::relation::{ColumnId, Subquery, SubqueryKind};
-use crate::values::Value;
+use crate::values::{RecordType, Value};
 
 /// How the names of functions begin that may take much longer than their arguments are long: powers and roots of many digits, regular
 /// expressions, containment of arrays in arrays, paths.
@@ -118,8 +119,23 @@ pub enum Node {
     Array(TypeId, Vec<Expression>),
     /// `(array)[1]`, `(array)[1:2]`: null if a subscript is null.
     Subscript(Box<Expression>, Subscripts),
+    /// What is made of values, or asked of a record.
+    OnRecord(RecordOperation, Vec<Expression>),
     /// `operand <op> ANY (array)`, or ALL: each element against the operand.
     Quantified(Box<Quantified>),
+}
+
+/// What [`Node::OnRecord`] computes of its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordOperation {
+    /// A record of all of them.
+    Make(Arc<RecordType>),
+    /// The field at this position of the only one; null for null.
+    Field(usize),
+    /// `IS NULL`: whether it is null, or all its fields are.
+    IsNull,
+    /// `IS NOT NULL`: whether it is not null, and none of its fields is.
+    IsNotNull,
 }
 
 /// Where something is written in the statement's text, if it is. Equal to any other: it is for messages only.
@@ -324,6 +340,7 @@ impl Expression {
             | Node::Extreme { values, .. }
             | Node::And(values)
             | Node::Or(values)
+            | Node::OnRecord(_, values)
             | Node::Array(_, values) => values.iter().any(is_such),
             Node::Subscript(container, subscripts) => {
                 is_such(container) || subscripts.expressions().into_iter().any(is_such)
@@ -353,6 +370,7 @@ impl Expression {
             | Node::Extreme { values, .. }
             | Node::And(values)
             | Node::Or(values)
+            | Node::OnRecord(_, values)
             | Node::Array(_, values) => values.iter_mut().collect(),
             Node::Not(operand) | Node::IsNull(operand) | Node::Is(_, operand) | Node::Relabel(operand) => vec![operand],
             Node::Subscript(container, subscripts) => {

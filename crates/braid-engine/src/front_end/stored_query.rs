@@ -18,7 +18,7 @@ use super::session_facts::{KeptFacts, StatementFacts};
 use super::{Constants, Literals};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::statement_context::StatementContext;
-use crate::{EngineError, ParameterType, Statement};
+use crate::{EngineError, ParameterType, SqlState, Statement};
 use braid_catalog::column_types::{column_type_of, sql_type_of};
 
 /// The columns that the rows of an INSERT are stored in.
@@ -156,6 +156,10 @@ fn stored_type(name: &str, sql_type: SqlType, form: Form) -> Result<ColumnType, 
         }
         _ => column_type_of(sql_type),
     };
+    if [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&sql_type.id) {
+        let message = format!("column \"{name}\" has pseudo-type {}", format_type(sql_type));
+        return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+    }
     column_type.ok_or_else(|| {
         let message = format!("column \"{name}\": type {} is not supported for columns", format_type(sql_type));
         EngineError::unsupported(message)

@@ -1,4 +1,4 @@
-//! Values of Braid's own front end as columns that the server sends.
+//! Values of expressions as columns that the server sends.
 //!
 //! | module | contents |
 //! |---|---|

@@ -18,6 +18,7 @@ use braid_storage::ColumnType;
 use super::arrow_columns::{field_of_type, sent_column, sent_field};
 use crate::EngineError;
 use crate::input::ColumnInput;
+use crate::outcome::described_fields;
 
 /// The columns of a query.
 #[derive(Clone, Debug)]
@@ -58,10 +59,13 @@ impl ShownColumns {
                 (_, None) => Sent::Text,
             };
             columns.push(ShownColumn { sql_type: *sql_type, sent: how });
-            sent.push(match &direct {
+            let field = match &direct {
                 Some(data_type) => field_of_type(name, data_type.clone(), *sql_type),
                 None => sent_field(name, *sql_type, session),
-            });
+            };
+            let further = query.record_types[at].as_ref().map(|record_type| described_fields(record_type));
+            let metadata = field.metadata().clone().into_iter().chain(further).collect();
+            sent.push(field.with_metadata(metadata));
             // Names of columns need not differ.
             made.push(Field::new(format!("c{at}"), direct.unwrap_or_else(|| form.data_type()), true));
         }

@@ -1,4 +1,4 @@
-//! Parameters of a plan that Braid's own front end has made.
+//! How a statement computes the parameters of its plan.
 
 use braid_plan::lowering::PlanParameter;
 use braid_plan::planning_memory::parameter_memory;

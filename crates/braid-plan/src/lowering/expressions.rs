@@ -74,7 +74,7 @@ impl Lowering<'_> {
         if let Some((value, _)) = self.unpadded(expression, input)? {
             return Ok(value);
         }
-        if !has_key(id) {
+        if !has_key(id) || !expression.sql_type.has_known_fields() {
             let name = braid_sql::types::type_names::format_type(expression.sql_type);
             return Err(SqlError::unsupported(format!("comparisons of type {name} by operators are not supported")));
         }

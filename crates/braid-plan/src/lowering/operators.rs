@@ -50,7 +50,9 @@ pub(super) fn numeric_comparison(function: FunctionId) -> Option<Comparison> {
 /// Whether a function is `=` of operands whose [comparison keys](crate::values::comparison_key) can be compared instead.
 pub(super) fn is_equality(function: FunctionId) -> bool {
     let Some((Comparison::Equal, left, right)) = COMPARISONS.get(&function) else { return false };
-    is_same_kind(*left, *right) || (left == right && has_key(*left))
+    // Records of two origins may have fields of different types, which is an error.
+    let is_keyed = left == right && ![TypeId::RECORD, TypeId::RECORD_ARRAY].contains(left) && has_key(*left);
+    is_same_kind(*left, *right) || is_keyed
 }
 
 /// Whether the vectors of two types hold numbers or bytes of one meaning.

@@ -8,6 +8,7 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use braid_exec::plan::Plan;
 use braid_sql::functions::LimitedMemory;
 use braid_sql::relation::{ColumnId, Columns, CteId, Query, Relation};
+use braid_sql::values::RecordType;
 use braid_sql::{SqlError, SqlType};
 
 use super::Session;
@@ -32,6 +33,8 @@ pub struct LoweredQuery {
     pub schema: SchemaRef,
     /// The names and types that the client sees.
     pub columns: Vec<(String, SqlType)>,
+    /// The fields of each column's records, where they are known.
+    pub record_types: Vec<Option<Arc<RecordType>>>,
     /// What the vectors of each column hold.
     pub forms: Vec<Form>,
     /// The parameters of the plan; none in that of one statement.
@@ -119,6 +122,7 @@ pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> 
         plan,
         schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
         columns: query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect(),
+        record_types: query.outputs.iter().map(|output| columns.record_type(output.column).cloned()).collect(),
         forms: query.outputs.iter().map(|output| lowering.form(output.column)).collect(),
         parameters: lowering.parameters.into_inner(),
         is_optimistic: lowering.is_optimistic.get(),

@@ -139,6 +139,7 @@ pub(crate) fn may_fail(expression: &Expression) -> bool {
         | Node::IsNull(_)
         | Node::Is(..)
         | Node::Distinct(..)
+        | Node::OnRecord(..)
         | Node::Quantified(_) => false,
         Node::Call(call) => !is_total(call),
         Node::Subquery(subquery) => subquery_may_fail(subquery),

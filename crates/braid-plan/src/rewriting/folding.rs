@@ -104,6 +104,7 @@ fn is_computable(expression: &Expression) -> bool {
         | Node::IsNull(_)
         | Node::Is(..)
         | Node::Array(..)
+        | Node::OnRecord(..)
         | Node::Subscript(..) => true,
     }
 }

@@ -12,11 +12,11 @@ use braid_sql::input::json_path::parse_json_path;
 use braid_sql::output::json::jsonb_text;
 use braid_sql::output::json_path::json_path_text;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::values::{ArrayValue, Interval, Numeric};
-use braid_sql::{SqlError, SqlState, Value};
+use braid_sql::values::{ArrayValue, Interval, Numeric, RecordField, RecordType, RecordValue};
+use braid_sql::{SqlError, SqlState, SqlType, Value};
 
-/// Arrays within arrays that are read: PostgreSQL's arrays hold no arrays.
-const DEPTH_MAX: usize = 2;
+/// Arrays and records within each other that are read. PostgreSQL's arrays hold no arrays, but records hold records.
+const DEPTH_MAX: usize = 256;
 
 /// Digits that a numeric may have after its point.
 const NUMERIC_SCALE_MAX: u16 = 16_383;
@@ -47,6 +47,8 @@ mod tag {
     pub const JSON_PATH: u8 = 21;
     /// A numeric of an integer of 128 bits: that, after its scale.
     pub const NARROW_NUMERIC: u8 = 22;
+    /// The number of fields; of each its name, its type with its modifier, and its value.
+    pub const RECORD: u8 = 23;
 }
 
 /// Appends a value.
@@ -96,6 +98,16 @@ pub fn encode(value: &Value, to: &mut Vec<u8>) -> Result<(), SqlError> {
             }
             to.extend(length(array.values.len()));
             array.values.iter().try_for_each(|value| encode(value, to))?;
+        }
+        Value::Record(record) => {
+            put(to, tag::RECORD, &length(record.values.len()));
+            for (field, value) in record.record_type.fields.iter().zip(&record.values) {
+                to.extend(length(field.name.len()));
+                to.extend(field.name.as_bytes());
+                to.extend(field.sql_type.id.0.to_le_bytes());
+                to.extend(field.sql_type.modifier.to_le_bytes());
+                encode(value, to)?;
+            }
         }
         Value::Jsonb(value) => put_long(to, tag::JSONB, jsonb_text(value)?.as_bytes()),
         Value::JsonPath(value) => put_long(to, tag::JSON_PATH, json_path_text(value)?.as_bytes()),
@@ -183,6 +195,16 @@ fn next(rest: &mut &[u8], depth: usize) -> Result<Value, SqlError> {
             let values = (0..count).map(|_| next(rest, depth - 1)).collect::<Result<Vec<_>, _>>()?;
             Value::Array(Arc::new(ArrayValue { element, dimensions, values }))
         }
+        tag::RECORD if depth > 0 => {
+            let (mut fields, mut values) = (Vec::new(), Vec::new());
+            for _ in 0..take_length(rest)? {
+                let name = text(take_long(rest)?)?.into();
+                let id = TypeId(u32::from_le_bytes(take(rest)?));
+                fields.push(RecordField { name, sql_type: SqlType { id, modifier: i32::from_le_bytes(take(rest)?) } });
+                values.push(next(rest, depth - 1)?);
+            }
+            Value::Record(Arc::new(RecordValue { record_type: Arc::new(RecordType { fields }), values }))
+        }
         tag::JSONB => Value::jsonb(parse_jsonb(text(take_long(rest)?)?)?),
         tag::JSON_PATH => Value::JsonPath(parse_json_path(text(take_long(rest)?)?)?.into()),
         _ => return Err(broken()),
@@ -248,6 +270,10 @@ mod tests {
             Value::Uuid([7; 16]),
             Value::Oid(u32::MAX),
             Value::Array(Arc::new(array)),
+            Value::Record(Arc::new(RecordValue {
+                record_type: Arc::new(RecordType::unnamed([SqlType::of(TypeId::INT4), SqlType::numeric(5, 2)])),
+                values: vec![Value::Int4(1), Value::Null],
+            })),
             Value::jsonb(parse_jsonb(r#"{"a": [1.50, null, "x"], "b": {}}"#).unwrap()),
             Value::JsonPath(parse_json_path("$.a[*] ? (@ > 1)").unwrap().into()),
         ]

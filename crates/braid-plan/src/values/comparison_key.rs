@@ -1,6 +1,8 @@
 //! Bytes that are equal, and ordered, as the values of a type are: for groups, joins and sorts of values that no vector compares.
 
+use braid_sql::functions::ordering::TypeOrder;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
+use braid_sql::types::type_names::type_name;
 use braid_sql::values::{ArrayValue, Numeric};
 use braid_sql::{SqlError, SqlState, Value};
 
@@ -19,6 +21,8 @@ pub fn has_key(id: TypeId) -> bool {
         | TypeId::REGTYPE
         | TypeId::REGNAMESPACE
         | TypeId::REGROLE => true,
+        // As far as the types of their fields have such bytes, and all of a column have the same.
+        TypeId::RECORD => true,
         _ => super::Form::is_compared_directly(id) || pg_catalog().element_of_array(id).is_some_and(has_key),
     }
 }
@@ -56,6 +60,9 @@ fn append(value: &Value, key: &mut Vec<u8>) -> Result<(), SqlError> {
         Value::Text(value) => key.extend(value.trim_end_matches(' ').as_bytes()),
         Value::Bytea(value) => key.extend(&value[..]),
         Value::Array(array) => elements(array, key)?,
+        Value::Record(record) => {
+            record.typed_values().try_for_each(|(value, sql_type)| member(value, sql_type.id, key))?;
+        }
         Value::Jsonb(_) | Value::JsonPath(_) => {
             return Err(SqlError::unsupported("jsonb is not compared by its bytes"));
         }
@@ -114,30 +121,47 @@ fn numeric(value: &Numeric, key: &mut Vec<u8>) {
     }
 }
 
-/// Element by element, nulls last; then the number of elements, and the dimensions.
-fn elements(array: &ArrayValue, key: &mut Vec<u8>) -> Result<(), SqlError> {
-    for value in &array.values {
-        match value {
-            Value::Null => key.push(2),
-            value => {
-                key.push(1);
-                let mut element = Vec::new();
-                // Blanks at the end of texts in arrays mean something, except those of char(n).
-                match value {
-                    Value::Text(text) if array.element != TypeId::BPCHAR => element.extend(text.as_bytes()),
-                    value => append(value, &mut element)?,
-                }
-                // A terminator that no element has, and that is below all that it may continue with.
-                for byte in element {
-                    key.push(byte);
-                    if byte == 0 {
-                        key.push(u8::MAX);
-                    }
-                }
-                key.extend([0, 0]);
-            }
+/// An element of an array or a field of a record. Nulls come last.
+fn member(value: &Value, id: TypeId, key: &mut Vec<u8>) -> Result<(), SqlError> {
+    if id == TypeId::UNKNOWN || !has_key(id) {
+        return Err(without_key(id));
+    }
+    if value.is_null() {
+        key.push(2);
+        return Ok(());
+    }
+    key.push(1);
+    let mut bytes = Vec::new();
+    // Blanks at the end of texts mean something here, except those of char(n).
+    match value {
+        Value::Text(text) if id != TypeId::BPCHAR => bytes.extend(text.as_bytes()),
+        value => append(value, &mut bytes)?,
+    }
+    // A terminator that no member has, and that is below all that it may continue with.
+    for byte in bytes {
+        key.push(byte);
+        if byte == 0 {
+            key.push(u8::MAX);
         }
     }
+    key.extend([0, 0]);
+    Ok(())
+}
+
+/// Why members of a type have no key: PostgreSQL compares them otherwise, or not at all.
+fn without_key(id: TypeId) -> SqlError {
+    match TypeOrder::find(id) {
+        Ok(None) => {
+            let message = format!("could not identify a comparison function for type {}", type_name(id));
+            SqlError::new(SqlState::UndefinedFunction, message)
+        }
+        _ => SqlError::unsupported(format!("comparisons of records with {} are not supported", type_name(id))),
+    }
+}
+
+/// Element by element, nulls last; then the number of elements, and the dimensions.
+fn elements(array: &ArrayValue, key: &mut Vec<u8>) -> Result<(), SqlError> {
+    array.values.iter().try_for_each(|value| member(value, array.element, key))?;
     key.push(0);
     integer(array.dimensions.len() as i64, key);
     for (count, _) in &array.dimensions {

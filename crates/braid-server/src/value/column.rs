@@ -19,7 +19,7 @@ use arrow::datatypes::{
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-use braid_engine::binary_of_text;
+use braid_engine::{binary_of_record, binary_of_text};
 
 use super::calendar::{self, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_US};
 use super::decimal_digits::append_i64;
@@ -29,6 +29,9 @@ use super::{Format, ValueError, float_text, numeric};
 
 /// Types whose binary form is their text: text, name, char(n), varchar, unknown, json.
 const TEXT_OIDS: [u32; 6] = [25, 19, 1042, 1043, 705, 114];
+
+/// The number of the type `record`.
+const RECORD_OID: u32 = 2249;
 
 /// A bound column.
 pub(crate) struct Column {
@@ -50,6 +53,8 @@ enum Values {
     Text(StringArray),
     /// Texts of values of another type, whose number is beside them.
     TextOf(StringArray, u32),
+    /// Texts of records, with the numbers of their fields' types.
+    TextOfRecord(StringArray, Vec<u32>),
     LargeText(LargeStringArray),
     TextView(StringViewArray),
     Bytea(BinaryArray),
@@ -110,6 +115,14 @@ impl Column {
         Ok(Self { values, nulls })
     }
 
+    /// The same column, whose texts are those of records with fields of these types.
+    pub fn with_record_fields(self, fields: Vec<u32>) -> Self {
+        match self.values {
+            Values::TextOf(texts, _) => Self { values: Values::TextOfRecord(texts, fields), ..self },
+            values => Self { values, ..self },
+        }
+    }
+
     /// Binds `array` as values of the type with this number. Texts are those that its values are shown as.
     pub fn bind_as(array: &ArrayRef, oid: u32) -> Result<Self, ValueError> {
         let column = Self::bind(array)?;
@@ -148,7 +161,9 @@ impl Column {
             Values::Float64(a) => float_text::append_f64(out, a.value(row)),
             Values::Numeric128(a, scale) => numeric::append_text_128(out, a.value(row), *scale),
             Values::Numeric256(a, scale) => numeric::append_text_256(out, a.value(row), *scale),
-            Values::Text(a) | Values::TextOf(a, _) => out.extend_from_slice(a.value(row).as_bytes()),
+            Values::Text(a) | Values::TextOf(a, _) | Values::TextOfRecord(a, _) => {
+                out.extend_from_slice(a.value(row).as_bytes())
+            }
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::TextView(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::Bytea(a) => append_hex(out, a.value(row)),
@@ -182,6 +197,10 @@ impl Column {
             Values::TextOf(a, oid) => {
                 let bytes = binary_of_text(*oid, a.value(row));
                 out.extend_from_slice(&bytes.map_err(|_| ValueError::NoBinaryForm { oid: *oid })?);
+            }
+            Values::TextOfRecord(a, fields) => {
+                let bytes = binary_of_record(fields, a.value(row));
+                out.extend_from_slice(&bytes.map_err(|_| ValueError::NoBinaryForm { oid: RECORD_OID })?);
             }
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::TextView(a) => out.extend_from_slice(a.value(row).as_bytes()),

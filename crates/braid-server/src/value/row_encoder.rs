@@ -11,7 +11,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::ByteSize;
-use braid_engine::DescribedType;
+use braid_engine::{DescribedType, record_fields};
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
 use super::column::{Column, checked_cast};
@@ -84,7 +84,11 @@ impl RowEncoder {
         let columns = self.columns.iter().zip(batch.columns()).zip(schema.fields()).map(|((column, array), field)| {
             let bound = match column.described {
                 Some(described) if DescribedType::of(field) == Some(described) => {
-                    Column::bind_as(array, described.oid)?
+                    let bound = Column::bind_as(array, described.oid)?;
+                    match record_fields(field) {
+                        Some(fields) => bound.with_record_fields(fields),
+                        None => bound,
+                    }
                 }
                 Some(_) => Column::bind(&unchanged(array, &column.data_type)?)?,
                 None => Column::bind(&as_described(array, &column.data_type)?)?,

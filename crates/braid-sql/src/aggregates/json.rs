@@ -34,7 +34,7 @@ impl Accumulator for ArrayText {
         let is_first = self.0.is_none();
         let text = self.0.get_or_insert_with(|| "[".to_owned());
         if !is_first {
-            append(text, if matches!(arguments[0], Value::Array(_)) { ", \n " } else { ", " })?;
+            append(text, if matches!(arguments[0], Value::Array(_) | Value::Record(_)) { ", \n " } else { ", " })?;
         }
         write_value(&arguments[0], call.argument_types[0], call, text)
     }

@@ -137,15 +137,11 @@ impl Binder<'_> {
                 _ => return Err(unsupported_call(&folded)),
             }
         }
-        if let Some(mut rows) = self.row_arguments(&folded, &list.args, written.is_distinct)? {
-            return match rows.pop() {
-                Some((row, _)) if folded == "row_to_json" => Ok(row),
-                last => {
-                    rows.extend(last);
-                    let names = vec![None; rows.len()];
-                    self.resolved_call(&folded, rows, &names, &written)
-                }
-            };
+        if folded == "count"
+            && !written.is_distinct
+            && let Some(row) = self.counted_row(&list.args)?
+        {
+            return self.resolved_call(&folded, vec![row], &[None], &written);
         }
         let arguments = match &list.args[..] {
             [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] if written.is_distinct => {
@@ -211,7 +207,7 @@ impl Binder<'_> {
             ("least", [_, ..]) => self.extreme(&syntax, "LEAST")?,
             ("nullif", [left, right]) => self.null_if(left, right, place)?,
             ("grouping", [_, ..]) => self.grouping_call(&syntax, place)?,
-            ("coalesce" | "greatest" | "least" | "nullif" | "grouping" | "row" | "xmlelement", _) => {
+            ("coalesce" | "greatest" | "least" | "nullif" | "grouping" | "xmlelement", _) => {
                 return Err(unsupported_call(name));
             }
             // The forms are words of the grammar.

@@ -92,6 +92,9 @@ impl Binder<'_> {
             return Ok(Expression::of(literal.clone(), target.id));
         }
         let entry = pg_catalog().type_entry(target.id);
+        if target.id == TypeId::RECORD {
+            return Err(SqlError::unsupported("input of anonymous composite types is not implemented"));
+        }
         if entry.kind == TypeKind::Pseudo {
             return Err(SqlError::unsupported(format!("cannot accept a value of type {}", entry.name)));
         }
@@ -138,7 +141,9 @@ impl Binder<'_> {
         target: SqlType,
         context: CastContext,
     ) -> Result<Expression, SqlError> {
-        if target.modifier < 0 || operand.sql_type == target {
+        // No cast changes the fields of a record.
+        let is_record = [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&target.id);
+        if target.modifier < 0 || operand.sql_type == target || is_record {
             return Ok(operand);
         }
         let Some(function) = length_coercion(target.id) else {

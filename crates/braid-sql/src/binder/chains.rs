@@ -3,7 +3,7 @@
 use sqlparser::ast::Expr;
 
 use super::places::Place;
-use super::{Binder, unnested, unsupported};
+use super::{Binder, unsupported};
 use crate::SqlError;
 use crate::expression::{Expression, Node};
 use crate::syntax::{CHAIN_OPERANDS_MIN, links_of};
@@ -19,9 +19,6 @@ impl Binder<'_> {
         let start = self.infix(first, second.operator, second.operand)?;
         let (mut sql_type, mut before, mut steps) = (start.sql_type, second.operand, Vec::new());
         for link in links {
-            if matches!(unnested(link.operand), Expr::Tuple(_)) {
-                return Err(SqlError::unsupported("comparisons of rows with values are not supported"));
-            }
             let so_far = Expression { node: Node::Operand, sql_type };
             let place = Place::Between(before, link.operator, link.operand);
             let operand = self.placed(link.operand)?;

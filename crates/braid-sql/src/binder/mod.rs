@@ -16,6 +16,7 @@
 //! | [`casts`] | what is added where types differ |
 //! | [`query`] | queries |
 //! | [`clause`] | the clauses of a query, and what they may not contain |
+//! | [`records`] | rows as values |
 //! | [`subscripts`] | subscripts and slices of arrays |
 //! | [`collations`] | COLLATE |
 //! | [`overlaps`] | OVERLAPS |
@@ -39,6 +40,7 @@ mod parameters;
 mod places;
 pub mod precedence;
 mod query;
+mod records;
 mod repeated_operand;
 mod session_values;
 mod special_syntax;
@@ -54,7 +56,7 @@ use crate::expression::{Expression, Node};
 use crate::functions::{Function, SessionFacts};
 use crate::pg_catalog::{CastContext, FunctionEntry, TypeId};
 use crate::relation::{Columns, CteId};
-use crate::syntax::SYMMETRIC;
+use crate::syntax::{ROW, SYMMETRIC};
 use crate::tables::Tables;
 use crate::{SqlError, SqlState, SqlType};
 use clause::Clause;
@@ -63,6 +65,7 @@ use places::{Place, Places};
 pub use query::assignment::AssignedColumn;
 use query::scope::Scope;
 use query::whole_rows::RowNames;
+use records::{RecordTypes, without_record_number};
 use varying_literals::VaryingLiterals;
 pub use varying_literals::{VaryingKind, VaryingLiteral};
 
@@ -81,6 +84,7 @@ pub struct Statement<'a> {
     /// Recursions whose steps have aggregates of the rows of the step before.
     aggregated_steps: RefCell<Vec<CteId>>,
     row_names: RowNames,
+    record_types: RecordTypes,
     /// `None` where the caller has no parameters.
     parameters: Option<Parameters>,
     varying: VaryingLiterals,
@@ -90,6 +94,7 @@ impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
         let (columns, cte_count, view_depth, aggregated_steps, row_names, varying) = Default::default();
+        let record_types = RecordTypes::default();
         let collation = Cell::new(None);
         let (places, parameters) = (Places::new(text), None);
         Self {
@@ -102,6 +107,7 @@ impl<'a> Statement<'a> {
             view_depth,
             aggregated_steps,
             row_names,
+            record_types,
             parameters,
             varying,
         }
@@ -114,7 +120,7 @@ impl<'a> Statement<'a> {
 
     /// What is known of its columns.
     pub fn into_columns(self) -> Columns {
-        self.columns.into_inner()
+        self.columns.into_inner().with_record_types(self.record_types.into_inner())
     }
 }
 
@@ -136,7 +142,7 @@ impl<'a> Binder<'a> {
     pub fn output_expression(&self, syntax: &Expr) -> Result<Expression, SqlError> {
         let bound = self.resolve_unknown(self.expression(syntax)?)?;
         self.statement.note_unknown(&bound);
-        Ok(bound)
+        Ok(Expression { sql_type: without_record_number(bound.sql_type), ..bound })
     }
 
     /// An expression as it is stored in a column of this type; the type of the expression if it cannot be.
@@ -156,6 +162,8 @@ impl<'a> Binder<'a> {
             Expr::Value(value) => self.literal(value),
             Expr::TypedString(typed) => self.typed_string(typed),
             Expr::Interval(interval) => self.interval_literal(interval),
+            Expr::Prefixed { prefix, value } if prefix.value == ROW => self.expression(value),
+            Expr::Tuple(members) => self.row(members),
             Expr::Prefixed { .. } => self.chain(syntax),
             Expr::Identifier(name) => self.name(name),
             Expr::CompoundIdentifier(names) => self.column(names),
@@ -200,10 +208,14 @@ impl<'a> Binder<'a> {
         if let Expr::Tuple(members) = unnested(syntax) {
             return self.row_is_null(members, is_null);
         }
-        if let Some(test) = self.whole_row_is_null(syntax, is_null) {
+        if let Some(test) = self.whole_row_is_null(syntax, is_null)? {
             return Ok(test);
         }
-        let test = truth(Node::IsNull(Box::new(self.expression(syntax)?)));
+        let tested = self.expression(syntax)?;
+        if tested.sql_type.id == TypeId::RECORD {
+            return Ok(self.record_is_null(tested, is_null));
+        }
+        let test = truth(Node::IsNull(Box::new(tested)));
         Ok(if is_null { test } else { negation(test) })
     }
 
@@ -246,8 +258,16 @@ fn fold(name: &Ident) -> String {
     if name.quote_style.is_some() { name.value.clone() } else { name.value.to_ascii_lowercase() }
 }
 
+/// An expression out of its parentheses, and a row without the word ROW.
+fn unnested(syntax: &Expr) -> &Expr {
+    match without_parentheses(syntax) {
+        Expr::Prefixed { prefix, value } if prefix.value == ROW => value,
+        other => other,
+    }
+}
+
 /// An expression out of its parentheses.
-fn unnested(mut syntax: &Expr) -> &Expr {
+fn without_parentheses(mut syntax: &Expr) -> &Expr {
     while let Expr::Nested(inner) = syntax {
         syntax = inner;
     }

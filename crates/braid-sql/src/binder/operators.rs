@@ -62,8 +62,8 @@ impl Binder<'_> {
             (Expr::Tuple(left), Expr::Tuple(right)) => {
                 return self.compare_rows(name, place, self.row_members(left)?, self.row_members(right)?);
             }
-            (Expr::Tuple(_), _) | (_, Expr::Tuple(_)) => {
-                return Err(SqlError::unsupported("comparisons of rows with values are not supported"));
+            (Expr::Tuple(_), Expr::Subquery(_)) => {
+                return Err(SqlError::unsupported("comparisons of rows with queries are not supported"));
             }
             _ => {}
         }
@@ -127,7 +127,7 @@ impl Binder<'_> {
         // With NULL it is another way to write IS NOT NULL, for all types.
         for (tested, other) in [(left, right), (right, left)] {
             let is_null = matches!(unnested(other), Expr::Value(value) if value.value == Syntax::Null);
-            if is_null && !matches!(unnested(tested), Expr::Tuple(_)) {
+            if is_null {
                 return Ok(negation(truth(Node::IsNull(Box::new(self.expression(tested)?)))));
             }
         }

@@ -1,10 +1,11 @@
 //! `(a, b) OVERLAPS (c, d)`, which is a call of the function `overlaps`.
 
-use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::Expr;
 
 use super::places::Place;
-use super::{Binder, Placed, fold};
+use super::{Binder, Placed};
 use crate::expression::Expression;
+use crate::syntax::ROW;
 use crate::{SqlError, SqlState};
 
 impl Binder<'_> {
@@ -20,27 +21,17 @@ impl Binder<'_> {
                 let message = format!("wrong number of parameters on {side} side of OVERLAPS expression");
                 return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), Place::Start(syntax)));
             }
-            arguments
-                .extend(values.into_iter().map(|value| self.placed(value)).collect::<Result<Vec<Placed<'_>>, _>>()?);
+            arguments.extend(values.iter().map(|value| self.placed(value)).collect::<Result<Vec<Placed<'_>>, _>>()?);
         }
         self.call_on("overlaps", arguments)
     }
 }
 
 /// The values of `(a, b)` or `ROW(a, b)`.
-fn row_values(syntax: &Expr) -> Option<Vec<&Expr>> {
+fn row_values(syntax: &Expr) -> Option<&[Expr]> {
     match syntax {
-        Expr::Tuple(values) => Some(values.iter().collect()),
-        Expr::Function(function) => {
-            let is_row = function.name.0.len() == 1
-                && function.name.0[0].as_ident().is_some_and(|name| name.quote_style.is_none() && fold(name) == "row");
-            let FunctionArguments::List(list) = &function.args else { return None };
-            let value = |argument| match argument {
-                &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref value)) => Some(value),
-                _ => None,
-            };
-            is_row.then(|| list.args.iter().map(value).collect())?
-        }
+        Expr::Tuple(values) => Some(values),
+        Expr::Prefixed { prefix, value } if prefix.value == ROW => row_values(value),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::Location;
 
 use crate::SqlError;
 use crate::expression::Origin;
-use crate::syntax::last_operand;
+use crate::syntax::{ROW, last_operand};
 
 /// What begins the syntax of an array.
 const ARRAY_WORD: &str = "array";
@@ -35,6 +35,8 @@ pub(super) enum Place<'s> {
     Cast(&'s Expr),
     /// Where the type after `::` or AS begins. The expression is what is cast.
     CastType(&'s Expr),
+    /// Where the word ARRAY before elements begins.
+    Array(&'s Expr),
     /// Where a query in parentheses begins.
     Query(&'s Query),
 }
@@ -116,6 +118,7 @@ impl<'a> Places<'a> {
             Place::CastOperator(operand) => self.after(operand).or_else(|| self.start(operand)),
             Place::Cast(operand) => self.before(operand, "cast").or_else(|| self.start(operand)),
             Place::CastType(operand) => self.cast_type(operand),
+            Place::Array(array) => self.opening(array, '[', ARRAY_WORD.len()),
             Place::Query(query) => self.before_query(query),
         }
     }
@@ -127,14 +130,19 @@ impl<'a> Places<'a> {
     fn start(self, syntax: &Expr) -> Option<usize> {
         match syntax {
             Expr::Subquery(query) => self.before_query(query),
+            Expr::Prefixed { prefix, .. } if prefix.value == ROW => self.of(prefix.span.start),
+            Expr::Tuple(_) => self.opening(syntax, '(', 0),
             _ => self.of(syntax.span().start),
         }
     }
 
     /// Where the operator or word called `name` before its operand begins. The parser does not note it, nor the parentheses around the operand.
     fn before(self, operand: &Expr, name: &str) -> Option<usize> {
-        let start = self.index_of(operand.span().start)?;
-        let before: String = self.text.chars().take(start).collect();
+        let start = match operand {
+            Expr::Prefixed { prefix, .. } if prefix.value == ROW => prefix.span.start,
+            operand => operand.span().start,
+        };
+        let before: String = self.text.chars().take(self.index_of(start)?).collect();
         let is_opening = |c: char| c == '(' || c == '[' || c.is_whitespace();
         let mut before = before.trim_end_matches(is_opening);
         // The word is no part of an array's place either.
@@ -151,6 +159,14 @@ impl<'a> Places<'a> {
     fn between(self, left: &Expr, name: &str, right: &Expr) -> Option<usize> {
         let written = if name == "<>" { "!=" } else { name };
         self.before(right, name).or_else(|| self.before(right, written)).or_else(|| self.after(left))
+    }
+
+    /// So many characters before the parenthesis that opens a row or an array.
+    fn opening(self, syntax: &Expr, parenthesis: char, word_length: usize) -> Option<usize> {
+        let start = self.index_of(syntax.span().start)?;
+        let before: String = self.text.chars().take(start).collect();
+        let before = before.trim_end().strip_suffix(parenthesis)?.trim_end();
+        before.chars().count().checked_sub(word_length).map(|opening| opening + 1)
     }
 
     fn before_query(self, query: &Query) -> Option<usize> {

@@ -6,6 +6,7 @@
 use sqlparser::ast::{AccessExpr, Expr, Subscript, Value as Syntax, ValueWithSpan};
 
 use super::places::Place;
+use super::records::place_of_root;
 use super::{Binder, unsupported};
 use crate::expression::{Expression, Node, Subscripts};
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
@@ -17,11 +18,14 @@ use crate::{SqlError, SqlState, SqlType};
 impl Binder<'_> {
     /// A part of an array.
     pub(super) fn subscripted(&self, syntax: &Expr, root: &Expr, chain: &[AccessExpr]) -> Result<Expression, SqlError> {
-        let subscripts = chain.iter().map(|access| match access {
-            AccessExpr::Subscript(subscript) => Ok(subscript),
-            AccessExpr::Dot(_) => Err(unsupported(syntax)),
+        if let Some(at) = chain.iter().position(|access| matches!(access, AccessExpr::Dot(_))) {
+            return self.field_in_chain(syntax, root, chain, at);
+        }
+        let subscripts = chain.iter().filter_map(|access| match access {
+            AccessExpr::Subscript(subscript) => Some(subscript),
+            AccessExpr::Dot(_) => None,
         });
-        let subscripts: Vec<&Subscript> = subscripts.collect::<Result<_, _>>()?;
+        let subscripts: Vec<&Subscript> = subscripts.collect();
         if !takes_subscripts(root) {
             let place = Place::After(root);
             return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, "syntax error at or near \"[\""), place));
@@ -34,6 +38,32 @@ impl Binder<'_> {
         check_dimension_count(subscripts.len())?;
         let sql_type = SqlType { id, modifier: container.sql_type.modifier };
         Ok(Expression { node: Node::Subscript(Box::new(container), bound), sql_type })
+    }
+
+    /// `(root).name.name`: a field, and fields of it. `at` is where the first name is.
+    fn field_in_chain(
+        &self,
+        syntax: &Expr,
+        root: &Expr,
+        chain: &[AccessExpr],
+        at: usize,
+    ) -> Result<Expression, SqlError> {
+        let names = chain[at..].iter().map(|access| match access {
+            AccessExpr::Dot(Expr::Identifier(name)) => Ok(name),
+            AccessExpr::Dot(_) | AccessExpr::Subscript(_) => Err(unsupported(syntax)),
+        });
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        let Some((first, further)) = names.split_first() else { return Err(unsupported(syntax)) };
+        if !takes_subscripts(root) {
+            let error = SqlError::new(SqlState::SyntaxError, "syntax error at or near \".\"");
+            return Err(self.places.mark(error, Place::After(root)));
+        }
+        let place = place_of_root(root);
+        let field = match at {
+            0 => self.field_of(root, first)?,
+            _ => self.field(self.subscripted(syntax, root, &chain[..at])?, place, first)?,
+        };
+        further.iter().try_fold(field, |field, name| self.field(field, place, name))
     }
 
     fn indexes(&self, subscripts: &[&Subscript]) -> Result<Subscripts, SqlError> {

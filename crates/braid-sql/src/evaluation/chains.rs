@@ -5,6 +5,7 @@ use crate::SqlError;
 use crate::expression::{Expression, Node};
 use crate::functions::strings::results::check_allocation;
 use crate::pg_catalog::pg_catalog;
+use crate::value_memory::GrowingValue;
 use crate::values::Value;
 
 /// The function of `||` between texts, by `prosrc`.
@@ -28,12 +29,15 @@ impl Evaluation<'_> {
 
     /// A text with those of further steps behind it. A copy for each step would take time in proportion to the square of the length.
     fn with_texts(&self, value: Value, steps: &[Expression]) -> Result<Value, SqlError> {
+        let mut grown = GrowingValue::new(self.memory);
         let mut text = if value.is_null() { None } else { Some(value.as_text().to_owned()) };
         for step in steps.iter().filter_map(appended) {
             match (self.value(step)?, &mut text) {
                 (Value::Null, _) => text = None,
                 (further, Some(text)) => {
-                    check_allocation(text.len() + further.as_text().len())?;
+                    let bytes = text.len() + further.as_text().len();
+                    check_allocation(bytes)?;
+                    grown.reach(bytes)?;
                     text.push_str(further.as_text());
                 }
                 (_, None) => {}

@@ -13,6 +13,7 @@
 //! | [`strings`] | texts, patterns, bytes, uuid |
 //! | [`datetime`] | dates, times and intervals |
 //! | [`arrays`] | arrays |
+//! | [`records`] | rows as values |
 //! | [`hashes`] | hashes of values |
 //! | [`objects`] | types, functions and operators by name and number |
 //! | [`session`] | the session and its settings |
@@ -29,6 +30,7 @@ pub mod json;
 pub mod numbers;
 pub mod objects;
 pub mod ordering;
+pub mod records;
 pub mod session;
 pub mod sets;
 pub mod strings;
@@ -56,7 +58,7 @@ const ROOMS: &[&[Implementations]] = &[
     arrays::FAMILIES,
     datetime::FAMILIES,
     hashes::FAMILIES,
-    &[in_range::FUNCTIONS, session::FUNCTIONS],
+    &[in_range::FUNCTIONS, records::FUNCTIONS, session::FUNCTIONS],
     json::FAMILIES,
     numbers::FAMILIES,
     objects::FAMILIES,

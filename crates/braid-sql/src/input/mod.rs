@@ -19,6 +19,7 @@
 //! | [`json_path_beginnings`] | what paths begin with |
 //! | [`json_path_accessors`] | their keys, subscripts, filters and methods |
 //! | [`json_path_tokens`] | the tokens of paths |
+//! | [`records`] | the fields of records |
 //! | [`binary`] | values of any type in binary format |
 //! | [`bytes`] | boolean, bytea, uuid, the lengths of varchar and char |
 
@@ -38,6 +39,7 @@ mod json_path_beginnings;
 mod json_path_tokens;
 pub(crate) mod json_tokens;
 pub mod numbers;
+pub mod records;
 pub mod time_zone_abbreviations;
 pub mod time_zones;
 

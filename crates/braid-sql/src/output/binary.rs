@@ -5,12 +5,13 @@
 //! | `numeric` | count of groups of four digits, weight of the first, sign, scale, groups; each two bytes |
 //! | `interval` | microseconds, days, months |
 //! | arrays | dimensions, 1 if there is a null, element type; length and lower bound of each dimension; values with their lengths |
+//! | `record` | number of fields; of each its type and its value with its length |
 //! | `jsonb` | 1, then the text |
 //! | `bit` | number of bits, then the bits |
 
 use crate::output::json::jsonb_text;
 use crate::pg_catalog::TypeId;
-use crate::values::{ArrayValue, Numeric, Value};
+use crate::values::{ArrayValue, Numeric, RecordValue, Value};
 use crate::{SqlError, SqlState};
 
 /// Days from 1970-01-01 to 2000-01-01, from which dates are counted.
@@ -58,6 +59,7 @@ pub fn send(value: &Value, id: TypeId, out: &mut Vec<u8>) -> Result<(), SqlError
             out.extend(value.months.to_be_bytes());
         }
         Value::Array(array) => array_of(array, out)?,
+        Value::Record(record) => record_of(record, out)?,
         Value::Jsonb(tree) => {
             out.push(JSONB_VERSION);
             out.extend(jsonb_text(tree)?.as_bytes());
@@ -87,6 +89,26 @@ fn array_of(array: &ArrayValue, out: &mut Vec<u8>) -> Result<(), SqlError> {
         let start = out.len();
         out.extend([0; 4]);
         send(value, array.element, out)?;
+        let length = count(out.len() - start - 4)?;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// The number of fields; of each its type and its value.
+fn record_of(record: &RecordValue, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let too_long = || SqlError::new(SqlState::ProgramLimitExceeded, "a record is too long for its binary format");
+    let count = |length: usize| i32::try_from(length).map_err(|_| too_long());
+    out.extend(count(record.values.len())?.to_be_bytes());
+    for (value, sql_type) in record.typed_values() {
+        out.extend(sql_type.id.0.to_be_bytes());
+        if value.is_null() {
+            out.extend((-1_i32).to_be_bytes());
+            continue;
+        }
+        let start = out.len();
+        out.extend([0; 4]);
+        send(value, sql_type.id, out)?;
         let length = count(out.len() - start - 4)?;
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }

@@ -62,6 +62,7 @@ type_ids! {
     ANYARRAY = 2277,
     VOID = 2278,
     ANYELEMENT = 2283,
+    RECORD_ARRAY = 2287,
     ANYNONARRAY = 2776,
     UUID = 2950,
     ANYENUM = 3500,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::operators::Context;
-use crate::expression::{ElementCast, FunctionCall, Node, Subscripts};
+use crate::expression::{ElementCast, FunctionCall, Node, RecordOperation, Subscripts};
 use crate::functions::Function;
 use crate::pg_catalog::{FunctionId, TypeId, pg_catalog};
 use crate::relation::{Subquery, SubqueryKind};
@@ -114,6 +114,16 @@ fn weighed(expression: &Expression, context: &mut Context<'_>) -> (String, Stren
             let array = operand(array, Operator, context);
             (format!("{array}{}", of_subscripts(subscripts, context)), Whole)
         }
+        Node::OnRecord(operation, operands) => match (operation, &operands[..]) {
+            (RecordOperation::IsNull, [record]) => {
+                (format!("ROW {} IS NULL", operand(record, Comparison, context)), Comparison)
+            }
+            (RecordOperation::IsNotNull, [record]) => {
+                (format!("ROW {} IS NOT NULL", operand(record, Comparison, context)), Comparison)
+            }
+            (RecordOperation::Field(at), [record]) => (format!("({}).{}", text(record, context), at + 1), Whole),
+            _ => (format!("ROW({})", list(operands, context)), Whole),
+        },
         Node::Quantified(quantified) => {
             let word = if quantified.is_all { "ALL" } else { "ANY" };
             let operator = operator_of(quantified.compare, 2).unwrap_or(name_of(quantified.compare));

@@ -9,6 +9,7 @@
 //! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
+//! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
 
 mod chains;
@@ -17,6 +18,7 @@ mod frame_exclusions;
 mod operands;
 mod operators;
 mod tokens;
+mod whole_rows;
 mod words;
 
 use sqlparser::ast::{Query, SetExpr, Values};
@@ -27,9 +29,10 @@ pub(crate) use chains::last_operand;
 pub use chains::{CHAIN_OPERANDS_MIN, Chains, links_of, spelled_out};
 pub use dialect::SqlDialect;
 pub use frame_exclusions::excluded;
-pub use operands::VARIADIC;
+pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
 pub use tokens::postgresql_tokens;
+pub use whole_rows::WHOLE_ROW;
 pub use words::is_no_table_name;
 
 /// A parser of a text.

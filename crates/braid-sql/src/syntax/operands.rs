@@ -7,6 +7,7 @@
 //! | `TRIM(LEADING FROM a)`, `TRIM(FROM a)` | [`Expr::Trim`] |
 //! | `SUBSTRING(a SIMILAR b ESCAPE c)`, `SUBSTRING(a FOR b FROM c)` | a call, and [`Expr::Substring`] |
 //! | `ARRAY[[a], [b]]` | [`Expr::Array`]; other brackets are refused |
+//! | `ROW(a, b)` | an [`Expr::Prefixed`] of a tuple |
 //! | `VARIADIC a`, an argument | [`Expr::Prefixed`] |
 //! | `~ a`, `@ a`, `\|/ a`, `\|\|/ a`, `OPERATOR(pg_catalog.-) a` | [`Expr::UnaryOp`], with all that binds tighter |
 
@@ -22,6 +23,9 @@ use super::words::can_name_type;
 
 /// The name that [`Expr::Prefixed`] has for a last argument that is written with VARIADIC.
 pub const VARIADIC: &str = "VARIADIC";
+
+/// The name that [`Expr::Prefixed`] has for a row that is written with ROW.
+pub const ROW: &str = "ROW";
 
 /// Levels of brackets in ARRAY. A value has 6 dimensions at most.
 const ARRAY_DEPTH_MAX: usize = 64;
@@ -62,6 +66,7 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
         Keyword::GROUPING if begins_grouping_sets(parser) => Some(grouping_sets(parser)),
         Keyword::TRIM if opens && trims_blanks(parser) => Some(trim(parser)),
         Keyword::SUBSTRING if opens => Some(substring(parser, word.clone().into_ident(span))),
+        Keyword::ROW if opens => Some(row(parser, span)),
         Keyword::INTERVAL if opens && is_string(&parser.peek_nth_token_ref(4).token) => Some(typed(parser)),
         Keyword::OPERATOR if opens => Some(named_operator(parser, operator_precedence)),
         _ if word.value.eq_ignore_ascii_case(VARIADIC) => {
@@ -75,6 +80,21 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
 
 fn prefixed(parser: &mut Parser<'_>, op: UnaryOperator, operator_precedence: u8) -> Result<Expr, ParserError> {
     Ok(Expr::UnaryOp { op, expr: Box::new(parser.parse_subexpr(operator_precedence)?) })
+}
+
+/// `ROW(a, b)`
+fn row(parser: &mut Parser<'_>, span: Span) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.expect_token(&Token::LParen)?;
+    let members = match parser.consume_token(&Token::RParen) {
+        true => Vec::new(),
+        false => {
+            let members = parser.parse_comma_separated(Parser::parse_expr)?;
+            parser.expect_token(&Token::RParen)?;
+            members
+        }
+    };
+    Ok(Expr::Prefixed { prefix: Ident::with_span(span, ROW), value: Box::new(Expr::Tuple(members)) })
 }
 
 /// `OPERATOR(pg_catalog.-) a`

@@ -6,6 +6,7 @@
 //! - `ISNULL` is `IS NULL`.
 //! - A frame may begin or end at `'…'::type PRECEDING`: the parser reads an escaped string there, but only `'…' PRECEDING` of a plain one.
 //! - EXCLUDE at the end of a frame goes into the name of its window (`frame_exclusions`).
+//! - `t.*` is a column where an expression stands (`whole_rows`).
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
 use sqlparser::parser::ParserError;
@@ -34,7 +35,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         }
         read.push(token)?;
     }
-    Ok(super::frame_exclusions::in_names(read.done))
+    Ok(super::whole_rows::as_columns(super::frame_exclusions::in_names(read.done)))
 }
 
 fn is_word(token: &Token) -> bool {

@@ -30,6 +30,23 @@ impl SqlType {
         (self.id == TypeId::NUMERIC && self.modifier >= HEADER_BYTES).then(|| numeric_digits(self.modifier))
     }
 
+    /// A record whose type has this number in its statement. The modifier is twice the number, and one more if a field is a record of which
+    /// nothing is known.
+    pub(crate) const fn of_record(number: i32, are_fields_known: bool) -> Self {
+        Self { id: TypeId::RECORD, modifier: 2 * number + !are_fields_known as i32 }
+    }
+
+    /// The number of a record's type, if something is known of its fields.
+    pub(crate) fn record_number(self) -> Option<i32> {
+        (self.id == TypeId::RECORD && self.modifier >= 0).then_some(self.modifier / 2)
+    }
+
+    /// Whether all its values have fields of the same types, if it is a record or an array of records; true for other types.
+    pub fn has_known_fields(self) -> bool {
+        let is_record = self.id == TypeId::RECORD || self.id == TypeId::RECORD_ARRAY;
+        !is_record || self.modifier >= 0 && self.modifier % 2 == 0
+    }
+
     /// `varchar(n)` or `char(n)`.
     pub const fn with_length(id: TypeId, length: i32) -> Self {
         Self { id, modifier: length + HEADER_BYTES }

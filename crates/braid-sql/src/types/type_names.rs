@@ -87,7 +87,9 @@ pub fn format_type(sql_type: SqlType) -> String {
     let SqlType { id, modifier } = sql_type;
     match id {
         TypeId::BIT | TypeId::BPCHAR if modifier < 0 => if id == TypeId::BIT { "\"bit\"" } else { "bpchar" }.to_owned(),
-        _ if modifier < 0 => type_name(id),
+        // What is known of a record's fields has no name.
+        TypeId::RECORD => type_name(id),
+        _ if modifier < 0 || pg_catalog().element_of_array(id) == Some(TypeId::RECORD) => type_name(id),
         TypeId::BOOL | TypeId::INT2 | TypeId::INT4 | TypeId::INT8 | TypeId::FLOAT4 | TypeId::FLOAT8 => type_name(id),
         TypeId::BIT | TypeId::VARBIT => format!("{}({modifier})", type_name(id)),
         TypeId::BPCHAR | TypeId::VARCHAR => with_length(id, modifier - HEADER_BYTES),

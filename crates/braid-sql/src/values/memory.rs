@@ -19,6 +19,10 @@ impl Value {
                 let of_values: usize = array.values.iter().map(Self::heap_bytes).sum();
                 ARC_BYTES + size_of_val(array.as_ref()) + size_of_val(array.values.as_slice()) + of_values
             }
+            Self::Record(record) => {
+                let of_values: usize = record.values.iter().map(Self::heap_bytes).sum();
+                ARC_BYTES + size_of_val(record.as_ref()) + size_of_val(record.values.as_slice()) + of_values
+            }
             Self::Jsonb(tree) => ARC_BYTES + size_of::<Jsonb>() + tree.heap_bytes(),
             _ => 0,
         }

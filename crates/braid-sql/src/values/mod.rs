@@ -6,6 +6,7 @@
 //! | [`numeric`] | numbers with any number of digits |
 //! | [`interval`] | months, days and microseconds |
 //! | [`array`], [`array_limits`] | arrays; how large they may be |
+//! | [`record`] | rows as values |
 //! | `memory` | how much memory values hold |
 //! | [`json`] | the trees of jsonb |
 //! | [`json_path`] | paths in jsonb |
@@ -19,6 +20,7 @@ pub mod json;
 pub mod json_path;
 mod memory;
 pub mod numeric;
+pub mod record;
 pub mod value;
 
 pub use array::ArrayValue;
@@ -26,4 +28,5 @@ pub use interval::Interval;
 pub use json::Jsonb;
 pub use json_path::JsonPath;
 pub use numeric::Numeric;
+pub use record::{RecordField, RecordType, RecordValue};
 pub use value::Value;

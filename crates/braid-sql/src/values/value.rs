@@ -10,6 +10,7 @@ use super::interval::Interval;
 use super::json::Jsonb;
 use super::json_path::JsonPath;
 use super::numeric::Numeric;
+use super::record::RecordValue;
 
 /// A value, or null.
 ///
@@ -56,6 +57,8 @@ pub enum Value {
     Oid(u32),
     /// An array of any type.
     Array(Arc<ArrayValue>),
+    /// `record`
+    Record(Arc<RecordValue>),
     /// `jsonb`
     Jsonb(Arc<Jsonb>),
     /// `jsonpath`
@@ -115,6 +118,7 @@ accessors! {
     as_uuid: Uuid(value) => &[u8; 16], value, "A uuid";
     as_oid: Oid(value) => u32, *value, "An oid";
     as_array: Array(value) => &ArrayValue, value, "An array";
+    as_record: Record(value) => &RecordValue, value, "A record";
     as_jsonb: Jsonb(value) => &Jsonb, value, "A jsonb";
     as_json_path: JsonPath(value) => &JsonPath, value, "A jsonpath";
 }

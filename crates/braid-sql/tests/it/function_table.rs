@@ -72,8 +72,8 @@ fn document() -> String {
         }))
     };
     format!(
-        "# Functions of PostgreSQL 15 in Braid's own front end\n\n\
-         Of the {all} functions of `pg_proc` that statements can call (aggregates and window functions apart), Braid's own front end has \
+        "# Functions of PostgreSQL 15 in Braid\n\n\
+         Of the {all} functions of `pg_proc` that statements can call (aggregates and window functions apart), Braid has \
          {here}.\nOperators and casts are among them. What it lacks is refused ([sql-dialect.md]\
          (sql-dialect.md)).\n`cargo test -p braid-sql --test it function_table` compares this page with the code, and writes it with \
          `BRAID_WRITE_DOCS=1`.\n\n\

@@ -13,7 +13,7 @@ use super::bound_to;
 use super::rows::check_bound;
 
 /// The files of queries.
-const FILES: &[&str] = &["aggregates", "common_tables", "grouping_sets", "joins", "names"];
+const FILES: &[&str] = &["aggregates", "common_tables", "grouping_sets", "joins", "names", "chains", "records"];
 
 /// Fewer queries with an answer mean that files are read wrongly.
 const ANSWERS_MIN: usize = 300;

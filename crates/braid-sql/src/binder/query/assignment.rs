@@ -35,10 +35,10 @@ impl Binder<'_> {
     /// # Errors
     /// A type that no assignment cast fits (42804), and a number of columns that does not (42601).
     pub fn assigned_query(&self, syntax: &Syntax, columns: &[AssignedColumn]) -> Result<Query, SqlError> {
+        self.statement.row_names.note(syntax);
         let query = match plain_values(syntax) {
             Some(values) => self.assigned_values(values, columns)?,
             None => {
-                self.statement.row_names.note(syntax);
                 let pending = self.pending_query(syntax, Scope::within(self))?;
                 let extra = pending.targets.get(columns.len()).map(|extra| extra.place);
                 self.check_width(extra, pending.targets.len(), columns)?;

@@ -376,6 +376,11 @@ impl<'a> Binder<'a> {
         }
         let arguments = self.ordered_arguments(&resolved, vec![bound], false)?;
         let sql_type = SqlType::of(resolved.result);
+        if sql_type.id == TypeId::RECORD {
+            let message = "a column definition list is required for functions returning \"record\"";
+            let error = SqlError::new(SqlState::SyntaxError, message);
+            return Err(self.places.mark(error, Place::Before("unnest", array)));
+        }
         let columns = vec![self.new_column("unnest", sql_type)];
         Ok(SetFunctionCall::Set { call: set_call(entry, arguments, sql_type)?, columns })
     }

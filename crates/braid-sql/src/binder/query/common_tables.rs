@@ -15,6 +15,7 @@ use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
 use crate::expression::Node;
+use crate::pg_catalog::TypeId;
 use crate::relation::{CteId, JoinKind, Query, Recursion, Relation, Rows, SetOperator as Operator};
 use crate::types::type_names::format_type;
 use crate::{Expression, SqlError, SqlState};
@@ -195,6 +196,9 @@ impl Binder<'_> {
                     (target.expression, target.place),
                 ];
                 let (mut values, sql_type) = self.of_one_type(pair, "UNION")?;
+                if sql_type != output.sql_type && sql_type.id == TypeId::RECORD {
+                    return Err(SqlError::unsupported("records of different fields in a recursion are not supported"));
+                }
                 if sql_type != output.sql_type {
                     let (wanted, found) = (format_type(output.sql_type), format_type(sql_type));
                     let message = format!(

@@ -13,7 +13,7 @@ use super::subqueries::column_expression;
 use crate::binder::chains::{STEPS_MIN, beginning};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
-use crate::binder::{Binder, unnested};
+use crate::binder::{Binder, without_parentheses};
 use crate::expression::{Expression, Node};
 use crate::relation::{AggregateCall, Aggregation, ColumnId, Relation, SetFunctionCall, Windowing};
 use crate::{SqlError, SqlState};
@@ -128,7 +128,7 @@ impl Binder<'_> {
     ) -> Result<Vec<usize>, SqlError> {
         let mut set = Vec::new();
         for member in members {
-            if let Expr::Tuple(nested) = unnested(member) {
+            if let Expr::Tuple(nested) = without_parentheses(member) {
                 set = united(&set, &self.element(nested, grouping, targets, visible)?);
                 continue;
             }
@@ -392,8 +392,10 @@ impl Above<'_, '_, '_> {
     fn ungrouped(&self, column: ColumnId, location: Option<Location>, is_in_subquery: bool) -> SqlError {
         let named = self.scope.relations.iter().filter(|relation| relation.name.is_some());
         let found = named.flat_map(|relation| relation.columns.iter().map(move |own| (relation, own)));
+        let row_of = self.scope.relations.iter().find(|relation| relation.presence == Some(column));
+        let row = row_of.and_then(|relation| relation.name.as_ref()).map(|name| format!("{name}.*"));
         let shown = found.into_iter().find(|(_, own)| own.id == column).map_or_else(
-            || self.binder.statement.columns.borrow().name(column).to_owned(),
+            || row.unwrap_or_else(|| self.binder.statement.columns.borrow().name(column).to_owned()),
             |(relation, own)| format!("{}.{}", relation.name.as_deref().unwrap_or_default(), own.name),
         );
         let message = if is_in_subquery {

@@ -45,6 +45,7 @@ use sqlparser::ast::{Query as Syntax, SetExpr};
 
 use super::Binder;
 use super::places::Place;
+use super::records::without_record_number;
 use crate::SqlError;
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
@@ -70,8 +71,9 @@ impl<'a> Binder<'a> {
     /// A query that stands alone.
     pub fn whole_query(&self, syntax: &Syntax) -> Result<Query, SqlError> {
         self.statement.row_names.note(syntax);
-        let query = self.query(syntax, Scope::within(self))?;
+        let mut query = self.query(syntax, Scope::within(self))?;
         self.statement.note_unknown_in(&query.relation);
+        query.outputs.iter_mut().for_each(|output| output.sql_type = without_record_number(output.sql_type));
         Ok(query)
     }
 

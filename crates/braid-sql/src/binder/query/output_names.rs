@@ -4,6 +4,7 @@ use sqlparser::ast::{AccessExpr, DataType, Expr, Query, SelectItem, SetExpr, Tri
 
 use crate::binder::{Binder, fold};
 use crate::pg_catalog::pg_catalog;
+use crate::syntax::{ROW, WHOLE_ROW};
 
 /// What PostgreSQL calls a column that nothing names.
 const UNNAMED: &str = "?column?";
@@ -38,7 +39,10 @@ impl Binder<'_> {
 fn strong_name(expr: &Expr) -> Option<String> {
     Some(match expr {
         Expr::Identifier(name) => fold(name),
-        Expr::CompoundIdentifier(names) => fold(names.last()?),
+        Expr::CompoundIdentifier(names) => match &names[..] {
+            [.., relation, last] if last.value == WHOLE_ROW => fold(relation),
+            names => fold(names.last()?),
+        },
         Expr::Function(function) => fold(function.name.0.last()?.as_ident()?),
         Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => return strong_name(expr),
         Expr::Extract { .. } => "extract".to_owned(),
@@ -55,6 +59,7 @@ fn strong_name(expr: &Expr) -> Option<String> {
         Expr::Exists { negated: false, .. } => "exists".to_owned(),
         Expr::Array(_) => "array".to_owned(),
         Expr::Tuple(_) => "row".to_owned(),
+        Expr::Prefixed { prefix, .. } if prefix.value == ROW => "row".to_owned(),
         Expr::Subquery(query) => return subquery_name(query),
         Expr::CompoundFieldAccess { root, access_chain } => {
             let field = access_chain.iter().rev().find_map(|access| match access {

@@ -78,11 +78,6 @@ impl Binder<'_> {
         Ok(ordered)
     }
 
-    /// The members of a row.
-    pub(in crate::binder) fn row_members<'s>(&self, members: &'s [Expr]) -> Result<Vec<Placed<'s>>, SqlError> {
-        members.iter().map(|member| self.placed(member)).collect()
-    }
-
     /// `(a, b) IN ((1, 2), (3, 4))`
     pub(in crate::binder) fn row_in_list(
         &self,
@@ -106,10 +101,10 @@ impl Binder<'_> {
 
     /// `(a, b) IS NULL`: whether all members are null; `IS NOT NULL`: whether none is.
     pub(in crate::binder) fn row_is_null(&self, members: &[Expr], is_null: bool) -> Result<Expression, SqlError> {
-        let tests = members.iter().map(|member| {
-            let is_null_itself = truth(Node::IsNull(Box::new(self.expression(member)?)));
-            Ok(if is_null { is_null_itself } else { negation(is_null_itself) })
+        let tests = self.row_members(members)?.into_iter().map(|(member, _)| {
+            let is_null_itself = truth(Node::IsNull(Box::new(member)));
+            if is_null { is_null_itself } else { negation(is_null_itself) }
         });
-        Ok(truth(Node::And(tests.collect::<Result<Vec<_>, _>>()?)))
+        Ok(truth(Node::And(tests.collect())))
     }
 }

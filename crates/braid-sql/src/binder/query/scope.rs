@@ -244,6 +244,9 @@ impl<'a> Binder<'a> {
     pub(in crate::binder) fn column(&self, names: &[Ident]) -> Result<Expression, SqlError> {
         let place = Place::of(names.first());
         let origin = Origin(names.first().map(|name| name.span.start));
+        if let Some((relation, origin)) = self.relation_of_star(names)? {
+            return self.relation_row(relation, origin);
+        }
         let folded: Vec<String> = names.iter().map(fold).collect();
         let found = match &folded[..] {
             [name] => self.column_named(name),
@@ -254,7 +257,13 @@ impl<'a> Binder<'a> {
             }
             _ => Err(SqlError::unsupported("references to other databases are not supported")),
         };
-        Ok(found.map_err(|error| self.places.mark(error, place))?.expression(origin))
+        match found {
+            Ok(column) => Ok(column.expression(origin)),
+            Err(error) => match self.relation_of_names(names)? {
+                Some((relation, origin)) => self.relation_row(relation, origin),
+                None => Err(self.places.mark(error, place)),
+            },
+        }
     }
 
     fn column_named(&self, name: &str) -> Result<&'a ScopeColumn, SqlError> {
@@ -277,9 +286,6 @@ impl<'a> Binder<'a> {
                 }
                 (None, _) => {}
             }
-        }
-        if self.relation_named(None, name).is_ok() {
-            return Err(SqlError::unsupported("rows as values are not supported"));
         }
         if SYSTEM_COLUMNS.contains(&name) {
             return Err(SqlError::unsupported("system columns are not supported"));
@@ -314,7 +320,11 @@ impl<'a> Binder<'a> {
     }
 
     /// The relation of FROM that a name means.
-    pub(super) fn relation_named(&self, schema: Option<&str>, name: &str) -> Result<&'a ScopeRelation, SqlError> {
+    pub(in crate::binder) fn relation_named(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<&'a ScopeRelation, SqlError> {
         for scope in self.scopes() {
             let is_meant = |relation: &&ScopeRelation| {
                 relation.name.as_deref() == Some(name)

@@ -21,11 +21,18 @@ impl Binder<'_> {
         let mut targets = Vec::new();
         for item in items {
             match item {
-                SelectItem::UnnamedExpr(syntax) => targets.push(Target {
-                    name: self.expression_name(syntax),
-                    expression: self.expression(syntax)?,
-                    place: Place::Start(syntax),
-                }),
+                SelectItem::UnnamedExpr(syntax) => match self.fields_of_star(syntax)? {
+                    Some(fields) => targets.extend(fields.into_iter().map(|(name, expression)| Target {
+                        name,
+                        expression,
+                        place: Place::Nowhere,
+                    })),
+                    None => targets.push(Target {
+                        name: self.expression_name(syntax),
+                        expression: self.expression(syntax)?,
+                        place: Place::Start(syntax),
+                    }),
+                },
                 // A string is no name in PostgreSQL.
                 SelectItem::ExprWithAlias { alias, .. } if alias.quote_style == Some('\'') => {
                     return Err(SqlError::unsupported("a string as a name is not supported"));

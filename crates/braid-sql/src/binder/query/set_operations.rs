@@ -110,11 +110,14 @@ impl Binder<'_> {
                 .places
                 .mark(SqlError::new(SqlState::SyntaxError, "VALUES lists must all be the same length"), place));
         }
-        let bound =
-            syntax.iter().map(|row| row.iter().map(|member| binder.placed(member)).collect::<Result<Vec<_>, _>>());
+        let bound = syntax.iter().map(|row| binder.row_members(row));
         let mut by_column: Vec<Vec<Placed<'_>>> = (0..width).map(|_| Vec::new()).collect();
         for row in bound {
-            for (column, value) in by_column.iter_mut().zip(row?) {
+            let row = row?;
+            if row.len() != width {
+                return Err(SqlError::unsupported("all columns of a relation in VALUES are not supported"));
+            }
+            for (column, value) in by_column.iter_mut().zip(row) {
                 column.push(value);
             }
         }

@@ -74,11 +74,10 @@ impl Binder<'_> {
         query: &Query,
         is_all: bool,
     ) -> Result<Expression, SqlError> {
-        let left: Vec<&Expr> = match unnested(operand) {
-            Expr::Tuple(members) => members.iter().collect(),
-            _ => vec![operand],
+        let left = match unnested(operand) {
+            Expr::Tuple(members) => self.row_members(members)?,
+            _ => vec![self.placed(operand)?],
         };
-        let left = left.into_iter().map(|member| self.placed(member)).collect::<Result<Vec<_>, _>>()?;
         let bound = self.nested_query(query)?;
         let place = Place::After(operand);
         if left.len() != bound.outputs.len() {

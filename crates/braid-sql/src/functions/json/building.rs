@@ -6,7 +6,7 @@ use crate::functions::strings::results::append;
 use crate::functions::{Call, Implementations};
 use crate::input::json::{Part, PartKind, parse_document};
 use crate::output::json::{jsonb_text, write_json_string};
-use crate::values::ArrayValue;
+use crate::values::{ArrayValue, RecordValue};
 use crate::{SqlError, SqlType, Value};
 
 /// Values as json.
@@ -35,6 +35,7 @@ pub(crate) fn write_value(value: &Value, sql_type: SqlType, call: &Call<'_>, out
         Encoded::Json(text) => append(out, text),
         Encoded::Jsonb(value) => append(out, &jsonb_text(value)?),
         Encoded::Array(array) => write_array(array, ",", call, out),
+        Encoded::Record(record) => write_record(record, ",", call, out),
     }
 }
 
@@ -53,6 +54,29 @@ fn write_array(array: &ArrayValue, separator: &str, call: &Call<'_>, out: &mut S
         }
     }
     append(out, "]")
+}
+
+/// An object of the fields, with a separator between them.
+fn write_record(record: &RecordValue, separator: &str, call: &Call<'_>, out: &mut String) -> Result<(), SqlError> {
+    append(out, "{")?;
+    for (at, (field, value)) in record.record_type.fields.iter().zip(&record.values).enumerate() {
+        append(out, if at > 0 { separator } else { "" })?;
+        write_json_string(&field.name, out)?;
+        append(out, ":")?;
+        write_value(value, field.sql_type, call, out)?;
+    }
+    append(out, "}")
+}
+
+/// A record as json.
+pub(in crate::functions) fn record_as_json(
+    record: &RecordValue,
+    separator: &str,
+    call: &Call<'_>,
+) -> Result<Value, SqlError> {
+    let mut out = String::new();
+    write_record(record, separator, call, &mut out)?;
+    Ok(Value::text(out))
 }
 
 fn array_to_json(array: &Value, separator: &str, call: &Call<'_>) -> Result<Value, SqlError> {
@@ -105,7 +129,7 @@ pub(crate) fn key_text(value: &Value, sql_type: SqlType, call: &Call<'_>) -> Res
         Encoded::Bool(value) => Ok(if value { "true" } else { "false" }.to_owned()),
         Encoded::Number(text) => Ok(text),
         Encoded::String(text) => Ok(text.into_owned()),
-        Encoded::Json(_) | Encoded::Jsonb(_) | Encoded::Array(_) => Err(no_key()),
+        Encoded::Json(_) | Encoded::Jsonb(_) | Encoded::Array(_) | Encoded::Record(_) => Err(no_key()),
     }
 }
 

@@ -33,6 +33,14 @@ pub(crate) fn tree(value: &Value, sql_type: SqlType, call: &Call<'_>) -> Result<
         Encoded::Json(text) => parse_jsonb(text)?,
         Encoded::Jsonb(value) => value.clone(),
         Encoded::Array(array) => array_tree(array, call)?,
+        Encoded::Record(record) => {
+            let fields = record.record_type.fields.iter().zip(&record.values);
+            let members = fields.map(|(field, value)| {
+                check_string(&field.name)?;
+                Ok((field.name.clone(), tree(value, field.sql_type, call)?))
+            });
+            Jsonb::object(members.collect::<Result<Vec<_>, SqlError>>()?)
+        }
     })
 }
 

@@ -8,8 +8,8 @@ use crate::input::json_tokens::number_bytes;
 use crate::input::time_zones::zone_offset_s;
 use crate::output::datetime_text::{date_text, iso_timestamp_text, iso_timestamptz_text};
 use crate::pg_catalog::{TypeId, TypeKind, pg_catalog};
-use crate::values::ArrayValue;
 use crate::values::json::Jsonb;
+use crate::values::{ArrayValue, RecordValue};
 use crate::{SqlError, SqlType, Value};
 
 /// A value as JSON has it.
@@ -24,6 +24,7 @@ pub(super) enum Encoded<'a> {
     Json(&'a str),
     Jsonb(&'a Jsonb),
     Array(&'a ArrayValue),
+    Record(&'a RecordValue),
 }
 
 /// A value of a type.
@@ -46,6 +47,7 @@ pub(super) fn encoded<'a>(value: &'a Value, sql_type: SqlType, call: &Call<'_>) 
         Value::Text(text) => Encoded::String(Cow::Borrowed(&**text)),
         Value::Jsonb(value) => Encoded::Jsonb(value),
         Value::Array(array) => Encoded::Array(array),
+        Value::Record(record) => Encoded::Record(record),
         other if pg_catalog().type_entry(sql_type.id).kind == TypeKind::Pseudo => {
             return Err(SqlError::unsupported(format!("a value like {other:?} as JSON is not supported")));
         }
