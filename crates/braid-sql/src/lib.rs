@@ -17,10 +17,11 @@
 //! | [`functions`] | what computes PostgreSQL's functions |
 //! | [`resolution`] | which operator, function, cast and common type an expression means |
 //! | [`input`], [`output`] | values from text, and as text |
-//! | [`types`] | types with their modifiers, and their names |
+//! | [`types`] | names of types, and what modifiers mean |
 //! | [`values`] | the values of SQL's types |
 //! | [`value_memory`] | memory for long values |
 //! | [`value_text`] | what readers and writers of values share |
+//! | [`sql_type`] | types with their modifiers |
 //! | [`pg_catalog`] | what PostgreSQL has: types, casts, operators, functions |
 //! | [`sql_error`], [`sql_state`] | errors as PostgreSQL reports them |
 //!
@@ -40,6 +41,7 @@ pub mod resolution;
 pub mod row_counts;
 pub mod sql_error;
 pub mod sql_state;
+pub mod sql_type;
 pub mod syntax;
 pub mod tables;
 #[cfg(any(test, feature = "testing"))]
@@ -55,5 +57,5 @@ pub use evaluation::Evaluation;
 pub use expression::Expression;
 pub use sql_error::SqlError;
 pub use sql_state::SqlState;
-pub use types::SqlType;
+pub use sql_type::SqlType;
 pub use values::Value;

@@ -1,7 +1,7 @@
 //! `tpch-power`: runs the 22 queries one after the other with hot data, on Braid and on DuckDB if it is installed.
 //!
 //! Each query runs on both alternately: once as a warm-up, in which numbers of rows are compared, and then [`REPETITIONS`] times; the
-//! median counts. The geometric mean gives every query the same weight.
+//! median counts. The geometric mean gives every query the same weight. Planning is timed by EXPLAIN, from the text on.
 
 use std::time::Instant;
 
@@ -43,24 +43,26 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         );
     }
     let mut table = match &duckdb {
-        Some(_) => plain_table(&["query", "Braid ms", "DuckDB ms", "ratio"]),
-        None => plain_table(&["query", "Braid ms"]),
+        Some(_) => plain_table(&["query", "planned ms", "Braid ms", "DuckDB ms", "ratio"]),
+        None => plain_table(&["query", "planned ms", "Braid ms"]),
     };
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut planned, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for at in 1..=22 {
         let sql = query(at, options.scale);
         let found = braid.answer(&sql).await?;
         if let Some(duckdb) = &mut duckdb {
             warm_up(duckdb, at, &sql, &found)?;
         }
+        let planning = median_ms(&mut braid, &format!("explain {sql}")).await?;
         let own = median_ms(&mut braid, &sql).await?;
-        let mut row = vec![left(&format!("q{at:02}")), right(number(own))];
+        let mut row = vec![left(&format!("q{at:02}")), right(number(planning)), right(number(own))];
         if let Some(duckdb) = &mut duckdb {
             let time = duckdb_median_ms(duckdb, &sql)?;
             row.extend([right(number(time)), right(number(own / time))]);
             theirs.push(time);
         }
         table.add_row(row);
+        planned.push(planning);
         ours.push(own);
     }
     println!("{table}");
@@ -71,7 +73,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
         scanned as f64 / 1e6 / ours[5],
         memory_bandwidth()
     );
-    Ok(figures(&ours, duckdb.map(|session| (format!("DuckDB {}", session.version), theirs))))
+    Ok(figures(&planned, &ours, duckdb.map(|session| (format!("DuckDB {}", session.version), theirs))))
 }
 
 /// DuckDB's warm-up, in which numbers of rows are compared.
@@ -113,10 +115,12 @@ fn memory_bandwidth() -> f64 {
     BANDWIDTH_BYTES as f64 / 1e9 / start.elapsed().as_secs_f64()
 }
 
-fn figures(ours: &[f64], peer: Option<(String, Vec<f64>)>) -> Vec<Figure> {
+fn figures(planned: &[f64], ours: &[f64], peer: Option<(String, Vec<f64>)>) -> Vec<Figure> {
     let mut figures = vec![
         Figure::new("geometric mean of 22 queries, Braid", geometric_mean(ours), "ms"),
         Figure::new("all 22 queries, Braid", ours.iter().sum::<f64>() / 1e3, "s"),
+        Figure::new("planning a query, geometric mean", geometric_mean(planned), "ms").with_goal(Goal::AtMost(0.5)),
+        Figure::new("planning a query, longest", planned.iter().copied().fold(0.0, f64::max), "ms"),
     ];
     if let Some((name, theirs)) = peer {
         let mean = geometric_mean(&theirs);

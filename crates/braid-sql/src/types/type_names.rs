@@ -4,9 +4,9 @@
 //! are encoded in one integer, the modifier.
 
 use crate::pg_catalog::{TypeId, pg_catalog};
-use crate::types::SqlType;
+use crate::sql_type::SqlType;
 use crate::types::interval_modifier::{DAY, FULL_PRECISION, FULL_RANGE, HOUR, MINUTE, MONTH, SECOND, YEAR};
-use crate::types::sql_type::numeric_digits;
+use crate::sql_type::numeric_digits;
 use crate::{SqlError, SqlState};
 
 /// Most characters of `varchar(n)` and `char(n)` (`MaxAttrSize`, 10 MiB).

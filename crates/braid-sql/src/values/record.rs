@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::value::Value;
-use crate::types::SqlType;
+use crate::sql_type::SqlType;
 
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::integers::out_of_range;
 use crate::functions::{Call, Implementations};
-use crate::types::sql_type::numeric_digits;
+use crate::sql_type::numeric_digits;
 use crate::values::Numeric;
 use crate::{SqlError, SqlState, SqlType, Value};
 
