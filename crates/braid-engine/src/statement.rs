@@ -29,7 +29,6 @@ use std::sync::Arc;
 
 use braid_sql::syntax::Chains;
 use sqlparser::ast;
-use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -140,8 +139,7 @@ impl Statement {
     }
 
     fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
-        let tokens =
-            braid_sql::syntax::postgresql_tokens(spell_out_table(tokens)).map_err(|error| parser_error(sql, error))?;
+        let tokens = braid_sql::syntax::postgresql_tokens(tokens).map_err(|error| parser_error(sql, error))?;
         let dialect = SqlDialect::for_tokens(tokens.len());
         let mut parser =
             Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens);
@@ -248,27 +246,6 @@ fn check_numbers(sql: &str, tokens: &[TokenWithSpan]) -> Result<(), EngineError>
         }
     }
     Ok(())
-}
-
-/// `TABLE t` at the start of a statement becomes `SELECT * FROM t`, which sqlparser does not know by that name.
-fn spell_out_table(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut spelt_out = Vec::with_capacity(tokens.len() + 2);
-    let mut at_start = true;
-    for token in tokens {
-        match &token.token {
-            Token::Word(word) if at_start && word.keyword == Keyword::TABLE => {
-                let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
-                spelt_out.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
-                at_start = false;
-            }
-            Token::Whitespace(_) => spelt_out.push(token),
-            other => {
-                at_start = *other == Token::SemiColon;
-                spelt_out.push(token);
-            }
-        }
-    }
-    spelt_out
 }
 
 #[cfg(test)]

@@ -12,10 +12,9 @@ use braid_catalog::column_types::is_without_precision;
 use braid_storage::ColumnType;
 
 use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
-use super::datetime::{parse_date, parse_timestamp, parse_timestamptz};
 use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
-use braid_sql::input::interval::parse_interval;
+use braid_sql::input::column_values::{column_date, column_interval, column_timestamp, column_timestamptz};
 
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {
@@ -109,12 +108,12 @@ impl ColumnInput {
                 ColumnType::Char(length_max) => fit_char(text, length_max)?,
                 _ => text,
             }),
-            Builder::Date(b) => b.append_value(parse_date(text)?),
+            Builder::Date(b) => b.append_value(column_date(text, &self.zone)?),
             Builder::Timestamp(b) => b.append_value(match self.column_type {
-                ColumnType::TimestampTz => parse_timestamptz(text, &self.zone)?,
-                _ => parse_timestamp(text)?,
+                ColumnType::TimestampTz => column_timestamptz(text, &self.zone)?,
+                _ => column_timestamp(text, &self.zone)?,
             }),
-            Builder::Interval(b) => b.append_value(parse_interval(text)?),
+            Builder::Interval(b) => b.append_value(column_interval(text)?),
             Builder::Bytea(b) => b.append_value(parse_bytea(text)?),
             Builder::Uuid(b) => b.append_value(parse_uuid(text)?).expect("a uuid has 16 bytes"),
         }

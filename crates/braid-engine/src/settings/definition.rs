@@ -108,9 +108,14 @@ impl Definition {
                     .with_hint("Use the name of a time zone, or SET TIME ZONE with a number of hours."))
             }
             Domain::Zone => canonical_zone(trimmed).ok_or_else(invalid),
-            Domain::DateStyle => {
-                canonical_date_style(trimmed).ok_or_else(|| invalid().with_hint("Only the ISO style is supported."))
-            }
+            Domain::DateStyle => match date_order(trimmed) {
+                Some("MDY") => Ok("ISO, MDY".to_owned()),
+                Some(order) => {
+                    Err(EngineError::unsupported(format!("the order {order} of DateStyle is not supported"))
+                        .with_hint("Dates are read with the month first; write them as year-month-day."))
+                }
+                None => Err(invalid().with_hint("Only the ISO style is supported.")),
+            },
             Domain::ScanPolicy => trimmed
                 .to_ascii_lowercase()
                 .parse::<ScanPolicy>()
@@ -160,8 +165,8 @@ fn canonical_zone(zone: &str) -> Option<String> {
     }
 }
 
-/// `ISO` with `DMY`, `MDY` or `YMD`, in any order and case.
-fn canonical_date_style(style: &str) -> Option<String> {
+/// The order in `ISO` with `DMY`, `MDY` or `YMD`, in any order and case.
+fn date_order(style: &str) -> Option<&'static str> {
     let mut order = "MDY";
     for word in style.split(',').map(str::trim) {
         match word.to_ascii_uppercase().as_str() {
@@ -172,7 +177,7 @@ fn canonical_date_style(style: &str) -> Option<String> {
             _ => return None,
         }
     }
-    Some(format!("ISO, {order}"))
+    Some(order)
 }
 
 #[cfg(test)]
@@ -188,7 +193,7 @@ mod tests {
             ("statement_timeout", "90s", "90s"),
             ("statement_timeout", "60000", "1min"),
             ("statement_timeout", "1500", "1500ms"),
-            ("datestyle", "iso, dmy", "ISO, DMY"),
+            ("datestyle", "mdy, iso", "ISO, MDY"),
             ("client_encoding", "utf-8", "UTF8"),
             ("standard_conforming_strings", "true", "on"),
             ("braid.query_memory", "1024kB", "1MB"),
@@ -206,6 +211,8 @@ mod tests {
         for (name, value, sqlstate) in [
             ("client_encoding", "LATIN1", "22023"),
             ("DateStyle", "German", "22023"),
+            ("DateStyle", "ISO, DMY", "0A000"),
+            ("DateStyle", "ymd", "0A000"),
             ("TimeZone", "Mars/Base", "22023"),
             ("statement_timeout", "-1", "22023"),
             ("statement_timeout", "1 fortnight", "22023"),

@@ -3,7 +3,8 @@
 //! [`rewrite`] applies them in this order, each as often as it is named here. A pass is one walk through the relation, so that the time is
 //! nearly linear in its size.
 //!
-//! 1. [`inlining`], [`folding`], [`factoring`]: on the query as it is written, so that unnesting sees fewer expressions that may fail.
+//! 1. [`inlining`], [`pruning`], [`folding`], [`factoring`]: on the query as it is written, so that unnesting sees fewer subqueries and
+//!    fewer expressions that may fail.
 //! 2. [`array_subqueries`], [`unnesting`]: from here on there are joins in place of subqueries, as far as there can be. [`restored_orders`], because some of them
 //!    are above sorts.
 //! 3. [`outer_joins`], [`derived_constants`], [`filter_pushdown`], twice: a condition that has moved makes further joins inner and
@@ -75,6 +76,7 @@ pub fn rewrite(
     session: &dyn SessionFacts,
 ) -> Relation {
     let mut relation = inlining::inline_common_tables(relation, columns);
+    relation = pruning::prune_columns(relation, outputs);
     relation = folding::fold_constants(relation, session);
     relation = factoring::factor_disjunctions(relation);
     relation = array_subqueries::aggregate_arrays(relation, columns);

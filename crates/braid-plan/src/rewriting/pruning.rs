@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use braid_sql::Expression;
 use braid_sql::expression::Node;
-use braid_sql::relation::{ColumnId, CteId, Relation, SubqueryKind};
+use braid_sql::relation::{Aggregation, ColumnId, CteId, Relation, SubqueryKind};
 
 use super::expressions::{in_subqueries, is_volatile};
 use super::renumbering::each_relation;
@@ -125,6 +125,9 @@ impl Pruning {
                     read.contains(made) || call.arguments.iter().chain(&call.filter).any(is_volatile)
                 });
                 aggregation.groupings.retain(|(made, _)| read.contains(made));
+                if has_one_bare_row(aggregation) {
+                    *relation = Relation::OneRow;
+                }
             }
             Relation::Window(windowing) => {
                 windowing.calls.retain(|(made, call)| read.contains(made) || call.arguments.iter().any(is_volatile));
@@ -167,6 +170,13 @@ impl Pruning {
         }
         positions
     }
+}
+
+/// Whether an aggregation has one row, whatever its input has, and no columns.
+fn has_one_bare_row(aggregation: &Aggregation) -> bool {
+    let has_columns =
+        !aggregation.keys.is_empty() || !aggregation.aggregates.is_empty() || !aggregation.groupings.is_empty();
+    !has_columns && aggregation.sets.len() == 1
 }
 
 fn keep_positions<T>(list: &mut Vec<T>, positions: &BTreeSet<usize>) {

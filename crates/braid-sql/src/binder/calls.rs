@@ -67,6 +67,19 @@ pub(super) struct WrittenCall<'a> {
 }
 
 impl WrittenCall<'_> {
+    /// Refuses what cannot stand before WITHIN GROUP.
+    fn check_within_group(&self) -> Result<(), SqlError> {
+        let refuse =
+            |what: &str| Err(SqlError::new(SqlState::SyntaxError, format!("cannot use {what} with WITHIN GROUP")));
+        if self.within_group.is_empty() {
+            return Ok(());
+        }
+        if !self.order_by.is_empty() {
+            return refuse("multiple ORDER BY clauses");
+        }
+        if self.is_distinct { refuse("DISTINCT") } else { Ok(()) }
+    }
+
     /// Refuses what only aggregates and window functions have.
     fn check_ordinary(&self, name: &str) -> Result<(), SqlError> {
         let refuse = |what: &str, wanted: &str| {
@@ -137,6 +150,7 @@ impl Binder<'_> {
                 _ => return Err(unsupported_call(&folded)),
             }
         }
+        written.check_within_group()?;
         if folded == "count"
             && !written.is_distinct
             && let Some(row) = self.counted_row(&list.args)?

@@ -49,8 +49,10 @@ mod type_syntax;
 mod varying_literals;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use sqlparser::ast::{AccessExpr, Expr, Ident};
+use sqlparser::tokenizer::Location;
 
 use crate::expression::{Expression, Node};
 use crate::functions::{Function, SessionFacts};
@@ -82,7 +84,7 @@ pub struct Statement<'a> {
     /// The views around what is being bound.
     view_depth: Cell<u32>,
     /// Recursions whose steps have aggregates of the rows of the step before.
-    aggregated_steps: RefCell<Vec<CteId>>,
+    aggregated_steps: RefCell<BTreeMap<CteId, Option<Location>>>,
     row_names: RowNames,
     record_types: RecordTypes,
     /// `None` where the caller has no parameters.

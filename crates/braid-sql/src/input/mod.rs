@@ -6,8 +6,8 @@
 //! | module | contents |
 //! |---|---|
 //! | [`numbers`] | integers, floats, numeric |
-//! | [`datetime`] | date, timestamp, timestamptz |
-//! | [`interval`] | interval |
+//! | [`datetime`] | date, timestamp, timestamptz, in the spellings of files |
+//! | [`column_values`] | dates, timestamps and intervals of columns |
 //! | [`datetime_words`] | the words of dates, times and intervals, and how texts of them are cut |
 //! | [`datetime_numbers`], [`datetime_fields`] | all that PostgreSQL reads as a date, a time or a timestamp |
 //! | [`datetime_values`] | values of date, time, timetz, timestamp, timestamptz from text |
@@ -25,12 +25,12 @@
 
 pub mod binary;
 pub mod bytes;
+pub mod column_values;
 pub mod datetime;
 pub mod datetime_fields;
 pub mod datetime_numbers;
 pub mod datetime_values;
 pub mod datetime_words;
-pub mod interval;
 pub mod interval_fields;
 pub mod json;
 pub mod json_path;

@@ -122,19 +122,19 @@ pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::datetime::{days_from_civil, parse_date, parse_timestamp, utc};
+    use crate::input::datetime::{days_from_civil, fast_date, fast_timestamp, utc};
 
     #[test]
     fn what_is_written_reads_back() {
         for days in (-719_162..2_932_896).step_by(97) {
             let mut text = String::new();
             write_date(days, &mut text);
-            assert_eq!(parse_date(&text).unwrap(), days, "{text}");
+            assert_eq!(fast_date(&text), Some(days), "{text}");
         }
         for us in [0, 1, -1, 86_399_999_999, 1_709_212_455_123_456, -62_135_596_800_000_000] {
             let mut text = String::new();
             write_timestamp(us, &mut text);
-            assert_eq!(parse_timestamp(&text).unwrap(), us, "{text}");
+            assert_eq!(fast_timestamp(&text), Some(us), "{text}");
         }
     }
 

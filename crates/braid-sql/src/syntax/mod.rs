@@ -8,6 +8,7 @@
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
+//! | [`spellings`] | short forms spelt out |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
@@ -17,6 +18,7 @@ mod dialect;
 mod frame_exclusions;
 mod operands;
 mod operators;
+mod spellings;
 mod tokens;
 mod whole_rows;
 mod words;

@@ -9,6 +9,7 @@
 //! | `ARRAY[[a], [b]]` | [`Expr::Array`]; other brackets are refused |
 //! | `ROW(a, b)` | an [`Expr::Prefixed`] of a tuple |
 //! | `VARIADIC a`, an argument | [`Expr::Prefixed`] |
+//! | `(VALUES …)` | [`Expr::Subquery`] |
 //! | `~ a`, `@ a`, `\|/ a`, `\|\|/ a`, `OPERATOR(pg_catalog.-) a` | [`Expr::UnaryOp`], with all that binds tighter |
 
 use sqlparser::ast::{
@@ -41,6 +42,7 @@ pub(super) fn operand(parser: &mut Parser<'_>, operator_precedence: u8) -> Read 
         Token::AtSign => Some(UnaryOperator::PGAbs),
         Token::PGSquareRoot => Some(UnaryOperator::PGSquareRoot),
         Token::PGCubeRoot => Some(UnaryOperator::PGCubeRoot),
+        Token::LParen if begins_values(parser) => return Some(values(parser)),
         Token::LBracket => return Some(parser.expected_ref("an expression", parser.peek_token_ref())),
         Token::Word(word) => return of_word(parser, &word.clone(), span, operator_precedence),
         _ => None,
@@ -95,6 +97,20 @@ fn row(parser: &mut Parser<'_>, span: Span) -> Result<Expr, ParserError> {
         }
     };
     Ok(Expr::Prefixed { prefix: Ident::with_span(span, ROW), value: Box::new(Expr::Tuple(members)) })
+}
+
+/// Whether VALUES stands behind the parenthesis.
+fn begins_values(parser: &Parser<'_>) -> bool {
+    let second = &parser.peek_nth_token_ref(1).token;
+    matches!(second, Token::Word(word) if word.quote_style.is_none() && word.keyword == Keyword::VALUES)
+}
+
+/// `(VALUES (a))`
+fn values(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let query = parser.parse_query()?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Subquery(query))
 }
 
 /// `OPERATOR(pg_catalog.-) a`

@@ -6,6 +6,7 @@
 //! - `ISNULL` is `IS NULL`.
 //! - A frame may begin or end at `'…'::type PRECEDING`: the parser reads an escaped string there, but only `'…' PRECEDING` of a plain one.
 //! - EXCLUDE at the end of a frame goes into the name of its window (`frame_exclusions`).
+//! - `TABLE t` and `USING <` are spelt out (`spellings`).
 //! - `t.*` is a column where an expression stands (`whole_rows`).
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
@@ -25,7 +26,8 @@ const OFFSET_TOKENS_MAX: usize = 16;
 
 /// The tokens that PostgreSQL reads, of those that sqlparser's tokenizer made. In linear time.
 pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, ParserError> {
-    let mut read = Tokens { done: Vec::with_capacity(tokens.len()), last: None, breaks_line: false };
+    let mut read =
+        Tokens { done: Vec::with_capacity(tokens.len()), last: None, breaks_line: false, has_comment: false };
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         if matches!(token.token, Token::Number(..)) && matches!(tokens.peek(), Some(next) if is_word(&next.token)) {
@@ -35,7 +37,8 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         }
         read.push(token)?;
     }
-    Ok(super::whole_rows::as_columns(super::frame_exclusions::in_names(read.done)))
+    let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
+    Ok(super::whole_rows::as_columns(tokens))
 }
 
 fn is_word(token: &Token) -> bool {
@@ -52,6 +55,8 @@ struct Tokens {
     last: Option<usize>,
     /// Whether a line ends behind it.
     breaks_line: bool,
+    /// Whether there is a comment of several lines behind it.
+    has_comment: bool,
 }
 
 impl Tokens {
@@ -61,14 +66,14 @@ impl Tokens {
                 match &blank {
                     Whitespace::Newline | Whitespace::SingleLineComment { .. } => self.breaks_line = true,
                     // A comment in a string that goes on is refused as a string behind an expression.
-                    Whitespace::MultiLineComment(_) => self.breaks_line = false,
+                    Whitespace::MultiLineComment(_) => self.has_comment = true,
                     Whitespace::Space | Whitespace::Tab => {}
                 }
                 self.done.push(TokenWithSpan { token: Token::Whitespace(blank), span: token.span });
                 return Ok(());
             }
             Token::SingleQuotedString(text) => {
-                if !self.breaks_line || !self.goes_on(&text, token.span)? {
+                if !self.breaks_line || self.has_comment || !self.goes_on(&text, token.span)? {
                     self.put(Token::SingleQuotedString(text), token.span);
                 }
             }
@@ -119,7 +124,7 @@ impl Tokens {
             return;
         }
         self.last = Some(self.done.len());
-        self.breaks_line = false;
+        (self.breaks_line, self.has_comment) = (false, false);
         self.done.push(TokenWithSpan { token, span });
     }
 
@@ -240,9 +245,14 @@ mod tests {
         ] {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
         }
-        for text in
-            ["SELECT 'a' 'b'", "SELECT 'a' /*\n*/ 'b'", "SELECT E'a'\n 'b\\n'", "SELECT $$a$$\n 'b'", "SELECT 1 'b'"]
-        {
+        for text in [
+            "SELECT 'a' 'b'",
+            "SELECT 'a' /*\n*/ 'b'",
+            "SELECT 'a' /* c */\n 'b'",
+            "SELECT E'a'\n 'b\\n'",
+            "SELECT $$a$$\n 'b'",
+            "SELECT 1 'b'",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

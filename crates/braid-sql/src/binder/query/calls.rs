@@ -82,17 +82,19 @@ impl<'a> Binder<'a> {
         if !is_ordered_set && !written.within_group.is_empty() {
             return refuse(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"));
         }
-        let argument_types = arguments.iter().map(|argument| argument.sql_type).collect();
         let mut arguments = arguments;
+        if written.is_distinct {
+            // What is compared has a type.
+            arguments =
+                arguments.into_iter().map(|argument| self.resolve_unknown(argument)).collect::<Result<_, _>>()?;
+        }
+        let argument_types = arguments.iter().map(|argument| argument.sql_type).collect();
         let (order_by, is_within_group) = if is_ordered_set {
             let keys = arguments.split_off(direct_count.min(arguments.len()));
             (keys.into_iter().zip(written.within_group).map(|(key, syntax)| sort_key(key, syntax)).collect(), true)
         } else {
             (self.keys_of(written.order_by)?, false)
         };
-        if is_ordered_set && written.is_distinct {
-            return Err(SqlError::new(SqlState::SyntaxError, "cannot use DISTINCT with WITHIN GROUP"));
-        }
         let fits = |(key, argument): (&SortKey, &Expression)| key.expression.sql_type.id == argument.sql_type.id;
         if is_hypothetical_set(entry)
             && (arguments.len() != order_by.len() || !order_by.iter().zip(&arguments).all(fits))

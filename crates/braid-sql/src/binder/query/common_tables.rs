@@ -13,6 +13,7 @@ use super::table_order::binding_order;
 use super::{Target, rows};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
+use crate::binder::records::without_record_number;
 use crate::binder::{Binder, fold};
 use crate::expression::Node;
 use crate::pg_catalog::TypeId;
@@ -104,6 +105,9 @@ impl Binder<'_> {
             }
             (_, Some(LimitClause::LimitOffset { offset: Some(offset), .. })) => ("OFFSET", Place::Start(&offset.value)),
             (_, Some(LimitClause::LimitOffset { limit: Some(limit), .. })) => ("LIMIT", Place::Start(limit)),
+            _ if !cte.query.locks.is_empty() => {
+                return SqlError::unsupported("FOR UPDATE/SHARE in a recursive query is not implemented");
+            }
             _ => return SqlError::unsupported(format!("this form of the recursive query \"{name}\" is not supported")),
         };
         let message = format!("{clause} in a recursive query is not implemented");
@@ -160,12 +164,15 @@ impl Binder<'_> {
         let name = fold(&cte.alias.name);
         let message = format!("recursive reference to query \"{name}\" must not appear within its non-recursive term");
         let refusal = SqlError::new(SqlState::InvalidRecursion, message);
-        let (start, places) = self.without(name, refusal, scope, |scope| {
+        let (mut start, places) = self.without(name, refusal, scope, |scope| {
             let binder = self.in_scope(scope, Clause::FromFunction);
             let pending = binder.set_tree(start)?;
             let places: Vec<Place<'_>> = pending.targets.iter().map(|target| target.place).collect();
             Ok((binder.finished(pending)?, places))
         })?;
+        // The step may add records of other fields to an array.
+        let arrays = start.outputs.iter_mut().filter(|output| output.sql_type.id == TypeId::RECORD_ARRAY);
+        arrays.for_each(|output| output.sql_type = without_record_number(output.sql_type));
         let id = self.new_cte();
         let table = self.table_of(cte, &start, Some(id))?;
         let visible = Rc::new(CommonTable {
@@ -184,6 +191,9 @@ impl Binder<'_> {
             if scans(&pending.relation, id) == 0 && !pending.targets.iter().any(is_read) {
                 scope.common_tables.pop();
                 return self.plain_table(cte, scope);
+            }
+            if !pending.targets.iter().any(is_read) {
+                self.check_step(&pending.relation, &visible, id)?;
             }
             if pending.targets.len() != start.outputs.len() {
                 let message = "each UNION query must have the same number of columns";
@@ -220,17 +230,22 @@ impl Binder<'_> {
             self.computed_columns(pending.relation, targets)
         };
         scope.common_tables.pop();
-        check_recursion(&step.relation, id, &table.name).map_err(|error| {
-            // Of several references, the second one.
-            let place = visible.references.borrow().iter().take(2).next_back().copied().flatten();
-            self.places.mark(error, place.map_or(Place::Nowhere, Place::At))
-        })?;
-        if self.statement.aggregated_steps.borrow().contains(&id) {
-            let message = "aggregate functions are not allowed in a recursive query's recursive term";
-            return Err(SqlError::new(SqlState::InvalidRecursion, message));
-        }
+        self.check_step(&step.relation, &visible, id)?;
         let definition = Definition::Recursive { cte: id, is_distinct, start: rows(start), step: rows(step) };
         Ok((definition, table))
+    }
+
+    /// Refuses a step that reads the rows of the step before in an aggregate, or otherwise than once and by rows.
+    fn check_step(&self, step: &Relation, table: &CommonTable, id: CteId) -> Result<(), SqlError> {
+        check_recursion(step, id, &table.name).map_err(|error| {
+            // Of several references, the second one.
+            let place = table.references.borrow().iter().take(2).next_back().copied().flatten();
+            self.places.mark(error, place.map_or(Place::Nowhere, Place::At))
+        })?;
+        let Some(place) = self.statement.aggregated_steps.borrow().get(&id).copied() else { return Ok(()) };
+        let message = "aggregate functions are not allowed in a recursive query's recursive term";
+        let error = SqlError::new(SqlState::InvalidRecursion, message);
+        Err(self.places.mark(error, place.map_or(Place::Nowhere, Place::At)))
     }
 }
 
@@ -248,8 +263,11 @@ fn unavailable(name: String) -> CommonTable {
 
 /// The terms of a query that may be recursive, and whether equal rows are dropped.
 fn recursive_terms(query: &Syntax) -> Option<(&SetExpr, &SetExpr, bool)> {
-    let is_bare =
-        query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+    let is_bare = query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && query.locks.is_empty();
     match &*query.body {
         SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } if is_bare => {
             let is_distinct = !matches!(set_quantifier, SetQuantifier::All);

@@ -312,7 +312,7 @@ impl Binder<'_> {
         };
         if let Some(text) = self.statement.tables.view(table.id) {
             let (relation, columns) = self.view(&table, &text).map_err(|error| self.places.mark(error, place))?;
-            let own = ScopeRelation::named(table.name.clone(), columns);
+            let own = ScopeRelation::named(table.name.clone(), columns).with_own_fields();
             let names = self.aliased(ScopeRelation { schema: Some(table.schema.clone()), ..own }, alias)?;
             return Ok(FromItem { relation, names: vec![names] });
         }
@@ -334,7 +334,7 @@ impl Binder<'_> {
             schema: Some(table.schema.clone()),
             table: Some(table.id),
             primary_key: table.primary_key.clone(),
-            ..ScopeRelation::named(table.name.clone(), columns)
+            ..ScopeRelation::named(table.name.clone(), columns).with_own_fields()
         };
         Ok(FromItem { relation, names: vec![self.aliased(names, alias)?] })
     }

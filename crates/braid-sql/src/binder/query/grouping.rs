@@ -29,6 +29,10 @@ const CUBE_MAX: usize = 12;
 pub(super) struct Grouping {
     /// Each key with the column that stands for it.
     keys: Vec<(ColumnId, Expression)>,
+    /// The target that each key is, if it is one.
+    targets: Vec<Option<usize>>,
+    /// Whether equal keys of several targets are several keys: a grouping set may have only one of them.
+    has_twins: bool,
     /// Positions of keys; no set without GROUP BY.
     sets: Vec<Vec<usize>>,
 }
@@ -48,7 +52,8 @@ impl Binder<'_> {
             return Ok(None);
         }
         let binder = self.within(Clause::GroupBy);
-        let mut grouping = Grouping::default();
+        let is_set = |item: &Expr| matches!(item, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
+        let mut grouping = Grouping { has_twins: items.iter().any(is_set), ..Grouping::default() };
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for item in items {
             let of_item = binder.sets_of(item, &mut grouping, targets, visible)?;
@@ -132,18 +137,18 @@ impl Binder<'_> {
                 set = united(&set, &self.element(nested, grouping, targets, visible)?);
                 continue;
             }
-            let expression = self.key_expression(member, targets, visible)?;
+            let (target, expression) = self.key_expression(member, targets, visible)?;
             super::set_operations::check_equality(expression.sql_type.id)
                 .map_err(|error| self.places.mark(error, Place::Start(member)))?;
             self.check_key(&expression)?;
-            let at = match grouping.keys.iter().position(|(_, key)| key.is_same(&expression)) {
+            let at = match grouping.position(target, &expression) {
                 Some(at) => at,
                 None => {
                     let name = match expression.node {
                         Node::Column(column, _) => self.statement.columns.borrow().name(column).to_owned(),
                         _ => self.expression_name(member),
                     };
-                    grouping.keys.push((self.new_column(name, expression.sql_type), expression));
+                    grouping.add(self.new_column(name, expression.sql_type), expression, target);
                     grouping.keys.len() - 1
                 }
             };
@@ -185,8 +190,11 @@ impl Binder<'_> {
             .map(|(column, arguments)| Ok((column, grouping.positions(&arguments, self)?)))
             .collect::<Result<Vec<_>, SqlError>>()?;
         let mut above = Above { binder: self, grouping, scope };
-        for target in targets.iter_mut() {
-            above.replace(&mut target.expression, false)?;
+        for (at, target) in targets.iter_mut().enumerate() {
+            match above.grouping.column_of_target(at) {
+                Some(column) => target.expression = column,
+                None => above.replace(&mut target.expression, false)?,
+            }
         }
         let having =
             having.map(|mut condition| above.replace(&mut condition, false).map(|()| condition)).transpose()?;
@@ -260,6 +268,31 @@ fn check_count(set_count: usize) -> Result<(), SqlError> {
 }
 
 impl Grouping {
+    fn add(&mut self, column: ColumnId, key: Expression, target: Option<usize>) {
+        self.keys.push((column, key));
+        self.targets.push(target);
+    }
+
+    /// Where the key of a target is, or an equal one that is as good.
+    fn position(&self, target: Option<usize>, expression: &Expression) -> Option<usize> {
+        let is_it =
+            |at: &usize| self.keys[*at].1.is_same(expression) && (!self.has_twins || self.targets[*at] == target);
+        (0..self.keys.len()).find(is_it)
+    }
+
+    /// The column of the key that a target is.
+    fn column_of_target(&self, target: usize) -> Option<Expression> {
+        let at = self.targets.iter().position(|own| *own == Some(target))?;
+        let (column, key) = &self.keys[at];
+        Some(column_expression(*column, key.sql_type))
+    }
+
+    /// The key that an expression is: of equal ones that of the first target.
+    fn key_of(&self, expression: &Expression) -> Option<&(ColumnId, Expression)> {
+        let equal = (0..self.keys.len()).filter(|at| self.keys[*at].1.is_same(expression));
+        equal.min_by_key(|at| self.targets[*at].unwrap_or(usize::MAX)).map(|at| &self.keys[at])
+    }
+
     /// Whether a key that is no column is null in some of several grouping sets.
     fn has_computed_keys_in_sets(&self) -> bool {
         self.sets.len() > 1 && self.keys.iter().any(|(_, key)| !matches!(key.node, Node::Column(..)))
@@ -293,7 +326,7 @@ impl Above<'_, '_, '_> {
     /// are looked for.
     fn replace(&mut self, expression: &mut Expression, is_in_subquery: bool) -> Result<(), SqlError> {
         if (!is_in_subquery || matches!(expression.node, Node::Column(..)))
-            && let Some((column, key)) = self.grouping.keys.iter().find(|(_, key)| key.is_same(expression))
+            && let Some((column, key)) = self.grouping.key_of(expression)
         {
             *expression = column_expression(*column, key.sql_type);
             return Ok(());
@@ -340,7 +373,7 @@ impl Above<'_, '_, '_> {
         lengths.sort_unstable();
         for length in lengths.into_iter().rev() {
             let begun = beginning(first, &steps[..length]);
-            if let Some((column, key)) = self.grouping.keys.iter().find(|(_, key)| key.is_same(&begun)) {
+            if let Some((column, key)) = self.grouping.key_of(&begun) {
                 *first = column_expression(*column, key.sql_type);
                 steps.drain(..length);
                 return;
@@ -381,7 +414,7 @@ impl Above<'_, '_, '_> {
     fn dependent_key(&mut self, key: Expression, column: ColumnId) -> Expression {
         let id = self.binder.statement.columns.borrow_mut().add_like(column);
         let sql_type = key.sql_type;
-        self.grouping.keys.push((id, key));
+        self.grouping.add(id, key, None);
         let at = self.grouping.keys.len() - 1;
         for set in &mut self.grouping.sets {
             set.push(at);

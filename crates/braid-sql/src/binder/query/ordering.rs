@@ -122,19 +122,22 @@ impl Binder<'_> {
         Ok(targets.len() - 1)
     }
 
-    /// A key of GROUP BY.
+    /// A key of GROUP BY, and the target that it is: by name, by position, or the first equal one.
     pub(super) fn key_expression(
         &self,
         syntax: &Expr,
         targets: &mut [Target<'_>],
         visible: usize,
-    ) -> Result<Expression, SqlError> {
+    ) -> Result<(Option<usize>, Expression), SqlError> {
         match self.named_target(syntax, targets, visible)? {
             Some(at) => {
                 targets[at].expression = self.resolve_unknown(targets[at].expression.clone())?;
-                Ok(targets[at].expression.clone())
+                Ok((Some(at), targets[at].expression.clone()))
             }
-            None => self.resolve_unknown(self.expression(syntax)?),
+            None => {
+                let key = self.resolve_unknown(self.expression(syntax)?)?;
+                Ok((targets.iter().position(|target| target.expression.is_same(&key)), key))
+            }
         }
     }
 

@@ -23,6 +23,11 @@ impl Binder<'_> {
             Expr::Interval(_) => Some("interval".to_owned()),
             Expr::Case { .. } => Some("case".to_owned()),
             Expr::Nested(expr) => self.weak_name(expr),
+            // A subscript has the name of what it is of.
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let has_field = access_chain.iter().any(|access| matches!(access, AccessExpr::Dot(_)));
+                if has_field { None } else { self.weak_name(root) }
+            }
             _ => None,
         }
     }
@@ -87,6 +92,7 @@ fn subquery_name(query: &Query) -> Option<String> {
             }
             SetExpr::SetOperation { left, .. } => body = left,
             SetExpr::Query(query) => body = &query.body,
+            SetExpr::Values(_) => return Some("column1".to_owned()),
             _ => return None,
         }
     }

@@ -54,6 +54,8 @@ pub(in crate::binder) struct ScopeRelation {
     /// Its alias or name; `None` for a join without alias.
     pub name: Option<String>,
     pub columns: Vec<ScopeColumn>,
+    /// The names of its row's fields, if they are not those of the columns: an alias does not rename those of a table.
+    pub fields: Option<Vec<String>>,
     /// Whether its columns can be named without it: not those of the sides of a join with USING.
     pub has_visible_columns: bool,
     /// Whether it can be named here.
@@ -126,12 +128,20 @@ impl ScopeRelation {
         self.presence == Some(column) || self.columns.iter().any(|own| own.id == column)
     }
 
+    /// The same, whose row keeps these names of its fields under an alias.
+    #[must_use]
+    pub fn with_own_fields(self) -> Self {
+        let fields = Some(self.columns.iter().map(|column| column.name.clone()).collect());
+        Self { fields, ..self }
+    }
+
     /// A relation of a name.
     pub fn named(name: String, columns: Vec<ScopeColumn>) -> Self {
         Self {
             schema: None,
             name: Some(name),
             columns,
+            fields: None,
             has_visible_columns: true,
             access: Access::Visible,
             table: None,

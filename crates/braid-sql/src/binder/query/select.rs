@@ -34,6 +34,9 @@ impl Binder<'_> {
         Self: 's,
     {
         check_clauses(select)?;
+        if select.projection.is_empty() && matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))) {
+            return Err(SqlError::new(SqlState::SyntaxError, "syntax error: DISTINCT needs an expression"));
+        }
         scope.windows = &select.named_window;
         check_windows(&select.named_window)?;
         let relation = self.from(&select.from, &mut scope)?;
@@ -59,8 +62,12 @@ impl Binder<'_> {
         };
         let mut calls = scope.calls.take();
         if calls.has_aggregates() {
+            let is_aggregate = |column| calls.aggregates.iter().any(|(own, _)| *own == column);
+            let of_targets = targets.iter().map(|target| &target.expression).chain(&having);
+            let place = of_targets.into_iter().find_map(|expression| expression.place_of(&is_aggregate));
+            let place = place.and_then(Place::location);
             let last_steps = scope.relations.iter().filter_map(|relation| relation.last_step);
-            self.statement.aggregated_steps.borrow_mut().extend(last_steps);
+            self.statement.aggregated_steps.borrow_mut().extend(last_steps.map(|step| (step, place)));
         }
         let is_grouped = grouping.is_some() || having.is_some() || calls.has_aggregates();
         if is_grouped {

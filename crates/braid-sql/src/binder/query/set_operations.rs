@@ -14,6 +14,7 @@ use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Relation, Rows, SetOperator};
 use crate::resolution::resolve_operator;
 use crate::types::type_names::type_name;
+use crate::values::Value;
 use crate::{SqlError, SqlState};
 
 impl Binder<'_> {
@@ -86,6 +87,8 @@ impl Binder<'_> {
                 let relation = union(left, right, columns.clone(), is_same);
                 match is_all {
                     true => relation,
+                    // Rows without columns are equal.
+                    false if columns.is_empty() => first_row(relation),
                     false => Relation::Distinct { input: Box::new(relation), columns },
                 }
             }
@@ -146,6 +149,12 @@ fn union(left: Rows, right: Rows, columns: Vec<ColumnId>, is_same: bool) -> Rela
         }
         relation => Relation::Union { inputs: vec![Rows { relation, columns: left.columns }, right], columns },
     }
+}
+
+/// One row, if there is one.
+fn first_row(relation: Relation) -> Relation {
+    let limit = Some(Expression::of(Value::Int8(1), TypeId::INT8));
+    Relation::Limit { input: Box::new(relation), offset: None, limit, ties: None }
 }
 
 /// Refuses a type whose values cannot be equal.

@@ -1,0 +1,167 @@
+//! Values of columns from text: the spellings that files have are read fast ([`datetime`](super::datetime)), all others as in expressions.
+//!
+//! A column has the years 0001 to 9999 and intervals of nanoseconds in 64 bits. What does not fit is refused, and so are words like `today`:
+//! a row of a file has no time at which it is read.
+
+use arrow::array::timezone::Tz;
+use arrow::datatypes::IntervalMonthDayNano;
+
+use super::datetime::{days_from_civil, fast_date, fast_timestamp, fast_timestamptz};
+use super::datetime_fields::Surroundings;
+use super::datetime_values::{date_of_text, timestamp_of_text, timestamptz_of_text};
+use super::interval_fields::interval_of_text;
+use crate::values::calendar::DAY_US;
+use crate::{SqlError, SqlState};
+
+/// Two times, on different days of the week, the month and the year.
+const TIMES_US: [i64; 2] = [0, 463 * DAY_US];
+
+const NS_OF_US: i64 = 1000;
+
+/// A date as days since 1970-01-01. A time after it is read and dropped.
+pub fn column_date(text: &str, zone: &Tz) -> Result<i32, SqlError> {
+    if let Some(days) = fast_date(text) {
+        return Ok(days);
+    }
+    let days = at_any_time(text, "date", zone, date_of_text)?;
+    if is_stored(days.into()) { Ok(days) } else { Err(out_of_years(text, "date")) }
+}
+
+/// A timestamp without time zone as microseconds since 1970-01-01. A zone after it is read and dropped.
+pub fn column_timestamp(text: &str, zone: &Tz) -> Result<i64, SqlError> {
+    match fast_timestamp(text) {
+        Some(us) => Ok(us),
+        None => stored_timestamp(at_any_time(text, "timestamp", zone, timestamp_of_text)?, text, "timestamp"),
+    }
+}
+
+/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time in `zone`.
+pub fn column_timestamptz(text: &str, zone: &Tz) -> Result<i64, SqlError> {
+    const NAME: &str = "timestamp with time zone";
+    match fast_timestamptz(text, zone) {
+        Some(us) => Ok(us),
+        None => stored_timestamp(at_any_time(text, NAME, zone, timestamptz_of_text)?, text, NAME),
+    }
+}
+
+/// An interval.
+pub fn column_interval(text: &str) -> Result<IntervalMonthDayNano, SqlError> {
+    let interval = interval_of_text(text, -1)?;
+    match interval.us.checked_mul(NS_OF_US) {
+        Some(ns) => Ok(IntervalMonthDayNano::new(interval.months, interval.days, ns)),
+        None => Err(SqlError::unsupported(format!("the interval \"{text}\" is too long for a column"))),
+    }
+}
+
+/// What a text means whenever it is read.
+fn at_any_time<T: PartialEq>(
+    text: &str,
+    type_name: &str,
+    zone: &Tz,
+    read: impl Fn(&str, &Surroundings) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
+    let [first, second] = TIMES_US.map(|now_us| read(text, &Surroundings { zone: *zone, now_us }));
+    let value = first?;
+    if second? != value {
+        let message = format!("the {type_name} \"{}\" is not supported", text.trim_ascii());
+        return Err(SqlError::unsupported(message).with_hint("Use now() or current_date."));
+    }
+    Ok(value)
+}
+
+fn stored_timestamp(us: i64, text: &str, type_name: &str) -> Result<i64, SqlError> {
+    if is_stored(us.div_euclid(DAY_US)) { Ok(us) } else { Err(out_of_years(text, type_name)) }
+}
+
+/// Whether a day is in the years of columns.
+fn is_stored(days: i64) -> bool {
+    let bound = |year, month, day| days_from_civil(year, month, day).map_or(0, i64::from);
+    (bound(1, 1, 1)..=bound(9999, 12, 31)).contains(&days)
+}
+
+fn out_of_years(text: &str, type_name: &str) -> SqlError {
+    let message = format!("the {type_name} \"{}\" is not supported", text.trim_ascii());
+    SqlError::new(SqlState::FeatureNotSupported, message).with_detail("Columns have the years 0001 to 9999.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::datetime::utc;
+
+    const HOUR_US: i64 = DAY_US / 24;
+
+    /// Every expected value is PostgreSQL 15's answer, in UTC.
+    #[test]
+    fn all_of_postgresqls_spellings_are_read() {
+        for (text, days) in [
+            ("1999-01-08", 10_599),
+            ("Jan 08 99", 10_599),
+            ("J2451187", 10_599),
+            ("1999.008", 10_599),
+            ("epoch 12:00", 0),
+            ("0001-01-01", -719_162),
+        ] {
+            assert_eq!(column_date(text, &utc()).unwrap(), days, "{text}");
+        }
+        for (text, us) in [
+            ("epoch 12:00", 0),
+            ("1970-01-01 00:00:00.0000005", 0),
+            ("1970-01-01 00:00:00.0000015", 2),
+            ("1970-01-01 00:00:00.1234565", 123_456),
+            ("1970-01-01 12:00:60", 12 * HOUR_US + 60_000_000),
+            ("Thu Jan 01 01:00:00 1970 PST", HOUR_US),
+        ] {
+            assert_eq!(column_timestamp(text, &utc()).unwrap(), us, "{text}");
+        }
+        for (text, us) in [
+            ("1970-07-01 12:00 CET", 181 * DAY_US + 11 * HOUR_US),
+            ("1970-07-01 12:00 America/New_York", 181 * DAY_US + 16 * HOUR_US),
+            ("1970-01-01 12:00:00+5:30", 6 * HOUR_US + HOUR_US / 2),
+            ("1970-01-01 12:00 PST", 20 * HOUR_US),
+        ] {
+            assert_eq!(column_timestamptz(text, &utc()).unwrap(), us, "{text}");
+        }
+        for (text, months, days, us) in [
+            ("1 year 2 months 3 days 4 hours", 14, 3, 4 * HOUR_US),
+            ("P0001-02-03T04:05:06", 14, 3, 14_706_000_000),
+            ("1.1234567 seconds", 0, 0, 1_123_457),
+            ("0.0000005 seconds", 0, 0, 0),
+            ("1 decade ago 2 days", -120, -2, 0),
+        ] {
+            let interval = column_interval(text).unwrap();
+            assert_eq!((interval.months, interval.days, interval.nanoseconds), (months, days, us * NS_OF_US), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_columns_do_not_store_is_refused() {
+        for text in ["infinity", "-infinity", "2024-01-01 BC", "10000-01-01", "today", "now", "yesterday"] {
+            assert_eq!(column_date(text, &utc()).unwrap_err().sqlstate(), "0A000", "{text}");
+            assert_eq!(column_timestamp(text, &utc()).unwrap_err().sqlstate(), "0A000", "{text}");
+            assert_eq!(column_timestamptz(text, &utc()).unwrap_err().sqlstate(), "0A000", "{text}");
+        }
+        assert_eq!(column_interval("9999999 hours").unwrap_err().sqlstate(), "0A000");
+    }
+
+    #[test]
+    fn errors_are_those_of_expressions() {
+        for (text, sqlstate) in [
+            ("2023-02-29", "22008"),
+            ("2024-13-01", "22008"),
+            ("99-01-08", "22008"),
+            ("2024-01", "22007"),
+            ("", "22007"),
+            ("2024-01-05x", "22007"),
+            ("2024-01-05 25:00", "22008"),
+        ] {
+            assert_eq!(column_date(text, &utc()).unwrap_err().sqlstate(), sqlstate, "{text}");
+        }
+        assert_eq!(column_timestamptz("1970-01-01 00:00:00 Mars/Base", &utc()).unwrap_err().sqlstate(), "22023");
+        for (text, sqlstate) in
+            [("1 day 2 days", "22007"), ("2147483647 years", "22008"), ("999999999999 years", "22015")]
+        {
+            assert_eq!(column_interval(text).unwrap_err().sqlstate(), sqlstate, "{text}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Short forms that sqlparser does not know, spelt out.
+//!
+//! | syntax | read as |
+//! |---|---|
+//! | `TABLE t` where a query begins | `SELECT * FROM t` |
+//! | `ORDER BY a USING <`, `USING >` | `ORDER BY a ASC`, `DESC` |
+//!
+//! A query begins at the start of a statement, behind a parenthesis, and behind UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
+//! reserved, so that it is no name there. USING before one of these operators stands in ORDER BY only.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// Words behind which a query begins.
+const SET_WORDS: &[Keyword] = &[Keyword::UNION, Keyword::INTERSECT, Keyword::EXCEPT, Keyword::ALL, Keyword::DISTINCT];
+
+/// The tokens with these forms spelt out. In linear time.
+pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is_keyword(&token.token, Keyword::TABLE) || is_keyword(&token.token, Keyword::USING))
+    {
+        return tokens;
+    }
+    let mut read: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 2);
+    let mut last: Option<usize> = None;
+    for token in tokens {
+        if matches!(token.token, Token::Whitespace(_)) {
+            read.push(token);
+            continue;
+        }
+        let before = last.map(|at| &read[at].token);
+        if is_keyword(&token.token, Keyword::TABLE) && before.is_none_or(begins_query) {
+            let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
+            read.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
+            last = Some(read.len() - 1);
+            continue;
+        }
+        let direction = match token.token {
+            Token::Lt => Some("ASC"),
+            Token::Gt => Some("DESC"),
+            _ => None,
+        };
+        if let Some((at, direction)) = last.zip(direction)
+            && is_keyword(&read[at].token, Keyword::USING)
+        {
+            read[at].token = Token::make_keyword(direction);
+            continue;
+        }
+        last = Some(read.len());
+        read.push(token);
+    }
+    read
+}
+
+/// Whether a query may begin behind a token.
+fn begins_query(before: &Token) -> bool {
+    match before {
+        Token::SemiColon | Token::LParen | Token::RParen => true,
+        Token::Word(word) => word.quote_style.is_none() && SET_WORDS.contains(&word.keyword),
+        _ => false,
+    }
+}
+
+fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::{SqlDialect, parser_of};
+
+    fn read(text: &str) -> Result<String, String> {
+        let dialect = SqlDialect::for_text(text);
+        let mut parser = parser_of(&dialect, text).map_err(|error| error.to_string())?;
+        let statements = parser.parse_statements().map_err(|error| error.to_string())?;
+        Ok(statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
+    #[test]
+    fn table_is_a_query_where_one_begins() {
+        for (text, expected) in [
+            ("TABLE t", "SELECT * FROM t"),
+            ("TABLE t ORDER BY 1; TABLE s.u", "SELECT * FROM t ORDER BY 1; SELECT * FROM s.u"),
+            ("SELECT (TABLE t LIMIT 1)", "SELECT (SELECT * FROM t LIMIT 1)"),
+            ("SELECT 1 UNION ALL TABLE t", "SELECT 1 UNION ALL SELECT * FROM t"),
+            ("WITH a AS (TABLE t) TABLE a", "WITH a AS (SELECT * FROM t) SELECT * FROM a"),
+            ("SELECT 1 AS table", "SELECT 1 AS table"),
+            ("SELECT 1 AS \"table\"", "SELECT 1 AS \"table\""),
+            ("DROP TABLE t", "DROP TABLE t"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn orders_are_named_by_their_operators() {
+        for (text, expected) in [
+            ("SELECT a FROM t ORDER BY a USING >", "SELECT a FROM t ORDER BY a DESC"),
+            (
+                "SELECT a FROM t ORDER BY a USING < NULLS FIRST, b USING >",
+                "SELECT a FROM t ORDER BY a ASC NULLS FIRST, b DESC",
+            ),
+            ("SELECT * FROM t JOIN u USING (a)", "SELECT * FROM t JOIN u USING(a)"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+        assert!(read("SELECT a FROM t ORDER BY a USING <=").is_err());
+    }
+}
