@@ -54,7 +54,7 @@ impl PlanRun {
         task.spawn(async move {
             let make_sink = || OutputSink::new(of_rows.clone(), sender.clone(), figures.clone());
             let sinks = executor.run(&plan, make_sink).await?;
-            figures.joins_swapped.fetch_add(executor.swapped_join_count().into(), Ordering::Relaxed);
+            figures.joins_swapped.fetch_add(executor.swapped_join_count(), Ordering::Relaxed);
             figures.joins_reordered.fetch_add(executor.reordering_count().into(), Ordering::Relaxed);
             for mut sink in sinks {
                 sink.flush()?;

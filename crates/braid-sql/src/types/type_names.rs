@@ -5,8 +5,8 @@
 
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::sql_type::SqlType;
-use crate::types::interval_modifier::{DAY, FULL_PRECISION, FULL_RANGE, HOUR, MINUTE, MONTH, SECOND, YEAR};
 use crate::sql_type::numeric_digits;
+use crate::types::interval_modifier::{DAY, FULL_PRECISION, FULL_RANGE, HOUR, MINUTE, MONTH, SECOND, YEAR};
 use crate::{SqlError, SqlState};
 
 /// Most characters of `varchar(n)` and `char(n)` (`MaxAttrSize`, 10 MiB).
