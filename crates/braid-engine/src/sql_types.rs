@@ -58,7 +58,7 @@ fn named(name: &[String], parameters: &[String]) -> Result<ColumnType, EngineErr
         "float4" | "real" => ColumnType::Real,
         "float8" => ColumnType::Double,
         "numeric" | "decimal" => NUMERIC_DEFAULT,
-        "text" | "varchar" | "name" | "bpchar" => ColumnType::Text,
+        "text" | "varchar" => ColumnType::Text,
         "date" => ColumnType::Date,
         "timestamp" => ColumnType::Timestamp,
         "timestamptz" => ColumnType::TimestampTz,
@@ -81,7 +81,16 @@ fn named(name: &[String], parameters: &[String]) -> Result<ColumnType, EngineErr
 
 /// Types that PostgreSQL has and Braid has not; and types that neither has.
 fn not_here(name: &str) -> EngineError {
-    const POSTGRESQL_ONLY: [&str; 30] = [
+    // Texts of `name` end at 63 bytes, and blanks at the end of a `bpchar` without a length do not count.
+    const POSTGRESQL_ONLY: [&str; 38] = [
+        "name",
+        "bpchar",
+        "char",
+        "jsonpath",
+        "macaddr8",
+        "pg_lsn",
+        "regtype",
+        "xid",
         "json",
         "jsonb",
         "xml",
@@ -144,13 +153,19 @@ fn numeric(info: &ExactNumberInfo) -> Result<ColumnType, EngineError> {
         ExactNumberInfo::Precision(precision) => (precision, 0),
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
-    if !(1..=38).contains(&precision) {
-        let message = format!("NUMERIC precision {precision} must be between 1 and 38");
+    // PostgreSQL's limits.
+    if !(1..=1000).contains(&precision) {
+        let message = format!("NUMERIC precision {precision} must be between 1 and 1000");
         return Err(EngineError::new(SqlState::InvalidParameterValue, message));
     }
-    if !(0..=precision as i64).contains(&scale) {
-        let message = format!("NUMERIC scale {scale} must be between 0 and precision {precision}");
+    if !(-1000..=1000).contains(&scale) {
+        let message = format!("NUMERIC scale {scale} must be between -1000 and 1000");
         return Err(EngineError::new(SqlState::InvalidParameterValue, message));
+    }
+    if precision > 38 || !(0..=precision as i64).contains(&scale) {
+        let message = format!("type numeric({precision},{scale}) is not supported for columns");
+        let detail = "The precision of a column is at most 38, and its scale is between 0 and the precision.";
+        return Err(EngineError::unsupported(message).with_detail(detail));
     }
     Ok(ColumnType::Numeric { precision: precision as u8, scale: scale as u8 })
 }
@@ -277,7 +292,6 @@ mod tests {
             ("bytea", ColumnType::Bytea),
             ("uuid", ColumnType::Uuid),
             ("pg_catalog.int4", ColumnType::Integer),
-            ("bpchar", ColumnType::Text),
         ] {
             assert_eq!(read(text).unwrap(), column_type, "{text}");
         }
@@ -294,8 +308,14 @@ mod tests {
             ("time", "0A000"),
             ("int[]", "0A000"),
             ("timestamp(3)", "0A000"),
-            ("numeric(39)", "22023"),
-            ("numeric(5,6)", "22023"),
+            ("numeric(39)", "0A000"),
+            ("numeric(5,6)", "0A000"),
+            ("numeric(5,-1)", "0A000"),
+            ("numeric(1001)", "22023"),
+            ("numeric(5,1001)", "22023"),
+            ("bpchar", "0A000"),
+            ("name", "0A000"),
+            ("\"char\"", "0A000"),
             ("varchar(0)", "22023"),
             ("float(54)", "22023"),
         ] {

@@ -33,7 +33,7 @@ const FILES: &[(&str, usize)] = &[
     ("window_errors", 0),
     ("windows", 12),
     ("set_operations", 0),
-    ("subqueries", 5),
+    ("subqueries", 6),
 ];
 
 const WORKERS: usize = 2;

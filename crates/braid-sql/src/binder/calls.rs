@@ -301,6 +301,9 @@ impl Binder<'_> {
             }
         };
         let entry = pg_catalog().function(resolved.function);
+        if is_variadic && ["concat", "concat_ws"].contains(&entry.name) && !is_written_out(&arguments) {
+            return self.joined_elements(arguments);
+        }
         self.unify_hypothetical_row(entry, &mut arguments, &mut resolved.argument_types, direct_count)?;
         let given = self.ordered_arguments(&resolved, arguments, is_variadic)?;
         let sql_type = SqlType::of(resolved.result);
@@ -316,6 +319,14 @@ impl Binder<'_> {
                 self.aggregate_or_window(entry, given, direct_count, sql_type, written)
             }
         }
+    }
+
+    /// `concat(VARIADIC a)` and `concat_ws(b, VARIADIC a)` are `array_to_string(a, b)`.
+    fn joined_elements(&self, mut arguments: Vec<Placed<'_>>) -> Result<Expression, SqlError> {
+        let array = arguments.pop();
+        let separator =
+            arguments.pop().unwrap_or_else(|| (Expression::of(Value::text(""), TypeId::TEXT), Place::Nowhere));
+        self.call_on("array_to_string", array.into_iter().chain([separator]).collect())
     }
 
     /// The arguments as the function takes them: in its order, of its types, with its defaults.
@@ -376,6 +387,11 @@ impl Binder<'_> {
         let value = statement.binder().expression(&syntax)?;
         self.coerce(value, Place::Nowhere, SqlType::of(id), CastContext::Implicit)
     }
+}
+
+/// Whether the last argument is an array whose elements are arguments.
+fn is_written_out(arguments: &[Placed<'_>]) -> bool {
+    matches!(arguments.last(), Some((Expression { node: Node::Array(..), .. }, _)))
 }
 
 /// The last argument's elements as arguments, if it says what they are.

@@ -1,4 +1,4 @@
-//! Subscripts and slices of arrays: `(a)[1][2]`, `(a)[2:3]`.
+//! Subscripts and slices of arrays: `(a)[1][2]`, `(a)[2:3]`; parts of a jsonb: `(a)['b'][0]`.
 //!
 //! If one of the subscripts is a slice, all of them are: `[2]` then means `[1:2]`. PostgreSQL's grammar has subscripts after columns,
 //! parameters and parentheses only.
@@ -7,7 +7,7 @@ use sqlparser::ast::{AccessExpr, Expr, Subscript, Value as Syntax, ValueWithSpan
 
 use super::places::Place;
 use super::records::place_of_root;
-use super::{Binder, unsupported};
+use super::{Binder, Placed, unsupported};
 use crate::expression::{Expression, Node, Subscripts};
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
 use crate::types::type_names::type_name;
@@ -31,6 +31,9 @@ impl Binder<'_> {
             return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, "syntax error at or near \"[\""), place));
         }
         let (container, place) = self.placed(root)?;
+        if container.sql_type.id == TypeId::JSONB {
+            return self.jsonb_part((container, place), &subscripts);
+        }
         let (array, element) = subscriptable(container.sql_type).map_err(|error| self.places.mark(error, place))?;
         let is_slice = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
         let (bound, id) =
@@ -91,6 +94,44 @@ impl Binder<'_> {
         slices.collect::<Result<_, _>>().map(Subscripts::Slice)
     }
 
+    /// The part of a jsonb that keys and numbers of elements lead to.
+    fn jsonb_part(&self, root: Placed<'_>, subscripts: &[&Subscript]) -> Result<Expression, SqlError> {
+        let steps = subscripts.iter().map(|subscript| match subscript {
+            Subscript::Index { index } => self.jsonb_step(index),
+            Subscript::Slice { lower_bound, upper_bound, .. } => {
+                let error = SqlError::new(SqlState::DatatypeMismatch, "jsonb subscript does not support slices");
+                let bound = upper_bound.as_ref().or(lower_bound.as_ref());
+                Err(self.places.mark(error, bound.map_or(Place::Nowhere, Place::Start)))
+            }
+        });
+        let steps = steps.collect::<Result<Vec<_>, _>>()?;
+        let path = Expression { node: Node::Array(TypeId::TEXT, steps), sql_type: SqlType::of(TypeId::TEXT_ARRAY) };
+        self.operator("#>", Place::Nowhere, root, (path, Place::Nowhere))
+    }
+
+    /// A key or the number of an element, as text.
+    fn jsonb_step(&self, syntax: &Expr) -> Result<Expression, SqlError> {
+        let (step, place) = self.placed(syntax)?;
+        let id = step.sql_type.id;
+        let refuse = |wanted: &str| {
+            let message = format!("subscript type {} is not supported", type_name(id));
+            let hint = format!("jsonb subscript must be coercible to {wanted}.");
+            Err(self.places.mark(SqlError::new(SqlState::DatatypeMismatch, message).with_hint(hint), place))
+        };
+        let text = SqlType::of(TypeId::TEXT);
+        if id == TypeId::UNKNOWN {
+            return self.coerce(step, place, text, CastContext::Implicit);
+        }
+        let number = self.coerced(step.clone(), place, SqlType::of(TypeId::INT4), CastContext::Implicit)?;
+        let key = self.coerced(step, place, text, CastContext::Implicit)?;
+        match (number, key) {
+            (Ok(number), Err(_)) => self.coerce(number, place, text, CastContext::Explicit),
+            (Err(_), Ok(key)) => Ok(key),
+            (Ok(_), Ok(_)) => refuse("only one type, integer or text"),
+            (Err(_), Err(_)) => refuse("either integer or text"),
+        }
+    }
+
     /// A subscript as an integer.
     fn subscript(&self, syntax: &Expr) -> Result<Expression, SqlError> {
         let (subscript, place) = self.placed(syntax)?;
@@ -122,7 +163,7 @@ fn subscriptable(container: SqlType) -> Result<(TypeId, TypeId), SqlError> {
         TypeId::NAME => Ok((container.id, TypeId::CHAR)),
         id => match catalog.element_of_array(id) {
             Some(element) => Ok((id, element)),
-            None if id == TypeId::JSONB || entry.element.is_some() => {
+            None if entry.element.is_some() => {
                 Err(SqlError::unsupported(format!("subscripts of type {} are not supported", entry.name)))
             }
             None => {

@@ -13,7 +13,9 @@
 //! | [`strings`] | texts, patterns, bytes, uuid |
 //! | [`datetime`] | dates, times and intervals |
 //! | [`arrays`] | arrays |
+//! | [`nulls`] | how many arguments are null |
 //! | [`records`] | rows as values |
+//! | [`sending`] | values in binary format |
 //! | [`hashes`] | hashes of values |
 //! | [`objects`] | types, functions and operators by name and number |
 //! | [`session`] | the session and its settings |
@@ -27,10 +29,12 @@ pub mod datetime;
 pub mod hashes;
 pub mod in_range;
 pub mod json;
+pub mod nulls;
 pub mod numbers;
 pub mod objects;
 pub mod ordering;
 pub mod records;
+pub mod sending;
 pub mod session;
 pub mod sets;
 pub mod strings;
@@ -58,7 +62,7 @@ const ROOMS: &[&[Implementations]] = &[
     arrays::FAMILIES,
     datetime::FAMILIES,
     hashes::FAMILIES,
-    &[in_range::FUNCTIONS, records::FUNCTIONS, session::FUNCTIONS],
+    &[in_range::FUNCTIONS, nulls::FUNCTIONS, records::FUNCTIONS, sending::FUNCTIONS, session::FUNCTIONS],
     json::FAMILIES,
     numbers::FAMILIES,
     objects::FAMILIES,

@@ -30,7 +30,7 @@ const FILES: &[(&str, usize)] = &[
     ("whole_rows", 0),
     ("windows", 3),
     ("set_operations", 0),
-    ("subqueries", 5),
+    ("subqueries", 6),
 ];
 
 /// A query with the lines of PostgreSQL's answer.

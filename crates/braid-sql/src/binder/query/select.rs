@@ -78,8 +78,9 @@ impl Binder<'_> {
             let input = relation;
             relation = Relation::Window(Box::new(crate::relation::Windowing { input, ..window }));
         }
-        relation = expanded(relation, std::mem::take(&mut calls.sets))?;
-        binder.ordered(relation, targets, visible, (order, distinctness, limits))
+        let (early, late) = sets_around(std::mem::take(&mut calls.sets), &targets, &order, &distinctness);
+        relation = expanded(relation, early)?;
+        binder.ordered(relation, targets, visible, (order, distinctness, late, limits))
     }
 
     fn distinctness<'s>(
@@ -137,7 +138,7 @@ impl Binder<'_> {
         relation: Relation,
         targets: Vec<Target<'s>>,
         visible: usize,
-        (order, distinctness, limits): (Vec<(usize, SortKey)>, Distinctness, Limits),
+        (order, distinctness, sets, limits): (Vec<(usize, SortKey)>, Distinctness, Vec<SetFunctionCall>, Limits),
     ) -> Result<Pending<'s>, SqlError> {
         if order.is_empty() && matches!(distinctness, Distinctness::All) {
             let relation = limits.around(relation, &[])?;
@@ -163,6 +164,7 @@ impl Binder<'_> {
             let on: Vec<Expression> = positions.iter().map(|at| computed[*at].expression.clone()).collect();
             relation = Relation::DistinctOn { input: Box::new(relation), keys: on };
         }
+        relation = expanded(relation, sets)?;
         let relation = limits.around(relation, &keys)?;
         computed.truncate(visible);
         Ok(Pending { relation, targets: computed })
@@ -173,6 +175,21 @@ impl Calls {
     fn has_aggregates(&self) -> bool {
         !self.aggregates.is_empty() || !self.groupings.is_empty()
     }
+}
+
+/// The set-returning functions that come before order and distinctness, and those that come after: as in PostgreSQL, all of a query with
+/// DISTINCT ON and ORDER BY whose keys read none.
+fn sets_around(
+    sets: Vec<SetFunctionCall>,
+    targets: &[Target<'_>],
+    order: &[(usize, SortKey)],
+    distinctness: &Distinctness,
+) -> (Vec<SetFunctionCall>, Vec<SetFunctionCall>) {
+    let Distinctness::On(positions) = distinctness else { return (sets, Vec::new()) };
+    let made: BTreeSet<_> = sets.iter().flat_map(|call| call.columns().to_vec()).collect();
+    let mut keys = order.iter().map(|(at, _)| at).chain(positions);
+    let are_read = keys.any(|at| !targets[*at].expression.free_columns().is_disjoint(&made));
+    if order.is_empty() || are_read { (sets, Vec::new()) } else { (Vec::new(), sets) }
 }
 
 /// Rows of the set-returning functions. Those whose arguments read the results of others come after them.

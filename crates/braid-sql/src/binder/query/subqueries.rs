@@ -32,6 +32,11 @@ impl Binder<'_> {
     pub(in crate::binder) fn array_subquery(&self, query: &Query) -> Result<Expression, SqlError> {
         let bound = self.nested_query(query)?;
         let [output] = &bound.outputs[..] else { return Err(self.one_column_only("subquery", query)) };
+        // A vector is no array of one dimension more.
+        if [TypeId::INT2VECTOR, TypeId::OIDVECTOR].contains(&output.sql_type.id) {
+            let message = format!("arrays of type {} are not supported", format_type(output.sql_type));
+            return Err(SqlError::unsupported(message));
+        }
         let array = match pg_catalog().element_of_array(output.sql_type.id) {
             Some(_) => Some(output.sql_type.id),
             None => pg_catalog().type_entry(output.sql_type.id).array,

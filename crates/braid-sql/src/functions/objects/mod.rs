@@ -13,10 +13,12 @@
 //! | [`privileges`] | privileges of the session's user |
 //! | [`operators`] | `regoper`, `regoperator` |
 //! | [`encodings`] | character encodings |
+//! | [`identifiers`] | `parse_ident` |
 //! | [`names`] | names with schemas, names with the types of arguments |
 
 pub mod encodings;
 pub mod function_texts;
+pub mod identifiers;
 pub mod names;
 pub mod operators;
 pub mod privileges;
@@ -40,6 +42,7 @@ pub const FAMILIES: &[Implementations] = &[
     sizes::FUNCTIONS,
     storage::FUNCTIONS,
     privileges::FUNCTIONS,
+    identifiers::FUNCTIONS,
 ];
 
 /// The first number of what users make; those below are PostgreSQL's own.

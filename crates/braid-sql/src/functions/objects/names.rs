@@ -44,7 +44,7 @@ pub(super) fn parts_of_name(text: &str) -> Result<Vec<String>, SqlError> {
 }
 
 /// A name up to its closing quote, of which two are one, and what follows.
-fn quoted_name(text: &str) -> Option<(String, &str)> {
+pub(super) fn quoted_name(text: &str) -> Option<(String, &str)> {
     let (mut name, mut rest) = (String::new(), text);
     loop {
         let (before, after) = rest.split_once('"')?;
