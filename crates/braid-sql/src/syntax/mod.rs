@@ -55,3 +55,12 @@ pub fn plain_values(query: &Query) -> Option<&Values> {
         _ => None,
     }
 }
+
+/// The statements of a text as they are written again.
+#[cfg(test)]
+fn read_again(text: &str) -> Result<String, String> {
+    let dialect = SqlDialect::for_text(text);
+    let mut parser = parser_of(&dialect, text).map_err(|error| error.to_string())?;
+    let statements = parser.parse_statements().map_err(|error| error.to_string())?;
+    Ok(statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}

@@ -66,14 +66,7 @@ fn is_keyword(token: &Token, keyword: Keyword) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::syntax::{SqlDialect, parser_of};
-
-    fn read(text: &str) -> Result<String, String> {
-        let dialect = SqlDialect::for_text(text);
-        let mut parser = parser_of(&dialect, text).map_err(|error| error.to_string())?;
-        let statements = parser.parse_statements().map_err(|error| error.to_string())?;
-        Ok(statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    }
+    use crate::syntax::read_again as read;
 
     #[test]
     fn table_is_a_query_where_one_begins() {

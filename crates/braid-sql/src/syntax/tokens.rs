@@ -225,14 +225,7 @@ fn plain_operator(text: &str) -> Option<Token> {
 
 #[cfg(test)]
 mod tests {
-    use crate::syntax::{SqlDialect, parser_of};
-
-    fn read(text: &str) -> Result<String, String> {
-        let dialect = SqlDialect::for_text(text);
-        let mut parser = parser_of(&dialect, text).map_err(|error| error.to_string())?;
-        let statements = parser.parse_statements().map_err(|error| error.to_string())?;
-        Ok(statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    }
+    use crate::syntax::read_again as read;
 
     #[test]
     fn strings_go_on_behind_a_line_break() {
