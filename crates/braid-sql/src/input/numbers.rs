@@ -239,7 +239,8 @@ pub fn numeric_digits(text: &str) -> Result<(u8, u8), SqlError> {
     }
 }
 
-/// Refuses a number with more than `scale` digits after the point, for a numeric without precision: PostgreSQL's keeps them all.
+/// Refuses a number with more than `scale` digits after the point, for a column that stands for a numeric without precision:
+/// PostgreSQL's keeps them all.
 pub fn check_plain_digits(text: &str, scale: u8) -> Result<(), SqlError> {
     let digits = text.trim_ascii().trim_start_matches(['+', '-']).as_bytes();
     let Some(decimal) = Decimal::read(digits) else { return Ok(()) };
@@ -250,8 +251,9 @@ pub fn check_plain_digits(text: &str, scale: u8) -> Result<(), SqlError> {
         return Ok(());
     }
     let message =
-        format!("this numeric without precision keeps {scale} digits after the point, not those of \"{text}\"");
-    Err(SqlError::unsupported(message).with_hint("Round the number, or use a numeric(precision, scale)."))
+        format!("a numeric column of 38 digits keeps {scale} of them after the point, not those of \"{text}\"");
+    Err(SqlError::unsupported(message)
+        .with_hint("Round the number, or use a numeric(precision, scale) of at most 37 digits."))
 }
 
 /// PostgreSQL's error for a number that does not fit `numeric(precision, scale)`.

@@ -45,18 +45,15 @@ where
     failures
 }
 
-/// Settings of a session, and the label under which records are skipped with them.
-type Way = (&'static [(&'static str, &'static str)], &'static str);
-
-async fn run_in_process(path: &Path, (settings, label): Way) -> Vec<String> {
+/// Runs a file in sessions with these settings.
+async fn run_in_process(path: &Path, settings: &'static [(&'static str, &'static str)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(Config::new(directory.path().join("data"))).await.unwrap();
     let opened = Arc::clone(&database);
-    let mut runner = Runner::new(move || {
+    let runner = Runner::new(move || {
         let session = SqlLogicSession::new(&opened, settings);
         async move { Ok(session) }
     });
-    runner.add_label(label);
     let failures = run_records(path, directory.path(), runner).await;
     database.close().await;
     failures
@@ -85,7 +82,7 @@ fn assert_none(failures: &[String]) {
 async fn sql_logic_files() {
     let mut failures = Vec::new();
     for path in files() {
-        failures.extend(run_in_process(&path, (&[("braid.templates", "off")], "planned")).await);
+        failures.extend(run_in_process(&path, &[("braid.templates", "off")]).await);
     }
     assert_none(&failures);
 }
@@ -95,7 +92,7 @@ async fn sql_logic_files() {
 async fn sql_logic_files_by_template() {
     let mut failures = Vec::new();
     for path in files() {
-        failures.extend(run_in_process(&path, (&[("braid.templates", "eager")], "by_template")).await);
+        failures.extend(run_in_process(&path, &[("braid.templates", "eager")]).await);
     }
     assert_none(&failures);
 }
