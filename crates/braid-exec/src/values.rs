@@ -8,6 +8,7 @@
 //! | [`row_numbers`] | the rows of an origin that a batch has |
 //! | [`intervals`] | intervals as strings of 16 bytes |
 //! | [`integer_bounds`] | integers between two bounds |
+//! | `distinct_bytes` | the bytes of vectors that share buffers |
 //! | `narrow_integers` | integers of 128 bits in 64 bits |
 //! | [`numeric_quotient`] | division of numerics |
 //! | [`arrow_arrays`] | vectors as Arrow arrays and back |
@@ -16,6 +17,7 @@ pub mod arrow_arrays;
 pub mod batch;
 pub mod byte_strings;
 pub mod coded_strings;
+pub(crate) mod distinct_bytes;
 pub mod integer_bounds;
 pub mod intervals;
 pub(crate) mod narrow_integers;

@@ -38,6 +38,7 @@ enum Run {
 /// A part of a run. The rows before `next` are merged.
 struct RunPart {
     rows: Arc<ResultRows>,
+    bytes: usize,
     /// The prefixes of the first key; empty without keys.
     prefixes: Vec<u64>,
     next: usize,
@@ -65,7 +66,7 @@ impl SortMerge {
             None => Run::Ended,
             Some(rows) => {
                 let first = self.keys.first().map(|key| prefixes(&rows.columns()[key.column], *key));
-                Run::Here(RunPart { rows, prefixes: first.unwrap_or_default(), next: 0 })
+                Run::Here(RunPart { bytes: rows.bytes(), rows, prefixes: first.unwrap_or_default(), next: 0 })
             }
         };
         self.heads[run] = self.runs[run].head();
@@ -77,6 +78,15 @@ impl SortMerge {
     /// A run that needs its next part.
     pub(crate) fn waits_for(&self) -> Option<usize> {
         self.runs.iter().position(|run| matches!(run, Run::Waiting))
+    }
+
+    /// Bytes of a row of the current parts, rounded up.
+    pub(crate) fn row_bytes(&self) -> usize {
+        let (bytes, rows) = self.runs.iter().fold((0, 0), |(bytes, rows), run| match run {
+            Run::Here(part) => (bytes + part.bytes, rows + part.rows.row_count()),
+            Run::Waiting | Run::Ended => (bytes, rows),
+        });
+        bytes.div_ceil(rows.max(1))
     }
 
     /// The next rows, at most `row_count_max`. No run may need a part.

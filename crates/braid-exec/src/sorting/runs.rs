@@ -139,6 +139,12 @@ impl RunSink {
         spilling.is_full = false;
     }
 
+    /// Spills the rows in memory, if other rows have been spilled.
+    pub(crate) async fn spill_the_rest(&mut self) -> Result<(), ExecError> {
+        let has_spilled = self.spilling.as_ref().is_some_and(|spilling| !spilling.stored.is_empty());
+        if has_spilled { self.close_run_and_spill().await } else { Ok(()) }
+    }
+
     async fn close_run_and_spill(&mut self) -> Result<(), ExecError> {
         self.close_run()?;
         self.spill_runs().await

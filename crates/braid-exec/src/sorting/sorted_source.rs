@@ -19,6 +19,9 @@ use crate::{Batch, ExecError};
 /// Minimum number of runs that are merged at a time, for any budget.
 const FAN_IN_MIN: usize = 4;
 
+/// Bytes of a batch of merged rows, for long rows.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// A run that is read from a file, one block ahead. The number of merged runs depends on the free memory. If other operators
 /// take this memory meanwhile, the merge exceeds the budget by at most two blocks per run.
 struct RunReader {
@@ -230,7 +233,8 @@ impl MergeFeed {
         if self.merge.waits_for().is_some() {
             return None;
         }
-        let Merged { columns, row_count, .. } = self.merge.step(VECTOR_ROWS.min(self.left));
+        let rows = (BATCH_BYTES / self.merge.row_bytes().max(1)).clamp(1, VECTOR_ROWS);
+        let Merged { columns, row_count, .. } = self.merge.step(rows.min(self.left));
         self.left -= row_count;
         (row_count > 0).then(|| Batch::of_vectors(row_count, columns.into_iter().map(Arc::new)))
     }

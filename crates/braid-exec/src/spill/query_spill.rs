@@ -15,7 +15,7 @@ use braid_io::{AlignedBuffer, FileHandle, IoError, IoReason};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 
-use super::row_block::{BlockShape, decode, encode};
+use super::row_block::{BlockShape, bytes_when_read, decode, encode};
 use super::{SpillSettings, SpillSpace};
 use crate::runtime::backpressure::Backpressure;
 use crate::{ExecError, MemoryBudget, Reservation, Vector};
@@ -99,7 +99,7 @@ impl QuerySpill {
         row_count: usize,
         columns: impl ExactSizeIterator<Item = &'a Vector> + Clone,
     ) -> Result<BlockPlace, ExecError> {
-        let memory_bytes = columns.clone().map(Vector::bytes).sum();
+        let memory_bytes = columns.clone().map(bytes_when_read).sum();
         let column_count = columns.len();
         let bytes = encode(row_count, columns);
         let len = bytes.len();

@@ -70,19 +70,41 @@ pub(super) fn decode(bytes: &[u8], shape: BlockShape) -> Result<Vec<Vector>, Bro
     if rest.is_empty() { columns } else { Err(BrokenBlock { reason: "the block is longer than its rows" }) }
 }
 
+/// Bytes that a column takes in memory after it was read. It shares no buffer then.
+pub(super) fn bytes_when_read(column: &Vector) -> usize {
+    let strings = |count: usize, string: &dyn Fn(usize) -> usize| count * 16 + (0..count).map(string).sum::<usize>();
+    let length = |bytes: &[u8]| bytes.len();
+    match column.values() {
+        Values::Bytes(values) => {
+            column.valid().map_or(0, <[bool]>::len) + strings(values.len(), &|row| length(values.get(row)))
+        }
+        Values::Coded(coded) => {
+            let (rows, words) = (coded.codes.len(), coded.dictionary.len());
+            let as_strings = strings(rows, &|row| if column.is_valid(row) { length(coded.get(row)) } else { 0 });
+            let as_codes = rows * 4 + strings(words, &|word| length(coded.dictionary.get(word)));
+            column.valid().map_or(0, <[bool]>::len) + if is_written_coded(coded) { as_codes } else { as_strings }
+        }
+        Values::Bool(_) | Values::Int(_) | Values::Int128(_) | Values::Float(_) => column.bytes(),
+    }
+}
+
+/// Whether strings are written as codes and a dictionary.
+fn is_written_coded(strings: &CodedStrings) -> bool {
+    strings.dictionary.len() <= strings.codes.len()
+}
+
 fn put_u32(bytes: &mut Vec<u8>, value: usize) {
     let value = u32::try_from(value).expect("blocks are below 4 GiB");
     bytes.extend_from_slice(&value.to_le_bytes());
 }
 
 fn put_column(bytes: &mut Vec<u8>, column: &Vector) {
-    let coded = |coded: &CodedStrings| coded.dictionary.len() <= coded.codes.len();
     let kind = match column.values() {
         Values::Bool(_) => BOOL,
         Values::Int(_) => INT,
         Values::Int128(_) => INT128,
         Values::Float(_) => FLOAT,
-        Values::Coded(strings) if coded(strings) => CODED,
+        Values::Coded(strings) if is_written_coded(strings) => CODED,
         Values::Bytes(_) | Values::Coded(_) => BYTES,
     };
     bytes.extend([kind, u8::from(column.valid().is_some())]);
@@ -281,6 +303,14 @@ mod tests {
             let found = decode(&bytes, BlockShape { row_count, column_count: columns.len() }).unwrap();
             prop_assert_eq!(found.len(), columns.len());
             prop_assert!(found.iter().zip(&columns).all(|(found, column)| same(found, column)));
+            prop_assert!(found.iter().zip(&columns).all(|(found, column)| found.bytes() <= bytes_when_read(column)));
+        }
+
+        #[test]
+        fn rows_that_share_a_buffer_are_read_without_the_rest_of_it(rows in prop::collection::vec(0u32..100, 0..5)) {
+            let long = vec![b'x'; 1000];
+            let all = Vector::new(Values::Bytes(ByteStrings::from_strings([&long[..]; 100])), None).closed();
+            prop_assert_eq!(bytes_when_read(&all.take(&rows)), rows.len() * (16 + 1000));
         }
 
         /// The checksum is corrected, as after a bug of the writer.

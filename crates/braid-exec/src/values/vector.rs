@@ -129,6 +129,14 @@ impl Vector {
         Self { values: self.values.take(rows), valid }
     }
 
+    /// As [`Self::take`], without a share of these strings' buffers. Panics when a row does not exist.
+    pub(crate) fn copy(&self, rows: &[u32]) -> Self {
+        let Values::Bytes(strings) = &self.values else { return self.take(rows) };
+        let mut copies = ByteStrings::default();
+        copies.append_selected(strings, rows);
+        Self { values: Values::Bytes(copies), valid: self.valid.as_ref().map(|valid| take(valid, rows)) }
+    }
+
     fn take_or_null(&self, rows: &[u32]) -> Self {
         if self.is_empty() {
             return Self { values: self.values.nothing(rows.len()), valid: Some(vec![false; rows.len()]) };

@@ -14,6 +14,7 @@ use super::segmentation::{Cut, CutRows};
 use crate::plan::{FrameAggregate, WindowCall, WindowFrame, WindowFunction, WindowSpec};
 use crate::runtime::result_rows::ResultRows;
 use crate::runtime::stop::StopFlag;
+use crate::values::distinct_bytes::DistinctBytes;
 use crate::{ExecError, Vector};
 
 /// The calls, with what they know of the current partition.
@@ -115,8 +116,11 @@ impl Evaluation {
     /// # Errors
     /// When a function fails, memory is refused, or the query is cancelled.
     pub fn results(&mut self, rows: CutRows) -> Result<ResultRows, ExecError> {
-        let CutRows { row_count, mut columns, mut reservation, before } = rows;
-        let mut held: usize = columns.iter().map(Vector::bytes).sum();
+        let CutRows { row_count, columns, mut reservation, before } = rows;
+        // Values of other rows share closed buffers.
+        let mut columns: Vec<Vector> = columns.into_iter().map(Vector::closed).collect();
+        let mut bytes = DistinctBytes::default();
+        let mut held = columns.iter().fold(0, |_, column| bytes.add(column));
         let mut results = Vec::with_capacity(self.calls.len());
         let segment = Segment::new(&columns, row_count, (&self.keys, &self.spec), before.as_ref());
         for (call, state) in self.spec.calls.iter().zip(&mut self.calls) {
@@ -125,13 +129,12 @@ impl Evaluation {
                 false => reservation.resize(held + bytes),
             };
             hold(0)?;
-            let result = state.results(call, &segment, &mut hold)?;
-            held += result.bytes();
+            let result = state.results(call, &segment, &mut hold)?.closed();
+            held = bytes.add(&result);
             reservation.resize(held)?;
             results.push(result);
         }
         columns.extend(results);
-        let columns = columns.into_iter().map(Vector::closed).collect();
         Ok(ResultRows::holding(row_count, columns, reservation))
     }
 }

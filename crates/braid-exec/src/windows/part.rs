@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
 use super::OPERATOR;
 use super::segment::WindowKeys;
 use super::segmentation::CutRows;
@@ -23,6 +25,9 @@ const RUNS_AT_ONCE: usize = 4;
 /// Bytes per row during a sort, beside the rows: a prefix and a number, and both again as a pair.
 const SORTED_ROW_BYTES: usize = 8 + 4 + 16;
 
+/// A part that takes more than this share of a worker's memory is evaluated while no other such part is.
+const LARGE_PART_SHARE: usize = 4;
+
 /// Rows of whole partitions.
 pub(crate) enum Part {
     /// In the order of the partitions and their windows.
@@ -41,6 +46,18 @@ pub(super) enum SortedPart {
     Merged(MergeFeed),
 }
 
+impl Part {
+    /// Bytes that its rows take in memory when they come from a file; 0 if they are in memory already, or stream.
+    fn bytes_to_read(&self) -> usize {
+        match self {
+            Self::Sorted(_) | Self::Collected(_) => 0,
+            Self::Spilled(rows) => {
+                rows.blocks.iter().map(|block| block.memory_bytes).sum::<usize>() + rows.here.bytes()
+            }
+        }
+    }
+}
+
 /// What sorts parts.
 pub(super) struct PartSorter {
     spec: Arc<SortSpec>,
@@ -50,6 +67,8 @@ pub(super) struct PartSorter {
     tuning: SortTuning,
     /// The memory of all workers that sort parts in runs.
     memory: OnceLock<Arc<OperatorMemory>>,
+    /// Held by the worker that evaluates a large part.
+    large: Arc<Mutex<()>>,
 }
 
 impl PartSorter {
@@ -60,11 +79,18 @@ impl PartSorter {
         (worker_count, tuning): (usize, SortTuning),
     ) -> Self {
         let spec = Arc::new(SortSpec { keys: keys.keys().to_vec(), limit: None });
-        Self { spec, budget, spill, worker_count, tuning, memory: OnceLock::new() }
+        Self { spec, budget, spill, worker_count, tuning, memory: OnceLock::new(), large: Arc::default() }
     }
 
     pub fn budget(&self) -> &Arc<dyn MemoryBudget> {
         &self.budget
+    }
+
+    /// Waits until a part may be evaluated. A large one waits for the end of another one, because each may have a partition
+    /// that takes most of the query's memory.
+    pub async fn admit(&self, part: &Part) -> Option<OwnedMutexGuard<()>> {
+        let is_large = part.bytes_to_read() > self.budget.free() / (LARGE_PART_SHARE * self.worker_count);
+        if is_large { Some(self.large.clone().lock_owned().await) } else { None }
     }
 
     /// The rows of a part in order.
@@ -142,6 +168,8 @@ impl PartSorter {
                 }
             }
         }
+        // A partition may need the memory that the last runs hold.
+        sink.spill_the_rest().await?;
         Ok(SortedPart::Merged(MergeFeed::new(SortedRuns::of_workers(vec![sink]).await?)))
     }
 }

@@ -135,13 +135,13 @@ impl Waiting {
     }
 }
 
-/// The rows before `at`, and the others.
+/// The rows before `at`, and copies of the others.
 fn divided(columns: Vec<Vector>, at: usize, row_count: usize) -> (Vec<Vector>, Vec<Vector>) {
     if at == row_count {
         return (columns, Vec::new());
     }
     let numbers: Vec<u32> = (0..row_count as u32).collect();
     let (first, rest) = numbers.split_at(at);
-    let take = |rows: &[u32]| columns.iter().map(|column| column.take(rows)).collect();
-    (take(first), take(rest))
+    let rest = columns.iter().map(|column| column.copy(rest)).collect();
+    (columns.iter().map(|column| column.take(first)).collect(), rest)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
 
 use super::evaluation::Evaluation;
 use super::part::{Part, PartSorter, SortedPart};
@@ -95,6 +96,8 @@ struct WindowFeed {
 struct RunningPart {
     sorted: SortedSegments,
     evaluation: Evaluation,
+    /// Released when the rows are dropped.
+    _admission: Option<OwnedMutexGuard<()>>,
 }
 
 /// The segments of a part.
@@ -129,6 +132,7 @@ impl Started {
     }
 
     async fn running(&self, part: Part, turn: &Turn) -> Result<RunningPart, ExecError> {
+        let admission = self.sorter.admit(&part).await;
         let evaluation = Evaluation::new(self.spec.clone(), self.keys.clone(), self.cancelled.clone());
         let sorted = match self.sorter.sorted(part, turn).await? {
             SortedPart::Run(rows) => SortedSegments::Whole(Some(rows)),
@@ -137,7 +141,7 @@ impl Started {
                 SortedSegments::Cut(merge, Segmentation::new(evaluation.cut(), self.keys.clone(), budget))
             }
         };
-        Ok(RunningPart { sorted, evaluation })
+        Ok(RunningPart { sorted, evaluation, _admission: admission })
     }
 }
 

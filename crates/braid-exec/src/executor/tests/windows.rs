@@ -12,7 +12,8 @@ use crate::plan::{
     ForeignError, ForeignWindow, ForeignWindowCall, FrameAggregate, FrameBound, FrameMode, FramePlace, SortKey, Watch,
     WindowCall, WindowFrame, WindowFunction, WindowRows, WindowSpec,
 };
-use crate::{ParameterRow, SharedPlan};
+use crate::values::vector::Values;
+use crate::{ByteStrings, ParameterRow, SharedPlan};
 
 /// The number of a row's peers, of other rows in its partition, and how many of these have an argument.
 #[derive(Debug)]
@@ -372,6 +373,49 @@ async fn with_little_memory(partition_count: i64, function: WindowFunction) -> (
     assert_given_back(&budget).await;
     assert_files_given_back(&space).await;
     (ended.map(|sinks| sinks.into_iter().flat_map(|sink| sink.0).collect()), space.file_count() > 0)
+}
+
+/// Long strings share buffers, and several workers have a partition each: both count against the budget once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn partitions_of_long_strings_fit_as_long_as_one_does() {
+    const LENGTH: usize = 4 << 10;
+    for partition_count in [5, 20, 100] {
+        let part = |first: i64| {
+            let numbers = || first..first + 20;
+            let text = |number| format!("{:06}{}", 2000 - number, "x".repeat(LENGTH - 6)).into_bytes();
+            let texts: Vec<Vec<u8>> = numbers().map(text).collect();
+            let texts = ByteStrings::from_strings(texts.iter().map(Vec::as_slice));
+            let partitions = Vector::integers(numbers().map(|number| number % partition_count).collect());
+            Arc::new(ResultRows::new(20, vec![partitions, Vector::new(Values::Bytes(texts), None)]))
+        };
+        let source = Arc::new(ResultSource::new((0..100).map(|at| part(at * 20)).collect()));
+        let order_by = vec![SortKey { column: 1, descending: false, nulls_first: false }];
+        let frame =
+            WindowFrame { mode: FrameMode::Rows, start: FrameBound::UnboundedPreceding, end: FrameBound::CurrentRow };
+        let function = WindowFunction::ValueInFrame { argument: 1, place: FramePlace::First, frame };
+        let calls = vec![WindowCall { key_count: 1, function }];
+        let input = Box::new(Plan::Source { source, column_count: 2 });
+        let plan = Plan::Window { input, spec: WindowSpec { partition_by: vec![0], order_by, calls }.into() };
+        // The longest partitions have 1.6 MB, all rows 8 MB.
+        let settings = SpillSettings { block_bytes: 8 << 10, operator_bytes_max: 512 << 10, operator_bytes_min: 0 };
+        let (space, budget) = (spill_space(settings), FixedBudget::new(ByteSize(3 << 20)));
+        let executor = Executor::new(2, budget.clone()).with_spill_space(space.clone());
+        let rows: Vec<Row> =
+            executor.run(&plan, Collected::default).await.unwrap().into_iter().flat_map(|sink| sink.0).collect();
+        assert_eq!(rows.len(), 2000);
+        for row in rows {
+            let Some(Scalar::Int(partition)) = row[0] else { panic!("{row:?}") };
+            let Some(Scalar::Bytes(first)) = &row[2] else { panic!("{row:?}") };
+            assert_eq!(
+                first[..6],
+                *format!("{:06}", partition_count - partition).as_bytes(),
+                "the first of partition {partition}"
+            );
+        }
+        drop(executor);
+        assert_given_back(&budget).await;
+        assert_files_given_back(&space).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
