@@ -1,15 +1,12 @@
 //! Types of stored columns as PostgreSQL's types with modifiers, and back.
 
 use braid_sql::SqlType;
-use braid_sql::pg_catalog::TypeId;
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_storage::ColumnType;
 
-/// Digits of a `numeric` without precision: PostgreSQL's has no limit. A column of `numeric(38,s)` is the same.
-pub const PLAIN_NUMERIC_DIGITS: u8 = 38;
-
-/// The column of a `numeric` without precision: 28 digits before the point and 10 after it. That of a query's result has the scale
-/// of its values.
-pub const NUMERIC_DEFAULT: ColumnType = ColumnType::Numeric { precision: PLAIN_NUMERIC_DIGITS, scale: 10 };
+/// Digits of a column of `numeric` without precision that CREATE TABLE AS made of values of one scale. The other columns of numerics
+/// of more than 37 digits, or with any number of them, have their values as bytes.
+const PLAIN_NUMERIC_DIGITS: u8 = 38;
 
 /// Whether a column stands for one without precision: what it would round is refused.
 pub fn is_without_precision(column_type: ColumnType) -> bool {
@@ -36,6 +33,10 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
         ColumnType::Interval => SqlType::of(TypeId::INTERVAL),
         ColumnType::Bytea => SqlType::of(TypeId::BYTEA),
         ColumnType::Uuid => SqlType::of(TypeId::UUID),
+        ColumnType::Time => SqlType::of(TypeId::TIME),
+        ColumnType::Name => SqlType::of(TypeId::NAME),
+        ColumnType::UnlimitedVarchar => SqlType::of(TypeId::VARCHAR),
+        ColumnType::Encoded { type_oid, modifier } => SqlType { id: TypeId(type_oid), modifier },
     }
 }
 
@@ -55,14 +56,13 @@ pub fn column_type_of(sql_type: SqlType) -> Option<ColumnType> {
         TypeId::FLOAT4 => ColumnType::Real,
         TypeId::FLOAT8 => ColumnType::Double,
         TypeId::NUMERIC => match sql_type.numeric_digits() {
-            Some((precision @ 1..=38, scale @ 0..=38)) if scale <= precision => {
+            Some((precision @ 1..=37, scale @ 0..=37)) if scale <= precision => {
                 ColumnType::Numeric { precision: precision as u8, scale: scale as u8 }
             }
-            Some(_) => return None,
-            None => NUMERIC_DEFAULT,
+            _ => encoded(sql_type),
         },
         TypeId::TEXT => ColumnType::Text,
-        TypeId::VARCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Varchar),
+        TypeId::VARCHAR => length_of(sql_type).map_or(ColumnType::UnlimitedVarchar, ColumnType::Varchar),
         TypeId::BPCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Char),
         TypeId::DATE => ColumnType::Date,
         TypeId::TIMESTAMP => ColumnType::Timestamp,
@@ -70,8 +70,26 @@ pub fn column_type_of(sql_type: SqlType) -> Option<ColumnType> {
         TypeId::INTERVAL => ColumnType::Interval,
         TypeId::BYTEA => ColumnType::Bytea,
         TypeId::UUID => ColumnType::Uuid,
+        TypeId::TIME if sql_type.modifier < 0 => ColumnType::Time,
+        TypeId::NAME => ColumnType::Name,
+        id if is_stored_encoded(id) => encoded(sql_type),
         _ => return None,
     })
+}
+
+fn encoded(sql_type: SqlType) -> ColumnType {
+    ColumnType::Encoded { type_oid: sql_type.id.0, modifier: sql_type.modifier }
+}
+
+/// Whether columns have values of a type as bytes of the front end.
+fn is_stored_encoded(id: TypeId) -> bool {
+    match id {
+        TypeId::JSON | TypeId::JSONB | TypeId::JSONPATH | TypeId::TIMETZ | TypeId::OID | TypeId::CHAR => true,
+        _ => {
+            let element = pg_catalog().element_of_array(id);
+            element.is_some_and(|element| column_type_of(SqlType::of(element)).is_some())
+        }
+    }
 }
 
 fn length_of(sql_type: SqlType) -> Option<u32> {

@@ -1,197 +1,51 @@
 //! The types of SQL text as column types, and column types of Arrow's fields.
 //!
-//! This module defines the names of types, their parameters, and the types of PostgreSQL that Braid lacks (0A000), as opposed to
-//! types that PostgreSQL lacks, too (42704).
+//! Types of PostgreSQL of which Braid has no columns (0A000) are told from those that PostgreSQL lacks, too (42704).
 
 use arrow::datatypes::{DataType as ArrowType, Field};
-pub(crate) use braid_catalog::column_types::NUMERIC_DEFAULT;
+use braid_catalog::column_types::column_type_of as column_type_of_sql;
+use braid_sql::binder::type_of_syntax;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnType, SQL_TYPE_KEY};
-use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::DataType;
 
+use crate::EngineError;
 use crate::names::fold_parts;
-use crate::{EngineError, SqlState};
 
-/// Longest `varchar(n)`, as in PostgreSQL.
-const CHARACTERS_MAX: u64 = 10_485_760;
+/// Digits after the point of a second that a column has.
+const SECOND_DIGITS: i32 = 6;
 
 /// The column type that a type's name and parameters mean.
+///
+/// # Errors
+/// As the binder's for a type in an expression; 0A000 for a type of which no column is.
 pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, EngineError> {
-    Ok(match data_type {
-        DataType::Boolean | DataType::Bool => ColumnType::Boolean,
-        DataType::SmallInt(None) | DataType::Int2(None) => ColumnType::SmallInt,
-        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => ColumnType::Integer,
-        DataType::BigInt(None) | DataType::Int8(None) => ColumnType::BigInt,
-        DataType::Real | DataType::Float4 => ColumnType::Real,
-        DataType::Float(precision) => float(precision)?,
-        DataType::DoublePrecision | DataType::Float8 => ColumnType::Double,
-        DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => numeric(info)?,
-        DataType::Text => ColumnType::Text,
-        DataType::Varchar(length) | DataType::CharacterVarying(length) | DataType::CharVarying(length) => {
-            characters(length.as_ref())?.map_or(ColumnType::Text, ColumnType::Varchar)
+    if let DataType::Custom(name, _) = data_type
+        && let [.., last] = &fold_parts(name)?[..]
+        && SERIAL.contains(&last.as_str())
+    {
+        let message =
+            format!("type {last} is not supported: Braid has no sequences; INSERT or COPY must provide the values");
+        return Err(EngineError::unsupported(message));
+    }
+    let sql_type = type_of_syntax(data_type)?;
+    let is_cut = match sql_type.id {
+        TypeId::TIME | TypeId::TIMETZ | TypeId::TIMESTAMP | TypeId::TIMESTAMPTZ => {
+            (0..SECOND_DIGITS).contains(&sql_type.modifier)
         }
-        DataType::Char(length) | DataType::Character(length) => {
-            ColumnType::Char(characters(length.as_ref())?.unwrap_or(1))
-        }
-        DataType::Date => ColumnType::Date,
-        DataType::Timestamp(precision, zone) => timestamp(*precision, zone)?,
-        DataType::TimestampNtz(precision) => timestamp(*precision, &TimezoneInfo::None)?,
-        DataType::Interval { fields: None, precision: None } => ColumnType::Interval,
-        DataType::Bytea => ColumnType::Bytea,
-        DataType::Uuid => ColumnType::Uuid,
-        DataType::Custom(name, parameters) => return named(&fold_parts(name)?, parameters),
-        other => return Err(not_here(&other.to_string())),
-    })
-}
-
-/// The types that reach us by name only, such as `pg_catalog.int4`.
-fn named(name: &[String], parameters: &[String]) -> Result<ColumnType, EngineError> {
-    let last = match name {
-        [name] => name,
-        [schema, name] if schema == "pg_catalog" => name,
-        _ => return Err(undefined_type(&name.join("."))),
+        TypeId::INTERVAL => sql_type.modifier >= 0,
+        // Blanks at its end do not count.
+        TypeId::BPCHAR => sql_type.modifier < 0,
+        _ => false,
     };
-    let column_type = match last.as_str() {
-        "bool" | "boolean" => ColumnType::Boolean,
-        "int2" | "smallint" => ColumnType::SmallInt,
-        "int4" | "int" | "integer" => ColumnType::Integer,
-        "int8" | "bigint" => ColumnType::BigInt,
-        "float4" | "real" => ColumnType::Real,
-        "float8" => ColumnType::Double,
-        "numeric" | "decimal" => NUMERIC_DEFAULT,
-        "text" | "varchar" => ColumnType::Text,
-        "date" => ColumnType::Date,
-        "timestamp" => ColumnType::Timestamp,
-        "timestamptz" => ColumnType::TimestampTz,
-        "interval" => ColumnType::Interval,
-        "bytea" => ColumnType::Bytea,
-        "uuid" => ColumnType::Uuid,
-        "serial" | "serial4" | "bigserial" | "serial8" | "smallserial" | "serial2" => {
-            return Err(EngineError::unsupported(format!(
-                "type {last} is not supported: Braid has no sequences; INSERT or COPY must provide the values"
-            )));
-        }
-        _ => return Err(not_here(last)),
-    };
-    if !parameters.is_empty() {
-        let message = format!("type modifier is not allowed for type \"{last}\"");
-        return Err(EngineError::new(SqlState::SyntaxError, message));
-    }
-    Ok(column_type)
+    let column_type = column_type_of_sql(sql_type).filter(|_| !is_cut);
+    column_type
+        .ok_or_else(|| EngineError::unsupported(format!("type {} is not supported for columns", format_type(sql_type))))
 }
 
-/// Types that PostgreSQL has and Braid has not; and types that neither has.
-fn not_here(name: &str) -> EngineError {
-    // Texts of `name` end at 63 bytes, and blanks at the end of a `bpchar` without a length do not count.
-    const POSTGRESQL_ONLY: [&str; 38] = [
-        "name",
-        "bpchar",
-        "char",
-        "jsonpath",
-        "macaddr8",
-        "pg_lsn",
-        "regtype",
-        "xid",
-        "json",
-        "jsonb",
-        "xml",
-        "time",
-        "timetz",
-        "money",
-        "inet",
-        "cidr",
-        "macaddr",
-        "bit",
-        "varbit",
-        "point",
-        "line",
-        "lseg",
-        "box",
-        "path",
-        "polygon",
-        "circle",
-        "tsvector",
-        "tsquery",
-        "int4range",
-        "int8range",
-        "numrange",
-        "tsrange",
-        "tstzrange",
-        "daterange",
-        "oid",
-        "regclass",
-        "interval",
-        "hstore",
-    ];
-    let word = name.to_lowercase();
-    let base = word.split(['(', ' ']).next().unwrap_or_default();
-    if POSTGRESQL_ONLY.contains(&base) || word.ends_with("[]") || word.starts_with("array") {
-        EngineError::unsupported(format!("type {word} is not supported for columns"))
-    } else {
-        undefined_type(&word)
-    }
-}
-
-fn undefined_type(name: &str) -> EngineError {
-    EngineError::new(SqlState::UndefinedObject, format!("type \"{name}\" does not exist"))
-}
-
-fn float(info: &ExactNumberInfo) -> Result<ColumnType, EngineError> {
-    match *info {
-        ExactNumberInfo::None => Ok(ColumnType::Double),
-        ExactNumberInfo::Precision(1..=24) => Ok(ColumnType::Real),
-        ExactNumberInfo::Precision(25..=53) => Ok(ColumnType::Double),
-        _ => {
-            let message = "precision for type float must be between 1 and 53 bits";
-            Err(EngineError::new(SqlState::InvalidParameterValue, message))
-        }
-    }
-}
-
-fn numeric(info: &ExactNumberInfo) -> Result<ColumnType, EngineError> {
-    let (precision, scale) = match *info {
-        ExactNumberInfo::None => return Ok(NUMERIC_DEFAULT),
-        ExactNumberInfo::Precision(precision) => (precision, 0),
-        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
-    };
-    // PostgreSQL's limits.
-    if !(1..=1000).contains(&precision) {
-        let message = format!("NUMERIC precision {precision} must be between 1 and 1000");
-        return Err(EngineError::new(SqlState::InvalidParameterValue, message));
-    }
-    if !(-1000..=1000).contains(&scale) {
-        let message = format!("NUMERIC scale {scale} must be between -1000 and 1000");
-        return Err(EngineError::new(SqlState::InvalidParameterValue, message));
-    }
-    if precision > 38 || !(0..=precision as i64).contains(&scale) {
-        let message = format!("type numeric({precision},{scale}) is not supported for columns");
-        let detail = "The precision of a column is at most 38, and its scale is between 0 and the precision.";
-        return Err(EngineError::unsupported(message).with_detail(detail));
-    }
-    Ok(ColumnType::Numeric { precision: precision as u8, scale: scale as u8 })
-}
-
-fn characters(length: Option<&CharacterLength>) -> Result<Option<u32>, EngineError> {
-    match length {
-        None => Ok(None),
-        Some(CharacterLength::IntegerLength { length, .. }) if (1..=CHARACTERS_MAX).contains(length) => {
-            Ok(Some(*length as u32))
-        }
-        Some(length) => {
-            let message = format!("length {length} of a character type must be between 1 and {CHARACTERS_MAX}");
-            Err(EngineError::new(SqlState::InvalidParameterValue, message))
-        }
-    }
-}
-
-fn timestamp(precision: Option<u64>, zone: &TimezoneInfo) -> Result<ColumnType, EngineError> {
-    if !matches!(precision, None | Some(6)) {
-        return Err(EngineError::unsupported("timestamps have microseconds; other precisions are not supported"));
-    }
-    Ok(match zone {
-        TimezoneInfo::Tz | TimezoneInfo::WithTimeZone => ColumnType::TimestampTz,
-        TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => ColumnType::Timestamp,
-    })
-}
+/// The types whose columns number their rows.
+const SERIAL: [&str; 6] = ["serial", "serial4", "bigserial", "serial8", "smallserial", "serial2"];
 
 /// The column type for a result column of a query, for CREATE TABLE AS and for loading files. `None` if no column can
 /// have that type.
@@ -234,6 +88,11 @@ pub(crate) fn column_type_of_arrow(data_type: &ArrowType) -> Option<ColumnType> 
 
 /// The inverse of what [`ColumnType::field`] writes.
 fn declared(name: &str) -> Option<ColumnType> {
+    match name {
+        "varchar" => return Some(ColumnType::UnlimitedVarchar),
+        "name" => return Some(ColumnType::Name),
+        _ => {}
+    }
     let (base, length) = name.strip_suffix(')')?.split_once('(')?;
     let length = length.parse().ok()?;
     match base {
@@ -245,6 +104,7 @@ fn declared(name: &str) -> Option<ColumnType> {
 
 #[cfg(test)]
 mod tests {
+    use braid_sql::SqlType;
     use sqlparser::dialect::PostgreSqlDialect;
     use sqlparser::parser::Parser;
 
@@ -252,6 +112,10 @@ mod tests {
 
     fn read(text: &str) -> Result<ColumnType, EngineError> {
         column_type(&Parser::new(&PostgreSqlDialect {}).try_with_sql(text).unwrap().parse_data_type().unwrap())
+    }
+
+    fn encoded(id: TypeId, modifier: i32) -> ColumnType {
+        ColumnType::Encoded { type_oid: id.0, modifier }
     }
 
     #[test]
@@ -272,12 +136,12 @@ mod tests {
             ("float", ColumnType::Double),
             ("double precision", ColumnType::Double),
             ("float8", ColumnType::Double),
-            ("numeric", NUMERIC_DEFAULT),
+            ("numeric", encoded(TypeId::NUMERIC, -1)),
             ("numeric(12,2)", ColumnType::Numeric { precision: 12, scale: 2 }),
             ("decimal(5)", ColumnType::Numeric { precision: 5, scale: 0 }),
             ("dec(5,1)", ColumnType::Numeric { precision: 5, scale: 1 }),
             ("text", ColumnType::Text),
-            ("varchar", ColumnType::Text),
+            ("varchar", ColumnType::UnlimitedVarchar),
             ("varchar(10)", ColumnType::Varchar(10)),
             ("character varying(10)", ColumnType::Varchar(10)),
             ("char", ColumnType::Char(1)),
@@ -292,6 +156,16 @@ mod tests {
             ("bytea", ColumnType::Bytea),
             ("uuid", ColumnType::Uuid),
             ("pg_catalog.int4", ColumnType::Integer),
+            ("time", ColumnType::Time),
+            ("name", ColumnType::Name),
+            ("jsonb", encoded(TypeId::JSONB, -1)),
+            ("json", encoded(TypeId::JSON, -1)),
+            ("\"char\"", encoded(TypeId::CHAR, -1)),
+            ("numeric(39)", encoded(TypeId::NUMERIC, SqlType::numeric(39, 0).modifier)),
+            ("numeric(38,2)", encoded(TypeId::NUMERIC, SqlType::numeric(38, 2).modifier)),
+            ("numeric(5,-1)", encoded(TypeId::NUMERIC, SqlType::numeric(5, -1).modifier)),
+            ("int[]", encoded(TypeId::INT4_ARRAY, -1)),
+            ("varchar(3)[][]", encoded(TypeId(1015), 7)),
         ] {
             assert_eq!(read(text).unwrap(), column_type, "{text}");
         }
@@ -303,19 +177,12 @@ mod tests {
             ("nosuch", "42704"),
             ("myschema.thing", "42704"),
             ("serial", "0A000"),
-            ("json", "0A000"),
-            ("jsonb", "0A000"),
-            ("time", "0A000"),
-            ("int[]", "0A000"),
             ("timestamp(3)", "0A000"),
-            ("numeric(39)", "0A000"),
-            ("numeric(5,6)", "0A000"),
-            ("numeric(5,-1)", "0A000"),
             ("numeric(1001)", "22023"),
             ("numeric(5,1001)", "22023"),
             ("bpchar", "0A000"),
-            ("name", "0A000"),
-            ("\"char\"", "0A000"),
+            ("point", "0A000"),
+            ("time(3)", "0A000"),
             ("varchar(0)", "22023"),
             ("float(54)", "22023"),
         ] {

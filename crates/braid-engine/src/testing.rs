@@ -1,6 +1,7 @@
 //! What the fuzz target of COPY calls: bytes of both text formats into records, fields and values.
 
 use arrow::array::Array;
+use braid_sql::pg_catalog::TypeId;
 use braid_storage::ColumnType;
 
 use crate::EngineError;
@@ -10,7 +11,7 @@ use crate::input::ColumnInput;
 use crate::statement::{CopyFormat, CopyOptions, Header};
 
 /// The types that fields are read as.
-const TYPES: [ColumnType; 15] = [
+const TYPES: [ColumnType; 21] = [
     ColumnType::Boolean,
     ColumnType::SmallInt,
     ColumnType::Integer,
@@ -26,6 +27,12 @@ const TYPES: [ColumnType; 15] = [
     ColumnType::Timestamp,
     ColumnType::TimestampTz,
     ColumnType::Interval,
+    ColumnType::Time,
+    ColumnType::Name,
+    ColumnType::Encoded { type_oid: TypeId::NUMERIC.0, modifier: -1 },
+    ColumnType::Encoded { type_oid: TypeId::JSONB.0, modifier: -1 },
+    ColumnType::Encoded { type_oid: TypeId::TIMETZ.0, modifier: -1 },
+    ColumnType::Encoded { type_oid: TypeId::TEXT_ARRAY.0, modifier: -1 },
 ];
 
 /// Reads `data` as the text of a COPY, panicking where that is not total: the records are the same in whatever pieces they

@@ -214,8 +214,8 @@ impl<'a> Evaluation<'a> {
             ElementCast::ThroughText(output, input) => {
                 self.cast_through_text(value.clone(), source, (output, input), target)
             }
-            ElementCast::Function(function, argument_count) => {
-                let arguments = [value.clone(), Value::Int4(target.modifier), Value::Bool(true)];
+            ElementCast::Function { function, argument_count, is_explicit } => {
+                let arguments = [value.clone(), Value::Int4(target.modifier), Value::Bool(is_explicit)];
                 Ok(relabelled(self.apply(function, &arguments[..argument_count], &[source], target)?, id))
             }
         };
@@ -330,7 +330,7 @@ pub fn value_of_input(id: TypeId, text: &str, session: &dyn SessionFacts) -> Res
 
 /// The session in which output is read back: texts with a zone have it in themselves.
 #[derive(Debug)]
-struct OutputSession;
+pub(crate) struct OutputSession;
 
 impl SessionFacts for OutputSession {
     fn zone(&self) -> Tz {

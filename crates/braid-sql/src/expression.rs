@@ -218,7 +218,14 @@ pub enum ElementCast {
     /// The values are the same.
     Relabel,
     /// A function of the element, with the modifier of the target type and whether the cast is written if it takes them.
-    Function(Function, usize),
+    Function {
+        /// The function.
+        function: Function,
+        /// How many of the three it takes.
+        argument_count: usize,
+        /// Whether the cast is written.
+        is_explicit: bool,
+    },
     /// Through the text.
     ThroughText(Function, Function),
 }

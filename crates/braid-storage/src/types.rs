@@ -7,13 +7,15 @@
 //! | real, double precision | Float32, Float64 | Float |
 //! | numeric(p, s), p <= 18 | Decimal128(p, s) | Int (unscaled) |
 //! | numeric(p, s), p <= 38 | Decimal128(p, s) | Int128 (unscaled) |
-//! | text, varchar(n), char(n) | Utf8View | Bytes |
+//! | text, varchar, varchar(n), char(n), name | Utf8View | Bytes |
 //! | date | Date32 | Int (days since 1970-01-01) |
+//! | time | Time64(us) | Int (microseconds since midnight) |
 //! | timestamp | Timestamp(us) | Int (microseconds since 1970-01-01) |
 //! | timestamptz | Timestamp(us, UTC) | Int |
 //! | interval | Interval(MonthDayNano) | Interval |
 //! | bytea | BinaryView | Bytes |
 //! | uuid | FixedSizeBinary(16) | Bytes |
+//! | any other | BinaryView | Bytes, which say nothing of equality and order |
 
 use std::collections::HashMap;
 use std::fmt;
@@ -54,12 +56,18 @@ pub enum ColumnType {
     },
     /// `text`
     Text,
-    /// `varchar(n)`, n in characters; without a limit it is `text`
+    /// `varchar(n)`, n in characters
     Varchar(u32),
+    /// `varchar` without a limit: text but for its name
+    UnlimitedVarchar,
     /// `char(n)`, n in characters; stored without trailing blanks
     Char(u32),
+    /// `name`: text of at most 63 bytes
+    Name,
     /// `date`
     Date,
+    /// `time` without time zone, microseconds since midnight, 24:00 included
+    Time,
     /// `timestamp` without time zone, microseconds
     Timestamp,
     /// `timestamp with time zone`, microseconds UTC
@@ -70,6 +78,13 @@ pub enum ColumnType {
     Bytea,
     /// `uuid`
     Uuid,
+    /// Values of any other type, as bytes that only the front end reads. Values may be equal and their bytes not.
+    Encoded {
+        /// PostgreSQL's oid of the type.
+        type_oid: u32,
+        /// Its modifier, such as a length; -1 for none.
+        modifier: i32,
+    },
 }
 
 /// How values lie in a segment, independently of their SQL type. Codecs, zone maps and predicates know only this.
@@ -102,12 +117,13 @@ impl ColumnType {
             Self::Real => DataType::Float32,
             Self::Double => DataType::Float64,
             Self::Numeric { precision, scale } => DataType::Decimal128(precision, scale as i8),
-            Self::Text | Self::Varchar(_) | Self::Char(_) => DataType::Utf8View,
+            Self::Text | Self::Varchar(_) | Self::UnlimitedVarchar | Self::Char(_) | Self::Name => DataType::Utf8View,
             Self::Date => DataType::Date32,
+            Self::Time => DataType::Time64(TimeUnit::Microsecond),
             Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
             Self::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC"))),
             Self::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
-            Self::Bytea => DataType::BinaryView,
+            Self::Bytea | Self::Encoded { .. } => DataType::BinaryView,
             Self::Uuid => DataType::FixedSizeBinary(16),
         }
     }
@@ -118,6 +134,11 @@ impl ColumnType {
         match self {
             Self::Varchar(n) => field.with_metadata(sql_type(format!("varchar({n})"))),
             Self::Char(n) => field.with_metadata(sql_type(format!("char({n})"))),
+            Self::UnlimitedVarchar => field.with_metadata(sql_type("varchar".to_owned())),
+            Self::Name => field.with_metadata(sql_type("name".to_owned())),
+            Self::Encoded { type_oid, modifier } => {
+                field.with_metadata(sql_type(format!("encoded({type_oid},{modifier})")))
+            }
             _ => field,
         }
     }
@@ -126,15 +147,49 @@ impl ColumnType {
     pub fn physical(self) -> PhysicalType {
         match self {
             Self::Boolean => PhysicalType::Bool,
-            Self::SmallInt | Self::Integer | Self::BigInt | Self::Date | Self::Timestamp | Self::TimestampTz => {
-                PhysicalType::Int
-            }
+            Self::SmallInt
+            | Self::Integer
+            | Self::BigInt
+            | Self::Date
+            | Self::Time
+            | Self::Timestamp
+            | Self::TimestampTz => PhysicalType::Int,
             Self::Numeric { precision, .. } if precision <= NUMERIC_64_PRECISION_MAX => PhysicalType::Int,
             Self::Numeric { .. } => PhysicalType::Int128,
             Self::Real => PhysicalType::Float32,
             Self::Double => PhysicalType::Float64,
-            Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Uuid => PhysicalType::Bytes,
+            Self::Text
+            | Self::Varchar(_)
+            | Self::UnlimitedVarchar
+            | Self::Char(_)
+            | Self::Name
+            | Self::Bytea
+            | Self::Uuid
+            | Self::Encoded { .. } => PhysicalType::Bytes,
             Self::Interval => PhysicalType::Interval,
+        }
+    }
+
+    /// Whether values are equal where their stored forms are, and only there.
+    pub fn is_compared_as_stored(self) -> bool {
+        match self {
+            Self::Real | Self::Double | Self::Interval | Self::Encoded { .. } => false,
+            Self::Boolean
+            | Self::SmallInt
+            | Self::Integer
+            | Self::BigInt
+            | Self::Numeric { .. }
+            | Self::Text
+            | Self::Varchar(_)
+            | Self::UnlimitedVarchar
+            | Self::Char(_)
+            | Self::Name
+            | Self::Date
+            | Self::Time
+            | Self::Timestamp
+            | Self::TimestampTz
+            | Self::Bytea
+            | Self::Uuid => true,
         }
     }
 }
@@ -144,7 +199,7 @@ fn sql_type(name: String) -> HashMap<String, String> {
 }
 
 impl fmt::Display for ColumnType {
-    /// PostgreSQL's name of the type.
+    /// PostgreSQL's name of the type; of others its oid.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Boolean => f.write_str("boolean"),
@@ -157,12 +212,16 @@ impl fmt::Display for ColumnType {
             Self::Text => f.write_str("text"),
             Self::Varchar(n) => write!(f, "character varying({n})"),
             Self::Char(n) => write!(f, "character({n})"),
+            Self::UnlimitedVarchar => f.write_str("character varying"),
+            Self::Name => f.write_str("name"),
             Self::Date => f.write_str("date"),
+            Self::Time => f.write_str("time without time zone"),
             Self::Timestamp => f.write_str("timestamp without time zone"),
             Self::TimestampTz => f.write_str("timestamp with time zone"),
             Self::Interval => f.write_str("interval"),
             Self::Bytea => f.write_str("bytea"),
             Self::Uuid => f.write_str("uuid"),
+            Self::Encoded { type_oid, .. } => write!(f, "the type with oid {type_oid}"),
         }
     }
 }

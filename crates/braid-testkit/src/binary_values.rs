@@ -58,7 +58,11 @@ impl<'a> Bytes<'a> {
                 [other] => return Err(format!("{other} is no boolean")),
             },
             17 => bytea_text(self.take(self.0.len())?),
-            18 | 19 | 25 | 705 | 1042 | 1043 | 2278 => {
+            18 => match self.array()? {
+                [0] => String::new(),
+                byte => String::from_utf8(byte.to_vec()).map_err(|e| e.to_string())?,
+            },
+            19 | 25 | 705 | 1042 | 1043 | 2278 => {
                 String::from_utf8(self.take(self.0.len())?.to_vec()).map_err(|e| e.to_string())?
             }
             20 => self.i64()?.to_string(),
@@ -78,6 +82,18 @@ impl<'a> Bytes<'a> {
             1186 => {
                 let (micros, days, months) = (self.i64()?, self.i32()?, self.i32()?);
                 interval_text(months, days, micros)
+            }
+            1266 => {
+                let time = time_text(self.i64()?.try_into().map_err(|_| "a time is below zero")?);
+                // Seconds to the west.
+                let zone = -self.i32()?;
+                let (sign, seconds) = (if zone < 0 { '-' } else { '+' }, zone.unsigned_abs());
+                let rest = match (seconds / 60 % 60, seconds % 60) {
+                    (0, 0) => String::new(),
+                    (minutes, 0) => format!(":{minutes:02}"),
+                    (minutes, seconds) => format!(":{minutes:02}:{seconds:02}"),
+                };
+                format!("{time}{sign}{:02}{rest}", seconds / 3600)
             }
             1560 | 1562 => self.bits()?,
             1700 => self.numeric()?,
@@ -120,12 +136,12 @@ impl<'a> Bytes<'a> {
         if oid != expected {
             return Err(format!("its elements are of type {oid}, not {expected}"));
         }
-        let mut lengths = Vec::new();
+        let (mut lengths, mut bounds, mut begin_at_1) = (Vec::new(), String::new(), true);
         for _ in 0..dimension_count {
-            lengths.push(usize::try_from(self.i32()?).map_err(|_| "a dimension is below zero")?);
-            if self.i32()? != 1 {
-                return Err("a dimension does not begin at 1".to_owned());
-            }
+            let (length, lower) = (self.i32()?, self.i32()?);
+            lengths.push(usize::try_from(length).map_err(|_| "a dimension is below zero")?);
+            bounds += &format!("[{lower}:{}]", lower + length - 1);
+            begin_at_1 &= lower == 1;
         }
         if lengths.is_empty() {
             return Ok(array_text([]));
@@ -137,7 +153,8 @@ impl<'a> Bytes<'a> {
         if (has_nulls == 1) != elements.contains(&None) {
             return Err(format!("has_nulls is {has_nulls}"));
         }
-        Ok(nested(&lengths, elements))
+        let text = nested(&lengths, elements);
+        Ok(if begin_at_1 { text } else { format!("{bounds}={text}") })
     }
 
     /// A number of bits, and the bits.
@@ -211,6 +228,7 @@ const ARRAYS: &[(u32, u32)] = &[
     (1231, 1700),
     (2287, 2249),
     (2951, 2950),
+    (3807, 3802),
 ];
 
 /// The elements of an array in row-major order, as text with all its dimensions.

@@ -6,15 +6,15 @@
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType, Date32Type, Float32Type, Float64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
-    TimestampMicrosecondType,
+    DataType, Date32Type, Float32Type, Float64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType,
+    TimeUnit, TimestampMicrosecondType,
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use crate::calendar_text::{DAY_US, date_text, timestamp_text};
 use crate::text_forms::{
-    array_text, bytea_text, dimension_text, float4_text, float8_text, interval_text, record_text, uuid_text,
+    array_text, bytea_text, dimension_text, float4_text, float8_text, interval_text, record_text, time_text, uuid_text,
 };
 
 /// A value's text; `None` for null.
@@ -46,6 +46,9 @@ pub fn pg_text(column: &dyn Array, row: usize) -> Result<Option<String>, ArrowEr
         DataType::Date32 => {
             let days = column.as_primitive::<Date32Type>().value(row);
             date_text(i64::from(days) * DAY_US).map_err(ArrowError::ComputeError)?
+        }
+        DataType::Time64(TimeUnit::Microsecond) => {
+            time_text(column.as_primitive::<Time64MicrosecondType>().value(row).unsigned_abs())
         }
         DataType::Timestamp(_, zone) => {
             let target = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());

@@ -20,7 +20,9 @@ use braid_storage::ColumnType;
 
 use crate::arrow_cast::strict_cast;
 use crate::{EngineError, SqlState};
-use braid_catalog::column_types::is_without_precision;
+use braid_catalog::column_types::{is_without_precision, sql_type_of};
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::types::type_names::format_type;
 
 /// `array` as values of `target`. `zone` is the session's: it tells local from universal time.
 pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
@@ -35,7 +37,11 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result
         return text::from_text(array, target, zone);
     }
     match target {
-        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => text::to_text(array, target, zone),
+        ColumnType::Text
+        | ColumnType::Varchar(_)
+        | ColumnType::UnlimitedVarchar
+        | ColumnType::Char(_)
+        | ColumnType::Name => text::to_text(array, target, zone),
         _ if *source == target.arrow() => Ok(array.clone()),
         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt if source.is_numeric() => {
             numeric::to_integer(array, target)
@@ -54,6 +60,12 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result
         ColumnType::Interval if matches!(source, DataType::Interval(_) | DataType::Duration(_)) => {
             Ok(strict_cast(array, &target.arrow())?)
         }
+        ColumnType::Time if matches!(source, DataType::Time32(_) | DataType::Time64(_)) => {
+            Ok(strict_cast(array, &target.arrow())?)
+        }
+        ColumnType::Encoded { .. } if source.is_numeric() && sql_type_of(target).id == TypeId::NUMERIC => {
+            text::from_text(&text::to_text(array, ColumnType::Text, zone)?, target, zone)
+        }
         ColumnType::Bytea if is_binary(source) => Ok(strict_cast(array, &target.arrow())?),
         _ => Err(cannot_convert(source, target)),
     }
@@ -61,6 +73,7 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result
 
 /// PostgreSQL's error for types between which there is no assignment cast.
 fn cannot_convert(source: &DataType, target: ColumnType) -> EngineError {
+    let target = format_type(sql_type_of(target));
     let message = format!("column is of type {target} but expression is of type {}", name_of(source));
     EngineError::new(SqlState::DatatypeMismatch, message).with_hint("You will need to rewrite or cast the expression.")
 }
@@ -78,7 +91,7 @@ fn is_string(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-fn is_binary(data_type: &DataType) -> bool {
+pub(crate) fn is_binary(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_))
 }
 

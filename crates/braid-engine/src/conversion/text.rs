@@ -10,15 +10,15 @@ use braid_storage::ColumnType;
 use crate::EngineError;
 use crate::arrow_cast::strict_cast;
 use crate::input::ColumnInput;
-use crate::input::bytes::{fit_char, fit_varchar};
+use crate::input::bytes::{fit_char, fit_name, fit_varchar};
 use crate::output::{BooleanStyle, ColumnOutput};
 
 /// Strings read as values of `target`, by PostgreSQL's input functions.
 pub(crate) fn from_text(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
     let views = strict_cast(array, &DataType::Utf8View)?;
     match target {
-        ColumnType::Text => return Ok(views),
-        ColumnType::Varchar(_) | ColumnType::Char(_) => return fit_length(&views, target),
+        ColumnType::Text | ColumnType::UnlimitedVarchar => return Ok(views),
+        ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Name => return fit_length(&views, target),
         _ => {}
     }
     let mut column = ColumnInput::new(target, *zone);
@@ -76,6 +76,7 @@ fn fit(text: &str, target: ColumnType) -> Result<&str, EngineError> {
     match target {
         ColumnType::Varchar(n) => Ok(fit_varchar(text, n)?),
         ColumnType::Char(n) => Ok(fit_char(text, n)?),
+        ColumnType::Name => Ok(fit_name(text)),
         _ => Ok(text),
     }
 }

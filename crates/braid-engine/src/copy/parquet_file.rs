@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use braid_storage::ColumnType;
 use futures::stream::BoxStream;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::CopyTarget;
 use super::copy_file::cannot_open;
+use crate::conversion::is_binary;
 use crate::{EngineError, SqlState};
 
 /// Rows per batch, so that a few columns fit into the processor's cache.
@@ -96,6 +98,14 @@ pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<
             EngineError::new(SqlState::UndefinedColumn, message)
                 .with_detail(format!("The columns of the file are: {}.", has.join(", ")))
         })?;
+        let of_table = target.def().columns.iter().find(|column| column.name == *name);
+        if let Some(ColumnType::Encoded { .. }) = of_table.map(|column| column.column_type)
+            && is_binary(fields[at].data_type())
+        {
+            let message =
+                format!("column \"{name}\" of file \"{}\" has bytes, which are no value", file.path.display());
+            return Err(EngineError::new(SqlState::DatatypeMismatch, message));
+        }
         chosen.push(at);
     }
     if !target.columns_given

@@ -8,7 +8,11 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use arrow::record_batch::RecordBatch;
+use braid_catalog::column_types::sql_type_of;
 use braid_exec::MemoryBudget;
+use braid_sql::SqlType;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::{Expr, UnaryOperator, Value, Values};
 
@@ -58,7 +62,8 @@ impl ValueRows<'_> {
                 return Ok(None);
             }
             for ((column, expr), at) in cells.iter_mut().zip(&row.content).zip(self.columns) {
-                let cell = match Self::cell(expr) {
+                let literal = if is_read_by_input(def.columns[*at].column_type) { Self::cell(expr) } else { None };
+                let cell = match literal {
                     Some(cell) => Some(cell),
                     None => self.computed((context, &budget), expr, &def.columns[*at])?,
                 };
@@ -112,6 +117,15 @@ impl ValueRows<'_> {
     }
 }
 
+/// Whether the input function of a column reads literals as their assignment does.
+fn is_read_by_input(column_type: ColumnType) -> bool {
+    match column_type {
+        ColumnType::Encoded { .. } => sql_type_of(column_type).id == TypeId::NUMERIC,
+        ColumnType::Name => false,
+        _ => true,
+    }
+}
+
 /// The cells of one column.
 fn column_array(assignment: &Assignment, at: usize, cells: &[Cell<'_>]) -> Result<ArrayRef, EngineError> {
     let column = &assignment.def().columns[at];
@@ -143,8 +157,8 @@ fn column_array(assignment: &Assignment, at: usize, cells: &[Cell<'_>]) -> Resul
 
 fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_>) -> Result<(), EngineError> {
     let mismatch = |what: &str| {
-        let message =
-            format!("column \"{}\" is of type {} but expression is of type {what}", column.name, column.column_type);
+        let of_column = format_type(SqlType::of(sql_type_of(column.column_type).id));
+        let message = format!("column \"{}\" is of type {of_column} but expression is of type {what}", column.name);
         Err(EngineError::new(SqlState::DatatypeMismatch, message)
             .with_hint("You will need to rewrite or cast the expression."))
     };
@@ -161,6 +175,7 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             }
             ColumnType::Boolean
             | ColumnType::Date
+            | ColumnType::Time
             | ColumnType::Timestamp
             | ColumnType::TimestampTz
             | ColumnType::Interval
@@ -169,9 +184,11 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             _ => literals.append(number),
         },
         Cell::Boolean(value) => match column.column_type {
-            ColumnType::Boolean | ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
-                literals.append(if *value { "true" } else { "false" })
-            }
+            ColumnType::Boolean
+            | ColumnType::Text
+            | ColumnType::Varchar(_)
+            | ColumnType::UnlimitedVarchar
+            | ColumnType::Char(_) => literals.append(if *value { "true" } else { "false" }),
             _ => mismatch("boolean"),
         },
         Cell::Computed(_) => Err(EngineError::internal("a value was used as a literal")),

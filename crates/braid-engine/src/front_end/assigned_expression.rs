@@ -15,7 +15,7 @@ use braid_sql::binder::precedence::rebind_all;
 use braid_sql::tables::NoTables;
 use braid_sql::types::type_names::format_type;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
-use braid_storage::ColumnDef;
+use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::Expr;
 
 use super::session_facts::StatementFacts;
@@ -23,6 +23,7 @@ use crate::EngineError;
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::sent_columns::arrow_columns::column_of;
+use crate::sent_columns::encoded_array;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use braid_catalog::column_types::sql_type_of;
@@ -42,6 +43,7 @@ pub(crate) struct AssignedExpression {
     expression: Expression,
     parameters: Vec<Value>,
     name: String,
+    column_type: ColumnType,
     budget: Arc<dyn MemoryBudget>,
 }
 
@@ -74,7 +76,8 @@ impl AssignedExpression {
             bound.map_err(|source| mismatch(column, source, assigned))
         });
         let (parameters, name) = (parameters.values().to_vec(), column.name.clone());
-        Ok(Self { context: context.clone(), expression: bound?, parameters, name, budget: budget.clone() })
+        let (context, budget) = (context.clone(), budget.clone());
+        Ok(Self { context, expression: bound?, parameters, name, column_type: column.column_type, budget })
     }
 
     /// Whether computing it may take longer than a session's thread may be held.
@@ -90,8 +93,9 @@ impl AssignedExpression {
         let differ = self.expression.is_volatile();
         let one = || -> Result<ArrayRef, SqlError> {
             let value = evaluation.value(&self.expression)?;
-            let column = counted_array_of(value.heap_bytes(), &self.budget, || {
-                Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1)
+            let column = counted_array_of(value.heap_bytes(), &self.budget, || match self.column_type {
+                ColumnType::Encoded { .. } => encoded_array([value]),
+                _ => Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1),
             });
             memory.clear();
             column

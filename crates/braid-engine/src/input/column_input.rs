@@ -6,15 +6,19 @@ use arrow::array::timezone::Tz;
 use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, FixedSizeBinaryBuilder,
     Float32Builder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, IntervalMonthDayNanoBuilder,
-    StringViewBuilder, TimestampMicrosecondBuilder,
+    StringViewBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
 };
-use braid_catalog::column_types::is_without_precision;
+use braid_catalog::column_types::{is_without_precision, sql_type_of};
+use braid_plan::values::codec::encode;
+use braid_sql::Value;
 use braid_storage::ColumnType;
 
-use super::bytes::{fit_char, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
+use super::bytes::{fit_char, fit_name, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
 use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
-use braid_sql::input::column_values::{column_date, column_interval, column_timestamp, column_timestamptz};
+use braid_sql::input::column_values::{
+    column_date, column_interval, column_timestamp, column_timestamptz, column_value,
+};
 
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {
@@ -33,10 +37,13 @@ enum Builder {
     Numeric(Decimal128Builder),
     Text(StringViewBuilder),
     Date(Date32Builder),
+    Time(Time64MicrosecondBuilder),
     Timestamp(TimestampMicrosecondBuilder),
     Interval(IntervalMonthDayNanoBuilder),
     Bytea(BinaryViewBuilder),
     Uuid(FixedSizeBinaryBuilder),
+    /// The bytes of a value that is being read, and those of the others.
+    Encoded(Vec<u8>, BinaryViewBuilder),
 }
 
 /// Runs `$body` with `$b` bound to whichever builder there is.
@@ -52,10 +59,12 @@ macro_rules! each_builder {
             Builder::Numeric($b) => $body,
             Builder::Text($b) => $body,
             Builder::Date($b) => $body,
+            Builder::Time($b) => $body,
             Builder::Timestamp($b) => $body,
             Builder::Interval($b) => $body,
             Builder::Bytea($b) => $body,
             Builder::Uuid($b) => $body,
+            Builder::Encoded(_, $b) => $body,
         }
     };
 }
@@ -73,14 +82,20 @@ impl ColumnInput {
             ColumnType::Numeric { .. } => {
                 Builder::Numeric(Decimal128Builder::new().with_data_type(column_type.arrow()))
             }
-            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => Builder::Text(StringViewBuilder::new()),
+            ColumnType::Text
+            | ColumnType::Varchar(_)
+            | ColumnType::UnlimitedVarchar
+            | ColumnType::Char(_)
+            | ColumnType::Name => Builder::Text(StringViewBuilder::new()),
             ColumnType::Date => Builder::Date(Date32Builder::new()),
+            ColumnType::Time => Builder::Time(Time64MicrosecondBuilder::new()),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
                 Builder::Timestamp(TimestampMicrosecondBuilder::new().with_data_type(column_type.arrow()))
             }
             ColumnType::Interval => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
             ColumnType::Bytea => Builder::Bytea(BinaryViewBuilder::new()),
             ColumnType::Uuid => Builder::Uuid(FixedSizeBinaryBuilder::new(16)),
+            ColumnType::Encoded { .. } => Builder::Encoded(Vec::new(), BinaryViewBuilder::new()),
         };
         Self { column_type, zone, builder }
     }
@@ -106,9 +121,19 @@ impl ColumnInput {
             Builder::Text(b) => b.append_value(match self.column_type {
                 ColumnType::Varchar(length_max) => fit_varchar(text, length_max)?,
                 ColumnType::Char(length_max) => fit_char(text, length_max)?,
+                ColumnType::Name => fit_name(text),
                 _ => text,
             }),
             Builder::Date(b) => b.append_value(column_date(text, &self.zone)?),
+            Builder::Time(b) => match column_value(text, sql_type_of(self.column_type), &self.zone)? {
+                Value::Time(us) => b.append_value(us),
+                other => unreachable!("{other:?} is no time"),
+            },
+            Builder::Encoded(bytes, b) => {
+                bytes.clear();
+                encode(&column_value(text, sql_type_of(self.column_type), &self.zone)?, bytes)?;
+                b.append_value(bytes);
+            }
             Builder::Timestamp(b) => b.append_value(match self.column_type {
                 ColumnType::TimestampTz => column_timestamptz(text, &self.zone)?,
                 _ => column_timestamp(text, &self.zone)?,

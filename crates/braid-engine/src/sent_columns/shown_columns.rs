@@ -16,6 +16,7 @@ use braid_sql::{Evaluation, SqlError, SqlType};
 use braid_storage::ColumnType;
 
 use super::arrow_columns::{field_of_type, sent_column, sent_field};
+use super::encoded_array;
 use crate::EngineError;
 use crate::input::ColumnInput;
 use crate::outcome::described_fields;
@@ -104,6 +105,10 @@ impl ShownColumns {
     ) -> Result<RecordBatch, EngineError> {
         let evaluation = Evaluation::new(session, &[]);
         let arrays = batch.columns().iter().zip(&*self.columns).zip(types).map(|((array, column), column_type)| {
+            if let ColumnType::Encoded { .. } = column_type {
+                let values = (0..batch.num_rows()).map(|row| value_at(array, row, column.sql_type.id));
+                return Ok(encoded_array(values.collect::<Result<Vec<_>, _>>()?)?);
+            }
             let Sent::Text = column.sent else { return Ok(array.clone()) };
             let mut input = ColumnInput::new(*column_type, session.zone());
             for row in 0..batch.num_rows() {

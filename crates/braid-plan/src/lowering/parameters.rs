@@ -305,7 +305,7 @@ fn is_immutable_itself(expression: &Expression) -> bool {
         Node::ThroughText(cast) => of_function(&cast.output) && of_function(&cast.input),
         Node::EachElement { cast, .. } => match cast {
             ElementCast::Relabel => true,
-            ElementCast::Function(function, _) => of_function(function),
+            ElementCast::Function { function, .. } => of_function(function),
             ElementCast::ThroughText(output, input) => of_function(output) && of_function(input),
         },
         Node::Extreme { is_beyond, .. } => of_function(is_beyond),

@@ -17,7 +17,7 @@ use braid_exec::plan::{AggregateCall, AggregateFunction, AggregationSpec, Plan};
 use braid_exec::runtime::pipeline::{Sink, Source};
 use braid_exec::runtime::stop::Stop;
 use braid_exec::{Batch, ExecError, Expression};
-use braid_storage::{PhysicalType, Scalar, TableVersion};
+use braid_storage::{ColumnType, Scalar, TableVersion};
 use parking_lot::Mutex;
 
 /// Most keys that are remembered. When there are more, those of tables that are gone are forgotten, or else all.
@@ -98,8 +98,8 @@ impl KeyCandidate {
         }
         of_table.sort_unstable();
         let is_exact = |column: &ColumnId| {
-            let physical = version.def.columns[usize::from(column.0)].column_type.physical();
-            matches!(physical, PhysicalType::Int | PhysicalType::Int128 | PhysicalType::Bytes)
+            let column_type = version.def.columns[usize::from(column.0)].column_type;
+            column_type.is_compared_as_stored() && column_type != ColumnType::Boolean
         };
         if !of_table.iter().all(is_exact) {
             return None;

@@ -89,7 +89,7 @@ fn is_computable(expression: &Expression) -> bool {
         Node::ThroughText(cast) => is_immutable(cast.output) && is_immutable(cast.input),
         Node::EachElement { cast, .. } => match cast {
             ElementCast::Relabel => true,
-            ElementCast::Function(function, _) => is_immutable(*function),
+            ElementCast::Function { function, .. } => is_immutable(*function),
             ElementCast::ThroughText(output, input) => is_immutable(*output) && is_immutable(*input),
         },
         Node::Extreme { is_beyond, .. } => is_immutable(*is_beyond),

@@ -126,6 +126,9 @@ fn distinct_count(version: &TableVersion, column: ColumnId, value_count: u64) ->
 
 /// The smallest and largest value over `chunks`; absent when some chunk with values has no bound.
 fn bounds(column_type: ColumnType, at: usize, chunks: &[&ChunkMeta]) -> Option<Bounds> {
+    if matches!(column_type, ColumnType::Encoded { .. }) {
+        return None;
+    }
     let mut is_exact = !matches!(column_type, ColumnType::Real | ColumnType::Double);
     let mut bounds: Option<(&Scalar, &Scalar)> = None;
     for chunk in chunks {
@@ -153,9 +156,19 @@ fn decoded_bytes(column_type: ColumnType, at: usize, row_count: u64, chunks: &[&
         ColumnType::Boolean => row_count.div_ceil(8),
         ColumnType::SmallInt => 2 * row_count,
         ColumnType::Integer | ColumnType::Real | ColumnType::Date => 4 * row_count,
-        ColumnType::BigInt | ColumnType::Double | ColumnType::Timestamp | ColumnType::TimestampTz => 8 * row_count,
+        ColumnType::BigInt
+        | ColumnType::Double
+        | ColumnType::Time
+        | ColumnType::Timestamp
+        | ColumnType::TimestampTz => 8 * row_count,
         ColumnType::Numeric { .. } | ColumnType::Interval | ColumnType::Uuid => 16 * row_count,
-        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Bytea => {
+        ColumnType::Text
+        | ColumnType::Varchar(_)
+        | ColumnType::UnlimitedVarchar
+        | ColumnType::Char(_)
+        | ColumnType::Name
+        | ColumnType::Bytea
+        | ColumnType::Encoded { .. } => {
             let encoded: u64 = chunks.iter().map(|chunk| u64::from(chunk.segments[at].segment_bytes)).sum();
             16 * row_count + 2 * encoded
         }

@@ -1,9 +1,4 @@
-//! Values of any type as bytes that say what they are.
-//!
-//! ```text
-//! tag of one byte, then: little-endian numbers; texts and bytes with their length before them; an array's element type, dimensions and
-//! values, one after the other
-//! ```
+//! Values of any type as bytes that say what they are: a tag, then what `docs/format.md` says ("Encoded values"). Columns are stored so.
 
 use std::sync::Arc;
 
@@ -21,7 +16,7 @@ const DEPTH_MAX: usize = 256;
 /// Digits that a numeric may have after its point.
 const NUMERIC_SCALE_MAX: u16 = 16_383;
 
-/// The tags, by the variants of values.
+/// The tags, by the variants of values. Stored columns have them: none ever gets another meaning.
 mod tag {
     pub const NULL: u8 = 0;
     pub const BOOL: u8 = 1;
@@ -193,6 +188,10 @@ fn next(rest: &mut &[u8], depth: usize) -> Result<Value, SqlError> {
                 .collect::<Result<Vec<_>, SqlError>>()?;
             let count = take_length(rest)?;
             let values = (0..count).map(|_| next(rest, depth - 1)).collect::<Result<Vec<_>, _>>()?;
+            let product = dimensions.iter().try_fold(1usize, |product, (length, _)| product.checked_mul(*length));
+            if product.filter(|_| !dimensions.is_empty()).unwrap_or(0) != count {
+                return Err(broken());
+            }
             Value::Array(Arc::new(ArrayValue { element, dimensions, values }))
         }
         tag::RECORD if depth > 0 => {

@@ -3,13 +3,14 @@
 use braid_sql::functions::ordering::TypeOrder;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::types::type_names::type_name;
+use braid_sql::values::json::Jsonb;
 use braid_sql::values::{ArrayValue, Numeric};
 use braid_sql::{SqlError, SqlState, Value};
 
 /// Whether values of a type have such bytes.
 pub fn has_key(id: TypeId) -> bool {
     match id {
-        TypeId::NUMERIC | TypeId::INTERVAL | TypeId::TIMETZ | TypeId::BPCHAR | TypeId::CHAR => true,
+        TypeId::NUMERIC | TypeId::INTERVAL | TypeId::TIMETZ | TypeId::BPCHAR | TypeId::CHAR | TypeId::JSONB => true,
         // Numbers of objects, and of transactions, which are only equal or not.
         TypeId::OID
         | TypeId::XID
@@ -63,8 +64,13 @@ fn append(value: &Value, key: &mut Vec<u8>) -> Result<(), SqlError> {
         Value::Record(record) => {
             record.typed_values().try_for_each(|(value, sql_type)| member(value, sql_type.id, key))?;
         }
-        Value::Jsonb(_) | Value::JsonPath(_) => {
-            return Err(SqlError::unsupported("jsonb is not compared by its bytes"));
+        Value::Jsonb(value) => match &**value {
+            // An empty array that stands alone is below all others.
+            Jsonb::Array(elements) if elements.is_empty() => key.push(0),
+            value => json(value, key),
+        },
+        Value::JsonPath(_) => {
+            return Err(SqlError::unsupported("jsonpath is not compared by its bytes"));
         }
         Value::Null => {
             return Err(SqlError::new(SqlState::InternalError, "null has no comparison key"));
@@ -118,6 +124,37 @@ fn numeric(value: &Numeric, key: &mut Vec<u8>) {
     key.push(0);
     if is_negative {
         key[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// The rank of the kind; then a scalar, or the number of members and each of them. No key is the beginning of another one.
+fn json(value: &Jsonb, key: &mut Vec<u8>) {
+    // Strings have no zeros.
+    let text = |text: &str, key: &mut Vec<u8>| key.extend(text.bytes().chain([0]));
+    match value {
+        Jsonb::Null => key.push(1),
+        Jsonb::String(string) => {
+            key.push(2);
+            text(string, key);
+        }
+        Jsonb::Number(number) => {
+            key.push(3);
+            numeric(number, key);
+        }
+        Jsonb::Bool(value) => key.extend([4, u8::from(*value)]),
+        Jsonb::Array(elements) => {
+            key.push(5);
+            integer(elements.len() as i64, key);
+            elements.iter().for_each(|element| json(element, key));
+        }
+        Jsonb::Object(fields) => {
+            key.push(6);
+            integer(fields.len() as i64, key);
+            for (name, value) in &**fields {
+                text(name, key);
+                json(value, key);
+            }
+        }
     }
 }
 
@@ -175,12 +212,51 @@ fn elements(array: &ArrayValue, key: &mut Vec<u8>) -> Result<(), SqlError> {
 
 #[cfg(test)]
 mod tests {
+    use braid_sql::input::json::parse_jsonb;
     use braid_sql::values::Interval;
 
     use super::*;
 
     fn key_of_numeric(text: &str) -> Vec<u8> {
         comparison_key(&Value::Numeric(Numeric::parse(text).unwrap())).unwrap()
+    }
+
+    #[test]
+    fn jsonb_is_ordered_as_by_its_operators() {
+        let texts = [
+            "[]",
+            "null",
+            "\"\"",
+            "\"a\"",
+            "\"ab\"",
+            "\"b\"",
+            "-1.5",
+            "0",
+            "1",
+            "1.0",
+            "10",
+            "false",
+            "true",
+            "[null]",
+            "[1]",
+            "[[]]",
+            "[1, 2]",
+            "[2, 1]",
+            "[{}, 1]",
+            "{}",
+            "{\"a\": 1}",
+            "{\"a\": 2}",
+            "{\"b\": 1}",
+            "{\"aa\": 1}",
+            "{\"a\": [], \"b\": 1}",
+        ];
+        let values: Vec<Jsonb> = texts.iter().map(|text| parse_jsonb(text).unwrap()).collect();
+        let key = |value: &Jsonb| comparison_key(&Value::Jsonb(value.clone().into())).unwrap();
+        for one in &values {
+            for other in &values {
+                assert_eq!(key(one).cmp(&key(other)), one.compare(other), "{one:?} and {other:?}");
+            }
+        }
     }
 
     #[test]

@@ -71,14 +71,16 @@ impl Form {
             | ColumnType::Integer
             | ColumnType::BigInt
             | ColumnType::Date
+            | ColumnType::Time
             | ColumnType::Timestamp
             | ColumnType::TimestampTz => Self::Integer,
             ColumnType::Real | ColumnType::Double => Self::Float,
             ColumnType::Numeric { precision, scale } => Self::Fixed { digits: precision, scale },
-            ColumnType::Text | ColumnType::Varchar(_) => Self::Text,
+            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar | ColumnType::Name => Self::Text,
             ColumnType::Char(length) => Self::Unpadded { length },
             ColumnType::Bytea | ColumnType::Uuid => Self::Bytes,
             ColumnType::Interval => Self::Interval,
+            ColumnType::Encoded { .. } => Self::Encoded,
         }
     }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
     Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, RecordBatch,
-    StringViewArray, TimestampMicrosecondArray,
+    StringViewArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
-    IntervalMonthDayNanoType, TimestampMicrosecondType,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 use braid_base::{ColumnId, Random, SeededRandom};
 use braid_storage::{ColumnDef, ColumnPredicate, ColumnType, Scalar};
@@ -19,7 +19,7 @@ use braid_storage::{ColumnDef, ColumnPredicate, ColumnType, Scalar};
 pub type Value = Option<Scalar>;
 
 /// Every type a column can have, numerics in both widths.
-pub const TYPES: [ColumnType; 16] = [
+pub const TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
     ColumnType::SmallInt,
     ColumnType::Integer,
@@ -36,6 +36,10 @@ pub const TYPES: [ColumnType; 16] = [
     ColumnType::Interval,
     ColumnType::Bytea,
     ColumnType::Uuid,
+    ColumnType::UnlimitedVarchar,
+    ColumnType::Name,
+    ColumnType::Time,
+    ColumnType::Encoded { type_oid: 3802, modifier: -1 },
 ];
 
 /// A random row source: `distinct` values per column, growing with the row number in clustered columns.
@@ -123,7 +127,9 @@ fn scalar(column_type: ColumnType, number: u64) -> Scalar {
         ColumnType::Boolean => Scalar::Bool(n % 2 == 1),
         ColumnType::SmallInt => Scalar::Int(n % 30_000 - 10),
         ColumnType::Integer | ColumnType::Date => Scalar::Int(n * 7 - 1000),
-        ColumnType::BigInt | ColumnType::Timestamp | ColumnType::TimestampTz => Scalar::Int(n * 1_000_000_007 - 5),
+        ColumnType::BigInt | ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz => {
+            Scalar::Int(n * 1_000_000_007 - 5)
+        }
         ColumnType::Real | ColumnType::Double => Scalar::Float(match number {
             0 => f64::NEG_INFINITY,
             1 => -0.0,
@@ -134,9 +140,13 @@ fn scalar(column_type: ColumnType, number: u64) -> Scalar {
         ColumnType::Numeric { precision, .. } if precision > 18 => Scalar::Int128(i128::from(n) * 10_i128.pow(20) - 3),
         ColumnType::Numeric { .. } => Scalar::Int(n * 25 - 100),
         ColumnType::Text => Scalar::Bytes(format!("some longer text {number:06} and its tail").into_bytes()),
-        ColumnType::Char(_) | ColumnType::Varchar(_) => Scalar::Bytes(format!("é{number}").into_bytes()),
+        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar | ColumnType::Name => {
+            Scalar::Bytes(format!("é{number}").into_bytes())
+        }
         ColumnType::Interval => Scalar::Interval(n as i32, -(n as i32), n),
-        ColumnType::Bytea => Scalar::Bytes(number.to_be_bytes()[(8 - number as usize % 9)..].to_vec()),
+        ColumnType::Bytea | ColumnType::Encoded { .. } => {
+            Scalar::Bytes(number.to_be_bytes()[(8 - number as usize % 9)..].to_vec())
+        }
         ColumnType::Uuid => Scalar::Bytes((u128::from(number) << 64 | 7).to_be_bytes().to_vec()),
     }
 }
@@ -176,10 +186,13 @@ fn array<'a>(column_type: ColumnType, values: impl Iterator<Item = &'a Value>) -
             let array: Decimal128Array = unscaled.collect();
             Arc::new(array.with_precision_and_scale(precision, scale as i8).unwrap())
         }
-        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
-            Arc::new(text().collect::<StringViewArray>())
-        }
+        ColumnType::Text
+        | ColumnType::Varchar(_)
+        | ColumnType::UnlimitedVarchar
+        | ColumnType::Char(_)
+        | ColumnType::Name => Arc::new(text().collect::<StringViewArray>()),
         ColumnType::Date => Arc::new(ints().map(|v| v.map(|v| v as i32)).collect::<Date32Array>()),
+        ColumnType::Time => Arc::new(ints().collect::<Time64MicrosecondArray>()),
         ColumnType::Timestamp => Arc::new(ints().collect::<TimestampMicrosecondArray>()),
         ColumnType::TimestampTz => Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
         ColumnType::Interval => {
@@ -189,7 +202,7 @@ fn array<'a>(column_type: ColumnType, values: impl Iterator<Item = &'a Value>) -
             });
             Arc::new(intervals.collect::<IntervalMonthDayNanoArray>())
         }
-        ColumnType::Bytea => Arc::new(bytes().collect::<BinaryViewArray>()),
+        ColumnType::Bytea | ColumnType::Encoded { .. } => Arc::new(bytes().collect::<BinaryViewArray>()),
         ColumnType::Uuid => Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(bytes(), 16).unwrap()),
     }
 }
@@ -209,10 +222,13 @@ pub fn values(types: &[ColumnType], batch: &RecordBatch) -> Vec<Vec<Value>> {
                 v if precision <= 18 => Scalar::Int(v as i64),
                 v => Scalar::Int128(v),
             },
-            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
-                Scalar::Bytes(array.as_string_view().value(row).as_bytes().to_vec())
-            }
+            ColumnType::Text
+            | ColumnType::Varchar(_)
+            | ColumnType::UnlimitedVarchar
+            | ColumnType::Char(_)
+            | ColumnType::Name => Scalar::Bytes(array.as_string_view().value(row).as_bytes().to_vec()),
             ColumnType::Date => Scalar::Int(array.as_primitive::<Date32Type>().value(row).into()),
+            ColumnType::Time => Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
                 Scalar::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
             }
@@ -220,7 +236,7 @@ pub fn values(types: &[ColumnType], batch: &RecordBatch) -> Vec<Vec<Value>> {
                 let v = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
                 Scalar::Interval(v.months, v.days, v.nanoseconds)
             }
-            ColumnType::Bytea => Scalar::Bytes(array.as_binary_view().value(row).to_vec()),
+            ColumnType::Bytea | ColumnType::Encoded { .. } => Scalar::Bytes(array.as_binary_view().value(row).to_vec()),
             ColumnType::Uuid => Scalar::Bytes(array.as_fixed_size_binary().value(row).to_vec()),
         })
     };

@@ -128,7 +128,7 @@ impl Binder<'_> {
                 }
             }
             Pathway::ArrayElements(element, source, element_target) => {
-                let cast = element_cast(element, *source, *element_target)?;
+                let cast = element_cast(element, (*source, *element_target), is_explicit)?;
                 Expression { node: Node::EachElement { array: Box::new(operand), cast }, sql_type: bare }
             }
         })
@@ -151,7 +151,9 @@ impl Binder<'_> {
         };
         if pg_catalog().element_of_array(target.id).is_some() {
             let entry = pg_catalog().function(function);
-            let cast = ElementCast::Function(computed(entry)?, entry.arguments.len());
+            let (function, argument_count) = (computed(entry)?, entry.arguments.len());
+            let is_explicit = context == CastContext::Explicit;
+            let cast = ElementCast::Function { function, argument_count, is_explicit };
             return Ok(Expression { node: Node::EachElement { array: Box::new(operand), cast }, sql_type: target });
         }
         cast_call(function, operand, target, context == CastContext::Explicit)
@@ -206,13 +208,17 @@ fn cast_call(
     Ok(Expression { node: Node::Relabel(Box::new(result)), sql_type })
 }
 
-fn element_cast(pathway: &Pathway, source: TypeId, target: TypeId) -> Result<ElementCast, SqlError> {
+fn element_cast(
+    pathway: &Pathway,
+    (source, target): (TypeId, TypeId),
+    is_explicit: bool,
+) -> Result<ElementCast, SqlError> {
     let catalog = pg_catalog();
     Ok(match pathway {
         Pathway::Relabel => ElementCast::Relabel,
         Pathway::Function(function) => {
             let entry = catalog.function(*function);
-            ElementCast::Function(computed(entry)?, entry.arguments.len())
+            ElementCast::Function { function: computed(entry)?, argument_count: entry.arguments.len(), is_explicit }
         }
         Pathway::InputOutput => ElementCast::ThroughText(
             computed(catalog.function(catalog.type_entry(source).output))?,

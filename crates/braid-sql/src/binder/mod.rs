@@ -68,6 +68,7 @@ pub use query::assignment::AssignedColumn;
 use query::scope::Scope;
 use query::whole_rows::RowNames;
 use records::{RecordTypes, without_record_number};
+pub use type_syntax::type_of_syntax;
 use varying_literals::VaryingLiterals;
 pub use varying_literals::{VaryingKind, VaryingLiteral};
 

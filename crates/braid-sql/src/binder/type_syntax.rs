@@ -6,10 +6,20 @@ use sqlparser::ast::{
 };
 
 use super::places::Place;
-use super::{Binder, fold};
+use super::{Binder, Statement, fold};
+use crate::evaluation::OutputSession;
 use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::tables::NoTables;
 use crate::types::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
 use crate::{SqlError, SqlState, SqlType};
+
+/// The type that a name and its parameters mean outside of queries, in the definition of a table.
+///
+/// # Errors
+/// For a type that does not exist (42704), and parameters that it does not have.
+pub fn type_of_syntax(syntax: &DataType) -> Result<SqlType, SqlError> {
+    Statement::new("", &OutputSession, &NoTables).binder().type_of(syntax)
+}
 
 impl Binder<'_> {
     /// The type that a name and its parameters mean.

@@ -1,6 +1,7 @@
 //! Boolean, bytea, uuid from text, and the lengths of varchar and char.
 
 use super::invalid_input;
+use crate::functions::strings::text_types::name_part;
 use crate::{SqlError, SqlState};
 
 /// A boolean: any unique prefix of true, false, yes, no, on, off, or 1 or 0, in any case.
@@ -105,6 +106,11 @@ pub fn fit_varchar(text: &str, length_max: u32) -> Result<&str, SqlError> {
 pub fn fit_char(text: &str, length_max: u32) -> Result<&str, SqlError> {
     let fitting = fit(text, length_max).ok_or_else(|| too_long("character", length_max))?;
     Ok(fitting.trim_end_matches(' '))
+}
+
+/// A text for `name`: what is too long is cut.
+pub fn fit_name(text: &str) -> &str {
+    name_part(text)
 }
 
 fn fit(text: &str, length_max: u32) -> Option<&str> {

@@ -75,7 +75,7 @@ fn weighed(expression: &Expression, context: &mut Context<'_>) -> (String, Stren
         }
         Node::EachElement { array, cast } => match cast {
             ElementCast::Relabel => weighed(array, context),
-            ElementCast::Function(..) | ElementCast::ThroughText(..) => {
+            ElementCast::Function { .. } | ElementCast::ThroughText(..) => {
                 (format!("{}::{}", operand(array, Operator, context), format_type(expression.sql_type)), Whole)
             }
         },

@@ -18,8 +18,9 @@
 //! | width | meaning |
 //! |---|---|
 //! | string | name |
-//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid |
-//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, otherwise 0 |
+//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end |
+//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, otherwise 0 |
+//! | 4 | for bytes of the front end only: the type's modifier, signed |
 //! | 1 | bit 0: nullable; bit 1: has a default |
 //! | string | the default's SQL text, if it has one |
 //!
@@ -60,6 +61,9 @@ const COLUMN_BYTES_MIN: usize = 4 + 1 + 4 + 1;
 const CHUNK_BYTES: usize = 4 + 4 + 8;
 /// The smallest segment entry: no bounds.
 const SEGMENT_BYTES_MIN: usize = 8 + 4 + 4 + 8 + 4 + 1;
+
+/// The type of values as bytes of the front end, whose modifier follows its parameter.
+const ENCODED: u8 = 20;
 
 const NULLABLE: u8 = 1;
 const HAS_DEFAULT: u8 = 2;
@@ -175,6 +179,9 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
     put_string(out, &column.name);
     out.push(tag);
     out.extend_from_slice(&parameter.to_le_bytes());
+    if let ColumnType::Encoded { modifier, .. } = column.column_type {
+        out.extend_from_slice(&modifier.to_le_bytes());
+    }
     out.push(nullable | has_default);
     if let Some(default) = &column.default {
         put_string(out, default);
@@ -183,10 +190,15 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
 
 fn take_column(reader: &mut ByteReader<'_>) -> Result<ColumnDef, ManifestError> {
     let name = reader.string()?;
-    let (tag, parameter, flags) = (reader.u8()?, reader.u32()?, reader.u8()?);
-    let Some(column_type) = type_of_code(tag, parameter) else {
+    let (tag, parameter) = (reader.u8()?, reader.u32()?);
+    let column_type = match tag {
+        ENCODED => Some(ColumnType::Encoded { type_oid: parameter, modifier: reader.u32()? as i32 }),
+        _ => type_of_code(tag, parameter),
+    };
+    let Some(column_type) = column_type else {
         return Err(reader.malformed(format!("column \"{name}\" has type {tag} with parameter {parameter}")));
     };
+    let flags = reader.u8()?;
     if flags & !(NULLABLE | HAS_DEFAULT) != 0 {
         return Err(reader.malformed(format!("column \"{name}\" has flags {flags:#04x}")));
     }
@@ -212,6 +224,10 @@ fn type_code(column_type: ColumnType) -> (u8, u32) {
         ColumnType::Interval => (14, 0),
         ColumnType::Bytea => (15, 0),
         ColumnType::Uuid => (16, 0),
+        ColumnType::Time => (17, 0),
+        ColumnType::Name => (18, 0),
+        ColumnType::UnlimitedVarchar => (19, 0),
+        ColumnType::Encoded { type_oid, .. } => (ENCODED, type_oid),
     }
 }
 
@@ -237,6 +253,9 @@ fn type_of_code(tag: u8, parameter: u32) -> Option<ColumnType> {
         (14, 0) => ColumnType::Interval,
         (15, 0) => ColumnType::Bytea,
         (16, 0) => ColumnType::Uuid,
+        (17, 0) => ColumnType::Time,
+        (18, 0) => ColumnType::Name,
+        (19, 0) => ColumnType::UnlimitedVarchar,
         _ => return None,
     };
     Some(column_type)

@@ -11,7 +11,7 @@
 //! A constant's section: nothing when all rows are null; padding to 8 bytes and an i64 (bool: 0 or 1; floats: their
 //! bits) or 16 bytes; for bytes, padding to 4 bytes, the length as u32, and the bytes.
 
-use arrow::datatypes::IntervalMonthDayNano;
+use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use bytes::Bytes;
 
 use super::SegmentError;
@@ -167,7 +167,7 @@ impl Constant {
 
 /// Whether the column's strings must be UTF-8.
 pub(crate) fn is_text(column_type: ColumnType) -> bool {
-    matches!(column_type, ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_))
+    column_type.arrow() == DataType::Utf8View
 }
 
 fn scalar_of_integer(value: i64, physical: PhysicalType) -> Scalar {

@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrowPrimitiveType, AsArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    TimestampMicrosecondType,
+    Time64MicrosecondType, TimestampMicrosecondType,
 };
 
 use super::SegmentError;
@@ -41,6 +41,7 @@ impl<'a> ColumnValues<'a> {
             ColumnType::Integer => Self::integers::<Int32Type>(array, nulls),
             ColumnType::BigInt => Self::integers::<Int64Type>(array, nulls),
             ColumnType::Date => Self::integers::<Date32Type>(array, nulls),
+            ColumnType::Time => Self::integers::<Time64MicrosecondType>(array, nulls),
             ColumnType::Timestamp | ColumnType::TimestampTz => Self::integers::<TimestampMicrosecondType>(array, nulls),
             ColumnType::Real => Self::Floats32(filled(array.as_primitive::<Float32Type>().values().to_vec(), nulls)),
             ColumnType::Double => Self::Floats64(filled(array.as_primitive::<Float64Type>().values().to_vec(), nulls)),
@@ -52,11 +53,15 @@ impl<'a> ColumnValues<'a> {
                 let values = array.as_primitive::<IntervalMonthDayNanoType>().values();
                 Self::SixteenBytes(filled(values.iter().map(|&v| sixteen_bytes_of(v)).collect(), nulls))
             }
-            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
+            ColumnType::Text
+            | ColumnType::Varchar(_)
+            | ColumnType::UnlimitedVarchar
+            | ColumnType::Char(_)
+            | ColumnType::Name => {
                 let strings = array.as_string_view();
                 Self::Strings(filled((0..array.len()).map(|row| strings.value(row).as_bytes()).collect(), nulls))
             }
-            ColumnType::Bytea => {
+            ColumnType::Bytea | ColumnType::Encoded { .. } => {
                 let strings = array.as_binary_view();
                 Self::Strings(filled((0..array.len()).map(|row| strings.value(row)).collect(), nulls))
             }

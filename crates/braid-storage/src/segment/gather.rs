@@ -10,7 +10,7 @@ use arrow::array::{
 use arrow::buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    TimestampMicrosecondType,
+    Time64MicrosecondType, TimestampMicrosecondType,
 };
 use braid_base::VECTOR_ROWS;
 
@@ -77,14 +77,19 @@ impl Segment {
             },
             ColumnType::Numeric { .. } => self.gather_primitive::<Decimal128Type>(selected, nulls),
             ColumnType::Date => self.gather_primitive::<Date32Type>(selected, nulls),
+            ColumnType::Time => self.gather_primitive::<Time64MicrosecondType>(selected, nulls),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
                 self.gather_primitive::<TimestampMicrosecondType>(selected, nulls)
             }
             ColumnType::Interval => self.gather_intervals(selected, nulls),
             ColumnType::Uuid => self.gather_uuids(selected, nulls),
-            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Bytea => {
-                self.gather_strings(selected, nulls)
-            }
+            ColumnType::Text
+            | ColumnType::Varchar(_)
+            | ColumnType::UnlimitedVarchar
+            | ColumnType::Char(_)
+            | ColumnType::Name
+            | ColumnType::Bytea
+            | ColumnType::Encoded { .. } => self.gather_strings(selected, nulls),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{
     ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryBuilder, Float32Array,
     Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, StringViewArray,
-    TimestampMicrosecondArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::datatypes::IntervalMonthDayNano;
 use braid_base::{Random, SeededRandom};
@@ -26,6 +26,7 @@ pub(crate) fn column(column_type: ColumnType, shape: u64, rows: usize, null_perc
         ColumnType::Integer => Arc::new(column.map(|v| v as i32).collect::<Int32Array>()),
         ColumnType::BigInt => Arc::new(column.map(|v| v).collect::<Int64Array>()),
         ColumnType::Date => Arc::new(column.map(|v| v as i32).collect::<Date32Array>()),
+        ColumnType::Time => Arc::new(column.map(|v| v).collect::<Time64MicrosecondArray>()),
         ColumnType::Timestamp => Arc::new(column.map(|v| v).collect::<TimestampMicrosecondArray>()),
         ColumnType::TimestampTz => {
             Arc::new(column.map(|v| v).collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
@@ -42,10 +43,14 @@ pub(crate) fn column(column_type: ColumnType, shape: u64, rows: usize, null_perc
             let interval = |v: i64| IntervalMonthDayNano { months: v as i32, days: (v >> 32) as i32, nanoseconds: v };
             Arc::new(column.map(interval).collect::<IntervalMonthDayNanoArray>())
         }
-        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
-            Arc::new(column.map(|v| text(v, seed)).collect::<StringViewArray>())
+        ColumnType::Text
+        | ColumnType::Varchar(_)
+        | ColumnType::UnlimitedVarchar
+        | ColumnType::Char(_)
+        | ColumnType::Name => Arc::new(column.map(|v| text(v, seed)).collect::<StringViewArray>()),
+        ColumnType::Bytea | ColumnType::Encoded { .. } => {
+            Arc::new(column.map(|v| bytes(v, seed)).collect::<BinaryViewArray>())
         }
-        ColumnType::Bytea => Arc::new(column.map(|v| bytes(v, seed)).collect::<BinaryViewArray>()),
         ColumnType::Uuid => {
             let mut uuids = FixedSizeBinaryBuilder::new(16);
             column.map(|v| i128::from(v).wrapping_mul(0x1_0000_0000_0000_0001).to_be_bytes()).for_each(

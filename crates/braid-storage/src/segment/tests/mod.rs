@@ -10,13 +10,13 @@ mod properties;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    TimestampMicrosecondType,
+    Time64MicrosecondType, TimestampMicrosecondType,
 };
 
 use crate::{ColumnType, PhysicalType, Scalar};
 
 /// One column of each type, with numerics of both widths.
-pub(crate) const COLUMN_TYPES: [ColumnType; 18] = [
+pub(crate) const COLUMN_TYPES: [ColumnType; 22] = [
     ColumnType::Boolean,
     ColumnType::SmallInt,
     ColumnType::Integer,
@@ -35,6 +35,10 @@ pub(crate) const COLUMN_TYPES: [ColumnType; 18] = [
     ColumnType::Interval,
     ColumnType::Bytea,
     ColumnType::Uuid,
+    ColumnType::UnlimitedVarchar,
+    ColumnType::Name,
+    ColumnType::Time,
+    ColumnType::Encoded { type_oid: 3802, modifier: -1 },
 ];
 
 /// The value of a row, straight from Arrow.
@@ -48,6 +52,7 @@ pub(crate) fn scalar_of(array: &dyn Array, row: usize, column_type: ColumnType) 
         ColumnType::Integer => Scalar::Int(array.as_primitive::<Int32Type>().value(row).into()),
         ColumnType::BigInt => Scalar::Int(array.as_primitive::<Int64Type>().value(row)),
         ColumnType::Date => Scalar::Int(array.as_primitive::<Date32Type>().value(row).into()),
+        ColumnType::Time => Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),
         ColumnType::Timestamp | ColumnType::TimestampTz => {
             Scalar::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
         }
@@ -64,10 +69,12 @@ pub(crate) fn scalar_of(array: &dyn Array, row: usize, column_type: ColumnType) 
             let value = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
             Scalar::Interval(value.months, value.days, value.nanoseconds)
         }
-        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
-            Scalar::Bytes(array.as_string_view().value(row).as_bytes().to_vec())
-        }
-        ColumnType::Bytea => Scalar::Bytes(array.as_binary_view().value(row).to_vec()),
+        ColumnType::Text
+        | ColumnType::Varchar(_)
+        | ColumnType::UnlimitedVarchar
+        | ColumnType::Char(_)
+        | ColumnType::Name => Scalar::Bytes(array.as_string_view().value(row).as_bytes().to_vec()),
+        ColumnType::Bytea | ColumnType::Encoded { .. } => Scalar::Bytes(array.as_binary_view().value(row).to_vec()),
         ColumnType::Uuid => Scalar::Bytes(array.as_fixed_size_binary().value(row).to_vec()),
     })
 }
