@@ -34,6 +34,9 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
         ColumnType::Bytea => SqlType::of(TypeId::BYTEA),
         ColumnType::Uuid => SqlType::of(TypeId::UUID),
         ColumnType::Time => SqlType::of(TypeId::TIME),
+        ColumnType::RoundedTime(digits) => with_second_digits(TypeId::TIME, digits),
+        ColumnType::RoundedTimestamp(digits) => with_second_digits(TypeId::TIMESTAMP, digits),
+        ColumnType::RoundedTimestampTz(digits) => with_second_digits(TypeId::TIMESTAMPTZ, digits),
         ColumnType::Name => SqlType::of(TypeId::NAME),
         ColumnType::UnlimitedVarchar => SqlType::of(TypeId::VARCHAR),
         ColumnType::Encoded { type_oid, modifier } => SqlType { id: TypeId(type_oid), modifier },
@@ -65,16 +68,25 @@ pub fn column_type_of(sql_type: SqlType) -> Option<ColumnType> {
         TypeId::VARCHAR => length_of(sql_type).map_or(ColumnType::UnlimitedVarchar, ColumnType::Varchar),
         TypeId::BPCHAR => length_of(sql_type).map_or(ColumnType::Text, ColumnType::Char),
         TypeId::DATE => ColumnType::Date,
-        TypeId::TIMESTAMP => ColumnType::Timestamp,
-        TypeId::TIMESTAMPTZ => ColumnType::TimestampTz,
+        TypeId::TIME => second_digits(sql_type).map_or(ColumnType::Time, ColumnType::RoundedTime),
+        TypeId::TIMESTAMP => second_digits(sql_type).map_or(ColumnType::Timestamp, ColumnType::RoundedTimestamp),
+        TypeId::TIMESTAMPTZ => second_digits(sql_type).map_or(ColumnType::TimestampTz, ColumnType::RoundedTimestampTz),
         TypeId::INTERVAL => ColumnType::Interval,
         TypeId::BYTEA => ColumnType::Bytea,
         TypeId::UUID => ColumnType::Uuid,
-        TypeId::TIME if sql_type.modifier < 0 => ColumnType::Time,
         TypeId::NAME => ColumnType::Name,
         id if is_stored_encoded(id) => encoded(sql_type),
         _ => return None,
     })
+}
+
+fn with_second_digits(id: TypeId, digits: u8) -> SqlType {
+    SqlType { id, modifier: digits.into() }
+}
+
+/// The digits of a second to which values are rounded; `None` where none are given.
+fn second_digits(sql_type: SqlType) -> Option<u8> {
+    u8::try_from(sql_type.modifier).ok().filter(|digits| *digits <= 6)
 }
 
 fn encoded(sql_type: SqlType) -> ColumnType {

@@ -13,9 +13,6 @@ use sqlparser::ast::DataType;
 use crate::EngineError;
 use crate::names::fold_parts;
 
-/// Digits after the point of a second that a column has.
-const SECOND_DIGITS: i32 = 6;
-
 /// The column type that a type's name and parameters mean.
 ///
 /// # Errors
@@ -31,9 +28,6 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, EngineErro
     }
     let sql_type = type_of_syntax(data_type)?;
     let is_cut = match sql_type.id {
-        TypeId::TIME | TypeId::TIMETZ | TypeId::TIMESTAMP | TypeId::TIMESTAMPTZ => {
-            (0..SECOND_DIGITS).contains(&sql_type.modifier)
-        }
         TypeId::INTERVAL => sql_type.modifier >= 0,
         // Blanks at its end do not count.
         TypeId::BPCHAR => sql_type.modifier < 0,
@@ -94,12 +88,19 @@ fn declared(name: &str) -> Option<ColumnType> {
         _ => {}
     }
     let (base, length) = name.strip_suffix(')')?.split_once('(')?;
-    let length = length.parse().ok()?;
+    let length: u32 = length.parse().ok()?;
     match base {
         "varchar" => Some(ColumnType::Varchar(length)),
         "char" => Some(ColumnType::Char(length)),
+        "time" => second_digits(length).map(ColumnType::RoundedTime),
+        "timestamp" => second_digits(length).map(ColumnType::RoundedTimestamp),
+        "timestamptz" => second_digits(length).map(ColumnType::RoundedTimestampTz),
         _ => None,
     }
+}
+
+fn second_digits(digits: u32) -> Option<u8> {
+    u8::try_from(digits).ok().filter(|digits| *digits <= 6)
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
             ("date", ColumnType::Date),
             ("timestamp", ColumnType::Timestamp),
             ("timestamp without time zone", ColumnType::Timestamp),
-            ("timestamp(6)", ColumnType::Timestamp),
+            ("timestamp(6)", ColumnType::RoundedTimestamp(6)),
             ("timestamptz", ColumnType::TimestampTz),
             ("timestamp with time zone", ColumnType::TimestampTz),
             ("interval", ColumnType::Interval),
@@ -157,6 +158,11 @@ mod tests {
             ("uuid", ColumnType::Uuid),
             ("pg_catalog.int4", ColumnType::Integer),
             ("time", ColumnType::Time),
+            ("time(0)", ColumnType::RoundedTime(0)),
+            ("timestamp(3)", ColumnType::RoundedTimestamp(3)),
+            ("timestamptz(6)", ColumnType::RoundedTimestampTz(6)),
+            ("timestamptz(5)", ColumnType::RoundedTimestampTz(5)),
+            ("timetz(2)", encoded(TypeId::TIMETZ, 2)),
             ("name", ColumnType::Name),
             ("jsonb", encoded(TypeId::JSONB, -1)),
             ("json", encoded(TypeId::JSON, -1)),
@@ -177,12 +183,11 @@ mod tests {
             ("nosuch", "42704"),
             ("myschema.thing", "42704"),
             ("serial", "0A000"),
-            ("timestamp(3)", "0A000"),
             ("numeric(1001)", "22023"),
             ("numeric(5,1001)", "22023"),
             ("bpchar", "0A000"),
             ("point", "0A000"),
-            ("time(3)", "0A000"),
+            ("interval(3)", "0A000"),
             ("varchar(0)", "22023"),
             ("float(54)", "22023"),
         ] {

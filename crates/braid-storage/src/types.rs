@@ -72,6 +72,12 @@ pub enum ColumnType {
     Timestamp,
     /// `timestamp with time zone`, microseconds UTC
     TimestampTz,
+    /// `time(digits)`: digits of a second, at most 6
+    RoundedTime(u8),
+    /// `timestamp(digits)`: digits of a second, at most 6
+    RoundedTimestamp(u8),
+    /// `timestamptz(digits)`: digits of a second, at most 6
+    RoundedTimestampTz(u8),
     /// `interval`: months, days and nanoseconds
     Interval,
     /// `bytea`
@@ -119,9 +125,11 @@ impl ColumnType {
             Self::Numeric { precision, scale } => DataType::Decimal128(precision, scale as i8),
             Self::Text | Self::Varchar(_) | Self::UnlimitedVarchar | Self::Char(_) | Self::Name => DataType::Utf8View,
             Self::Date => DataType::Date32,
-            Self::Time => DataType::Time64(TimeUnit::Microsecond),
-            Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
-            Self::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC"))),
+            Self::Time | Self::RoundedTime(_) => DataType::Time64(TimeUnit::Microsecond),
+            Self::Timestamp | Self::RoundedTimestamp(_) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            Self::TimestampTz | Self::RoundedTimestampTz(_) => {
+                DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC")))
+            }
             Self::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
             Self::Bytea | Self::Encoded { .. } => DataType::BinaryView,
             Self::Uuid => DataType::FixedSizeBinary(16),
@@ -135,6 +143,9 @@ impl ColumnType {
             Self::Varchar(n) => field.with_metadata(sql_type(format!("varchar({n})"))),
             Self::Char(n) => field.with_metadata(sql_type(format!("char({n})"))),
             Self::UnlimitedVarchar => field.with_metadata(sql_type("varchar".to_owned())),
+            Self::RoundedTime(digits) => field.with_metadata(sql_type(format!("time({digits})"))),
+            Self::RoundedTimestamp(digits) => field.with_metadata(sql_type(format!("timestamp({digits})"))),
+            Self::RoundedTimestampTz(digits) => field.with_metadata(sql_type(format!("timestamptz({digits})"))),
             Self::Name => field.with_metadata(sql_type("name".to_owned())),
             Self::Encoded { type_oid, modifier } => {
                 field.with_metadata(sql_type(format!("encoded({type_oid},{modifier})")))
@@ -153,7 +164,10 @@ impl ColumnType {
             | Self::Date
             | Self::Time
             | Self::Timestamp
-            | Self::TimestampTz => PhysicalType::Int,
+            | Self::TimestampTz
+            | Self::RoundedTime(_)
+            | Self::RoundedTimestamp(_)
+            | Self::RoundedTimestampTz(_) => PhysicalType::Int,
             Self::Numeric { precision, .. } if precision <= NUMERIC_64_PRECISION_MAX => PhysicalType::Int,
             Self::Numeric { .. } => PhysicalType::Int128,
             Self::Real => PhysicalType::Float32,
@@ -188,6 +202,9 @@ impl ColumnType {
             | Self::Time
             | Self::Timestamp
             | Self::TimestampTz
+            | Self::RoundedTime(_)
+            | Self::RoundedTimestamp(_)
+            | Self::RoundedTimestampTz(_)
             | Self::Bytea
             | Self::Uuid => true,
         }
@@ -218,6 +235,9 @@ impl fmt::Display for ColumnType {
             Self::Time => f.write_str("time without time zone"),
             Self::Timestamp => f.write_str("timestamp without time zone"),
             Self::TimestampTz => f.write_str("timestamp with time zone"),
+            Self::RoundedTime(digits) => write!(f, "time({digits}) without time zone"),
+            Self::RoundedTimestamp(digits) => write!(f, "timestamp({digits}) without time zone"),
+            Self::RoundedTimestampTz(digits) => write!(f, "timestamp({digits}) with time zone"),
             Self::Interval => f.write_str("interval"),
             Self::Bytea => f.write_str("bytea"),
             Self::Uuid => f.write_str("uuid"),

@@ -10,7 +10,7 @@
 //! | [`temporal`] | between dates and timestamps |
 
 mod numeric;
-mod temporal;
+pub(crate) mod temporal;
 mod text;
 
 use arrow::array::timezone::Tz;
@@ -42,6 +42,14 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result
         | ColumnType::UnlimitedVarchar
         | ColumnType::Char(_)
         | ColumnType::Name => text::to_text(array, target, zone),
+        ColumnType::RoundedTime(_) | ColumnType::RoundedTimestamp(_) | ColumnType::RoundedTimestampTz(_) => {
+            let unrounded = match target {
+                ColumnType::RoundedTime(_) => ColumnType::Time,
+                ColumnType::RoundedTimestamp(_) => ColumnType::Timestamp,
+                _ => ColumnType::TimestampTz,
+            };
+            temporal::rounded(&convert(array, unrounded, zone)?, target)
+        }
         _ if *source == target.arrow() => Ok(array.clone()),
         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt if source.is_numeric() => {
             numeric::to_integer(array, target)

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use arrow::array::timezone::Tz;
 use arrow::array::{ArrayRef, AsArray, Date32Array, TimestampMicrosecondArray};
-use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType};
 use arrow::temporal_conversions::as_datetime_with_timezone;
+use braid_sql::functions::datetime::clocks::{rounded_time, rounded_timestamp};
 use braid_storage::ColumnType;
 
 use crate::arrow_cast::strict_cast;
@@ -41,6 +42,27 @@ pub(crate) fn to_instant(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Res
             Ok(Arc::new(dates))
         }
     }
+}
+
+/// Times or timestamps of microseconds, rounded to the digits of a second that a column has.
+pub(crate) fn rounded(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef, EngineError> {
+    Ok(match target {
+        ColumnType::RoundedTime(digits) => {
+            let times = array.as_primitive::<Time64MicrosecondType>();
+            Arc::new(times.unary::<_, Time64MicrosecondType>(|us| rounded_time(us, digits.into())))
+        }
+        ColumnType::RoundedTimestamp(digits) | ColumnType::RoundedTimestampTz(digits) => {
+            let timestamps = array.as_primitive::<TimestampMicrosecondType>();
+            let rounded = timestamps.unary::<_, TimestampMicrosecondType>(|us| rounded_us(us, digits));
+            Arc::new(rounded.with_data_type(target.arrow()))
+        }
+        _ => array.clone(),
+    })
+}
+
+/// A timestamp rounded to digits of a second. Infinite ones stay.
+pub(crate) fn rounded_us(us: i64, digits: u8) -> i64 {
+    if [i64::MIN, i64::MAX].contains(&us) { us } else { rounded_timestamp(us, digits.into()) }
 }
 
 /// Any date or timestamp as plain microseconds, rounded down.

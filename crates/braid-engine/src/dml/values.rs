@@ -178,6 +178,9 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             | ColumnType::Time
             | ColumnType::Timestamp
             | ColumnType::TimestampTz
+            | ColumnType::RoundedTime(_)
+            | ColumnType::RoundedTimestamp(_)
+            | ColumnType::RoundedTimestampTz(_)
             | ColumnType::Interval
             | ColumnType::Bytea
             | ColumnType::Uuid => mismatch(if number.contains(['.', 'e', 'E']) { "numeric" } else { "integer" }),

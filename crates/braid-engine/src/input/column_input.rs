@@ -16,6 +16,7 @@ use braid_storage::ColumnType;
 use super::bytes::{fit_char, fit_name, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
 use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
+use crate::conversion::temporal::rounded_us;
 use braid_sql::input::column_values::{
     column_date, column_interval, column_timestamp, column_timestamptz, column_value,
 };
@@ -88,8 +89,11 @@ impl ColumnInput {
             | ColumnType::Char(_)
             | ColumnType::Name => Builder::Text(StringViewBuilder::new()),
             ColumnType::Date => Builder::Date(Date32Builder::new()),
-            ColumnType::Time => Builder::Time(Time64MicrosecondBuilder::new()),
-            ColumnType::Timestamp | ColumnType::TimestampTz => {
+            ColumnType::Time | ColumnType::RoundedTime(_) => Builder::Time(Time64MicrosecondBuilder::new()),
+            ColumnType::Timestamp
+            | ColumnType::TimestampTz
+            | ColumnType::RoundedTimestamp(_)
+            | ColumnType::RoundedTimestampTz(_) => {
                 Builder::Timestamp(TimestampMicrosecondBuilder::new().with_data_type(column_type.arrow()))
             }
             ColumnType::Interval => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
@@ -136,6 +140,8 @@ impl ColumnInput {
             }
             Builder::Timestamp(b) => b.append_value(match self.column_type {
                 ColumnType::TimestampTz => column_timestamptz(text, &self.zone)?,
+                ColumnType::RoundedTimestamp(digits) => rounded_us(column_timestamp(text, &self.zone)?, digits),
+                ColumnType::RoundedTimestampTz(digits) => rounded_us(column_timestamptz(text, &self.zone)?, digits),
                 _ => column_timestamp(text, &self.zone)?,
             }),
             Builder::Interval(b) => b.append_value(column_interval(text)?),

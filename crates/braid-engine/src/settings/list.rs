@@ -19,6 +19,11 @@ const fn setting(
     Definition { name, default, domain, report, description }
 }
 
+/// A setting of PostgreSQL's planner or executor, for which Braid has no use.
+const fn planner(name: &'static str, default: &'static str, domain: Domain) -> Definition {
+    setting(name, default, domain, Silent, "A setting of PostgreSQL's planner or executor. Braid has no use for it.")
+}
+
 /// All settings, by name.
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", "", Domain::Text, Reported, "The application's name, for logs."),
@@ -122,6 +127,25 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Reported,
         "Whether new transactions are read-only.",
     ),
+    planner("enable_bitmapscan", "on", Domain::Boolean),
+    planner("enable_gathermerge", "on", Domain::Boolean),
+    planner("enable_hashagg", "on", Domain::Boolean),
+    planner("enable_hashjoin", "on", Domain::Boolean),
+    planner("enable_incremental_sort", "on", Domain::Boolean),
+    planner("enable_indexonlyscan", "on", Domain::Boolean),
+    planner("enable_indexscan", "on", Domain::Boolean),
+    planner("enable_material", "on", Domain::Boolean),
+    planner("enable_memoize", "on", Domain::Boolean),
+    planner("enable_mergejoin", "on", Domain::Boolean),
+    planner("enable_nestloop", "on", Domain::Boolean),
+    planner("enable_parallel_append", "on", Domain::Boolean),
+    planner("enable_parallel_hash", "on", Domain::Boolean),
+    planner("enable_partition_pruning", "on", Domain::Boolean),
+    planner("enable_partitionwise_aggregate", "off", Domain::Boolean),
+    planner("enable_partitionwise_join", "off", Domain::Boolean),
+    planner("enable_seqscan", "on", Domain::Boolean),
+    planner("enable_sort", "on", Domain::Boolean),
+    planner("enable_tidscan", "on", Domain::Boolean),
     setting(
         "extra_float_digits",
         "1",
@@ -129,6 +153,8 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Digits of floats. Floats are always shown as the shortest text that reads back as the same value.",
     ),
+    planner("from_collapse_limit", "8", Domain::Integer(0, i32::MAX as i64)),
+    planner("geqo", "on", Domain::Boolean),
     setting(
         "idle_in_transaction_session_timeout",
         "0",
@@ -140,10 +166,14 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("integer_datetimes", "on", Domain::Fixed, Reported, "Whether timestamps are stored as integers."),
     setting("IntervalStyle", "postgres", Domain::OneOf(&["postgres"]), Reported, "Format of intervals."),
     setting("is_superuser", "on", Domain::Fixed, Reported, "Whether the user is a superuser. Every user is."),
+    planner("jit", "off", Domain::Boolean),
+    planner("join_collapse_limit", "8", Domain::Integer(0, i32::MAX as i64)),
     setting("lc_collate", "C", Domain::Fixed, Silent, "Collation. Strings compare by their bytes."),
     setting("lc_ctype", "C.UTF-8", Domain::Fixed, Silent, "Character classes."),
     setting("lock_timeout", "0", Domain::Milliseconds, Silent, "Time to wait for locks. Braid has no locks."),
+    planner("maintenance_work_mem", "64MB", Domain::Text),
     setting("max_identifier_length", "63", Domain::Fixed, Silent, "Maximum length of a name in bytes."),
+    planner("max_parallel_workers_per_gather", "2", Domain::Integer(0, 1024)),
     setting("row_security", "on", Domain::Boolean, Silent, "Whether row security applies. Braid has no policies."),
     setting(
         "search_path",
@@ -192,6 +222,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Isolation level of this transaction. Every level reads one snapshot.",
     ),
     setting("transaction_read_only", "off", Domain::Boolean, Silent, "Whether this transaction is read-only."),
+    planner("work_mem", "4MB", Domain::Text),
 ];
 
 /// The setting called `name`, in any case.

@@ -160,7 +160,10 @@ fn decoded_bytes(column_type: ColumnType, at: usize, row_count: u64, chunks: &[&
         | ColumnType::Double
         | ColumnType::Time
         | ColumnType::Timestamp
-        | ColumnType::TimestampTz => 8 * row_count,
+        | ColumnType::TimestampTz
+        | ColumnType::RoundedTime(_)
+        | ColumnType::RoundedTimestamp(_)
+        | ColumnType::RoundedTimestampTz(_) => 8 * row_count,
         ColumnType::Numeric { .. } | ColumnType::Interval | ColumnType::Uuid => 16 * row_count,
         ColumnType::Text
         | ColumnType::Varchar(_)

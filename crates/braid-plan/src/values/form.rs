@@ -73,7 +73,10 @@ impl Form {
             | ColumnType::Date
             | ColumnType::Time
             | ColumnType::Timestamp
-            | ColumnType::TimestampTz => Self::Integer,
+            | ColumnType::TimestampTz
+            | ColumnType::RoundedTime(_)
+            | ColumnType::RoundedTimestamp(_)
+            | ColumnType::RoundedTimestampTz(_) => Self::Integer,
             ColumnType::Real | ColumnType::Double => Self::Float,
             ColumnType::Numeric { precision, scale } => Self::Fixed { digits: precision, scale },
             ColumnType::Text | ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar | ColumnType::Name => Self::Text,

@@ -127,9 +127,13 @@ fn scalar(column_type: ColumnType, number: u64) -> Scalar {
         ColumnType::Boolean => Scalar::Bool(n % 2 == 1),
         ColumnType::SmallInt => Scalar::Int(n % 30_000 - 10),
         ColumnType::Integer | ColumnType::Date => Scalar::Int(n * 7 - 1000),
-        ColumnType::BigInt | ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz => {
-            Scalar::Int(n * 1_000_000_007 - 5)
-        }
+        ColumnType::BigInt
+        | ColumnType::Time
+        | ColumnType::Timestamp
+        | ColumnType::TimestampTz
+        | ColumnType::RoundedTime(_)
+        | ColumnType::RoundedTimestamp(_)
+        | ColumnType::RoundedTimestampTz(_) => Scalar::Int(n * 1_000_000_007 - 5),
         ColumnType::Real | ColumnType::Double => Scalar::Float(match number {
             0 => f64::NEG_INFINITY,
             1 => -0.0,
@@ -192,9 +196,13 @@ fn array<'a>(column_type: ColumnType, values: impl Iterator<Item = &'a Value>) -
         | ColumnType::Char(_)
         | ColumnType::Name => Arc::new(text().collect::<StringViewArray>()),
         ColumnType::Date => Arc::new(ints().map(|v| v.map(|v| v as i32)).collect::<Date32Array>()),
-        ColumnType::Time => Arc::new(ints().collect::<Time64MicrosecondArray>()),
-        ColumnType::Timestamp => Arc::new(ints().collect::<TimestampMicrosecondArray>()),
-        ColumnType::TimestampTz => Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+        ColumnType::Time | ColumnType::RoundedTime(_) => Arc::new(ints().collect::<Time64MicrosecondArray>()),
+        ColumnType::Timestamp | ColumnType::RoundedTimestamp(_) => {
+            Arc::new(ints().collect::<TimestampMicrosecondArray>())
+        }
+        ColumnType::TimestampTz | ColumnType::RoundedTimestampTz(_) => {
+            Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
+        }
         ColumnType::Interval => {
             let intervals = values.iter().map(|v| match v {
                 Some(Scalar::Interval(months, days, nanos)) => Some(IntervalMonthDayNano::new(*months, *days, *nanos)),
@@ -228,8 +236,13 @@ pub fn values(types: &[ColumnType], batch: &RecordBatch) -> Vec<Vec<Value>> {
             | ColumnType::Char(_)
             | ColumnType::Name => Scalar::Bytes(array.as_string_view().value(row).as_bytes().to_vec()),
             ColumnType::Date => Scalar::Int(array.as_primitive::<Date32Type>().value(row).into()),
-            ColumnType::Time => Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),
-            ColumnType::Timestamp | ColumnType::TimestampTz => {
+            ColumnType::Time | ColumnType::RoundedTime(_) => {
+                Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row))
+            }
+            ColumnType::Timestamp
+            | ColumnType::TimestampTz
+            | ColumnType::RoundedTimestamp(_)
+            | ColumnType::RoundedTimestampTz(_) => {
                 Scalar::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
             }
             ColumnType::Interval => {

@@ -9,7 +9,9 @@ use crate::{SqlError, SqlState, Value};
 pub const FUNCTIONS: Implementations = &[
     ("pgsql_version", version),
     ("current_database", |_, call| Ok(Value::text(call.session.database()))),
-    ("current_schema", |_, _| Ok(Value::text("public"))),
+    ("current_schema", |_, call| {
+        Ok(searched_schemas(call).first().map_or(Value::Null, |name| Value::text(name.as_str())))
+    }),
     ("current_schemas", current_schemas),
     ("current_user", |_, call| Ok(Value::text(call.session.user()))),
     ("session_user", |_, call| Ok(Value::text(call.session.user()))),
@@ -31,10 +33,24 @@ fn version(_: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
 }
 
 /// The schemas that are searched, with the implicit one if the argument says so.
-fn current_schemas(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    let schemas: &[&str] = if args[0].as_bool() { &["pg_catalog", "public"] } else { &["public"] };
-    let names = schemas.iter().map(|name| Value::text(*name)).collect();
+fn current_schemas(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
+    let mut schemas = searched_schemas(call);
+    if args[0].as_bool() && !schemas.iter().any(|name| name == "pg_catalog") {
+        schemas.insert(0, "pg_catalog".to_owned());
+    }
+    let names = schemas.iter().map(|name| Value::text(name.as_str())).collect();
     Ok(Value::Array(ArrayValue::of(TypeId::NAME, names).into()))
+}
+
+/// The schemas of `search_path` that exist.
+fn searched_schemas(call: &Call<'_>) -> Vec<String> {
+    let Some(path) = call.session.setting("search_path") else { return vec!["public".to_owned()] };
+    let name = |part: &str| match part.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => part.trim().to_lowercase(),
+    };
+    let exists = |name: &String| ["public", "pg_catalog", "information_schema"].contains(&name.as_str());
+    path.split(',').map(name).filter(exists).collect()
 }
 
 /// A setting as SHOW prints it.

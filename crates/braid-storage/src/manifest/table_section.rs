@@ -18,8 +18,8 @@
 //! | width | meaning |
 //! |---|---|
 //! | string | name |
-//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end |
-//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, otherwise 0 |
+//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end, 21 time(n), 22 timestamp(n), 23 timestamptz(n) |
+//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, times and timestamps their digits of a second, 0 to 6, otherwise 0 |
 //! | 4 | for bytes of the front end only: the type's modifier, signed |
 //! | 1 | bit 0: nullable; bit 1: has a default |
 //! | string | the default's SQL text, if it has one |
@@ -228,6 +228,9 @@ fn type_code(column_type: ColumnType) -> (u8, u32) {
         ColumnType::Name => (18, 0),
         ColumnType::UnlimitedVarchar => (19, 0),
         ColumnType::Encoded { type_oid, .. } => (ENCODED, type_oid),
+        ColumnType::RoundedTime(digits) => (21, digits.into()),
+        ColumnType::RoundedTimestamp(digits) => (22, digits.into()),
+        ColumnType::RoundedTimestampTz(digits) => (23, digits.into()),
     }
 }
 
@@ -256,6 +259,9 @@ fn type_of_code(tag: u8, parameter: u32) -> Option<ColumnType> {
         (17, 0) => ColumnType::Time,
         (18, 0) => ColumnType::Name,
         (19, 0) => ColumnType::UnlimitedVarchar,
+        (21, digits @ 0..=6) => ColumnType::RoundedTime(digits as u8),
+        (22, digits @ 0..=6) => ColumnType::RoundedTimestamp(digits as u8),
+        (23, digits @ 0..=6) => ColumnType::RoundedTimestampTz(digits as u8),
         _ => return None,
     };
     Some(column_type)

@@ -41,8 +41,11 @@ impl<'a> ColumnValues<'a> {
             ColumnType::Integer => Self::integers::<Int32Type>(array, nulls),
             ColumnType::BigInt => Self::integers::<Int64Type>(array, nulls),
             ColumnType::Date => Self::integers::<Date32Type>(array, nulls),
-            ColumnType::Time => Self::integers::<Time64MicrosecondType>(array, nulls),
-            ColumnType::Timestamp | ColumnType::TimestampTz => Self::integers::<TimestampMicrosecondType>(array, nulls),
+            ColumnType::Time | ColumnType::RoundedTime(_) => Self::integers::<Time64MicrosecondType>(array, nulls),
+            ColumnType::Timestamp
+            | ColumnType::TimestampTz
+            | ColumnType::RoundedTimestamp(_)
+            | ColumnType::RoundedTimestampTz(_) => Self::integers::<TimestampMicrosecondType>(array, nulls),
             ColumnType::Real => Self::Floats32(filled(array.as_primitive::<Float32Type>().values().to_vec(), nulls)),
             ColumnType::Double => Self::Floats64(filled(array.as_primitive::<Float64Type>().values().to_vec(), nulls)),
             ColumnType::Numeric { .. } => {

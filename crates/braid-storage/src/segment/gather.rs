@@ -77,10 +77,13 @@ impl Segment {
             },
             ColumnType::Numeric { .. } => self.gather_primitive::<Decimal128Type>(selected, nulls),
             ColumnType::Date => self.gather_primitive::<Date32Type>(selected, nulls),
-            ColumnType::Time => self.gather_primitive::<Time64MicrosecondType>(selected, nulls),
-            ColumnType::Timestamp | ColumnType::TimestampTz => {
-                self.gather_primitive::<TimestampMicrosecondType>(selected, nulls)
+            ColumnType::Time | ColumnType::RoundedTime(_) => {
+                self.gather_primitive::<Time64MicrosecondType>(selected, nulls)
             }
+            ColumnType::Timestamp
+            | ColumnType::TimestampTz
+            | ColumnType::RoundedTimestamp(_)
+            | ColumnType::RoundedTimestampTz(_) => self.gather_primitive::<TimestampMicrosecondType>(selected, nulls),
             ColumnType::Interval => self.gather_intervals(selected, nulls),
             ColumnType::Uuid => self.gather_uuids(selected, nulls),
             ColumnType::Text

@@ -26,9 +26,13 @@ pub(crate) fn column(column_type: ColumnType, shape: u64, rows: usize, null_perc
         ColumnType::Integer => Arc::new(column.map(|v| v as i32).collect::<Int32Array>()),
         ColumnType::BigInt => Arc::new(column.map(|v| v).collect::<Int64Array>()),
         ColumnType::Date => Arc::new(column.map(|v| v as i32).collect::<Date32Array>()),
-        ColumnType::Time => Arc::new(column.map(|v| v).collect::<Time64MicrosecondArray>()),
-        ColumnType::Timestamp => Arc::new(column.map(|v| v).collect::<TimestampMicrosecondArray>()),
-        ColumnType::TimestampTz => {
+        ColumnType::Time | ColumnType::RoundedTime(_) => {
+            Arc::new(column.map(|v| v).collect::<Time64MicrosecondArray>())
+        }
+        ColumnType::Timestamp | ColumnType::RoundedTimestamp(_) => {
+            Arc::new(column.map(|v| v).collect::<TimestampMicrosecondArray>())
+        }
+        ColumnType::TimestampTz | ColumnType::RoundedTimestampTz(_) => {
             Arc::new(column.map(|v| v).collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
         }
         ColumnType::Real => Arc::new(column.map(|v| float(shape, v, seed) as f32).collect::<Float32Array>()),

@@ -16,7 +16,7 @@ use arrow::datatypes::{
 use crate::{ColumnType, PhysicalType, Scalar};
 
 /// One column of each type, with numerics of both widths.
-pub(crate) const COLUMN_TYPES: [ColumnType; 22] = [
+pub(crate) const COLUMN_TYPES: [ColumnType; 25] = [
     ColumnType::Boolean,
     ColumnType::SmallInt,
     ColumnType::Integer,
@@ -38,6 +38,9 @@ pub(crate) const COLUMN_TYPES: [ColumnType; 22] = [
     ColumnType::UnlimitedVarchar,
     ColumnType::Name,
     ColumnType::Time,
+    ColumnType::RoundedTime(2),
+    ColumnType::RoundedTimestamp(0),
+    ColumnType::RoundedTimestampTz(3),
     ColumnType::Encoded { type_oid: 3802, modifier: -1 },
 ];
 
@@ -52,10 +55,13 @@ pub(crate) fn scalar_of(array: &dyn Array, row: usize, column_type: ColumnType) 
         ColumnType::Integer => Scalar::Int(array.as_primitive::<Int32Type>().value(row).into()),
         ColumnType::BigInt => Scalar::Int(array.as_primitive::<Int64Type>().value(row)),
         ColumnType::Date => Scalar::Int(array.as_primitive::<Date32Type>().value(row).into()),
-        ColumnType::Time => Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),
-        ColumnType::Timestamp | ColumnType::TimestampTz => {
-            Scalar::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
+        ColumnType::Time | ColumnType::RoundedTime(_) => {
+            Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row))
         }
+        ColumnType::Timestamp
+        | ColumnType::TimestampTz
+        | ColumnType::RoundedTimestamp(_)
+        | ColumnType::RoundedTimestampTz(_) => Scalar::Int(array.as_primitive::<TimestampMicrosecondType>().value(row)),
         ColumnType::Real => Scalar::Float(array.as_primitive::<Float32Type>().value(row).into()),
         ColumnType::Double => Scalar::Float(array.as_primitive::<Float64Type>().value(row)),
         ColumnType::Numeric { .. } => {
