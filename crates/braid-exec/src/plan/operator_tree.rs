@@ -296,6 +296,11 @@ impl Plan {
         has_own || self.inputs().into_iter().any(Self::has_parameters)
     }
 
+    /// Whether it has a join.
+    pub fn has_joins(&self) -> bool {
+        matches!(self, Self::Join { .. }) || self.inputs().into_iter().any(Self::has_joins)
+    }
+
     fn each_expression(&mut self, within_scalars: WithinScalars, each: &mut dyn FnMut(&mut Expression)) {
         match self {
             Self::WithScalars { .. } if within_scalars == WithinScalars::No => return,

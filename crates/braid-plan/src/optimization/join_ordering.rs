@@ -71,19 +71,23 @@ pub struct ImposedOrder {
     pub seed: u64,
 }
 
-/// As [`order_joins`], with inner joins in the order of a rule.
+/// As [`order_joins`], with inner joins in the order of a rule. A query alone has no other choices than those about joins.
 pub fn impose_join_order(
     plan: &Plan,
     queries: &[ParameterRow],
     keys: &UniqueKeys,
     imposed: ImposedOrder,
 ) -> OrderedPlan {
+    let plan = plan.clone().with_decided_cases();
+    if queries.len() == 1 && !plan.has_joins() {
+        return OrderedPlan { plan, unobserved: Vec::new(), explodes: false };
+    }
     let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
     let samples = queries.iter().step_by(step).collect();
     let (unobserved, looks) = (RefCell::default(), Cell::new(0));
     let tables = RefCell::default();
     let ordering = Ordering { samples, queries, keys, imposed, unobserved, looks, tables };
-    let (plan, Estimate { explodes, .. }) = ordering.plan(&plan.clone().with_decided_cases());
+    let (plan, Estimate { explodes, .. }) = ordering.plan(&plan);
     OrderedPlan { plan, unobserved: ordering.unobserved.into_inner(), explodes }
 }
 
