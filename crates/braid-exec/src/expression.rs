@@ -199,6 +199,11 @@ impl Expression {
         self.any(&may_fail)
     }
 
+    /// Whether it may take long for one row: by a foreign part, or a search in a long text.
+    pub(crate) fn may_take_long(&self) -> bool {
+        self.any(&|part: &Self| matches!(part, Self::Foreign { .. } | Self::Like { .. }))
+    }
+
     /// Replaces each column that it reads.
     pub fn map_columns(&mut self, map: &mut impl FnMut(usize) -> usize) {
         if let Self::Column(column) = self {
