@@ -219,10 +219,17 @@ pub(super) fn in_subqueries(relation: &mut Relation, rewrite: &mut dyn FnMut(&mu
 
 /// Rewrites the subqueries of an expression.
 pub(super) fn in_subqueries_of(expression: &mut Expression, rewrite: &mut dyn FnMut(&mut Subquery)) {
+    // Most expressions have none, which is found sooner than their parts are handed out to be changed.
+    if has_subquery(expression) {
+        each_subquery(expression, rewrite);
+    }
+}
+
+fn each_subquery(expression: &mut Expression, rewrite: &mut dyn FnMut(&mut Subquery)) {
     if let Node::Subquery(subquery) = &mut expression.node {
         rewrite(subquery);
     }
-    expression.operands_mut().into_iter().for_each(|operand| in_subqueries_of(operand, rewrite));
+    expression.operands_mut().into_iter().for_each(|operand| each_subquery(operand, rewrite));
 }
 
 /// Rewrites the relations of the subqueries of an operator's own expressions.
