@@ -40,7 +40,10 @@ mod tests {
         let thread = thread.spawn(move || {
             let place = |of: &u8| std::ptr::from_ref(of).addr();
             let outside = 0;
-            on_deep_stack(token_count, || place(&outside).abs_diff(place(&0)) > thread_stack_bytes)
+            on_deep_stack(token_count, || {
+                let inside = 0;
+                place(&outside).abs_diff(place(&inside)) > thread_stack_bytes
+            })
         });
         thread.unwrap().join().unwrap()
     }
