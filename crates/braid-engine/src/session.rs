@@ -45,12 +45,13 @@ impl Session {
     /// A text whose template has a plan is not parsed.
     fn parse_or_recall(&self, sql: &str) -> Result<Vec<Statement>, EngineError> {
         let tokens = Tokens::of(sql)?;
-        if let Some(scanned) = tokens.scanned()
-            && recall::is_known(&self.context, &scanned)
-        {
-            return Ok(vec![Statement::recalled(sql, scanned)]);
-        }
-        let statements = tokens.parse()?;
+        let scanned = match tokens.scanned() {
+            Some(scanned) if recall::is_known(&self.context, &scanned) => {
+                return Ok(vec![Statement::recalled(sql, scanned)]);
+            }
+            scanned => scanned,
+        };
+        let statements = tokens.parse_scanned(scanned)?;
         check_implicit_block(&statements)?;
         Ok(statements)
     }

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use braid_sql::syntax::Chains;
 use sqlparser::ast;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -60,6 +61,8 @@ pub struct Statement {
     command: Option<Arc<Command>>,
     /// Its template and constants, if it was sent alone and can have them.
     scanned: Option<Arc<ScannedText>>,
+    /// The same of the query of an EXPLAIN that was sent alone, or why it can have none.
+    explained: Option<Arc<Result<ScannedText, Unscanned>>>,
 }
 
 /// The tokens of a text, within the limits.
@@ -86,18 +89,19 @@ impl<'a> Tokens<'a> {
         ScannedText::of(&self.tokens).ok()
     }
 
-    /// The query that an EXPLAIN explains as template and constants, or why it can have no template.
-    pub fn explained(&self) -> Result<ScannedText, Unscanned> {
-        ScannedText::of_explained(&self.tokens)
-    }
-
     /// The statements.
     pub fn parse(self) -> Result<Vec<Statement>, EngineError> {
-        let scanned = self.scanned().map(Arc::new);
+        let scanned = self.scanned();
+        self.parse_scanned(scanned)
+    }
+
+    /// The statements of a text that is [`Self::scanned`] already.
+    pub fn parse_scanned(self, scanned: Option<ScannedText>) -> Result<Vec<Statement>, EngineError> {
         let Self { sql, tokens } = self;
+        let explained = begins_with(&tokens, Keyword::EXPLAIN).then(|| ScannedText::of_explained(&tokens));
         let mut statements = on_deep_stack(tokens.len(), || Statement::parse_tokens(sql, tokens))?;
         if let [only] = &mut statements[..] {
-            only.scanned = scanned;
+            (only.scanned, only.explained) = (scanned.map(Arc::new), explained.map(Arc::new));
         }
         Ok(statements)
     }
@@ -118,7 +122,7 @@ impl Statement {
         let start = sql.len() - sql.trim_start().len();
         let range = start..start + sql[start..].trim_end_matches(|c: char| c == ';' || c.is_whitespace()).len();
         let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
-        Self { kind: StatementKind::Query, origin, range, size, command: None, scanned }
+        Self { kind: StatementKind::Query, origin, range, size, command: None, scanned, explained: None }
     }
 
     /// The same statement, parsed.
@@ -136,6 +140,14 @@ impl Statement {
     /// Its template and constants.
     pub(crate) fn scanned(&self) -> Option<&ScannedText> {
         self.scanned.as_deref()
+    }
+
+    /// The query of this EXPLAIN as template and constants, or why it can have no template.
+    pub(crate) fn explained(&self) -> Result<Arc<Result<ScannedText, Unscanned>>, EngineError> {
+        match &self.explained {
+            Some(explained) => Ok(explained.clone()),
+            None => Ok(Arc::new(ScannedText::of_explained(&Tokens::of(self.text())?.tokens))),
+        }
     }
 
     fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
@@ -170,6 +182,7 @@ impl Statement {
                 size,
                 command: Some(Arc::new(command)),
                 scanned: None,
+                explained: None,
             });
         }
     }
@@ -231,6 +244,12 @@ impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.kind, self.text())
     }
+}
+
+/// Whether this is the first word of a text.
+fn begins_with(tokens: &[TokenWithSpan], keyword: Keyword) -> bool {
+    let first = tokens.iter().find(|token| !matches!(token.token, Token::Whitespace(_)));
+    matches!(first, Some(TokenWithSpan { token: Token::Word(word), .. }) if word.keyword == keyword)
 }
 
 /// Refuses a number that runs into a word, such as `1_000`: the parser would take the word for a name.

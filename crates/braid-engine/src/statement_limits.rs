@@ -62,6 +62,12 @@ const LARGE_RELATIONS: usize = 24;
 const LARGE_SET_OPERANDS: usize = 64;
 const LARGE_SUBQUERY_DEPTH: usize = 5;
 
+/// Up to here a statement is planned in about a millisecond, which is a worker's turn.
+const BRIEF_EXPRESSIONS: usize = 256;
+const BRIEF_RELATIONS: usize = 8;
+const BRIEF_SET_OPERANDS: usize = 4;
+const BRIEF_SUBQUERY_DEPTH: usize = 2;
+
 /// What a statement consists of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatementSize {
@@ -111,6 +117,15 @@ impl StatementSize {
         within("expressions in a default", self.expressions, DEFAULT_EXPRESSIONS_MAX)
     }
 
+    /// Whether planning it takes no longer than a turn of a worker.
+    pub fn is_brief(&self) -> bool {
+        self.expressions <= BRIEF_EXPRESSIONS
+            && self.relations_total <= BRIEF_RELATIONS
+            && self.set_operands <= BRIEF_SET_OPERANDS
+            && self.subquery_depth <= BRIEF_SUBQUERY_DEPTH
+            && !self.is_large()
+    }
+
     /// Whether planning it may take long.
     pub fn is_large(&self) -> bool {
         self.expressions >= LARGE_EXPRESSIONS
@@ -158,5 +173,20 @@ mod tests {
         let wide = StatementSize { columns: COLUMNS_MAX + 1, ..at };
         assert_eq!(wide.check_for_planning().unwrap_err().sqlstate(), "54011");
         assert!(deep.is_large());
+    }
+
+    #[test]
+    fn few_relations_and_expressions_are_brief() {
+        let most = StatementSize { expressions: 256, relations_total: 8, set_operands: 4, ..StatementSize::default() };
+        assert!(most.is_brief());
+        for longer in [
+            StatementSize { expressions: 257, ..most },
+            StatementSize { relations_total: 9, ..most },
+            StatementSize { set_operands: 5, ..most },
+            StatementSize { subquery_depth: 3, ..most },
+            StatementSize { depth: LARGE_DEPTH, ..most },
+        ] {
+            assert!(!longer.is_brief(), "{longer:?}");
+        }
     }
 }

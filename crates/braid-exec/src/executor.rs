@@ -13,9 +13,9 @@
 mod accumulate;
 mod common_tables;
 mod expand;
+mod few_rows;
 mod groups;
 mod join;
-mod one_row;
 mod peers;
 mod project_set;
 mod recursion;
@@ -50,7 +50,7 @@ use crate::runtime::stop::{Stop, StopFlag};
 use crate::spill::{QuerySpill, SpillSpace};
 use crate::tuning::Tuning;
 use crate::{ExecError, Expression, MemoryBudget};
-use one_row::is_of_one_row;
+use few_rows::is_of_few_rows;
 use reordering::Reorderings;
 use rows::{Rows, Stage, StageSource};
 use running_table::Scope;
@@ -127,8 +127,8 @@ impl Executor {
     /// # Errors
     /// The first error of any operator.
     pub async fn run<S: Sink>(&self, plan: &Plan, make_sink: impl Fn() -> S + Send) -> Result<Vec<S>, ExecError> {
-        if is_of_one_row(plan) {
-            return self.run_one_row(plan, make_sink()).await.map_err(Stop::into_error);
+        if is_of_few_rows(plan) {
+            return self.run_few_rows(plan, make_sink()).await.map_err(Stop::into_error);
         }
         let plan = plan.numbered();
         let run = async {

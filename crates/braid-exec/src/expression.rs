@@ -48,12 +48,21 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use braid_storage::Scalar;
+use smallvec::SmallVec;
 
 use crate::MemoryBudget;
 
 pub use evaluator::Evaluator;
 pub(crate) use like_pattern::LikePattern;
 pub use piece_rows::PieceRows;
+
+/// The parts of an expression or an operator: seldom more than four, which need no allocation.
+pub(crate) type Few<T> = SmallVec<[T; 4]>;
+
+/// So many parts.
+pub(crate) fn few<T, const COUNT: usize>(parts: [T; COUNT]) -> Few<T> {
+    parts.into_iter().collect()
+}
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -199,6 +208,11 @@ impl Expression {
         self.any(&may_fail)
     }
 
+    /// Whether it may take long for one row: by a foreign part, or a search in a long text.
+    pub(crate) fn may_take_long(&self) -> bool {
+        self.any(&|part: &Self| matches!(part, Self::Foreign { .. } | Self::Like { .. }))
+    }
+
     /// Replaces each column that it reads.
     pub fn map_columns(&mut self, map: &mut impl FnMut(usize) -> usize) {
         if let Self::Column(column) = self {
@@ -248,19 +262,19 @@ impl Expression {
     }
 
     /// Its parts, from left to right.
-    pub(crate) fn children(&self) -> Vec<&Self> {
+    pub(crate) fn children(&self) -> Few<&Self> {
         match self {
-            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Few::new(),
             Self::Arithmetic { left, right, .. }
             | Self::Compare { left, right, .. }
-            | Self::Like { value: left, pattern: right } => vec![left, right],
+            | Self::Like { value: left, pattern: right } => few([left, right]),
             Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
             Self::Not(value)
             | Self::IsNull(value)
             | Self::ScaleUp { value, .. }
             | Self::In { value, .. }
             | Self::DatePart { value, .. }
-            | Self::Substring { value, .. } => vec![value],
+            | Self::Substring { value, .. } => few([value]),
             Self::Case { branches, otherwise } => {
                 let branches = branches.iter().flat_map(|(condition, result)| [condition, result]);
                 branches.chain(otherwise.as_deref()).collect()
@@ -269,19 +283,19 @@ impl Expression {
         }
     }
 
-    pub(crate) fn children_mut(&mut self) -> Vec<&mut Self> {
+    pub(crate) fn children_mut(&mut self) -> Few<&mut Self> {
         match self {
-            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Vec::new(),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) | Self::SubqueryValue(_) => Few::new(),
             Self::Arithmetic { left, right, .. }
             | Self::Compare { left, right, .. }
-            | Self::Like { value: left, pattern: right } => vec![left, right],
+            | Self::Like { value: left, pattern: right } => few([left, right]),
             Self::And(parts) | Self::Or(parts) => parts.iter_mut().collect(),
             Self::Not(value)
             | Self::IsNull(value)
             | Self::ScaleUp { value, .. }
             | Self::In { value, .. }
             | Self::DatePart { value, .. }
-            | Self::Substring { value, .. } => vec![value],
+            | Self::Substring { value, .. } => few([value]),
             Self::Case { branches, otherwise } => {
                 let branches = branches.iter_mut().flat_map(|(condition, result)| [condition, result]);
                 branches.chain(otherwise.as_deref_mut()).collect()

@@ -33,10 +33,14 @@ fn constant_bytes(relation: &Relation) -> usize {
 }
 
 fn bytes_in(expression: &Expression) -> usize {
-    let own = match &expression.node {
+    let mut bytes = match &expression.node {
         Node::Constant(value) => Value::heap_bytes(value),
         Node::Subquery(subquery) => constant_bytes(&subquery.relation),
         _ => 0,
     };
-    own + expression.operands().into_iter().map(bytes_in).sum::<usize>()
+    expression.any_operand(&mut |operand| {
+        bytes += bytes_in(operand);
+        false
+    });
+    bytes
 }

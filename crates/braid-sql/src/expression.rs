@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use sqlparser::tokenizer::Location;
 
 use crate::SqlType;
@@ -37,6 +38,14 @@ const LONG_FUNCTIONS: &[&str] = &[
     "bpcharregex",
     "bpcharicregex",
 ];
+
+/// The parts of an expression or an operator: seldom more than four, which need no allocation.
+pub type Few<T> = SmallVec<[T; 4]>;
+
+/// So many parts.
+pub(crate) fn few<T, const COUNT: usize>(parts: [T; COUNT]) -> Few<T> {
+    parts.into_iter().collect()
+}
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -312,8 +321,8 @@ impl Expression {
 
     /// The expressions of which it is made directly, in the order in which they are written. Those within a subquery's relation are none
     /// of them.
-    pub fn operands(&self) -> Vec<&Self> {
-        let mut operands = Vec::new();
+    pub fn operands(&self) -> Few<&Self> {
+        let mut operands = Few::new();
         self.any_operand(&mut |operand| {
             operands.push(operand);
             false
@@ -357,21 +366,21 @@ impl Expression {
     }
 
     /// The same, to be changed.
-    pub fn operands_mut(&mut self) -> Vec<&mut Self> {
+    pub fn operands_mut(&mut self) -> Few<&mut Self> {
         match &mut self.node {
-            Node::Constant(_) | Node::Parameter(_) | Node::Operand | Node::Column(..) => Vec::new(),
+            Node::Constant(_) | Node::Parameter(_) | Node::Operand | Node::Column(..) => Few::new(),
             Node::Subquery(subquery) => match &mut subquery.kind {
-                SubqueryKind::Quantified { comparison, .. } => vec![comparison],
-                SubqueryKind::Exists | SubqueryKind::Scalar | SubqueryKind::Array => Vec::new(),
+                SubqueryKind::Quantified { comparison, .. } => few([comparison]),
+                SubqueryKind::Exists | SubqueryKind::Scalar | SubqueryKind::Array => Few::new(),
             },
             Node::Call(call) => call.arguments.iter_mut().collect(),
-            Node::ThroughText(cast) => vec![&mut cast.argument],
-            Node::EachElement { array, .. } => vec![array],
+            Node::ThroughText(cast) => few([&mut cast.argument]),
+            Node::EachElement { array, .. } => few([array]),
             Node::Case { branches, otherwise } => {
                 let branches = branches.iter_mut().flat_map(|(condition, result)| [condition, result]);
                 branches.chain([&mut **otherwise]).collect()
             }
-            Node::Let { operand, body } => vec![operand, body],
+            Node::Let { operand, body } => few([operand, body]),
             Node::Chain { first, steps } => std::iter::once(&mut **first).chain(steps).collect(),
             Node::Coalesce(values)
             | Node::Extreme { values, .. }
@@ -379,12 +388,14 @@ impl Expression {
             | Node::Or(values)
             | Node::OnRecord(_, values)
             | Node::Array(_, values) => values.iter_mut().collect(),
-            Node::Not(operand) | Node::IsNull(operand) | Node::Is(_, operand) | Node::Relabel(operand) => vec![operand],
+            Node::Not(operand) | Node::IsNull(operand) | Node::Is(_, operand) | Node::Relabel(operand) => {
+                few([operand])
+            }
             Node::Subscript(container, subscripts) => {
                 std::iter::once(&mut **container).chain(subscripts.expressions_mut()).collect()
             }
-            Node::Distinct(left, right, _) => vec![left, right],
-            Node::Quantified(quantified) => vec![&mut quantified.operand, &mut quantified.array],
+            Node::Distinct(left, right, _) => few([left, right]),
+            Node::Quantified(quantified) => few([&mut quantified.operand, &mut quantified.array]),
         }
     }
 

@@ -9,9 +9,9 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use super::explained_run::{ExplainedQuery, ExplainedRun, Shown};
 use super::request::Request;
 use crate::bound_parameters::BoundParameters;
+use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
 use crate::recall::KnownTemplate;
-use crate::statement::Tokens;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, front_end};
 
@@ -24,7 +24,8 @@ pub(crate) async fn execute(
 ) -> Result<Outcome, EngineError> {
     let Request { analyze, verbose } = Request::of(statement)?;
     let planning = Instant::now();
-    let template = KnownTemplate::of(context, Tokens::of(statement.text())?.explained(), params)?;
+    let scanned = statement.explained()?;
+    let template = KnownTemplate::of(context, &scanned, params)?;
     let mut lines = vec![format!("Template: {template}")];
     let query = ExplainedQuery::of(context, statement, params, template).await?;
     let planning = planning.elapsed();
@@ -45,9 +46,7 @@ pub(crate) async fn execute(
         }
     };
     lines.extend(relation);
-    // Deep plans are printed by recursion, too.
-    let printed = async move |_| Ok(lines_of(&shown, analyze));
-    lines.extend(context.plan_apart(statement.size(), printed).await?);
+    lines.extend(printed(context, statement, shown, analyze).await?);
     lines.extend(end);
     Outcome::batch(schema(), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
 }
@@ -91,6 +90,20 @@ pub(crate) async fn prepare(
 
 fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]))
+}
+
+/// The lines of a plan. Deep ones are printed by recursion, too, and apart, because they are long.
+async fn printed(
+    context: &StatementContext,
+    statement: &Statement,
+    shown: Shown,
+    with_figures: bool,
+) -> Result<Vec<String>, EngineError> {
+    let size = statement.size();
+    match size.is_large() {
+        true => context.plan_apart(size, async move |_| Ok(lines_of(&shown, with_figures))).await,
+        false => Ok(on_deep_stack(size.expressions, || lines_of(&shown, with_figures))),
+    }
 }
 
 fn lines_of(shown: &Shown, with_figures: bool) -> Vec<String> {

@@ -44,6 +44,14 @@ pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_i
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
+/// Longest text of a statement that is planned on the session's thread: its literals are read.
+const BRIEF_TEXT_BYTES_MAX: usize = 8 << 10;
+
+/// Whether planning it takes no longer than a turn of the session's thread, and so less than to wait for a planning thread.
+fn is_brief(text: &str, size: StatementSize) -> bool {
+    text.len() <= BRIEF_TEXT_BYTES_MAX && size.is_brief()
+}
+
 /// Whether binding it may take too long for the session's thread.
 fn takes_long(text: &str, size: StatementSize) -> bool {
     text.len() > TEXT_BYTES_MAX || size.is_large()

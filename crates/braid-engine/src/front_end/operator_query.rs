@@ -15,12 +15,13 @@ use braid_storage::TableDef;
 use futures::{StreamExt, stream};
 use sqlparser::ast::Query;
 
-use super::Described;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
+use super::{Described, is_brief};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
+use crate::planning::plan_here;
 use crate::rows::Rows;
 use crate::rows::result_stream::ResultStream;
 use crate::sent_columns::ShownColumns;
@@ -128,6 +129,11 @@ async fn planned(
     numerics: Numerics,
 ) -> Result<Result<LoweredQuery, SqlError>, EngineError> {
     statement.size().check_for_planning()?;
+    if is_brief(statement.origin(), statement.size()) {
+        let constants = parameters.constants(Literals::InPlace(numerics));
+        let planned = plan_here(|| Ok(plan_source(context, statement, &source, constants)))?;
+        return Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error));
+    }
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
         let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));

@@ -2,4 +2,4 @@
 
 mod planning_threads;
 
-pub(crate) use planning_threads::{Lane, PlanningThreads};
+pub(crate) use planning_threads::{Lane, PlanningThreads, plan_here};

@@ -43,19 +43,19 @@ impl KnownTemplate {
     /// When a parameter has a type without a text.
     pub fn of(
         context: &StatementContext,
-        scanned: Result<ScannedText, Unscanned>,
+        scanned: &Result<ScannedText, Unscanned>,
         params: &BoundParameters,
     ) -> Result<Self, EngineError> {
         let scanned = match scanned {
             Ok(scanned) => scanned,
-            Err(reason) => return Ok(Self::Unscanned(reason)),
+            Err(reason) => return Ok(Self::Unscanned(*reason)),
         };
-        let key = match key(&scanned, params, &context.settings()) {
+        let key = match key(scanned, params, &context.settings()) {
             Ok(key) => key,
             Err(reason) => return Ok(Self::Off(reason)),
         };
         let facts = StatementFacts::of(context);
-        let Some(constants) = constants_of(&scanned, params, &facts)? else { return Ok(Self::NoConstants) };
+        let Some(constants) = constants_of(scanned, params, &facts)? else { return Ok(Self::NoConstants) };
         let Some(entry) = context.database().templates().look(&key) else { return Ok(Self::New) };
         Ok(match entry.look(&constants, &context.snapshot()) {
             Look::Plan(template) => match template.bind(&constants, params, &facts) {

@@ -3,14 +3,15 @@
 //! Rules, as in PostgreSQL: SET within a block is undone by ROLLBACK; SET LOCAL is undone at the block's end either way.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow::array::timezone::Tz;
 
 use super::definition::milliseconds;
 use crate::input::datetime::utc;
 
-/// The values that differ from the defaults, by the setting's name.
-type Overrides = BTreeMap<&'static str, String>;
+/// The values that differ from the defaults, by the setting's name. Shared until one is set: each statement looks at them.
+type Overrides = Arc<BTreeMap<&'static str, String>>;
 
 /// The scope of a SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,29 +46,29 @@ impl SettingValues {
     pub fn set(&mut self, name: &'static str, value: String, scope: Scope) {
         match (&mut self.block, scope) {
             (Some(block), Scope::Session) => {
-                block.if_committed.insert(name, value.clone());
-                self.current.insert(name, value);
+                Arc::make_mut(&mut block.if_committed).insert(name, value.clone());
+                Arc::make_mut(&mut self.current).insert(name, value);
             }
             (None, Scope::Local) => {}
             _ => {
-                self.current.insert(name, value);
+                Arc::make_mut(&mut self.current).insert(name, value);
             }
         }
     }
 
     /// Resets a setting to its default.
     pub fn reset(&mut self, name: &str) {
-        self.current.remove(name);
+        Arc::make_mut(&mut self.current).remove(name);
         if let Some(block) = &mut self.block {
-            block.if_committed.remove(name);
+            Arc::make_mut(&mut block.if_committed).remove(name);
         }
     }
 
     /// Resets all settings to their defaults.
     pub fn reset_all(&mut self) {
-        self.current.clear();
+        self.current = Overrides::default();
         if let Some(block) = &mut self.block {
-            block.if_committed.clear();
+            block.if_committed = Overrides::default();
         }
     }
 

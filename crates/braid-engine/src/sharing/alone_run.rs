@@ -65,8 +65,8 @@ impl AlonePlan {
         Self { figures: Arc::default(), ..self.clone() }
     }
 
-    /// All its rows, for a plan that reads few: in this task if it reads no table, else in one task of its own, since the calls
-    /// of a deep plan need a stack that nobody else has used.
+    /// All its rows, for a plan that reads few: in this task if it reads no table or is a look-up, else in one task of its own, since
+    /// the calls of a deep plan need a stack that nobody else has used.
     ///
     /// # Errors
     /// When an operator fails; [`ExecError::Cancelled`] when the result is too large to be kept.
@@ -76,7 +76,7 @@ impl AlonePlan {
         spill: Arc<SpillSpace>,
     ) -> Result<Vec<RecordBatch>, ExecError> {
         let run = collect(self.plan.clone(), self.schema.clone(), self.workers, memory, spill);
-        if self.plan.tables().is_empty() {
+        if self.plan.tables().is_empty() || Executor::runs_in_place(&self.plan) {
             return run.await;
         }
         // The task ends when this future is dropped.

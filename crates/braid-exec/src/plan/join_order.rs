@@ -14,7 +14,6 @@ pub mod imposed_order;
 pub mod join_graph;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::fmt;
 
 /// Maximum number of relations for the exhaustive search: 3^10 = 59 049 pairs of sets.
@@ -98,12 +97,26 @@ struct JoinGraph<'a> {
     edges: &'a [JoinEdge],
 }
 
-/// The best tree found for a set of relations.
+/// The rows of a tree, and what they cost.
+#[derive(Clone, Copy)]
+struct Estimate {
+    rows: f64,
+    cost: f64,
+}
+
+/// A tree for a set of relations.
 #[derive(Clone)]
 struct Candidate {
     tree: JoinTree,
-    rows: f64,
-    cost: f64,
+    estimate: Estimate,
+}
+
+/// The best tree of a set, by its upper join.
+#[derive(Clone, Copy)]
+struct BestJoin {
+    /// The relations of the build side; none for a single relation.
+    build: RelationSet,
+    estimate: Estimate,
 }
 
 type RelationSet = u64;
@@ -122,33 +135,37 @@ impl<'a> JoinGraph<'a> {
         let all: RelationSet = (1 << self.rows.len()) - 1;
         let is_connected: Vec<bool> = (0..=all).map(|set| set != 0 && self.is_connected(set)).collect();
         let is_connected = |set: RelationSet| is_connected[set as usize];
-        let mut best: HashMap<RelationSet, Candidate> =
-            (0..self.rows.len()).map(|at| (1 << at, self.relation(at))).collect();
+        let mut best: Vec<Option<BestJoin>> = vec![None; all as usize + 1];
+        for at in 0..self.rows.len() {
+            best[1 << at] = Some(BestJoin { build: 0, estimate: self.relation(at).estimate });
+        }
         for set in 1..=all {
-            if set.count_ones() < 2 {
+            let connected = is_connected(set);
+            // An unconnected set is a part of no tree of a connected one.
+            if set.count_ones() < 2 || (!connected && is_connected(all)) {
                 continue;
             }
             // Unconnected halves are joined only if the set itself is unconnected. Its parts are then joined last.
-            let (connected, rows) = (is_connected(set), self.rows_of(set));
-            let mut chosen: Option<Candidate> = None;
+            let rows = self.rows_of(set);
+            let mut chosen: Option<BestJoin> = None;
             let mut half = (set - 1) & set;
             while half != 0 {
                 let other = set ^ half;
                 // An avoidable cross product is never made, also if its estimate is small.
                 if !connected || (is_connected(half) && is_connected(other)) {
-                    let (Some(build), Some(probe)) = (best.get(&half), best.get(&other)) else {
+                    let (Some(build), Some(probe)) = (&best[half as usize], &best[other as usize]) else {
                         unreachable!("smaller sets come first")
                     };
-                    let cost = self.cost(build, probe, rows);
-                    if chosen.as_ref().is_none_or(|chosen| wanted.compare(cost, chosen.cost).is_lt()) {
-                        chosen = Some(self.join(build, probe, set));
+                    let joined = Estimate { rows, cost: cost(build.estimate, probe.estimate, rows) };
+                    if chosen.is_none_or(|chosen| wanted.compare(joined.cost, chosen.estimate.cost).is_lt()) {
+                        chosen = Some(BestJoin { build: half, estimate: joined });
                     }
                 }
                 half = (half - 1) & set;
             }
-            best.insert(set, chosen.expect("a set of two relations has halves"));
+            best[set as usize] = chosen;
         }
-        best.remove(&all).expect("the set of all relations was the last").tree
+        tree_of(&best, all)
     }
 
     /// Repeatedly joins the pair with the cheapest join, until one tree is left (greedy operator ordering: Fegaras, DEXA 1998).
@@ -161,7 +178,8 @@ impl<'a> JoinGraph<'a> {
             let rank = |(a, b): (usize, usize)| {
                 let ((build_set, build), (probe_set, probe)) = (&parts[a], &parts[b]);
                 let apart = !self.are_joined(*build_set, *probe_set);
-                let cost = self.cost(build, probe, self.rows_of(build_set | probe_set)) - build.cost - probe.cost;
+                let (build, probe) = (build.estimate, probe.estimate);
+                let cost = cost(build, probe, self.rows_of(build_set | probe_set)) - build.cost - probe.cost;
                 (apart, cost)
             };
             let chosen = pairs.min_by(|a, b| {
@@ -178,18 +196,14 @@ impl<'a> JoinGraph<'a> {
     }
 
     fn relation(&self, at: usize) -> Candidate {
-        Candidate { tree: JoinTree::Relation(at), rows: self.rows[at], cost: 0.0 }
+        Candidate { tree: JoinTree::Relation(at), estimate: Estimate { rows: self.rows[at], cost: 0.0 } }
     }
 
     fn join(&self, build: &Candidate, probe: &Candidate, set: RelationSet) -> Candidate {
         let rows = self.rows_of(set);
-        let cost = self.cost(build, probe, rows);
+        let cost = cost(build.estimate, probe.estimate, rows);
         let tree = JoinTree::Join { build: Box::new(build.tree.clone()), probe: Box::new(probe.tree.clone()) };
-        Candidate { tree, rows, cost }
-    }
-
-    fn cost(&self, build: &Candidate, probe: &Candidate, rows: f64) -> f64 {
-        build.cost + probe.cost + BUILD_ROW_COST * build.rows + PROBE_ROW_COST * probe.rows + RESULT_ROW_COST * rows
+        Candidate { tree, estimate: Estimate { rows, cost } }
     }
 
     /// The number of rows of the join of a set, which is independent of the order.
@@ -220,6 +234,20 @@ impl<'a> JoinGraph<'a> {
             reached = next;
         }
     }
+}
+
+/// What a join of two trees costs, with so many rows.
+fn cost(build: Estimate, probe: Estimate, rows: f64) -> f64 {
+    build.cost + probe.cost + BUILD_ROW_COST * build.rows + PROBE_ROW_COST * probe.rows + RESULT_ROW_COST * rows
+}
+
+/// The best tree of a set.
+fn tree_of(best: &[Option<BestJoin>], set: RelationSet) -> JoinTree {
+    let BestJoin { build, .. } = best[set as usize].expect("a tree is made for every set that is a part of one");
+    if build == 0 {
+        return JoinTree::Relation(set.trailing_zeros() as usize);
+    }
+    JoinTree::Join { build: Box::new(tree_of(best, build)), probe: Box::new(tree_of(best, set ^ build)) }
 }
 
 fn contains(set: RelationSet, relation: usize) -> bool {
@@ -306,7 +334,7 @@ mod tests {
             let graph = JoinGraph::new(&rows, &edges);
             for wanted in [Wanted::Cheapest, Wanted::Costliest] {
                 let tree = graph.exhaustive(wanted);
-                let (found, sought) = (cost_of(&graph, &tree).cost, extreme(&graph, wanted, (1 << count) - 1));
+                let (found, sought) = (cost_of(&graph, &tree).estimate.cost, extreme(&graph, wanted, (1 << count) - 1));
                 assert!((found - sought).abs() <= sought * 1e-9, "{wanted:?}: {found} and {sought}");
                 for tree in [tree, graph.greedy(wanted)] {
                     let mut relations = tree.relations();

@@ -10,6 +10,7 @@ use super::{
     AggregationSpec, CteId, ForeignCall, JoinCondition, RecursionSpec, SharedOperator, SortKey, SortSpec, WindowSpec,
 };
 use crate::Expression;
+use crate::expression::{Few, few};
 use crate::runtime::expand::ColumnLists;
 use crate::runtime::peers::KeptPeers;
 use crate::runtime::pipeline::Source;
@@ -184,9 +185,9 @@ impl Plan {
     }
 
     /// The same, to be changed.
-    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Self> {
+    pub(crate) fn inputs_mut(&mut self) -> Few<&mut Self> {
         match self {
-            Self::Source { .. } | Self::CteScan { .. } => Vec::new(),
+            Self::Source { .. } | Self::CteScan { .. } => Few::new(),
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
@@ -196,20 +197,20 @@ impl Plan {
             | Self::Peers { input, .. }
             | Self::ProjectSet { input, .. }
             | Self::Sort { input, .. }
-            | Self::Limit { input, .. } => vec![input],
-            Self::Join { build, probe, .. } => vec![probe, build],
+            | Self::Limit { input, .. } => few([input]),
+            Self::Join { build, probe, .. } => few([probe, build]),
             Self::Union(plans) => plans.iter_mut().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&mut **input).chain(subqueries).collect(),
-            Self::With { definition, body, .. } => vec![definition, body],
-            Self::Recursion { start, step, body, .. } => vec![start, step, body],
+            Self::With { definition, body, .. } => few([definition, body]),
+            Self::Recursion { start, step, body, .. } => few([start, step, body]),
             Self::Shared(operator) => operator.inputs_mut(),
         }
     }
 
     /// Its inputs, in the order in which the plan is shown.
-    pub(crate) fn inputs(&self) -> Vec<&Self> {
+    pub(crate) fn inputs(&self) -> Few<&Self> {
         match self {
-            Self::Source { .. } | Self::CteScan { .. } => Vec::new(),
+            Self::Source { .. } | Self::CteScan { .. } => Few::new(),
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
@@ -219,12 +220,12 @@ impl Plan {
             | Self::Peers { input, .. }
             | Self::ProjectSet { input, .. }
             | Self::Sort { input, .. }
-            | Self::Limit { input, .. } => vec![input],
-            Self::Join { build, probe, .. } => vec![probe, build],
+            | Self::Limit { input, .. } => few([input]),
+            Self::Join { build, probe, .. } => few([probe, build]),
             Self::Union(plans) => plans.iter().collect(),
             Self::WithScalars { subqueries, input } => std::iter::once(&**input).chain(subqueries).collect(),
-            Self::With { definition, body, .. } => vec![definition, body],
-            Self::Recursion { start, step, body, .. } => vec![start, step, body],
+            Self::With { definition, body, .. } => few([definition, body]),
+            Self::Recursion { start, step, body, .. } => few([start, step, body]),
             Self::Shared(operator) => operator.inputs(),
         }
     }
@@ -294,6 +295,11 @@ impl Plan {
             _ => false,
         };
         has_own || self.inputs().into_iter().any(Self::has_parameters)
+    }
+
+    /// Whether it has a join.
+    pub fn has_joins(&self) -> bool {
+        matches!(self, Self::Join { .. }) || self.inputs().into_iter().any(Self::has_joins)
     }
 
     fn each_expression(&mut self, within_scalars: WithinScalars, each: &mut dyn FnMut(&mut Expression)) {

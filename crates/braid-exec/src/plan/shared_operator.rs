@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{AggregationSpec, JoinCondition, Plan, SortSpec};
+use crate::expression::{Few, few};
 use crate::runtime::pipeline::Operator;
 use crate::{Batch, ExecError, SetNumber, SetStore};
 
@@ -138,24 +139,24 @@ impl SharedOperator {
     }
 
     /// Its inputs, the probe side first.
-    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+    pub(crate) fn inputs_mut(&mut self) -> Few<&mut Plan> {
         match self {
-            Self::Join { build, probe, .. } => vec![probe, build],
+            Self::Join { build, probe, .. } => few([probe, build]),
             Self::Step { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
-            | Self::Limit { input, .. } => vec![input],
+            | Self::Limit { input, .. } => few([input]),
         }
     }
 
     /// The same, to be read.
-    pub(crate) fn inputs(&self) -> Vec<&Plan> {
+    pub(crate) fn inputs(&self) -> Few<&Plan> {
         match self {
-            Self::Join { build, probe, .. } => vec![probe, build],
+            Self::Join { build, probe, .. } => few([probe, build]),
             Self::Step { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
-            | Self::Limit { input, .. } => vec![input],
+            | Self::Limit { input, .. } => few([input]),
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct TableSource {
     version: Arc<TableVersion>,
     buffer: Arc<BufferManager>,
     spec: ScanSpec,
-    description: String,
+    description: Arc<str>,
     /// The number of predicates that the description includes.
     described_count: usize,
     /// The metrics of each worker of each run.
@@ -51,7 +51,7 @@ impl TableSource {
             buffer,
             described_count: spec.predicates.len(),
             spec,
-            description,
+            description: description.into(),
             metrics: Arc::default(),
             set_filters: Arc::default(),
             row_count_max: OnceLock::new(),
@@ -111,7 +111,7 @@ impl TableSource {
 
     /// The description without measurements.
     fn plan_text(&self) -> String {
-        let mut text = self.description.clone();
+        let mut text = String::from(&*self.description);
         let text_of =
             |(column, predicate): &(ColumnId, ColumnPredicate)| predicate_text(&self.column(*column).name, predicate);
         let added: Vec<String> = self.spec.predicates[self.described_count..].iter().map(text_of).collect();
@@ -183,7 +183,7 @@ impl Source for TableSource {
         let spec = self.within_hulls(&filters);
         Some(Arc::new(Self {
             described_count: spec.predicates.len(),
-            description: format!("{}, sets_by={columns:?}", self.plan_text()),
+            description: format!("{}, sets_by={columns:?}", self.plan_text()).into(),
             set_filters: filters.into(),
             ..self.with_spec(spec)
         }))
@@ -191,7 +191,7 @@ impl Source for TableSource {
 
     fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
         let spec = self.within_hulls(filters);
-        let (described_count, description) = (spec.predicates.len(), self.plan_text());
+        let (described_count, description) = (spec.predicates.len(), self.plan_text().into());
         Some(Arc::new(Self { described_count, description, ..self.with_spec(spec) }))
     }
 

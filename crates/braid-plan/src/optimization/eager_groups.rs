@@ -21,7 +21,7 @@ impl Ordering<'_> {
 
     fn groups_below(&self, grouped: &GroupedJoin<'_>) -> Option<(Plan, Estimate)> {
         let key = grouped.unique_key()?;
-        if !self.may_look() {
+        if !self.may_look() || self.is_refuted(&key) {
             return None;
         }
         let ((unique, of_unique), (rows, of_rows)) = (self.plan(grouped.unique), self.plan(grouped.grouped));
@@ -37,6 +37,16 @@ impl Ordering<'_> {
         let expressions = grouped.columns();
         let estimate = projected(&estimate, &expressions);
         Some((Plan::Project { input: join.into(), expressions }, estimate))
+    }
+
+    /// Whether a key is known not to be unique, or will not be looked at.
+    fn is_refuted(&self, key: &UniqueKey<'_>) -> bool {
+        let (source, columns) = match key {
+            UniqueKey::OfGroups => return false,
+            UniqueKey::OfSource(source, columns) => (source, columns),
+        };
+        let Some(candidate) = KeyCandidate::of(&***source, columns) else { return true };
+        !self.keys.known(&candidate).unwrap_or_else(|| candidate.is_plausible())
     }
 
     /// Whether a key is known to be unique. If it might be, and looking costs no more than the groups that it would save, it is

@@ -71,19 +71,23 @@ pub struct ImposedOrder {
     pub seed: u64,
 }
 
-/// As [`order_joins`], with inner joins in the order of a rule.
+/// As [`order_joins`], with inner joins in the order of a rule. A query alone has no other choices than those about joins.
 pub fn impose_join_order(
     plan: &Plan,
     queries: &[ParameterRow],
     keys: &UniqueKeys,
     imposed: ImposedOrder,
 ) -> OrderedPlan {
+    let plan = plan.clone().with_decided_cases();
+    if queries.len() == 1 && !plan.has_joins() {
+        return OrderedPlan { plan, unobserved: Vec::new(), explodes: false };
+    }
     let step = queries.len().div_ceil(SAMPLES_MAX).max(1);
     let samples = queries.iter().step_by(step).collect();
     let (unobserved, looks) = (RefCell::default(), Cell::new(0));
     let tables = RefCell::default();
     let ordering = Ordering { samples, queries, keys, imposed, unobserved, looks, tables };
-    let (plan, Estimate { explodes, .. }) = ordering.plan(&plan.clone().with_decided_cases());
+    let (plan, Estimate { explodes, .. }) = ordering.plan(&plan);
     OrderedPlan { plan, unobserved: ordering.unobserved.into_inner(), explodes }
 }
 
@@ -225,20 +229,20 @@ impl Ordering<'_> {
     /// queries' own conditions keep together.
     fn of_filtered_scan(&self, scan: &Plan, condition: &Expression) -> Estimate {
         let Plan::Source { source, column_count } = scan else { return unknown(scan.column_count()) };
-        let all = of_source(&**source, *column_count);
         let (own, common): (Vec<Expression>, Vec<Expression>) =
             conjuncts(condition).into_iter().partition(has_parameters);
-        let kept = of_bound_scan(scan, common, &all);
         if own.is_empty() {
-            return kept;
+            return of_bound_scan(scan, common);
         }
+        let all = of_source(&**source, *column_count);
+        let kept = if common.is_empty() { all.clone() } else { of_bound_scan(scan, common) };
         let share = |row: &&ParameterRow| {
             let bound = own.iter().map(|condition| {
                 let mut condition = condition.clone();
                 condition.bind_parameters(row);
                 condition
             });
-            (of_bound_scan(scan, bound.collect(), &all).rows / all.rows.max(1.0)).clamp(0.0, 1.0)
+            (of_bound_scan(scan, bound.collect()).rows / all.rows.max(1.0)).clamp(0.0, 1.0)
         };
         let shares: Vec<f64> = self.samples.iter().map(share).collect();
         if let ([share], 1) = (&shares[..], self.queries.len()) {
@@ -362,12 +366,12 @@ fn of_source(source: &dyn Source, column_count: usize) -> Estimate {
 }
 
 /// The rows that conditions on constants keep of a table.
-fn of_bound_scan(scan: &Plan, conditions: Vec<Expression>, all: &Estimate) -> Estimate {
-    if conditions.is_empty() {
-        return all.clone();
-    }
-    let filtered = Plan::Filter { input: scan.clone().into(), condition: Expression::And(conditions) };
-    let (scan, unknown_count) = match filtered.with_filters_in_scans() {
+fn of_bound_scan(scan: &Plan, conditions: Vec<Expression>) -> Estimate {
+    let plan = match conditions.is_empty() {
+        true => scan.clone(),
+        false => Plan::Filter { input: scan.clone().into(), condition: Expression::And(conditions) },
+    };
+    let (scan, unknown_count) = match plan.with_filters_in_scans() {
         Plan::Filter { input, condition } => (*input, conjuncts(&condition).len()),
         scan => (scan, 0),
     };
@@ -375,7 +379,7 @@ fn of_bound_scan(scan: &Plan, conditions: Vec<Expression>, all: &Estimate) -> Es
         Plan::Source { source, column_count } => {
             of_source(&*source, column_count).scaled(SELECTIVITY_UNKNOWN.powi(unknown_count as i32))
         }
-        _ => all.clone().scaled(SELECTIVITY_UNKNOWN),
+        other => unknown(other.column_count()),
     }
 }
 

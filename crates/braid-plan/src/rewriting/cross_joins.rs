@@ -10,6 +10,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use braid_sql::Expression;
+use braid_sql::expression::Node;
 use braid_sql::relation::{ColumnId, JoinKind, Relation};
 
 use super::expressions::{
@@ -50,14 +51,16 @@ fn is_inner(relation: &Relation) -> bool {
 /// Whether one of the inner joins next to each other has no condition on both sides.
 fn has_cross_join(relation: &Relation) -> bool {
     let Relation::Join { kind: JoinKind::Inner, left, right, condition } = relation else { return false };
-    let of_right: BTreeSet<ColumnId> = right.columns().into_iter().collect();
-    let of_left: BTreeSet<ColumnId> = left.columns().into_iter().collect();
-    let connects = |condition: &Expression| {
-        let read = condition.free_columns();
-        !read.is_disjoint(&of_left) && !read.is_disjoint(&of_right)
-    };
-    let connected = conjuncts(condition.clone()).iter().any(connects);
-    !connected || has_cross_join(left) || has_cross_join(right)
+    !connects(condition, &left.columns(), &right.columns()) || has_cross_join(left) || has_cross_join(right)
+}
+
+/// Whether a conjunct of a condition reads columns of both sides.
+fn connects(condition: &Expression, left: &[ColumnId], right: &[ColumnId]) -> bool {
+    if let Node::And(operands) = &condition.node {
+        return operands.iter().any(|operand| connects(operand, left, right));
+    }
+    let read = condition.free_columns();
+    [left, right].iter().all(|side| side.iter().any(|column| read.contains(column)))
 }
 
 /// Whether no condition is volatile and no input reads another one's columns.

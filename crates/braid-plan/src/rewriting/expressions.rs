@@ -175,13 +175,17 @@ pub(super) fn replaced(mut expression: Expression, substitution: &Substitution) 
 
 /// Whether an expression has a subquery.
 pub(super) fn has_subquery(expression: &Expression) -> bool {
-    matches!(expression.node, Node::Subquery(_)) || expression.operands().into_iter().any(has_subquery)
+    matches!(expression.node, Node::Subquery(_)) || expression.any_operand(&mut has_subquery)
 }
 
 /// Whether an expression or one of its subqueries may give another value with each evaluation.
 pub(super) fn is_volatile(expression: &Expression) -> bool {
-    let is_volatile_query = matches!(&expression.node, Node::Subquery(subquery) if has_volatile(&subquery.relation));
-    is_volatile_query || expression.is_volatile() || expression.operands().into_iter().any(is_volatile)
+    expression.is_volatile() || has_volatile_subquery(expression)
+}
+
+fn has_volatile_subquery(expression: &Expression) -> bool {
+    matches!(&expression.node, Node::Subquery(subquery) if has_volatile(&subquery.relation))
+        || expression.any_operand(&mut has_volatile_subquery)
 }
 
 /// Whether a relation calls volatile functions.
@@ -215,10 +219,17 @@ pub(super) fn in_subqueries(relation: &mut Relation, rewrite: &mut dyn FnMut(&mu
 
 /// Rewrites the subqueries of an expression.
 pub(super) fn in_subqueries_of(expression: &mut Expression, rewrite: &mut dyn FnMut(&mut Subquery)) {
+    // Most expressions have none, which is found sooner than their parts are handed out to be changed.
+    if has_subquery(expression) {
+        each_subquery(expression, rewrite);
+    }
+}
+
+fn each_subquery(expression: &mut Expression, rewrite: &mut dyn FnMut(&mut Subquery)) {
     if let Node::Subquery(subquery) = &mut expression.node {
         rewrite(subquery);
     }
-    expression.operands_mut().into_iter().for_each(|operand| in_subqueries_of(operand, rewrite));
+    expression.operands_mut().into_iter().for_each(|operand| each_subquery(operand, rewrite));
 }
 
 /// Rewrites the relations of the subqueries of an operator's own expressions.

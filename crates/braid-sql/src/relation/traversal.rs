@@ -4,59 +4,59 @@ use std::collections::BTreeSet;
 
 use super::{ColumnId, FrameBound, JoinKind, Relation, SetFunctionCall, SortKey};
 use crate::Expression;
-use crate::expression::Node;
+use crate::expression::{Few, Node, few};
 
 impl Relation {
     /// Its inputs, in the order in which they are computed.
-    pub fn inputs(&self) -> Vec<&Self> {
+    pub fn inputs(&self) -> Few<&Self> {
         match self {
-            Self::OneRow | Self::Table(_) | Self::Values { .. } | Self::CteScan { .. } => Vec::new(),
+            Self::OneRow | Self::Table(_) | Self::Values { .. } | Self::CteScan { .. } => Few::new(),
             Self::Filter { input, .. }
             | Self::Map { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input, .. }
-            | Self::DistinctOn { input, .. } => vec![input],
-            Self::Expand(expansion) => vec![&expansion.input],
-            Self::Aggregate(aggregation) => vec![&aggregation.input],
-            Self::Window(windowing) => vec![&windowing.input],
-            Self::Join { left, right, .. } => vec![left, right],
+            | Self::DistinctOn { input, .. } => few([input]),
+            Self::Expand(expansion) => few([&expansion.input]),
+            Self::Aggregate(aggregation) => few([&aggregation.input]),
+            Self::Window(windowing) => few([&windowing.input]),
+            Self::Join { left, right, .. } => few([left, right]),
             Self::Union { inputs, .. } => inputs.iter().map(|input| &input.relation).collect(),
-            Self::SetOperation { left, right, .. } => vec![&left.relation, &right.relation],
-            Self::With { definition, body, .. } => vec![&definition.relation, body],
-            Self::Recursive(recursion) => vec![&recursion.start.relation, &recursion.step.relation, &recursion.body],
+            Self::SetOperation { left, right, .. } => few([&left.relation, &right.relation]),
+            Self::With { definition, body, .. } => few([&definition.relation, body]),
+            Self::Recursive(recursion) => few([&recursion.start.relation, &recursion.step.relation, &recursion.body]),
         }
     }
 
     /// The same, to be changed.
-    pub fn inputs_mut(&mut self) -> Vec<&mut Self> {
+    pub fn inputs_mut(&mut self) -> Few<&mut Self> {
         match self {
-            Self::OneRow | Self::Table(_) | Self::Values { .. } | Self::CteScan { .. } => Vec::new(),
+            Self::OneRow | Self::Table(_) | Self::Values { .. } | Self::CteScan { .. } => Few::new(),
             Self::Filter { input, .. }
             | Self::Map { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input, .. }
-            | Self::DistinctOn { input, .. } => vec![input],
-            Self::Expand(expansion) => vec![&mut expansion.input],
-            Self::Aggregate(aggregation) => vec![&mut aggregation.input],
-            Self::Window(windowing) => vec![&mut windowing.input],
-            Self::Join { left, right, .. } => vec![left, right],
+            | Self::DistinctOn { input, .. } => few([input]),
+            Self::Expand(expansion) => few([&mut expansion.input]),
+            Self::Aggregate(aggregation) => few([&mut aggregation.input]),
+            Self::Window(windowing) => few([&mut windowing.input]),
+            Self::Join { left, right, .. } => few([left, right]),
             Self::Union { inputs, .. } => inputs.iter_mut().map(|input| &mut input.relation).collect(),
-            Self::SetOperation { left, right, .. } => vec![&mut left.relation, &mut right.relation],
-            Self::With { definition, body, .. } => vec![&mut definition.relation, body],
+            Self::SetOperation { left, right, .. } => few([&mut left.relation, &mut right.relation]),
+            Self::With { definition, body, .. } => few([&mut definition.relation, body]),
             Self::Recursive(recursion) => {
                 let recursion = &mut **recursion;
-                vec![&mut recursion.start.relation, &mut recursion.step.relation, &mut recursion.body]
+                few([&mut recursion.start.relation, &mut recursion.step.relation, &mut recursion.body])
             }
         }
     }
 
     /// Its own expressions, without those of its inputs.
-    pub fn expressions(&self) -> Vec<&Expression> {
+    pub fn expressions(&self) -> Few<&Expression> {
         match self {
             Self::Values { rows, .. } => rows.iter().flatten().collect(),
-            Self::Filter { condition, .. } | Self::Join { condition, .. } => vec![condition],
+            Self::Filter { condition, .. } | Self::Join { condition, .. } => few([condition]),
             Self::Map { expressions, .. } => expressions.iter().map(|(_, expression)| expression).collect(),
             Self::Expand(expansion) => expansion.functions.iter().flat_map(SetFunctionCall::expressions).collect(),
             Self::Aggregate(aggregation) => {
@@ -84,15 +84,15 @@ impl Relation {
             | Self::SetOperation { .. }
             | Self::With { .. }
             | Self::Recursive(_)
-            | Self::CteScan { .. } => Vec::new(),
+            | Self::CteScan { .. } => Few::new(),
         }
     }
 
     /// The same, to be changed.
-    pub fn expressions_mut(&mut self) -> Vec<&mut Expression> {
+    pub fn expressions_mut(&mut self) -> Few<&mut Expression> {
         match self {
             Self::Values { rows, .. } => rows.iter_mut().flatten().collect(),
-            Self::Filter { condition, .. } | Self::Join { condition, .. } => vec![condition],
+            Self::Filter { condition, .. } | Self::Join { condition, .. } => few([condition]),
             Self::Map { expressions, .. } => expressions.iter_mut().map(|(_, expression)| expression).collect(),
             Self::Expand(expansion) => {
                 expansion.functions.iter_mut().flat_map(SetFunctionCall::expressions_mut).collect()
@@ -125,7 +125,7 @@ impl Relation {
             | Self::SetOperation { .. }
             | Self::With { .. }
             | Self::Recursive(_)
-            | Self::CteScan { .. } => Vec::new(),
+            | Self::CteScan { .. } => Few::new(),
         }
     }
 

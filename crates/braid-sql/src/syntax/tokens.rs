@@ -114,8 +114,8 @@ impl Tokens {
 
     fn put(&mut self, token: Token, span: Span) {
         if let Some(last) = self.last.filter(|last| last + 1 == self.done.len())
-            && let Some(text) = operator_text(&self.done[last].token).zip(operator_text(&token))
             && self.done[last].span.end == span.start
+            && let Some(text) = operator_text(&self.done[last].token).zip(operator_text(&token))
             && text.0.len() + text.1.len() <= OPERATOR_BYTES_MAX
             && (text.0.contains(OPERATOR_ONLY) || text.1.contains(OPERATOR_ONLY))
         {
@@ -192,9 +192,20 @@ fn ends_frame_offset(word: &Word) -> bool {
 /// The text of an operator. What sqlparser writes as `<>` may have been `!=`, so that its text is not known.
 fn operator_text(token: &Token) -> Option<String> {
     const OPERATOR_CHARACTERS: &str = "+-*/<>=~!@#%^&|`?";
-    if matches!(token, Token::Word(_) | Token::Number(..) | Token::Whitespace(_) | Token::Placeholder(_) | Token::Neq)
-        || super::operands::is_string(token)
-    {
+    let is_other = matches!(
+        token,
+        Token::Word(_)
+            | Token::Number(..)
+            | Token::Whitespace(_)
+            | Token::Placeholder(_)
+            | Token::Neq
+            | Token::Comma
+            | Token::Period
+            | Token::LParen
+            | Token::RParen
+            | Token::SemiColon
+    );
+    if is_other || super::operands::is_string(token) {
         return None;
     }
     let text = token.to_string();

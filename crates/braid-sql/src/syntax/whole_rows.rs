@@ -19,38 +19,41 @@ const QUERY_WORDS: &[Keyword] = &[Keyword::SELECT, Keyword::WITH, Keyword::VALUE
 /// The tokens with names for the stars of rows. In linear time.
 pub(super) fn as_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let solid: Vec<usize> = (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
-    let token = |tokens: &[TokenWithSpan], at: Option<usize>| -> Token {
-        at.and_then(|at| solid.get(at)).map_or(Token::EOF, |at| tokens[*at].token.clone())
-    };
+    let token =
+        |at: Option<usize>| at.and_then(|at| solid.get(at)).map_or(&Token::EOF, |at: &usize| &tokens[*at].token);
+    let mut rows = Vec::new();
     // Whether each open parenthesis is one of an expression.
     let mut is_expression = Vec::new();
     for at in 0..solid.len() {
         match &tokens[solid[at]].token {
             Token::LParen | Token::LBracket => {
                 let begins_query =
-                    matches!(token(&tokens, Some(at + 1)), Token::Word(word) if QUERY_WORDS.contains(&word.keyword));
+                    matches!(token(Some(at + 1)), Token::Word(word) if QUERY_WORDS.contains(&word.keyword));
                 // The name of an operator is no star: `OPERATOR(pg_catalog.*)`.
-                let is_name = at > 0
-                    && matches!(token(&tokens, Some(at - 1)), Token::Word(word) if word.keyword == Keyword::OPERATOR);
+                let is_name =
+                    at > 0 && matches!(token(Some(at - 1)), Token::Word(word) if word.keyword == Keyword::OPERATOR);
                 is_expression.push(!begins_query && !is_name);
             }
             Token::RParen | Token::RBracket => drop(is_expression.pop()),
-            Token::Mul if at >= 2 && token(&tokens, Some(at - 1)) == Token::Period => {
+            Token::Mul if at >= 2 && *token(Some(at - 1)) == Token::Period => {
                 let mut first = at - 2;
-                while first >= 2 && token(&tokens, Some(first - 1)) == Token::Period {
+                while first >= 2 && *token(Some(first - 1)) == Token::Period {
                     first -= 2;
                 }
-                let is_operand = matches!(token(&tokens, Some(at - 2)), Token::RParen | Token::RBracket)
+                let is_operand = matches!(token(Some(at - 2)), Token::RParen | Token::RBracket)
                     || is_expression.last() == Some(&true)
-                    || is_operator(&token(&tokens, Some(at + 1)))
-                    || is_operator(&token(&tokens, first.checked_sub(1)));
+                    || is_operator(token(Some(at + 1)))
+                    || is_operator(token(first.checked_sub(1)));
                 if is_operand {
-                    let name = Word { value: WHOLE_ROW.to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
-                    tokens[solid[at]].token = Token::Word(name);
+                    rows.push(solid[at]);
                 }
             }
             _ => {}
         }
+    }
+    for row in rows {
+        let name = Word { value: WHOLE_ROW.to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
+        tokens[row].token = Token::Word(name);
     }
     tokens
 }

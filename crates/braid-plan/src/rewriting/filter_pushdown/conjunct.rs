@@ -6,6 +6,7 @@ use braid_sql::Expression;
 use braid_sql::expression::Node;
 use braid_sql::relation::{ColumnId, Columns, Relation};
 
+use super::joins::SideColumns;
 use crate::rewriting::expressions::{
     Substitution, all_of, conjuncts, filtered, has_subquery, is_volatile, replaced, truth,
 };
@@ -79,7 +80,7 @@ impl Conjunct {
     }
 
     /// What follows from an OR if only conditions on these columns are known: `(a AND x) OR (b AND y)` implies `a OR b`.
-    pub fn consequence(&self, columns: &BTreeSet<ColumnId>) -> Option<Self> {
+    pub fn consequence(&self, columns: &SideColumns) -> Option<Self> {
         let Node::Or(alternatives) = &self.expression.node else { return None };
         if self.may_fail || self.is_volatile || self.has_subquery {
             return None;
@@ -88,7 +89,7 @@ impl Conjunct {
         for alternative in alternatives {
             let of_columns = |each: &Expression| {
                 let read = each.free_columns();
-                !read.is_empty() && read.is_subset(columns)
+                !read.is_empty() && read.iter().all(|column| columns.contains(*column))
             };
             let parts: Vec<Expression> = conjuncts(alternative.clone()).into_iter().filter(of_columns).collect();
             if parts.is_empty() {

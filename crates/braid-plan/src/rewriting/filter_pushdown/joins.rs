@@ -1,7 +1,5 @@
 //! Where conditions go at a join.
 
-use std::collections::BTreeSet;
-
 use braid_sql::Expression;
 use braid_sql::relation::{ColumnId, JoinKind, Relation};
 
@@ -27,7 +25,7 @@ struct Open {
 
 impl JoinSides {
     fn of(&self, conjunct: &Conjunct) -> Side {
-        let reads = |side: &BTreeSet<ColumnId>| conjunct.columns.iter().any(|column| side.contains(column));
+        let reads = |side: &SideColumns| conjunct.columns.iter().any(|column| side.contains(*column));
         match (reads(&self.left), reads(&self.right)) {
             (false, false) => Side::Neither,
             (true, false) => Side::Left,
@@ -49,8 +47,24 @@ impl JoinSides {
 
 /// The columns of both sides.
 struct JoinSides {
-    left: BTreeSet<ColumnId>,
-    right: BTreeSet<ColumnId>,
+    left: SideColumns,
+    right: SideColumns,
+}
+
+/// The columns of a side, in the order of their numbers.
+pub(super) struct SideColumns(Vec<ColumnId>);
+
+impl SideColumns {
+    fn of(side: &Relation) -> Self {
+        let mut columns = side.columns();
+        columns.sort_unstable();
+        Self(columns)
+    }
+
+    /// Whether a column is one of them.
+    pub fn contains(&self, column: ColumnId) -> bool {
+        self.0.binary_search(&column).is_ok()
+    }
 }
 
 impl Pushdown<'_> {
@@ -62,8 +76,7 @@ impl Pushdown<'_> {
         own: Expression,
         above: Vec<Conjunct>,
     ) -> Relation {
-        let sides =
-            JoinSides { left: left.columns().into_iter().collect(), right: right.columns().into_iter().collect() };
+        let sides = JoinSides { left: SideColumns::of(&left), right: SideColumns::of(&right) };
         let own = self.conjuncts(own);
         let is_cross = own.is_empty() && kind == JoinKind::Inner;
         let mut to: [Vec<Conjunct>; 2] = Default::default();

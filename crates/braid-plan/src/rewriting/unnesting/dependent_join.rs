@@ -38,8 +38,7 @@ impl Unnester<'_> {
         right: &Relation,
         condition: Expression,
     ) -> Option<Relation> {
-        let of_left: BTreeSet<ColumnId> = left.columns().into_iter().collect();
-        let outer: BTreeSet<ColumnId> = right.free_columns().intersection(&of_left).copied().collect();
+        let outer = outer_columns(left, right);
         if outer.is_empty() {
             return Some(join(kind, left.clone(), right.clone(), condition));
         }
@@ -82,8 +81,7 @@ impl Unnester<'_> {
         (condition, evaluated): (Expression, &Evaluated),
     ) -> Option<Relation> {
         let mut left = left.clone();
-        let of_left: BTreeSet<ColumnId> = left.columns().into_iter().collect();
-        let mut outer: Vec<ColumnId> = right.free_columns().intersection(&of_left).copied().collect();
+        let mut outer: Vec<ColumnId> = outer_columns(&left, right).into_iter().collect();
         if outer.is_empty() {
             // A value that all rows share: it is there if there is a row.
             let shared = self.columns.add("row", SqlType::of(TypeId::BOOL));
@@ -141,8 +139,7 @@ impl Unnester<'_> {
     /// groups by A(D) gives all that it gives, except the values of aggregates without rows.
     fn static_aggregation(&mut self, left: &Relation, aggregation: &Aggregation, maps: Maps<'_>) -> Option<Relation> {
         let right = Relation::Aggregate(Box::new(aggregation.clone()));
-        let of_left: BTreeSet<ColumnId> = left.columns().into_iter().collect();
-        let outer: BTreeSet<ColumnId> = right.free_columns().intersection(&of_left).copied().collect();
+        let outer = outer_columns(left, &right);
         if outer.is_empty() {
             let joined = join(JoinKind::Inner, left.clone(), right, all_of(Vec::new()));
             return Some(maps.into_iter().rev().fold(joined, |input, map| mapped(input, map.clone())));
@@ -156,6 +153,16 @@ impl Unnester<'_> {
         let with_maps = maps.into_iter().rev().fold(with_values, |input, map| mapped(input, map.clone()));
         Some(domain.around(with_maps, self))
     }
+}
+
+/// The columns of the left side that the right side reads.
+fn outer_columns(left: &Relation, right: &Relation) -> BTreeSet<ColumnId> {
+    let mut outer = right.free_columns();
+    if !outer.is_empty() {
+        let of_left: BTreeSet<ColumnId> = left.columns().into_iter().collect();
+        outer.retain(|column| of_left.contains(column));
+    }
+    outer
 }
 
 /// A join of these sides.

@@ -72,7 +72,8 @@ impl Unnester<'_> {
             }
             _ => {}
         }
-        for at in 0..expression.operands().len() {
+        let operand_count = expression.operands().len();
+        for at in 0..operand_count {
             if has_subquery(expression.operands()[at]) {
                 self.settle_guards(expression, at, site, evaluated);
                 // Operands before it have been freed of their subqueries, where that is possible.

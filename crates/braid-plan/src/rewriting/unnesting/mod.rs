@@ -73,6 +73,7 @@ impl Unnester<'_> {
                 let condition = all_of(condition);
                 let joined = match has_subquery(&condition) {
                     true => self.outer_join(kind, (*left).clone(), (*right).clone(), condition.clone()),
+                    false if right.free_columns().is_empty() => None,
                     false => self.joined(kind, &left, &right, condition.clone()),
                 };
                 let joined = joined.unwrap_or(Relation::Join { kind, left, right, condition });

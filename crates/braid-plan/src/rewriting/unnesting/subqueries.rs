@@ -44,8 +44,7 @@ impl Unnester<'_> {
             | Relation::Window(_)
             | Relation::Sort { .. }
             | Relation::DistinctOn { .. } => {
-                let mut inputs = relation.inputs_mut();
-                let mut site = Site::of(std::mem::replace(&mut *inputs[0], Relation::OneRow));
+                let mut site = Site::of(std::mem::replace(&mut *relation.inputs_mut()[0], Relation::OneRow));
                 match &mut relation {
                     Relation::Aggregate(aggregation) => self.aggregate(aggregation, &mut site),
                     Relation::Window(windowing) => self.window(windowing, &mut site),

@@ -1,4 +1,4 @@
-//! Queries without FROM.
+//! Queries without FROM, and of few rows.
 
 use std::time::Instant;
 
@@ -44,6 +44,49 @@ async fn a_row_without_columns_is_one_row() {
     assert!(matches!(rows_of(&failing).await, Err(ExecError::OutOfRange { .. })));
 }
 
+/// Rows `0..row_count` of one column.
+fn numbers(row_count: usize) -> Plan {
+    let rows = ResultRows::new(row_count, vec![Vector::integers((0..row_count as i64).collect())]);
+    Plan::Source { source: Arc::new(ResultSource::new(vec![Arc::new(rows)])), column_count: 1 }
+}
+
+/// The successor of a number in `rows`.
+fn looked_up(rows: Plan, number: i64) -> Plan {
+    let (left, right) = (Expression::Column(0).into(), int(number).into());
+    let condition = Expression::Compare { comparison: Comparison::Equal, left, right };
+    let found = Plan::Filter { input: rows.into(), condition };
+    let successor = sum(Expression::Column(0), int(1), NumberRange::Int64);
+    Plan::Project { input: found.into(), expressions: vec![successor] }
+}
+
+#[tokio::test]
+async fn a_look_up_runs_in_place_with_one_sink() {
+    for row_count in [1, 3000, 4096, 4097, 10_000] {
+        let plan = looked_up(numbers(row_count), row_count as i64 - 1);
+        assert_eq!(Executor::runs_in_place(&plan), row_count <= 4096, "{row_count} rows");
+        assert_eq!(rows_of(&plan).await.unwrap(), [[Some(Scalar::Int(row_count as i64))]]);
+        assert!(rows_of(&looked_up(numbers(row_count), -1)).await.unwrap().is_empty());
+        let failing = looked_up(numbers(row_count), i64::MAX);
+        assert!(rows_of(&failing).await.unwrap().is_empty());
+    }
+    let limited = Plan::Limit { input: numbers(4096).into(), offset: 2000, limit: Some(1500) };
+    assert!(Executor::runs_in_place(&limited));
+    let rows: Vec<Row> = (2000..3500).map(|value| vec![Some(Scalar::Int(value))]).collect();
+    assert_eq!(rows_of(&limited).await.unwrap(), rows);
+}
+
+#[test]
+fn what_may_take_long_or_is_deep_gets_a_task() {
+    let like = Expression::Like {
+        value: Expression::Column(0).into(),
+        pattern: Expression::Constant(Some(Scalar::Bytes(b"%a%".to_vec()))).into(),
+    };
+    assert!(!Executor::runs_in_place(&Plan::Filter { input: numbers(2).into(), condition: like }));
+    assert!(!Executor::runs_in_place(&Plan::Union(vec![numbers(2), numbers(2)])));
+    let deep = (0..20).fold(numbers(2), |input, _| Plan::Limit { input: input.into(), offset: 0, limit: None });
+    assert!(!Executor::runs_in_place(&deep));
+}
+
 #[tokio::test]
 async fn many_queries_without_from_share_a_pass() {
     let plan = select(vec![sum(Expression::Parameter(0), int(1), NumberRange::Int32)]);
@@ -56,7 +99,7 @@ async fn many_queries_without_from_share_a_pass() {
     assert_eq!(values, [6, 8, 6].map(|value| vec![vec![Some(Scalar::Int(value))]]));
 }
 
-/// `cargo test --release -p braid-exec --lib one_row::measurements -- --ignored --nocapture`
+/// `cargo test --release -p braid-exec --lib few_rows::measurements -- --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures"]
 async fn measurements() {
