@@ -53,12 +53,14 @@ fn check(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
         (Value::Int8(_), "OFFSET") => Err(SqlError::new(SqlState::InvalidOffset, "OFFSET must not be negative")),
         (Value::Int8(_), _) => Err(SqlError::new(SqlState::InvalidLimit, "LIMIT must not be negative")),
         (_, "OFFSET") => Ok(Value::Int8(0)),
-        (_, "FETCH") => {
-            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
-            Err(SqlError::new(SqlState::InvalidLimit, message))
-        }
+        (_, "FETCH") => Err(null_with_ties()),
         _ => Ok(Value::Null),
     }
+}
+
+/// The error of WITH TIES without a number.
+pub fn null_with_ties() -> SqlError {
+    SqlError::new(SqlState::InvalidLimit, "row count cannot be null in FETCH FIRST ... WITH TIES clause")
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ const FILES: &[(&str, usize)] = &[
     ("exclusions", 0),
     ("distinct_on", 1),
     ("expansions", 4),
+    ("from", 0),
     ("grouping_sets", 2),
     ("intervals", 0),
     ("joins", 2),

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::Word;
+use sqlparser::tokenizer::{Token, Word};
 
 /// Reserved words.
 const RESERVED: &str = "all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create \
@@ -49,6 +49,11 @@ const NAMES_AFTER_AS: &[Keyword] = &[
     Keyword::WITHOUT,
     Keyword::YEAR,
 ];
+
+/// Whether a token is a word of the grammar.
+pub(super) fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
+}
 
 /// Whether a word can begin `type 'literal'`, for a type that PostgreSQL's grammar does not know.
 pub(super) fn can_name_type(word: &Word) -> bool {
