@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`chains`] | long chains of operators as shallow trees |
+//! | [`column_definitions`] | definitions of columns behind AS |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
 //! | [`fetch_counts`] | computed numbers of rows in FETCH |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
@@ -17,6 +18,7 @@
 //! | [`words`] | words of PostgreSQL's grammar |
 
 mod chains;
+mod column_definitions;
 mod dialect;
 mod fetch_counts;
 mod frame_exclusions;
@@ -35,6 +37,7 @@ use sqlparser::tokenizer::Tokenizer;
 
 pub(crate) use chains::last_operand;
 pub use chains::{CHAIN_OPERANDS_MIN, Chains, links_of, spelled_out};
+pub use column_definitions::is_unnamed;
 pub use dialect::SqlDialect;
 pub use fetch_counts::fetch_count;
 pub use frame_exclusions::excluded;

@@ -43,6 +43,7 @@ const FILES: &[(&str, usize)] = &[
     ("texts", 1),
     ("times", 0),
     ("timestamps", 1),
+    ("variadic", 0),
     ("vectors", 0),
 ];
 

@@ -19,6 +19,7 @@ const FILES: &[(&str, usize)] = &[
     ("aggregates", 1),
     ("chains", 0),
     ("common_tables", 16),
+    ("column_definitions", 0),
     ("distinct_on", 0),
     ("expansions", 0),
     ("from", 0),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    ObjectNamePart, TableAlias, TableFactor, TableWithJoins,
+    ObjectNamePart, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
 };
 
 use super::scope::{Access, Scope, ScopeColumn, ScopeRelation, visible_columns};
@@ -15,7 +15,7 @@ use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
-use crate::syntax::{is_no_table_name, is_rows_from, join_name};
+use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -370,8 +370,26 @@ impl Binder<'_> {
             let first = first.ok_or_else(|| SqlError::new(SqlState::SyntaxError, "ROWS FROM needs a function"))?;
             return self.expanded(functions, first, with_ordinality, alias);
         }
-        let (call, name) = binder.function_in_from(name, arguments)?;
-        self.expanded(vec![(call, name.clone())], name, with_ordinality, alias)
+        let (definitions, plain) = match alias {
+            Some(alias) if alias.columns.iter().any(|column| column.data_type.is_some()) => {
+                let untyped = |column: &TableAliasColumnDef| TableAliasColumnDef { data_type: None, ..column.clone() };
+                let columns = alias.columns.iter().map(untyped).collect();
+                (&alias.columns[..], Some(TableAlias { columns, ..alias.clone() }))
+            }
+            _ => (&[][..], None),
+        };
+        if let (Some(first), true) = (definitions.first(), with_ordinality) {
+            let error =
+                SqlError::new(SqlState::SyntaxError, "WITH ORDINALITY cannot be used with a column definition list");
+            let error = error.with_hint("Put the column definition list inside ROWS FROM().");
+            return Err(self.places.mark(error, Place::At(first.name.span.start)));
+        }
+        let (call, name) = binder.function_in_from(name, arguments, definitions)?;
+        let unnamed = alias.filter(|alias| is_unnamed(alias)).map(|alias| TableAlias {
+            name: Ident::with_quote('"', &*name),
+            ..plain.clone().unwrap_or_else(|| alias.clone())
+        });
+        self.expanded(vec![(call, name.clone())], name, with_ordinality, unnamed.or(plain).as_ref().or(alias))
     }
 
     /// The functions of ROWS FROM. `unnest` of several arrays is a function for each.
@@ -391,10 +409,10 @@ impl Binder<'_> {
             match &list.args[..] {
                 arrays @ [_, _, ..] if is_unnest => {
                     for array in arrays {
-                        functions.push(self.function_in_from(&function.name, std::slice::from_ref(array))?);
+                        functions.push(self.function_in_from(&function.name, std::slice::from_ref(array), &[])?);
                     }
                 }
-                arguments => functions.push(self.function_in_from(&function.name, arguments)?),
+                arguments => functions.push(self.function_in_from(&function.name, arguments, &[])?),
             }
         }
         Ok(functions)
@@ -453,7 +471,8 @@ impl Binder<'_> {
     fn aliased(&self, mut relation: ScopeRelation, alias: Option<&TableAlias>) -> Result<ScopeRelation, SqlError> {
         let Some(alias) = alias else { return Ok(relation) };
         if alias.columns.iter().any(|column| column.data_type.is_some()) || alias.at.is_some() {
-            return Err(SqlError::unsupported("column definitions in FROM are not supported"));
+            let message = "a column definition list is only allowed for functions returning \"record\"";
+            return Err(SqlError::new(SqlState::SyntaxError, message));
         }
         let name = fold(&alias.name);
         if alias.columns.len() > relation.columns.len() {

@@ -96,6 +96,6 @@ fn jsonb_array_length(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
 }
 
 /// An argument that a function cannot work with.
-pub(super) fn invalid_parameter(message: &str) -> SqlError {
+pub(in crate::functions) fn invalid_parameter(message: &str) -> SqlError {
     SqlError::new(SqlState::InvalidParameterValue, message)
 }
