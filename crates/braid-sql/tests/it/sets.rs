@@ -15,7 +15,7 @@ use sqlparser::ast::Expr;
 
 /// The files, each with how many of its calls are refused.
 const FILES: &[(&str, usize)] =
-    &[("arrays", 0), ("json", 0), ("key_words", 0), ("series", 0), ("texts", 0), ("time_zones", 0)];
+    &[("arrays", 0), ("json", 1), ("key_words", 0), ("series", 0), ("texts", 0), ("time_zones", 0)];
 
 /// Rows that the files have of a call.
 const ROWS_MAX: usize = 20;

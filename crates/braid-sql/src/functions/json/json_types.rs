@@ -60,6 +60,7 @@ pub fn type_name(value: &Jsonb) -> &'static str {
         Jsonb::String(_) => "string",
         Jsonb::Array(_) => "array",
         Jsonb::Object(_) => "object",
+        Jsonb::Datetime(datetime) => datetime.type_name(),
     }
 }
 
