@@ -125,8 +125,11 @@ impl<'a> Binder<'a> {
         };
         let read = call.arguments.iter().chain(call.order_by.iter().map(|key| &key.expression)).chain(&call.filter);
         let read: Vec<&Expression> = read.collect();
-        let (scope, clause) = self.query_of(&read)?;
+        // Direct arguments do not tell whose aggregate it is.
+        let direct = if is_within_group { call.arguments.len() } else { 0 };
+        let (scope, clause) = self.query_of(&read[direct..])?;
         clause.check_aggregate().map_err(|error| self.places.mark(error, written.place))?;
+        self.check_direct_arguments(scope, &read[..direct])?;
         self.check_within_aggregate(scope, &read)?;
         let mut calls = scope.calls.borrow_mut();
         if let Some((column, _)) = calls.aggregates.iter().find(|(_, other)| *other == call && !is_volatile(&read)) {
@@ -153,6 +156,24 @@ impl<'a> Binder<'a> {
             clause = scope.parent_clause;
         }
         Ok((own, self.clause))
+    }
+
+    /// Refuses direct arguments that read what only queries within the aggregate's have.
+    fn check_direct_arguments(&self, scope: &Scope<'_>, direct: &[&Expression]) -> Result<(), SqlError> {
+        let refuse = |message: &str, place: Place<'_>| {
+            Err(self.places.mark(SqlError::new(SqlState::GroupingError, message), place))
+        };
+        for inner in self.scopes().take_while(|inner| !std::ptr::eq(*inner, scope)) {
+            let place_of = |is_such: &dyn Fn(ColumnId) -> bool| direct.iter().find_map(|read| read.place_of(is_such));
+            if let Some(place) = place_of(&|column| inner.owns(column)) {
+                let message = "outer-level aggregate cannot contain a lower-level variable in its direct arguments";
+                return refuse(message, place);
+            }
+            if let Some(place) = place_of(&|column| inner.is_aggregate(column)) {
+                return refuse("aggregate function calls cannot be nested", place);
+            }
+        }
+        Ok(())
     }
 
     fn check_within_aggregate(&self, scope: &Scope<'_>, read: &[&Expression]) -> Result<(), SqlError> {
