@@ -7,7 +7,6 @@ use braid_exec::expression::Comparison;
 use braid_exec::plan::{Plan, SortKey as LoweredKey, SortSpec};
 use braid_exec::scan::single_row::SingleRow;
 use braid_sql::relation::{ColumnId, Relation, Rows, SetOperator, SortKey};
-use braid_sql::row_counts;
 use braid_sql::{Expression, SqlError, SqlState, Value};
 use braid_storage::Scalar;
 
@@ -184,8 +183,7 @@ impl Lowering<'_> {
         };
         let offset = count(offset, SqlState::InvalidOffset, "OFFSET")?.unwrap_or(0);
         let limit = count(limit, SqlState::InvalidLimit, "LIMIT")?;
-        if let Some(ties) = ties {
-            let limit = limit.ok_or_else(row_counts::null_with_ties)?;
+        if let (Some(ties), Some(limit)) = (ties, limit) {
             return self.limit_with_ties(input, (offset, limit), ties);
         }
         let needed = limit.and_then(|limit| usize::try_from(limit.checked_add(offset)?).ok());

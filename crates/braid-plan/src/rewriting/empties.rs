@@ -47,12 +47,12 @@ fn is_always_empty(relation: &Relation) -> bool {
         | Relation::Sort { input, .. }
         | Relation::Distinct { input, .. }
         | Relation::DistinctOn { input, .. } => is_empty(input),
-        Relation::Limit { input, offset, limit, ties } => {
-            // A negative number of rows is an error, and none WITH TIES.
+        Relation::Limit { input, offset, limit, .. } => {
+            // A negative number of rows is an error.
             let is_plain = |count: &Option<Expression>| {
                 count.as_ref().is_none_or(|count| match count.node {
                     Node::Constant(Value::Int8(count)) => count >= 0,
-                    Node::Constant(Value::Null) => ties.is_none(),
+                    Node::Constant(Value::Null) => true,
                     _ => false,
                 })
             };

@@ -9,7 +9,7 @@ use super::calls::{check_ordered, sort_key};
 use super::{Pending, Target};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
-use crate::binder::{Binder, fold};
+use crate::binder::{Binder, fold, without_parentheses};
 use crate::expression::Expression;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::relation::{Relation, SortKey};
@@ -212,6 +212,11 @@ impl Binder<'_> {
 
     /// LIMIT, OFFSET and FETCH.
     pub(super) fn limits(&self, tail: &Tail<'_>) -> Result<Limits, SqlError> {
+        let count = tail.limit.or_else(|| tail.fetch.and_then(|fetch| fetch.quantity.as_ref()));
+        if tail.with_ties && count.is_some_and(|count| is_null(without_parentheses(count))) {
+            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+            return Err(SqlError::new(SqlState::InvalidLimit, message));
+        }
         let offset = tail.offset.map(|syntax| self.row_count(syntax, Clause::Offset)).transpose()?;
         let limit = match (tail.limit, tail.fetch) {
             (Some(limit), _) => Some(self.row_count(limit, Clause::Limit)?),
@@ -278,6 +283,10 @@ impl Binder<'_> {
         };
         Ok(Pending { relation: limits.around(relation, &keys)?, targets: pending.targets })
     }
+}
+
+fn is_null(syntax: &Expr) -> bool {
+    matches!(syntax, Expr::Value(ValueWithSpan { value: Syntax::Null, .. }))
 }
 
 fn is_number(syntax: &Expr) -> bool {

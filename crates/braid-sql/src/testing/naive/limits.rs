@@ -3,7 +3,6 @@
 use super::{Environment, Row};
 use crate::expression::Expression;
 use crate::relation::SortKey;
-use crate::row_counts::null_with_ties;
 use crate::{SqlError, SqlState, Value};
 
 impl Environment<'_> {
@@ -17,9 +16,7 @@ impl Environment<'_> {
         let offset = self.count(offset, SqlState::InvalidOffset, "OFFSET")?.unwrap_or(0);
         let limit = self.count(limit, SqlState::InvalidLimit, "LIMIT")?;
         let mut rest = rows.into_iter().skip(offset);
-        let Some(limit) = limit else {
-            return if ties.is_some() { Err(null_with_ties()) } else { Ok(rest.collect()) };
-        };
+        let Some(limit) = limit else { return Ok(rest.collect()) };
         let mut kept: Vec<Row> = rest.by_ref().take(limit).collect();
         if let (Some(ties), Some(last)) = (ties, kept.last()) {
             let keys: Vec<Expression> = ties.iter().map(|key| key.expression.clone()).collect();

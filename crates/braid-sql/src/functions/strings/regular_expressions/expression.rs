@@ -19,8 +19,8 @@ use regex_syntax::hir::{Hir, HirKind, Repetition};
 use super::simulation::{Constraint, Program};
 use crate::{SqlError, SqlState};
 
-/// Steps of a search with constraints or back references, at most. They take some seconds.
-const STEPS_MAX: usize = 1 << 27;
+/// Steps of a search with constraints or back references, at most. They take a second or two.
+const STEPS_MAX: usize = 1 << 26;
 
 /// Bytes that the automaton of one part may take.
 const AUTOMATON_BYTES_MAX: usize = 4 << 20;

@@ -110,6 +110,8 @@ pub(super) struct Program {
 struct Places {
     list: Vec<usize>,
     is_there: Vec<bool>,
+    /// States that are still to be entered.
+    pending: Vec<usize>,
 }
 
 impl Places {
@@ -269,23 +271,23 @@ impl Program {
 
     /// Adds a state, and those to which it goes without a character.
     fn enter(&self, state: usize, at: usize, subject: &Subject<'_>, places: &mut Places) -> Result<(), SqlError> {
-        let mut pending = vec![state];
-        while let Some(state) = pending.pop() {
+        let mut next = Some(state);
+        while let Some(state) = next.take().or_else(|| places.pending.pop()) {
             if std::mem::replace(&mut places.is_there[state], true) {
                 continue;
             }
             subject.take_steps(1)?;
             match &self.states[state] {
                 State::Class(..) | State::Character(..) | State::Match => places.list.push(state),
-                State::Split(states) => pending.extend(states),
-                State::Anchor(look, next) => {
+                State::Split(states) => places.pending.extend(states),
+                State::Anchor(look, behind) => {
                     if LookMatcher::new().matches(*look, subject.text.as_bytes(), at) {
-                        pending.push(*next);
+                        next = Some(*behind);
                     }
                 }
-                State::Constraint(number, next) => {
+                State::Constraint(number, behind) => {
                     if subject.constraints[usize::from(*number)].holds(subject, at)? {
-                        pending.push(*next);
+                        next = Some(*behind);
                     }
                 }
             }
