@@ -210,6 +210,15 @@ impl SetCall {
     }
 }
 
+impl SetCall {
+    /// The same call, whose rows have columns of these types.
+    #[must_use]
+    pub fn with_columns(self, columns: &[(String, SqlType)]) -> Self {
+        let name = pg_catalog().function(self.function.id).name;
+        Self { columns: columns.iter().map(|(_, sql_type)| (name, *sql_type)).collect(), ..self }
+    }
+}
+
 /// A cast through the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThroughText {

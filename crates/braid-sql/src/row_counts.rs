@@ -1,4 +1,4 @@
-//! The check of a number of rows that LIMIT, OFFSET or FETCH WITH TIES asks for, where it is computed for rows.
+//! The check of a number of rows that LIMIT, FETCH or OFFSET asks for, where it is computed for rows.
 
 use crate::expression::{Expression, FunctionCall, Node};
 use crate::functions::{Call, Function};
@@ -10,8 +10,6 @@ use crate::{SqlError, SqlState, SqlType, Value};
 pub enum RowCount {
     /// Null limits nothing.
     Limit,
-    /// `FETCH … WITH TIES`, which needs a number.
-    LimitWithTies,
     /// Null is 0.
     Offset,
 }
@@ -20,7 +18,6 @@ impl RowCount {
     fn name(self) -> &'static str {
         match self {
             Self::Limit => "LIMIT",
-            Self::LimitWithTies => "FETCH",
             Self::Offset => "OFFSET",
         }
     }
@@ -53,10 +50,6 @@ fn check(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
         (Value::Int8(_), "OFFSET") => Err(SqlError::new(SqlState::InvalidOffset, "OFFSET must not be negative")),
         (Value::Int8(_), _) => Err(SqlError::new(SqlState::InvalidLimit, "LIMIT must not be negative")),
         (_, "OFFSET") => Ok(Value::Int8(0)),
-        (_, "FETCH") => {
-            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
-            Err(SqlError::new(SqlState::InvalidLimit, message))
-        }
         _ => Ok(Value::Null),
     }
 }
@@ -74,14 +67,12 @@ mod tests {
             let value = Evaluation::new(&FixedSession, &[]).value(&expression);
             value.map_err(|error| format!("{} {}", error.sqlstate(), error.message()))
         };
-        for clause in [RowCount::Limit, RowCount::LimitWithTies, RowCount::Offset] {
+        for clause in [RowCount::Limit, RowCount::Offset] {
             assert_eq!(checked(clause, Value::Int8(7)), Ok(Value::Int8(7)));
         }
         assert_eq!(checked(RowCount::Limit, Value::Null), Ok(Value::Null));
         assert_eq!(checked(RowCount::Offset, Value::Null), Ok(Value::Int8(0)));
         assert_eq!(checked(RowCount::Limit, Value::Int8(-1)), Err("2201W LIMIT must not be negative".to_owned()));
         assert_eq!(checked(RowCount::Offset, Value::Int8(-1)), Err("2201X OFFSET must not be negative".to_owned()));
-        let null = checked(RowCount::LimitWithTies, Value::Null).unwrap_err();
-        assert_eq!(null, "2201W row count cannot be null in FETCH FIRST ... WITH TIES clause");
     }
 }

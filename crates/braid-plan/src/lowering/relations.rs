@@ -181,8 +181,8 @@ impl Lowering<'_> {
                 _ => Ok(None),
             },
         };
-        let limit = count(limit, SqlState::InvalidLimit, "LIMIT")?;
         let offset = count(offset, SqlState::InvalidOffset, "OFFSET")?.unwrap_or(0);
+        let limit = count(limit, SqlState::InvalidLimit, "LIMIT")?;
         if let (Some(ties), Some(limit)) = (ties, limit) {
             return self.limit_with_ties(input, (offset, limit), ties);
         }

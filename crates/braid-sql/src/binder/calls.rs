@@ -9,6 +9,7 @@ use super::casts::call;
 use super::places::Place;
 use super::{Binder, Placed, Statement, fold};
 use crate::expression::{Expression, Node};
+use crate::functions::spreading::spreading_call;
 use crate::pg_catalog::{CastContext, FunctionKind, TypeId, pg_catalog};
 use crate::resolution::{FunctionResolution, ResolvedFunction, resolve_function};
 use crate::syntax::{SqlDialect, VARIADIC, parser_of};
@@ -301,7 +302,8 @@ impl Binder<'_> {
             }
         };
         let entry = pg_catalog().function(resolved.function);
-        if is_variadic && ["concat", "concat_ws"].contains(&entry.name) && !is_written_out(&arguments) {
+        let is_computed = is_variadic && !is_written_out(arguments.last().map(|(argument, _)| argument));
+        if is_computed && ["concat", "concat_ws"].contains(&entry.name) {
             return self.joined_elements(arguments);
         }
         self.unify_hypothetical_row(entry, &mut arguments, &mut resolved.argument_types, direct_count)?;
@@ -312,6 +314,9 @@ impl Binder<'_> {
                 written.check_ordinary(entry.name).map_err(|error| self.places.mark(error, written.place))?;
                 match entry.returns_set {
                     true => self.set_column(entry, given, sql_type, written.place),
+                    false if is_computed && entry.variadic == Some(TypeId::ANY) => {
+                        spreading_call(entry, given, sql_type)
+                    }
                     false => call(resolved.function, given, sql_type),
                 }
             }
@@ -329,7 +334,8 @@ impl Binder<'_> {
         self.call_on("array_to_string", array.into_iter().chain([separator]).collect())
     }
 
-    /// The arguments as the function takes them: in its order, of its types, with its defaults.
+    /// The arguments as the function takes them: in its order, of its types, with its defaults. An array of a function that takes any
+    /// arguments stays one if it is not written out ([`spreading_call`]).
     pub(super) fn ordered_arguments(
         &self,
         resolved: &ResolvedFunction,
@@ -370,7 +376,8 @@ impl Binder<'_> {
             }
         }
         // Such a function takes what an array has as arguments.
-        if is_variadic && entry.variadic == Some(TypeId::ANY) {
+        let spreads_later = entry.kind == FunctionKind::Function && !is_written_out(ordered.last());
+        if is_variadic && entry.variadic == Some(TypeId::ANY) && !spreads_later {
             spread(&mut ordered)?;
         }
         Ok(ordered)
@@ -389,19 +396,18 @@ impl Binder<'_> {
     }
 }
 
-/// Whether the last argument is an array whose elements are arguments.
-fn is_written_out(arguments: &[Placed<'_>]) -> bool {
-    matches!(arguments.last(), Some((Expression { node: Node::Array(..), .. }, _)))
+/// Whether an argument is an array that says what its elements are.
+pub(super) fn is_written_out(argument: Option<&Expression>) -> bool {
+    let Some(Expression { node: Node::Array(element, values), .. }) = argument else { return false };
+    values.iter().all(|value| value.sql_type.id == *element)
 }
 
 /// The last argument's elements as arguments, if it says what they are.
 fn spread(arguments: &mut Vec<Expression>) -> Result<(), SqlError> {
-    let Some(Expression { node: Node::Array(element, values), .. }) = arguments.pop() else {
+    let array = arguments.pop().filter(|array| is_written_out(Some(array)));
+    let Some(Expression { node: Node::Array(_, values), .. }) = array else {
         return Err(SqlError::unsupported("VARIADIC with an array that is not written out is not supported here"));
     };
-    if values.iter().any(|value| value.sql_type.id != element) {
-        return Err(SqlError::unsupported("VARIADIC with an array of arrays is not supported here"));
-    }
     arguments.extend(values);
     Ok(())
 }

@@ -69,6 +69,16 @@ impl<'a> Binder<'a> {
         Ok(Expression { node: Node::OnRecord(RecordOperation::Make(record_type), values), sql_type })
     }
 
+    /// A record of nulls.
+    pub(super) fn null_record(&self, columns: &[(String, SqlType)]) -> Result<Expression, SqlError> {
+        let field =
+            |(name, sql_type): &(String, SqlType)| RecordField { name: name.as_str().into(), sql_type: *sql_type };
+        let null =
+            |(_, sql_type): &(String, SqlType)| Expression { node: Node::Constant(Value::Null), sql_type: *sql_type };
+        let record_type = RecordType { fields: columns.iter().map(field).collect() };
+        self.record(record_type, columns.iter().map(null).collect())
+    }
+
     /// The members of a row, with the columns of `t.*` in place of it.
     pub(super) fn row_members<'s>(&self, members: &'s [Expr]) -> Result<Vec<Placed<'s>>, SqlError> {
         let mut placed = Vec::with_capacity(members.len());

@@ -20,6 +20,7 @@
 //! | [`objects`] | types, functions and operators by name and number |
 //! | [`session`] | the session and its settings |
 //! | [`sets`] | functions that return rows |
+//! | [`spreading`] | arrays as arguments |
 //! | [`json`] | json, jsonb, jsonpath |
 //! | [`templates`] | formats of `to_char` and its inverses |
 
@@ -37,6 +38,7 @@ pub mod records;
 pub mod sending;
 pub mod session;
 pub mod sets;
+pub mod spreading;
 pub mod strings;
 pub mod templates;
 
@@ -62,7 +64,14 @@ const ROOMS: &[&[Implementations]] = &[
     arrays::FAMILIES,
     datetime::FAMILIES,
     hashes::FAMILIES,
-    &[in_range::FUNCTIONS, nulls::FUNCTIONS, records::FUNCTIONS, sending::FUNCTIONS, session::FUNCTIONS],
+    &[
+        in_range::FUNCTIONS,
+        nulls::FUNCTIONS,
+        records::FUNCTIONS,
+        sending::FUNCTIONS,
+        session::FUNCTIONS,
+        sets::json_records::RECORDS,
+    ],
     json::FAMILIES,
     numbers::FAMILIES,
     objects::FAMILIES,

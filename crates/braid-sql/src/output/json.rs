@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use super::datetime_text::{date_text, iso_timestamp_text, iso_timestamptz_text, time_text, timetz_text};
 use crate::SqlError;
 use crate::value_memory::GrowingValue;
 use crate::value_text::check_growth;
 use crate::values::json::Jsonb;
+use crate::values::json_datetime::JsonDatetime;
 
 /// What each level is indented by.
 const INDENT: usize = 4;
@@ -59,6 +61,7 @@ fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String, check: &mu
         Jsonb::Bool(false) => out.push_str("false"),
         Jsonb::Number(number) => write!(out, "{number}").expect("a String takes everything"),
         Jsonb::String(string) => write_json_string(string, out)?,
+        Jsonb::Datetime(datetime) => write_json_string(&datetime_text(*datetime), out)?,
         Jsonb::Array(elements) => {
             out.push('[');
             for (at, element) in elements.iter().enumerate() {
@@ -81,6 +84,20 @@ fn write_jsonb(value: &Jsonb, level: Option<usize>, out: &mut String, check: &mu
         }
     }
     check(out.len())
+}
+
+/// A date or a time in ISO 8601's form, with hours and minutes of its zone.
+pub fn datetime_text(datetime: JsonDatetime) -> String {
+    match datetime {
+        JsonDatetime::Date(days) => date_text(days),
+        JsonDatetime::Time(us) => time_text(us),
+        JsonDatetime::TimeTz(us, west_s) => {
+            let text = timetz_text(us, west_s);
+            if west_s % 3600 == 0 { text + ":00" } else { text }
+        }
+        JsonDatetime::Timestamp(us) => iso_timestamp_text(us),
+        JsonDatetime::TimestampTz(us, east_s) => iso_timestamptz_text(us, east_s),
+    }
 }
 
 fn begin_member(at: usize, level: Option<usize>, out: &mut String) {

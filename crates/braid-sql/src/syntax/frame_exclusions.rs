@@ -8,8 +8,7 @@ use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// What comes before the exclusion in a name: a character for private use.
-const MARK: char = '\u{f8ff}';
+use super::MARK;
 
 /// The words after which EXCLUDE ends a frame.
 const BEFORE: &[&str] = &["row", "preceding", "following"];

@@ -5,19 +5,27 @@
 //! | module | contents |
 //! |---|---|
 //! | [`chains`] | long chains of operators as shallow trees |
+//! | [`column_definitions`] | definitions of columns behind AS |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
+//! | [`fetch_counts`] | computed numbers of rows in FETCH |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
+//! | [`joins`] | joins on the right side of joins, names of joins |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
+//! | [`rows_from`] | ROWS FROM |
 //! | [`spellings`] | short forms spelt out |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
 
 mod chains;
+mod column_definitions;
 mod dialect;
+mod fetch_counts;
 mod frame_exclusions;
+mod joins;
 mod operands;
 mod operators;
+mod rows_from;
 mod spellings;
 mod tokens;
 mod whole_rows;
@@ -29,13 +37,20 @@ use sqlparser::tokenizer::Tokenizer;
 
 pub(crate) use chains::last_operand;
 pub use chains::{CHAIN_OPERANDS_MIN, Chains, links_of, spelled_out};
+pub use column_definitions::is_unnamed;
 pub use dialect::SqlDialect;
+pub use fetch_counts::fetch_count;
 pub use frame_exclusions::excluded;
+pub use joins::join_name;
 pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
+pub use rows_from::is_rows_from;
 pub use tokens::postgresql_tokens;
 pub use whole_rows::WHOLE_ROW;
 pub use words::is_no_table_name;
+
+/// What begins a name that stands for syntax which the tree has no place for: a character for private use, which no name has.
+const MARK: char = '\u{f8ff}';
 
 /// A parser of a text.
 pub fn parser_of<'a>(dialect: &'a SqlDialect, text: &str) -> Result<Parser<'a>, ParserError> {

@@ -60,6 +60,9 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
     if word.quote_style.is_some() {
         return None;
     }
+    if let Some(count) = super::fetch_counts::operand(parser, word) {
+        return Some(count);
+    }
     match word.keyword {
         Keyword::ARRAY if opens_array => {
             parser.advance_token();

@@ -11,6 +11,8 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::words::is_keyword;
+
 /// Words behind which a query begins.
 const SET_WORDS: &[Keyword] = &[Keyword::UNION, Keyword::INTERSECT, Keyword::EXCEPT, Keyword::ALL, Keyword::DISTINCT];
 
@@ -58,10 +60,6 @@ fn begins_query(before: &Token) -> bool {
         Token::Word(word) => word.quote_style.is_none() && SET_WORDS.contains(&word.keyword),
         _ => false,
     }
-}
-
-fn is_keyword(token: &Token, keyword: Keyword) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@
 //! - A frame may begin or end at `'…'::type PRECEDING`: the parser reads an escaped string there, but only `'…' PRECEDING` of a plain one.
 //! - EXCLUDE at the end of a frame goes into the name of its window (`frame_exclusions`).
 //! - `TABLE t` and `USING <` are spelt out (`spellings`).
+//! - A computed number of rows in FETCH (`fetch_counts`), ROWS FROM (`rows_from`), definitions of columns
+//!   (`column_definitions`), joins on the right side of joins and names of joins
+//!   (`joins`) become what the parser reads.
 //! - `t.*` is a column where an expression stands (`whole_rows`).
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
@@ -38,7 +41,9 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         read.push(token)?;
     }
     let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
-    Ok(super::whole_rows::as_columns(tokens))
+    let tokens = super::column_definitions::with_names(tokens);
+    let tokens = super::rows_from::as_calls(super::fetch_counts::as_limits(tokens));
+    Ok(super::joins::in_parentheses(super::whole_rows::as_columns(tokens)))
 }
 
 fn is_word(token: &Token) -> bool {

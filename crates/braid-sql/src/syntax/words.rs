@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::Word;
+use sqlparser::tokenizer::{Token, Word};
 
 /// A list of words.
 type Words = LazyLock<Vec<&'static str>>;
@@ -70,6 +70,11 @@ const NAMES_AFTER_AS: &[Keyword] = &[
     Keyword::WITHOUT,
     Keyword::YEAR,
 ];
+
+/// Whether a token is a word of the grammar.
+pub(super) fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
+}
 
 /// Whether a word can begin `type 'literal'`, for a type that PostgreSQL's grammar does not know.
 pub(super) fn can_name_type(word: &Word) -> bool {

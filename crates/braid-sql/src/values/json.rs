@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::json_datetime::JsonDatetime;
 use super::numeric::Numeric;
 use crate::{SqlError, SqlState};
 
@@ -29,6 +30,8 @@ pub enum Jsonb {
     Array(Arc<[Jsonb]>),
     /// An object: keys with their values, in the order of keys.
     Object(Arc<[(Arc<str>, Jsonb)]>),
+    /// A date or a time, within a jsonpath only.
+    Datetime(JsonDatetime),
 }
 
 impl Jsonb {
@@ -117,6 +120,7 @@ impl Jsonb {
             Self::Bool(_) => 3,
             Self::Array(_) => 4,
             Self::Object(_) => 5,
+            Self::Datetime(_) => 6,
         }
     }
 

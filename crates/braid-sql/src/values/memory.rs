@@ -33,7 +33,7 @@ impl Jsonb {
     /// Bytes behind the tree, about.
     pub fn heap_bytes(&self) -> usize {
         match self {
-            Self::Null | Self::Bool(_) => 0,
+            Self::Null | Self::Bool(_) | Self::Datetime(_) => 0,
             Self::Number(number) => number.heap_bytes(),
             Self::String(text) => ARC_BYTES + text.len(),
             Self::Array(elements) => {

@@ -9,6 +9,7 @@
 //! | [`record`] | rows as values |
 //! | `memory` | how much memory values hold |
 //! | [`json`] | the trees of jsonb |
+//! | [`json_datetime`] | dates and times within a jsonpath |
 //! | [`json_path`] | paths in jsonb |
 //! | [`calendar`] | days of the Gregorian calendar, and the ranges of dates and timestamps |
 
@@ -17,6 +18,7 @@ pub mod array_limits;
 pub mod calendar;
 pub mod interval;
 pub mod json;
+pub mod json_datetime;
 pub mod json_path;
 mod memory;
 pub mod numeric;

@@ -53,10 +53,9 @@ impl Unnester<'_> {
         with_ties: bool,
         (partition_by, order): (Vec<Expression>, Vec<SortKey>),
     ) -> Option<Relation> {
-        let of_limit = if with_ties { RowCount::LimitWithTies } else { RowCount::Limit };
         let (mut relation, number) = numbered(input, (partition_by.clone(), order.clone()), "row_number", self.columns);
         let offset = self.count(offset, RowCount::Offset, &mut relation);
-        let limit = self.count(limit, of_limit, &mut relation);
+        let limit = self.count(limit, RowCount::Limit, &mut relation);
         let mut conditions = Vec::new();
         if let Some(offset) = offset.as_ref().filter(|offset| !matches!(offset, Count::Known(0))) {
             conditions.push(operator(">", column(number, self.columns), offset.expression())?);
@@ -66,7 +65,9 @@ impl Unnester<'_> {
             if with_ties && !matches!(limit, Count::Known(0)) {
                 (relation, counted) = numbered(relation, (partition_by, order), "rank", self.columns);
                 if let Count::Computed(count) = limit {
-                    conditions.push(operator(">", count.clone(), bigint(0))?);
+                    let is_unlimited = truth(Node::IsNull(Box::new(count.clone())));
+                    let is_positive = operator(">", count.clone(), bigint(0))?;
+                    conditions.push(truth(Node::Or(vec![is_unlimited, is_positive])));
                 }
             }
             conditions.push(is_within(column(counted, self.columns), offset.as_ref(), limit)?);
@@ -80,7 +81,7 @@ impl Unnester<'_> {
         if let Some(count) = count(&expression) {
             return Some(Count::Known(count));
         }
-        if clause != RowCount::LimitWithTies && matches!(expression.node, Node::Constant(Value::Null)) {
+        if matches!(expression.node, Node::Constant(Value::Null)) {
             return None;
         }
         let made = self.columns.add("count", SqlType::of(TypeId::INT8));

@@ -1,16 +1,18 @@
 //! Calls that operators compute: aggregates, window functions, set-returning functions. Each becomes a column of its query.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArguments, ObjectName, ObjectNamePart, OrderByExpr, WindowType,
+    Expr, Function, FunctionArg, FunctionArguments, ObjectName, ObjectNamePart, OrderByExpr, TableAliasColumnDef,
+    WindowType,
 };
 
 use super::scope::Scope;
-use crate::binder::calls::{WrittenCall, unsupported_call};
+use crate::binder::calls::{WrittenCall, is_written_out, unsupported_call};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, Placed, fold};
 use crate::expression::{Expression, Node, SetCall};
 use crate::functions::sets::SetFunction;
+use crate::functions::spreading::spreading_call;
 use crate::pg_catalog::{AggregateKind, FunctionEntry, FunctionKind, TypeId, Volatility, pg_catalog};
 use crate::relation::{AggregateCall, ColumnId, Relation, SetFunctionCall, SortKey, WindowCall};
 use crate::resolution::{FunctionResolution, resolve_function};
@@ -123,8 +125,11 @@ impl<'a> Binder<'a> {
         };
         let read = call.arguments.iter().chain(call.order_by.iter().map(|key| &key.expression)).chain(&call.filter);
         let read: Vec<&Expression> = read.collect();
-        let (scope, clause) = self.query_of(&read)?;
+        // Direct arguments do not tell whose aggregate it is.
+        let direct = if is_within_group { call.arguments.len() } else { 0 };
+        let (scope, clause) = self.query_of(&read[direct..])?;
         clause.check_aggregate().map_err(|error| self.places.mark(error, written.place))?;
+        self.check_direct_arguments(scope, &read[..direct])?;
         self.check_within_aggregate(scope, &read)?;
         let mut calls = scope.calls.borrow_mut();
         if let Some((column, _)) = calls.aggregates.iter().find(|(_, other)| *other == call && !is_volatile(&read)) {
@@ -151,6 +156,24 @@ impl<'a> Binder<'a> {
             clause = scope.parent_clause;
         }
         Ok((own, self.clause))
+    }
+
+    /// Refuses direct arguments that read what only queries within the aggregate's have.
+    fn check_direct_arguments(&self, scope: &Scope<'_>, direct: &[&Expression]) -> Result<(), SqlError> {
+        let refuse = |message: &str, place: Place<'_>| {
+            Err(self.places.mark(SqlError::new(SqlState::GroupingError, message), place))
+        };
+        for inner in self.scopes().take_while(|inner| !std::ptr::eq(*inner, scope)) {
+            let place_of = |is_such: &dyn Fn(ColumnId) -> bool| direct.iter().find_map(|read| read.place_of(is_such));
+            if let Some(place) = place_of(&|column| inner.owns(column)) {
+                let message = "outer-level aggregate cannot contain a lower-level variable in its direct arguments";
+                return refuse(message, place);
+            }
+            if let Some(place) = place_of(&|column| inner.is_aggregate(column)) {
+                return refuse("aggregate function calls cannot be nested", place);
+            }
+        }
+        Ok(())
     }
 
     fn check_within_aggregate(&self, scope: &Scope<'_>, read: &[&Expression]) -> Result<(), SqlError> {
@@ -298,17 +321,18 @@ impl<'a> Binder<'a> {
     /// A call of a function that returns rows; `None` if the function returns one value.
     pub fn rows_of(&self, function: &Function) -> Result<Option<SetCall>, SqlError> {
         let FunctionArguments::List(list) = &function.args else { return Ok(None) };
-        match self.function_in_from(&function.name, &list.args)?.0 {
+        match self.function_in_from(&function.name, &list.args, &[])?.0 {
             SetFunctionCall::Set { call, .. } => Ok(Some(call)),
             SetFunctionCall::Scalar { .. } => Ok(None),
         }
     }
 
-    /// A function in FROM: its call, and its name.
+    /// A function in FROM: its call, and its name. One that returns records needs definitions of its columns.
     pub(super) fn function_in_from(
         &self,
         name: &ObjectName,
         arguments: &[FunctionArg],
+        definitions: &[TableAliasColumnDef],
     ) -> Result<(SetFunctionCall, String), SqlError> {
         let ident = match &name.0[..] {
             [ObjectNamePart::Identifier(ident)] => ident,
@@ -329,7 +353,8 @@ impl<'a> Binder<'a> {
             resolve_function(&folded, &ids, &names, is_variadic).map_err(|error| self.placed_error(error, place))?;
         let FunctionResolution::Function(resolved) = resolution else { return Err(unsupported_call(&folded)) };
         let entry = pg_catalog().function(resolved.function);
-        let given = self.ordered_arguments(&resolved, bound, is_variadic)?;
+        let is_computed = is_variadic && !is_written_out(bound.last().map(|(argument, _)| argument));
+        let mut given = self.ordered_arguments(&resolved, bound, is_variadic)?;
         let sql_type = SqlType::of(resolved.result);
         match entry.kind {
             FunctionKind::Function => {}
@@ -348,11 +373,21 @@ impl<'a> Binder<'a> {
                     .map_or_else(|| unsupported_call(&folded), |error| self.places.mark(error, place)));
             }
         }
+        if let Some((columns, record)) = self.defined_columns(entry, sql_type, definitions, place)? {
+            given.push(record);
+            let call = SetCall { is_strict: false, ..set_call(entry, given, sql_type)?.with_columns(&columns) };
+            let columns = columns.into_iter().map(|(name, sql_type)| self.new_column(name, sql_type)).collect();
+            return Ok((SetFunctionCall::Set { call, columns }, folded));
+        }
         if !entry.returns_set {
             if !entry.columns.is_empty() {
                 return Err(unsupported_call(&folded));
             }
-            let value = crate::binder::casts::call(resolved.function, given, sql_type)?;
+            let value = match is_computed && entry.variadic == Some(TypeId::ANY) {
+                true if ["concat", "concat_ws"].contains(&entry.name) => return Err(unsupported_call(&folded)),
+                true => spreading_call(entry, given, sql_type)?,
+                false => crate::binder::casts::call(resolved.function, given, sql_type)?,
+            };
             let column = self.new_column(entry.name, sql_type);
             return Ok((SetFunctionCall::Scalar { value, column }, folded));
         }
@@ -363,6 +398,53 @@ impl<'a> Binder<'a> {
             named => named.iter().map(|(name, id)| self.new_column(*name, SqlType::of(*id))).collect(),
         };
         Ok((SetFunctionCall::Set { call: set_call(entry, given, sql_type)?, columns }, folded))
+    }
+
+    /// The columns that a statement defines for a function of records, with a record of nulls that has them as fields; `None` for other
+    /// functions.
+    #[allow(clippy::type_complexity, reason = "columns, and their record")]
+    fn defined_columns(
+        &self,
+        entry: &FunctionEntry,
+        row_type: SqlType,
+        definitions: &[TableAliasColumnDef],
+        place: Place<'_>,
+    ) -> Result<Option<(Vec<(String, SqlType)>, Expression)>, SqlError> {
+        let refuse = |message: &str, place: Place<'_>| {
+            Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), place))
+        };
+        let returns_record = row_type.id == TypeId::RECORD && entry.columns.is_empty();
+        let Some(first) = definitions.first() else {
+            return match returns_record {
+                true => refuse("a column definition list is required for functions returning \"record\"", place),
+                false => Ok(None),
+            };
+        };
+        let at_first = Place::At(first.name.span.start);
+        if !returns_record && entry.columns.is_empty() {
+            return refuse("a column definition list is only allowed for functions returning \"record\"", at_first);
+        }
+        if !returns_record {
+            let message = "a column definition list is redundant for a function with OUT parameters";
+            return refuse(message, at_first);
+        }
+        let mut columns: Vec<(String, SqlType)> = Vec::new();
+        for TableAliasColumnDef { name, data_type } in definitions {
+            let Some(data_type) = data_type else {
+                return refuse("every column of a column definition list needs a type", Place::Nowhere);
+            };
+            let (name, sql_type) = (fold(name), self.type_of(data_type)?);
+            if [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&sql_type.id) {
+                return Err(SqlError::unsupported("records in a column definition list are not supported"));
+            }
+            if columns.iter().any(|(other, _)| *other == name) {
+                let message = format!("column name \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DuplicateColumn, message));
+            }
+            columns.push((name, sql_type));
+        }
+        let record = self.null_record(&columns)?;
+        Ok(Some((columns, record)))
     }
 
     /// One array of `UNNEST(…)` in FROM.

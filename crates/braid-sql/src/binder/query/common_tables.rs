@@ -18,6 +18,7 @@ use crate::binder::{Binder, fold};
 use crate::expression::Node;
 use crate::pg_catalog::TypeId;
 use crate::relation::{CteId, JoinKind, Query, Recursion, Relation, Rows, SetOperator as Operator};
+use crate::syntax::fetch_count;
 use crate::types::type_names::format_type;
 use crate::{Expression, SqlError, SqlState};
 
@@ -104,7 +105,9 @@ impl Binder<'_> {
                 ("ORDER BY", keys.first().map_or(Place::Nowhere, |key| Place::Start(&key.expr)))
             }
             (_, Some(LimitClause::LimitOffset { offset: Some(offset), .. })) => ("OFFSET", Place::Start(&offset.value)),
-            (_, Some(LimitClause::LimitOffset { limit: Some(limit), .. })) => ("LIMIT", Place::Start(limit)),
+            (_, Some(LimitClause::LimitOffset { limit: Some(limit), .. })) => {
+                ("LIMIT", Place::Start(fetch_count(limit).map_or(limit, |(count, _)| count)))
+            }
             _ if !cte.query.locks.is_empty() => {
                 return SqlError::unsupported("FOR UPDATE/SHARE in a recursive query is not implemented");
             }

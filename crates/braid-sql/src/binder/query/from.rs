@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use sqlparser::ast::{
-    Expr, FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableAlias, TableFactor,
-    TableWithJoins,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
+    ObjectNamePart, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
 };
 
 use super::scope::{Access, Scope, ScopeColumn, ScopeRelation, visible_columns};
@@ -15,7 +15,7 @@ use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
-use crate::syntax::is_no_table_name;
+use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -87,29 +87,34 @@ impl Binder<'_> {
                 Ok(paired(kind, left, right, condition))
             }
             JoinConstraint::Using(names) => {
+                let (names, join_alias) = match names.split_last() {
+                    Some((last, names)) if join_name(last).is_some() => (names, join_name(last)),
+                    _ => (&names[..], None),
+                };
                 let names = names.iter().map(|name| match &name.0[..] {
                     [ObjectNamePart::Identifier(name)] => Ok(fold(name)),
                     _ => Err(SqlError::unsupported("USING takes names of columns")),
                 });
                 let names = names.collect::<Result<Vec<_>, _>>()?;
-                self.join_using(kind, left, right, &names)
+                self.join_using(kind, left, right, &names, join_alias.as_ref())
             }
             JoinConstraint::Natural => {
                 let right_names: BTreeSet<&str> = visible_columns(&right.names).map(|column| &*column.name).collect();
                 let common = visible_columns(&left.names).filter(|column| right_names.contains(&*column.name));
                 let common: Vec<String> = common.map(|column| column.name.clone()).collect();
-                self.join_using(kind, left, right, &common)
+                self.join_using(kind, left, right, &common, None)
             }
         }
     }
 
-    /// A join by equal columns of the same names, each of which becomes one column.
+    /// A join by equal columns of the same names, each of which becomes one column. Its alias names these.
     fn join_using(
         &self,
         kind: JoinKind,
         left: FromItem,
         right: FromItem,
         names: &[String],
+        join_alias: Option<&Ident>,
     ) -> Result<FromItem, SqlError> {
         let (mut conditions, mut merged, mut maps) = (Vec::new(), Vec::new(), Vec::new());
         for (at, name) in names.iter().enumerate() {
@@ -146,6 +151,11 @@ impl Binder<'_> {
             };
             merged.push(ScopeColumn { name: name.clone(), id, sql_type });
         }
+        let named = join_alias.map(|alias| ScopeRelation {
+            has_visible_columns: false,
+            is_named_join: true,
+            ..ScopeRelation::named(fold(alias), merged.clone())
+        });
         let rest = visible_columns(&left.names).chain(visible_columns(&right.names));
         merged.extend(rest.filter(|column| !names.contains(&column.name)).cloned());
         let condition = match conditions.len() {
@@ -161,6 +171,10 @@ impl Binder<'_> {
             name.has_visible_columns = false;
         }
         joined.names.push(ScopeRelation { name: None, ..ScopeRelation::named(String::new(), merged) });
+        if let Some(named) = named {
+            self.check_names(&joined.names, std::slice::from_ref(&named))?;
+            joined.names.push(named);
+        }
         Ok(joined)
     }
 
@@ -350,8 +364,58 @@ impl Binder<'_> {
     ) -> Result<FromItem, SqlError> {
         let beside = scope.with_relations(scope.relations.clone());
         let binder = self.in_scope(&beside, Clause::FromFunction);
-        let (call, name) = binder.function_in_from(name, arguments)?;
-        self.expanded(vec![(call, name.clone())], name, with_ordinality, alias)
+        if is_rows_from(name) {
+            let functions = binder.functions_side_by_side(arguments)?;
+            let first = functions.first().map(|(_, name)| name.clone());
+            let first = first.ok_or_else(|| SqlError::new(SqlState::SyntaxError, "ROWS FROM needs a function"))?;
+            return self.expanded(functions, first, with_ordinality, alias);
+        }
+        let (definitions, plain) = match alias {
+            Some(alias) if alias.columns.iter().any(|column| column.data_type.is_some()) => {
+                let untyped = |column: &TableAliasColumnDef| TableAliasColumnDef { data_type: None, ..column.clone() };
+                let columns = alias.columns.iter().map(untyped).collect();
+                (&alias.columns[..], Some(TableAlias { columns, ..alias.clone() }))
+            }
+            _ => (&[][..], None),
+        };
+        if let (Some(first), true) = (definitions.first(), with_ordinality) {
+            let error =
+                SqlError::new(SqlState::SyntaxError, "WITH ORDINALITY cannot be used with a column definition list");
+            let error = error.with_hint("Put the column definition list inside ROWS FROM().");
+            return Err(self.places.mark(error, Place::At(first.name.span.start)));
+        }
+        let (call, name) = binder.function_in_from(name, arguments, definitions)?;
+        let unnamed = alias.filter(|alias| is_unnamed(alias)).map(|alias| TableAlias {
+            name: Ident::with_quote('"', &*name),
+            ..plain.clone().unwrap_or_else(|| alias.clone())
+        });
+        self.expanded(vec![(call, name.clone())], name, with_ordinality, unnamed.or(plain).as_ref().or(alias))
+    }
+
+    /// The functions of ROWS FROM. `unnest` of several arrays is a function for each.
+    fn functions_side_by_side(&self, items: &[FunctionArg]) -> Result<Vec<(SetFunctionCall, String)>, SqlError> {
+        let mut functions = Vec::new();
+        for item in items {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(function))) = item else {
+                return Err(SqlError::unsupported("ROWS FROM takes calls of functions"));
+            };
+            let FunctionArguments::List(list) = &function.args else {
+                return Err(SqlError::unsupported("ROWS FROM takes calls of functions"));
+            };
+            if function.over.is_some() || function.filter.is_some() || !list.clauses.is_empty() {
+                return Err(SqlError::unsupported("this form of a call is not supported in ROWS FROM"));
+            }
+            let is_unnest = function.name.to_string().eq_ignore_ascii_case("unnest");
+            match &list.args[..] {
+                arrays @ [_, _, ..] if is_unnest => {
+                    for array in arrays {
+                        functions.push(self.function_in_from(&function.name, std::slice::from_ref(array), &[])?);
+                    }
+                }
+                arguments => functions.push(self.function_in_from(&function.name, arguments, &[])?),
+            }
+        }
+        Ok(functions)
     }
 
     /// `UNNEST(a, b)`: the elements of several arrays side by side.
@@ -407,7 +471,8 @@ impl Binder<'_> {
     fn aliased(&self, mut relation: ScopeRelation, alias: Option<&TableAlias>) -> Result<ScopeRelation, SqlError> {
         let Some(alias) = alias else { return Ok(relation) };
         if alias.columns.iter().any(|column| column.data_type.is_some()) || alias.at.is_some() {
-            return Err(SqlError::unsupported("column definitions in FROM are not supported"));
+            let message = "a column definition list is only allowed for functions returning \"record\"";
+            return Err(SqlError::new(SqlState::SyntaxError, message));
         }
         let name = fold(&alias.name);
         if alias.columns.len() > relation.columns.len() {

@@ -9,10 +9,11 @@ use super::calls::{check_ordered, sort_key};
 use super::{Pending, Target};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
-use crate::binder::{Binder, fold};
+use crate::binder::{Binder, fold, without_parentheses};
 use crate::expression::Expression;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::relation::{Relation, SortKey};
+use crate::syntax::fetch_count;
 use crate::types::type_names::format_type;
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
@@ -23,6 +24,7 @@ pub(super) struct Tail<'q> {
     limit: Option<&'q Expr>,
     offset: Option<&'q Expr>,
     fetch: Option<&'q Fetch>,
+    with_ties: bool,
 }
 
 /// How many rows are wanted.
@@ -50,10 +52,14 @@ impl<'q> Tail<'q> {
             }
             Some(_) => return Err(SqlError::unsupported("this form of LIMIT is not supported")),
         };
+        let (limit, with_ties) = match limit.map(|limit| (limit, fetch_count(limit))) {
+            Some((_, Some((count, with_ties)))) => (Some(count), with_ties),
+            other => (other.map(|(limit, _)| limit), fetch.is_some_and(|fetch| fetch.with_ties)),
+        };
         if fetch.is_some_and(|fetch| fetch.percent) || (fetch.is_some() && limit.is_some()) {
             return Err(SqlError::unsupported("this form of FETCH is not supported"));
         }
-        Ok(Self { order_by, limit, offset, fetch })
+        Ok(Self { order_by, limit, offset, fetch, with_ties })
     }
 
     fn is_empty(&self) -> bool {
@@ -206,6 +212,11 @@ impl Binder<'_> {
 
     /// LIMIT, OFFSET and FETCH.
     pub(super) fn limits(&self, tail: &Tail<'_>) -> Result<Limits, SqlError> {
+        let count = tail.limit.or_else(|| tail.fetch.and_then(|fetch| fetch.quantity.as_ref()));
+        if tail.with_ties && count.is_some_and(|count| is_null(without_parentheses(count))) {
+            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+            return Err(SqlError::new(SqlState::InvalidLimit, message));
+        }
         let offset = tail.offset.map(|syntax| self.row_count(syntax, Clause::Offset)).transpose()?;
         let limit = match (tail.limit, tail.fetch) {
             (Some(limit), _) => Some(self.row_count(limit, Clause::Limit)?),
@@ -213,7 +224,7 @@ impl Binder<'_> {
             (None, Some(Fetch { quantity: None, .. })) => Some(Expression::of(Value::Int8(1), TypeId::INT8)),
             (None, None) => None,
         };
-        Ok(Limits { limit, offset, with_ties: tail.fetch.is_some_and(|fetch| fetch.with_ties) })
+        Ok(Limits { limit, offset, with_ties: tail.with_ties })
     }
 
     /// A number of rows.
@@ -272,6 +283,10 @@ impl Binder<'_> {
         };
         Ok(Pending { relation: limits.around(relation, &keys)?, targets: pending.targets })
     }
+}
+
+fn is_null(syntax: &Expr) -> bool {
+    matches!(syntax, Expr::Value(ValueWithSpan { value: Syntax::Null, .. }))
 }
 
 fn is_number(syntax: &Expr) -> bool {

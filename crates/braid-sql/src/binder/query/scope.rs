@@ -58,6 +58,8 @@ pub(in crate::binder) struct ScopeRelation {
     pub fields: Option<Vec<String>>,
     /// Whether its columns can be named without it: not those of the sides of a join with USING.
     pub has_visible_columns: bool,
+    /// Whether it is a join with USING under the name that stands there.
+    pub is_named_join: bool,
     /// Whether it can be named here.
     pub access: Access,
     /// The number of the table.
@@ -143,6 +145,7 @@ impl ScopeRelation {
             columns,
             fields: None,
             has_visible_columns: true,
+            is_named_join: false,
             access: Access::Visible,
             table: None,
             primary_key: Vec::new(),
@@ -356,7 +359,8 @@ impl<'a> Binder<'a> {
         let is_alike = |relation: &&ScopeRelation| {
             relation.name.as_deref() == Some(name) || (table.is_some() && relation.table == table)
         };
-        let Some(alike) = self.scopes().flat_map(|scope| &scope.relations).find(is_alike) else {
+        let relations = || self.scopes().flat_map(|scope| &scope.relations).filter(|relation| !relation.is_named_join);
+        let Some(alike) = relations().find(is_alike) else {
             return SqlError::new(state, format!("missing FROM-clause entry for table \"{name}\""));
         };
         let error = SqlError::new(state, format!("invalid reference to FROM-clause entry for table \"{name}\""));

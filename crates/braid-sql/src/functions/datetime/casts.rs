@@ -91,7 +91,8 @@ fn timestamptz_timetz(arguments: &[Value], call: &Call<'_>) -> Result<Value, Sql
 }
 
 /// The zone is that of the session on the transaction's day.
-fn time_timetz(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
+/// A time in the zone that the session has today.
+pub(in crate::functions) fn time_timetz(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let time_us = arguments[0].as_time();
     let today = (local_us(call.session.transaction_us(), call) as i64).div_euclid(DAY_US);
     Ok(Value::TimeTz(time_us, -local_offset_s(today * DAY_US + time_us, &call.session.zone())))

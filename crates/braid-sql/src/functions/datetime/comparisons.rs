@@ -36,7 +36,8 @@ comparisons! {
     "timestamptz" "timestamp"
 }
 
-fn compare(arguments: &[Value], call: &Call<'_>) -> Ordering {
+/// The order of two dates or timestamps, also of one type.
+pub(in crate::functions) fn compare(arguments: &[Value], call: &Call<'_>) -> Ordering {
     let has_instant = arguments.iter().any(|value| matches!(value, Value::TimestampTz(_)));
     let key = |value| if has_instant { instant_of(value, call) } else { local_of(value) };
     key(&arguments[0]).cmp(&key(&arguments[1]))

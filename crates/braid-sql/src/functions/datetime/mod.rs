@@ -16,6 +16,7 @@
 //! | [`making`] | `make_date` and its like, `age` |
 //! | [`formatting`] | `to_char` of timestamps and intervals |
 //! | [`parsing`] | `to_date` and `to_timestamp` of texts |
+//! | [`standard_parsing`] | the same as the SQL standard has it, for jsonpath |
 //! | [`parsed_fields`] | the fields that they read |
 //! | [`scanner`] | numbers and words in their texts |
 //! | [`template`] | the templates of all these |
@@ -39,6 +40,7 @@ pub mod part_fields;
 pub mod parts;
 pub mod rounding;
 pub mod scanner;
+pub mod standard_parsing;
 pub mod template;
 pub mod time_zones;
 pub mod times;

@@ -52,10 +52,22 @@ pub struct ParsedFields {
 impl ParsedFields {
     /// Reads a text by a format. What is left of either when the other ends does not matter.
     pub fn read(text: &str, format: &[Piece<Node>]) -> Result<Self, SqlError> {
-        let mut reader =
-            Reader { scanner: Scanner { text, at: 0 }, is_exact: false, skipped: 0, fields: Self::default() };
+        Self::read_as(text, format, false)
+    }
+
+    /// Reads a text by a format as the SQL standard has it: characters between fields are those of the format, and nothing is left but blanks.
+    pub fn read_standard(text: &str, format: &[Piece<Node>]) -> Result<Self, SqlError> {
+        Self::read_as(text, format, true)
+    }
+
+    fn read_as(text: &str, format: &[Piece<Node>], is_standard: bool) -> Result<Self, SqlError> {
+        let scanner = Scanner { text, at: 0 };
+        let mut reader = Reader { scanner, is_exact: is_standard, is_standard, skipped: 0, fields: Self::default() };
         for (index, piece) in format.iter().enumerate() {
             if reader.scanner.rest().is_empty() {
+                if is_standard {
+                    return Err(invalid("input string is too short for datetime format"));
+                }
                 break;
             }
             match piece {
@@ -67,9 +79,12 @@ impl ParsedFields {
                     if index == 0 && !reader.is_exact {
                         reader.skipped += reader.scanner.skip_spaces();
                     }
-                    reader.read_text(text);
+                    reader.read_text(text)?;
                 }
             }
+        }
+        if is_standard && !reader.scanner.rest().trim_start_matches(is_space).is_empty() {
+            return Err(invalid("trailing characters remain in input string after datetime format"));
         }
         Ok(reader.fields)
     }
@@ -88,6 +103,8 @@ struct Reader<'a> {
     scanner: Scanner<'a>,
     /// Behind `FX`.
     is_exact: bool,
+    /// Whether characters between fields are those of the format.
+    is_standard: bool,
     /// How many characters more than the format has were skipped.
     skipped: i64,
     fields: ParsedFields,
@@ -95,7 +112,10 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A character of the format that is no template.
-    fn read_text(&mut self, text: &Piece<Node>) {
+    fn read_text(&mut self, text: &Piece<Node>) -> Result<(), SqlError> {
+        if self.is_standard {
+            return self.read_same(text);
+        }
         let stands_for_separator =
             matches!(text, Piece::Text(character) if is_separator(*character) || is_space(*character));
         if self.is_exact {
@@ -111,6 +131,21 @@ impl<'a> Reader<'a> {
         } else {
             self.scanner.skip_character();
         }
+        Ok(())
+    }
+
+    /// A character that is that of the format.
+    fn read_same(&mut self, text: &Piece<Node>) -> Result<(), SqlError> {
+        let (wanted, kind) = match text {
+            Piece::Text(character) => (*character, "separator"),
+            Piece::Quoted(character) => (*character, "character"),
+            Piece::Template(_) => return Ok(()),
+        };
+        if !self.scanner.rest().starts_with(wanted) {
+            return Err(invalid(format!("unmatched format {kind} \"{wanted}\"")));
+        }
+        self.scanner.skip_character();
+        Ok(())
     }
 
     fn read_template(&mut self, node: &Node, takes_all: bool) -> Result<(), SqlError> {

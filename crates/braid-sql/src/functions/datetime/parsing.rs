@@ -41,8 +41,7 @@ fn to_date(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
 
 fn to_timestamp(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let Moment { clock, offset_s, second_digits } = Moment::read(arguments[0].as_text(), arguments[1].as_text())?;
-    let time_us = clock.hour * HOUR_US + clock.minute * MINUTE_US + clock.second * SECOND_US + clock.fraction_us;
-    let local_us = i128::from(clock.days()) * i128::from(DAY_US) + i128::from(time_us);
+    let local_us = i128::from(clock.days()) * i128::from(DAY_US) + i128::from(time_us(&clock));
     let us = match offset_s {
         Some(offset_s) => checked_timestamp(local_us - i128::from(offset_s) * i128::from(SECOND_US))?,
         None => instant_us(local_us, call)?,
@@ -51,22 +50,31 @@ fn to_timestamp(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError>
     Ok(Value::TimestampTz(us))
 }
 
+/// Microseconds since midnight.
+pub(super) fn time_us(clock: &Clock) -> i64 {
+    clock.hour * HOUR_US + clock.minute * MINUTE_US + clock.second * SECOND_US + clock.fraction_us
+}
+
 /// Day and time as a text has them.
-struct Moment {
-    clock: Clock,
+pub(super) struct Moment {
+    pub clock: Clock,
     /// East of UTC.
-    offset_s: Option<i32>,
+    pub offset_s: Option<i32>,
     /// Digits of a second to which it is rounded; 0 for all.
-    second_digits: i32,
+    pub second_digits: i32,
 }
 
 impl Moment {
     fn read(text: &str, format: &str) -> Result<Self, SqlError> {
-        let fields = ParsedFields::read(text, &parse(format))?;
+        Self::of_fields(&ParsedFields::read(text, &parse(format))?, text)
+    }
+
+    /// What the fields of a text say.
+    pub(super) fn of_fields(fields: &ParsedFields, text: &str) -> Result<Self, SqlError> {
         let out_of_range = |why| unreadable(why, text, "timestamp");
         let mut clock = Clock { month: 1, day: 1, ..Clock::default() };
-        set_time(&mut clock, &fields)?;
-        let seen = set_date(&mut clock, &fields)?;
+        set_time(&mut clock, fields)?;
+        let seen = set_date(&mut clock, fields)?;
         clock.validate(seen, true, false).map_err(|_| out_of_range(Unreadable::OutOfRange))?;
         let is_time = (0..24).contains(&clock.hour)
             && (0..60).contains(&clock.minute)
@@ -75,7 +83,7 @@ impl Moment {
         if !is_time {
             return Err(out_of_range(Unreadable::OutOfRange));
         }
-        let offset_s = offset_s(&fields).map_err(out_of_range)?;
+        let offset_s = offset_s(fields).map_err(out_of_range)?;
         Ok(Self { clock, offset_s, second_digits: fields.second_digits })
     }
 }

@@ -60,6 +60,7 @@ pub fn type_name(value: &Jsonb) -> &'static str {
         Jsonb::String(_) => "string",
         Jsonb::Array(_) => "array",
         Jsonb::Object(_) => "object",
+        Jsonb::Datetime(datetime) => datetime.type_name(),
     }
 }
 
@@ -96,6 +97,6 @@ fn jsonb_array_length(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
 }
 
 /// An argument that a function cannot work with.
-pub(super) fn invalid_parameter(message: &str) -> SqlError {
+pub(in crate::functions) fn invalid_parameter(message: &str) -> SqlError {
     SqlError::new(SqlState::InvalidParameterValue, message)
 }

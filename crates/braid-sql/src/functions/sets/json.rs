@@ -6,10 +6,11 @@ use super::{Rows, SetImplementations};
 use crate::functions::json::members::{
     MemberForm, json_elements, json_fields, json_keys, jsonb_elements, jsonb_fields, jsonb_keys,
 };
-use crate::functions::json::paths::calls::values_found;
+use crate::functions::json::paths::calls::{values_found, with_zone, without_zone};
+use crate::functions::json::paths::datetimes::Zone;
 use crate::{SqlError, Value};
 
-/// Rows of json and jsonb. Functions of paths with `_tz` differ in `.datetime()` only.
+/// Rows of json and jsonb.
 pub const FUNCTIONS: SetImplementations = &[
     ("json_array_elements", |args, _| {
         column(json_elements(args[0].as_text(), MemberForm::Json, "json_array_elements"))
@@ -25,8 +26,8 @@ pub const FUNCTIONS: SetImplementations = &[
     ("jsonb_each", |args, _| pairs(jsonb_fields(args[0].as_jsonb(), MemberForm::Json, "jsonb_each"))),
     ("jsonb_each_text", |args, _| pairs(jsonb_fields(args[0].as_jsonb(), MemberForm::Text, "jsonb_each_text"))),
     ("jsonb_object_keys", |args, _| column(jsonb_keys(args[0].as_jsonb()))),
-    ("jsonb_path_query", |args, _| found(args)),
-    ("jsonb_path_query_tz", |args, _| found(args)),
+    ("jsonb_path_query", |args, call| found(args, without_zone(call))),
+    ("jsonb_path_query_tz", |args, call| found(args, with_zone(call))),
 ];
 
 fn column(values: Result<Vec<Value>, SqlError>) -> Result<Rows, SqlError> {
@@ -38,6 +39,6 @@ fn pairs(pairs: Result<Vec<(Value, Value)>, SqlError>) -> Result<Rows, SqlError>
 }
 
 /// `jsonb_path_query`
-fn found(args: &[Value]) -> Result<Rows, SqlError> {
-    Ok(Box::new(values_found(args)?.into_iter().map(|value| Ok(vec![Value::jsonb(value)]))))
+fn found(args: &[Value], zone: Zone<'_>) -> Result<Rows, SqlError> {
+    Ok(Box::new(values_found(args, zone)?.into_iter().map(|value| Ok(vec![Value::jsonb(value)]))))
 }

@@ -9,11 +9,14 @@
 //! | [`arrays`] | `unnest`, `generate_subscripts` |
 //! | [`texts`] | parts of texts, matches of regular expressions, options |
 //! | [`json`] | members of json and jsonb, what jsonpaths find |
+//! | [`json_records`], `json_values` | objects of json and jsonb as rows of given columns |
 //! | [`key_words`] | the words of the grammar |
 //! | [`time_zones`] | names and abbreviations of time zones |
 
 pub mod arrays;
 pub mod json;
+pub mod json_records;
+mod json_values;
 pub mod key_words;
 pub mod series;
 pub mod texts;
@@ -40,6 +43,7 @@ pub type SetImplementations = &'static [(&'static str, SetImplementation)];
 const FAMILIES: &[SetImplementations] = &[
     arrays::FUNCTIONS,
     json::FUNCTIONS,
+    json_records::FUNCTIONS,
     key_words::FUNCTIONS,
     series::FUNCTIONS,
     texts::FUNCTIONS,
@@ -74,11 +78,14 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::pg_catalog::pg_catalog;
+    use crate::pg_catalog::{TypeId, pg_catalog};
 
     #[test]
     fn every_set_implementation_belongs_to_a_function() {
-        let known = pg_catalog().functions().filter(|function| function.returns_set);
+        // A function of one record gives a row in FROM.
+        let known = pg_catalog()
+            .functions()
+            .filter(|function| function.returns_set || [TypeId::RECORD, TypeId::ANYELEMENT].contains(&function.result));
         let known: HashSet<String> =
             known.map(|function| function.symbol.map_or_else(|| function.signature(), str::to_owned)).collect();
         let unknown: Vec<_> = BY_NAME.keys().filter(|name| !known.contains(**name)).collect();

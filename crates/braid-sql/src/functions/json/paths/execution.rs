@@ -4,6 +4,7 @@
 //! no array is expected, other values are arrays of one element where one is, and what is missing is no error (manual, "The SQL/JSON
 //! Path Language"). If only the existence of a value is asked for, the search ends with the first.
 
+use super::datetimes::Zone;
 use super::failure::Failure;
 use crate::values::json::Jsonb;
 use crate::values::json_path::{Chain, PathItem, PathMethod};
@@ -38,6 +39,8 @@ pub struct Run<'a> {
     pub array_length: usize,
     /// Steps that are left.
     pub steps: usize,
+    /// What dates and times are compared by.
+    pub zone: Zone<'a>,
 }
 
 /// An array or an object is not what an item applies to.
@@ -168,14 +171,7 @@ impl Run<'_> {
                 self.next(rest, &variable, found)
             }
             (PathItem::Method(method), value) => self.run_method(*method, rest, value, found),
-            (PathItem::Datetime(_), value) if !matches!(value, Jsonb::String(_)) => {
-                let message = "jsonpath item method .datetime() can only be applied to a string";
-                Err(Failure::of_value(SqlState::InvalidSqlJsonDatetime, message))
-            }
-            (PathItem::Datetime(_), _) => {
-                let error = SqlError::unsupported("jsonpath item method .datetime() is not supported");
-                Err(Failure::Fatal(error))
-            }
+            (PathItem::Datetime(template), value) => self.run_datetime(template.as_deref(), rest, value, found),
             (PathItem::Sign(is_minus, operand), value) => self.run_sign(*is_minus, operand, rest, value, found),
             (PathItem::Binary(operator, operands), value) if operator.is_arithmetic() => {
                 let result = self.operation(*operator, operands, value)?;

@@ -1,6 +1,6 @@
 //! Paths: the type `jsonpath`, and what it finds in values of jsonb.
 //!
-//! `.datetime()` and `.keyvalue()` are read, and refused when they are run.
+//! `.keyvalue()` is read, and refused when it is run.
 //!
 //! | module | contents |
 //! |---|---|
@@ -9,10 +9,12 @@
 //! | [`members`] | elements and descendants |
 //! | [`predicates`] | whether a predicate is true |
 //! | [`arithmetic`] | operators and methods of numbers |
+//! | [`datetimes`] | `.datetime()`, and what compares dates and times |
 //! | [`failure`] | errors that can be suppressed, and others |
 
 pub mod arithmetic;
 pub mod calls;
+pub mod datetimes;
 pub mod execution;
 pub mod failure;
 pub mod members;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::datetimes::{Zone, ordering};
 use super::execution::Run;
 use super::failure::{Failure, suppressed};
 use crate::SqlError;
@@ -53,7 +54,8 @@ impl Run<'_> {
             }
             PathItem::Binary(operator, operands) => {
                 let right = Some((&operands[1], true));
-                self.any_pair(&operands[0], right, value, |one, other| Ok(compared(*operator, one, other)))
+                let zone = self.zone;
+                self.any_pair(&operands[0], right, value, |one, other| compared(*operator, one, other, zone))
             }
             PathItem::LikeRegex(operand, pattern, flags) => {
                 let expression = regular_expression(pattern, *flags).map_err(Failure::Fatal)?;
@@ -117,24 +119,28 @@ fn starts_with(whole: &Jsonb, initial: &Jsonb) -> Truth {
 }
 
 /// Values of different types, and containers, cannot be compared. Null differs from all others.
-fn compared(operator: PathOperator, left: &Jsonb, right: &Jsonb) -> Truth {
+fn compared(operator: PathOperator, left: &Jsonb, right: &Jsonb, zone: Zone<'_>) -> Result<Truth, Failure> {
     let ordering = match (left, right) {
         (Jsonb::Null, Jsonb::Null) => Ordering::Equal,
-        (Jsonb::Null, _) | (_, Jsonb::Null) => return Some(operator == PathOperator::NotEqual),
+        (Jsonb::Null, _) | (_, Jsonb::Null) => return Ok(Some(operator == PathOperator::NotEqual)),
+        (Jsonb::Datetime(left), Jsonb::Datetime(right)) => match ordering(*left, *right, zone)? {
+            Some(ordering) => ordering,
+            None => return Ok(None),
+        },
         (Jsonb::Bool(_), Jsonb::Bool(_))
         | (Jsonb::Number(_), Jsonb::Number(_))
         | (Jsonb::String(_), Jsonb::String(_)) => left.compare(right),
-        _ => return None,
+        _ => return Ok(None),
     };
-    Some(match operator {
+    Ok(Some(match operator {
         PathOperator::Equal => ordering.is_eq(),
         PathOperator::NotEqual => ordering.is_ne(),
         PathOperator::Less => ordering.is_lt(),
         PathOperator::LessOrEqual => ordering.is_le(),
         PathOperator::Greater => ordering.is_gt(),
         PathOperator::GreaterOrEqual => ordering.is_ge(),
-        _ => return None,
-    })
+        _ => return Ok(None),
+    }))
 }
 
 /// The regular expression of `like_regex`.

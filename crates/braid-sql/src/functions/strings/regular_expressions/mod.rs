@@ -5,6 +5,8 @@
 //! | [`syntax`] | reads an expression |
 //! | [`character_sets`] | sets of characters |
 //! | [`expression`] | which texts the parts of an expression find |
+//! | [`simulation`] | expressions that look ahead or behind |
+//! | [`references`] | expressions with back references |
 //! | [`pattern`] | an expression that searches, and those kept for the next call |
 //! | [`matches`] | the matches of a pattern in a text |
 //! | [`calls`] | the functions |
@@ -16,8 +18,10 @@ mod character_sets;
 mod expression;
 mod matches;
 mod pattern;
+mod references;
 mod search;
 mod similar_to;
+mod simulation;
 mod syntax;
 
 pub use calls::FUNCTIONS;

@@ -3,13 +3,15 @@
 //! A tree tells what each part prefers: the longest or the shortest text (PostgreSQL's manual, 9.7.3.5). Parts without captures that
 //! prefer the same are one leaf, as they are in PostgreSQL: only the length of all of them together is chosen.
 //!
-//! Back references and constraints that look ahead or behind are refused, as are basic and extended expressions (flags `b`
-//! and `e`), and names of collating elements.
+//! Basic and extended expressions (flags `b` and `e`) and names of collating elements are refused.
+
+use std::collections::BTreeMap;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, Look, Repetition};
 
 use super::character_sets::CharacterSet;
-use super::expression::{Expression, Preference};
+use super::expression::{Expression, Kind, Preference};
+use super::simulation::{CONSTRAINTS_MAX, Constraint, constraint, without_constraints};
 use crate::{SqlError, SqlState};
 
 /// How deep parentheses and parts with captures may be nested.
@@ -89,15 +91,35 @@ pub(super) struct Parsed {
     pub groups: usize,
     /// Whether it asks where words begin or end.
     pub uses_words: bool,
+    /// Whether small and capital letters are the same.
+    pub ignores_case: bool,
+    /// The constraints that look ahead or behind, by their numbers in the tree.
+    pub constraints: Vec<Constraint>,
 }
 
 /// Reads a regular expression.
 pub(super) fn parse(pattern: &str, flags: Flags) -> Result<Parsed, SqlError> {
-    let mut parser = Parser { rest: pattern.chars().collect(), at: 0, flags, groups: 0, open: 0, uses_words: false };
+    let mut parser = Parser {
+        rest: pattern.chars().collect(),
+        at: 0,
+        flags,
+        groups: 0,
+        open: 0,
+        uses_words: false,
+        may_match: BTreeMap::new(),
+        constraints: Vec::new(),
+        open_constraints: 0,
+    };
     parser.prefixes()?;
     let root = if parser.flags.is_literal { parser.literal() } else { parser.alternatives(0)? };
     match parser.peek() {
-        None => Ok(Parsed { root, groups: parser.groups, uses_words: parser.uses_words }),
+        None => Ok(Parsed {
+            root,
+            groups: parser.groups,
+            uses_words: parser.uses_words,
+            ignores_case: parser.flags.ignores_case,
+            constraints: parser.constraints,
+        }),
         Some(_) => Err(unbalanced_parentheses()),
     }
 }
@@ -110,6 +132,11 @@ struct Parser {
     /// Parentheses that are open.
     open: usize,
     uses_words: bool,
+    /// What the groups that are closed may match.
+    may_match: BTreeMap<usize, Hir>,
+    constraints: Vec<Constraint>,
+    /// Constraints that are open. Their parentheses are no groups.
+    open_constraints: usize,
 }
 
 /// How often something may come.
@@ -128,14 +155,15 @@ enum Escape {
     Code(u32),
     Set(CharacterSet),
     Constraint(Look),
-    BackReference,
+    BackReference(usize),
 }
 
 /// A piece of a branch.
 enum Piece {
-    Constraint(Look),
+    Constraint(Hir),
     Atom(Expression),
     Group(Expression),
+    BackReference(usize),
 }
 
 impl Parser {
@@ -241,12 +269,13 @@ impl Parser {
                 Some(_) => {}
             }
             let (atom, captures) = match self.piece(depth)? {
-                Piece::Constraint(look) => {
-                    prefix.push(Hir::look(look));
+                Piece::Constraint(constraint) => {
+                    prefix.push(constraint);
                     continue;
                 }
                 Piece::Atom(atom) => (atom, false),
                 Piece::Group(atom) => (atom, true),
+                Piece::BackReference(group) => (self.back_reference(group, ONCE), true),
             };
             let quantifier = self.quantifier()?;
             if quantifier.max == Some(0) {
@@ -259,7 +288,10 @@ impl Parser {
                 prefix.push(repeated(atom.hir(), quantifier));
                 continue;
             }
-            let atom = quantified(atom, quantifier);
+            let atom = match atom.kind {
+                Kind::BackReference { group, .. } => self.back_reference(group, quantifier),
+                _ => quantified(atom, quantifier),
+            };
             let rest = self.branch(depth + 1)?;
             let prefix = Expression::leaf(Hir::concat(prefix), prefers);
             return Ok(Expression::concatenation(prefix, Expression::concatenation(atom, rest)));
@@ -267,30 +299,35 @@ impl Parser {
         Ok(Expression::leaf(Hir::concat(prefix), prefers))
     }
 
+    /// What a group has matched, so often. A part that is repeated keeps its repetitions to itself.
+    fn back_reference(&self, group: usize, quantifier: Quantifier) -> Expression {
+        let Quantifier { min, max, prefers } = quantifier;
+        let may_match = self.may_match.get(&group).cloned().unwrap_or_else(Hir::fail);
+        Expression { prefers, ..Expression::back_reference(group, min, max, &may_match) }
+    }
+
     fn piece(&mut self, depth: usize) -> Result<Piece, SqlError> {
         for (text, look) in [("[[:<:]]", Look::WordStartUnicode), ("[[:>:]]", Look::WordEndUnicode)] {
             if self.eat(text) {
                 self.uses_words = true;
-                return Ok(Piece::Constraint(look));
+                return Ok(Piece::Constraint(Hir::look(look)));
             }
         }
         let c = self.next().expect("the branch has not ended");
         let set = match c {
             '(' => return self.group(depth),
-            '^' if self.flags.anchors_at_newline => return Ok(Piece::Constraint(Look::StartLF)),
-            '^' => return Ok(Piece::Constraint(Look::Start)),
-            '$' if self.flags.anchors_at_newline => return Ok(Piece::Constraint(Look::EndLF)),
-            '$' => return Ok(Piece::Constraint(Look::End)),
+            '^' if self.flags.anchors_at_newline => return Ok(Piece::Constraint(Hir::look(Look::StartLF))),
+            '^' => return Ok(Piece::Constraint(Hir::look(Look::Start))),
+            '$' if self.flags.anchors_at_newline => return Ok(Piece::Constraint(Hir::look(Look::EndLF))),
+            '$' => return Ok(Piece::Constraint(Hir::look(Look::End))),
             '*' | '+' | '?' => return Err(bad_quantifier()),
             '{' if self.is_count() => return Err(bad_quantifier()),
             '[' => self.bracket()?,
             '.' if self.flags.stops_at_newline => CharacterSet::all().without('\n'),
             '.' => CharacterSet::all(),
             '\\' => match self.escape()? {
-                Escape::Constraint(look) => return Ok(Piece::Constraint(look)),
-                Escape::BackReference => {
-                    return Err(SqlError::unsupported("back references in regular expressions are not supported"));
-                }
+                Escape::Constraint(look) => return Ok(Piece::Constraint(Hir::look(look))),
+                Escape::BackReference(group) => return Ok(Piece::BackReference(group)),
                 Escape::Set(set) => set,
                 Escape::Code(code) => self.one(code),
             },
@@ -309,11 +346,14 @@ impl Parser {
         if self.eat("?") {
             match self.next() {
                 Some(':') => {}
-                Some('=' | '!') => return Err(looks_around()),
-                Some('<') if matches!(self.peek(), Some('=' | '!')) => return Err(looks_around()),
+                Some(kind @ ('=' | '!')) => return self.constraint(true, kind == '!', depth),
+                Some('<') if matches!(self.peek(), Some('=' | '!')) => {
+                    let is_negated = self.next() == Some('!');
+                    return self.constraint(false, is_negated, depth);
+                }
                 _ => return Err(bad_quantifier()),
             }
-        } else {
+        } else if self.open_constraints == 0 {
             self.groups += 1;
             index = Some(self.groups);
         }
@@ -324,9 +364,31 @@ impl Parser {
             return Err(unbalanced_parentheses());
         }
         Ok(match index {
-            Some(index) => Piece::Group(Expression::capture(index, inner)),
+            Some(index) => {
+                self.may_match.insert(index, without_constraints(&inner.hir()));
+                Piece::Group(Expression::capture(index, inner))
+            }
             None => Piece::Atom(inner),
         })
+    }
+
+    /// What a constraint looks for, with the closing parenthesis. It has no quantifier.
+    fn constraint(&mut self, is_ahead: bool, is_negated: bool, depth: usize) -> Result<Piece, SqlError> {
+        self.open += 1;
+        self.open_constraints += 1;
+        let inner = self.alternatives(depth + 1)?;
+        self.open -= 1;
+        self.open_constraints -= 1;
+        if !self.eat(")") {
+            return Err(unbalanced_parentheses());
+        }
+        if self.constraints.len() >= CONSTRAINTS_MAX {
+            let message = format!("regular expressions with more than {CONSTRAINTS_MAX} constraints are not supported");
+            return Err(SqlError::unsupported(message));
+        }
+        let number = self.constraints.len() as u8;
+        self.constraints.push(Constraint::new(inner.hir(), is_ahead, is_negated));
+        Ok(Piece::Constraint(constraint(number)))
     }
 
     /// Whether a count follows an opening brace.
@@ -451,8 +513,9 @@ impl Parser {
             self.at = start;
             let number = self.digits(10, 1, 255)?;
             if self.at == start + 1 || number as usize <= self.groups {
-                return if number as usize <= self.groups {
-                    Ok(Escape::BackReference)
+                let group = number as usize;
+                return if self.may_match.contains_key(&group) && self.open_constraints == 0 {
+                    Ok(Escape::BackReference(group))
                 } else {
                     Err(invalid("invalid backreference number"))
                 };
@@ -523,7 +586,7 @@ impl Parser {
             '\\' => match self.escape()? {
                 Escape::Code(code) => Ok(Element::Code(code)),
                 Escape::Set(set) => Ok(Element::Set(set)),
-                Escape::Constraint(_) | Escape::BackReference => Err(bad_escape()),
+                Escape::Constraint(_) | Escape::BackReference(_) => Err(bad_escape()),
             },
             '[' => match self.peek() {
                 Some(kind @ (':' | '.' | '=')) => {
@@ -576,10 +639,6 @@ fn is_space(c: char) -> bool {
     CharacterSet::of_class("space", false).is_some_and(|space| space.contains(c))
 }
 
-fn looks_around() -> SqlError {
-    SqlError::unsupported("lookahead and lookbehind constraints in regular expressions are not supported")
-}
-
 fn set_hir(set: &CharacterSet) -> Hir {
     let ranges = set.characters().map(|(first, last)| ClassUnicodeRange::new(first, last));
     Hir::class(Class::Unicode(ClassUnicode::new(ranges)))
@@ -600,13 +659,16 @@ fn quantified(atom: Expression, quantifier: Quantifier) -> Expression {
         return atom;
     }
     let combined = prefers.or(atom.prefers);
+    if atom.refers {
+        return Expression::iteration(atom, (min, max), combined);
+    }
     if !atom.captures {
         let is_mixed = atom.is_mixed || prefers.is_some() && atom.prefers.is_some() && prefers != atom.prefers;
         let hir = repeated(atom.hir(), quantifier);
         return Expression { is_mixed, ..Expression::leaf(hir, combined) };
     }
     if min == 0 {
-        return Expression::iteration(atom, max, combined);
+        return Expression::iteration(atom, (0, max), combined);
     }
     let before = Quantifier { min: min - 1, max: max.map(|max| max - 1), prefers };
     let before = Expression::leaf(repeated(atom.hir(), before), combined);
