@@ -86,7 +86,7 @@ pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use outcome::{
     CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_record,
-    binary_of_text, record_fields,
+    binary_of_text, element_of_array, record_fields,
 };
 pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;

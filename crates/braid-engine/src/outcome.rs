@@ -96,6 +96,11 @@ pub fn binary_of_text(oid: u32, text: &str) -> Result<Vec<u8>, EngineError> {
     Ok(out)
 }
 
+/// The number of the type of an array type's elements; `None` for other types.
+pub fn element_of_array(oid: u32) -> Option<u32> {
+    pg_catalog().element_of_array(TypeId(oid)).map(|element| element.0)
+}
+
 /// Metadata of a column of records: the numbers of the types of their fields, with blanks between.
 const RECORD_FIELDS_KEY: &str = "braid.record_fields";
 

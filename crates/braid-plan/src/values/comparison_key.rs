@@ -1,6 +1,7 @@
 //! Bytes that are equal, and ordered, as the values of a type are: for groups, joins and sorts of values that no vector compares.
 
 use braid_sql::functions::ordering::TypeOrder;
+use braid_sql::output::json::datetime_text;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::types::type_names::type_name;
 use braid_sql::values::json::Jsonb;
@@ -137,6 +138,8 @@ fn json(value: &Jsonb, key: &mut Vec<u8>) {
             key.push(2);
             text(string, key);
         }
+        // Only within a path; its value is a string.
+        Jsonb::Datetime(datetime) => json(&Jsonb::string(datetime_text(*datetime)), key),
         Jsonb::Number(number) => {
             key.push(3);
             numeric(number, key);

@@ -128,6 +128,7 @@ impl Column {
         let column = Self::bind(array)?;
         Ok(match column.values {
             Values::Text(texts) if !TEXT_OIDS.contains(&oid) => Self { values: Values::TextOf(texts, oid), ..column },
+            Values::List(list) => Self { values: Values::List(Box::new(list.with_elements_of(oid))), ..column },
             values => Self { values, ..column },
         })
     }

@@ -18,6 +18,8 @@ use arrow::array::{Array, ArrayRef, AsArray, StructArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::DataType;
 
+use braid_engine::element_of_array;
+
 use super::column::Column;
 use super::pg_type::PgType;
 use super::{Format, ValueError};
@@ -26,7 +28,7 @@ use super::{Format, ValueError};
 pub(crate) struct List {
     ranges: Ranges,
     elements: Column,
-    element_type: PgType,
+    element_oid: u32,
 }
 
 /// The range of a row's elements.
@@ -39,7 +41,7 @@ enum Ranges {
 impl List {
     /// Binds a List, LargeList or FixedSizeList array.
     pub fn bind(array: &ArrayRef) -> Result<Self, ValueError> {
-        let element_type = PgType::innermost(array.data_type());
+        let element_oid = PgType::innermost(array.data_type()).oid;
         let (ranges, values) = match array.data_type() {
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
@@ -54,7 +56,12 @@ impl List {
                 (Ranges::Fixed(list.value_length() as usize), list.values())
             }
         };
-        Ok(Self { ranges, elements: Column::bind(values)?, element_type })
+        Ok(Self { ranges, elements: Column::bind(values)?, element_oid })
+    }
+
+    /// The same lists as arrays of the type with this number: texts may be names or of limited length.
+    pub fn with_elements_of(self, array_oid: u32) -> Self {
+        Self { element_oid: element_of_array(array_oid).unwrap_or(self.element_oid), ..self }
     }
 
     fn range(&self, row: usize) -> std::ops::Range<usize> {
@@ -96,7 +103,7 @@ impl List {
         out.extend_from_slice(&(dimension_count as i32).to_be_bytes());
         let flag_at = out.len();
         out.extend_from_slice(&0_i32.to_be_bytes());
-        out.extend_from_slice(&self.element_type.oid.to_be_bytes());
+        out.extend_from_slice(&self.element_oid.to_be_bytes());
         for length in &dimensions[..dimension_count] {
             out.extend_from_slice(&(*length as i32).to_be_bytes());
             out.extend_from_slice(&1_i32.to_be_bytes());
