@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use braid_sql::evaluation::value_of_text;
+use braid_sql::functions::text_input::value_of_text;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::values::ArrayValue;
 use braid_sql::{SqlError, Value};

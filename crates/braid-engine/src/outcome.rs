@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use braid_sql::evaluation::value_of_text;
+use braid_sql::functions::text_input::value_of_text;
 use braid_sql::input::records::fields_of_text;
 use braid_sql::output::binary::send;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};

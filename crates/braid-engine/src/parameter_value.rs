@@ -3,8 +3,8 @@
 use arrow::array::{Array, ArrayRef};
 use braid_catalog::column_types::sql_type_of;
 use braid_sql::Value;
-use braid_sql::evaluation::{value_of_input, value_of_text};
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::text_input::{value_of_input, value_of_text};
 use braid_sql::input::binary::receive;
 use braid_sql::pg_catalog::TypeId;
 

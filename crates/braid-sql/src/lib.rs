@@ -7,6 +7,7 @@
 //! | [`binder`] | syntax into expressions |
 //! | [`relation_text`] | relations as text |
 //! | [`syntax`] | texts into syntax trees |
+//! | [`column_value`] | values of columns from text |
 //! | [`evaluation`] | expressions into values |
 //! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
 //! | [`expression`] | expressions with their types |
@@ -29,6 +30,7 @@
 
 pub mod aggregates;
 pub mod binder;
+pub mod column_value;
 pub mod evaluation;
 pub mod expression;
 pub mod functions;
@@ -53,6 +55,7 @@ pub mod values;
 pub mod window_functions;
 
 pub use binder::Binder;
+pub use column_value::column_value;
 pub use evaluation::Evaluation;
 pub use expression::Expression;
 pub use sql_error::SqlError;

@@ -10,7 +10,7 @@
 //! | [`temporal`] | between dates and timestamps |
 
 mod numeric;
-pub(crate) mod temporal;
+mod temporal;
 mod text;
 
 use arrow::array::timezone::Tz;

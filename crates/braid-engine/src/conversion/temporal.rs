@@ -9,11 +9,12 @@ use arrow::array::timezone::Tz;
 use arrow::array::{ArrayRef, AsArray, Date32Array, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType};
 use arrow::temporal_conversions::as_datetime_with_timezone;
-use braid_sql::functions::datetime::clocks::{rounded_time, rounded_timestamp};
+use braid_sql::functions::datetime::clocks::rounded_time;
 use braid_storage::ColumnType;
 
 use crate::arrow_cast::strict_cast;
 use crate::input::datetime::instant_of_local;
+use crate::input::rounded_us;
 use crate::{EngineError, SqlState};
 
 const DAY_US: i64 = 86_400_000_000;
@@ -58,11 +59,6 @@ pub(crate) fn rounded(array: &ArrayRef, target: ColumnType) -> Result<ArrayRef, 
         }
         _ => array.clone(),
     })
-}
-
-/// A timestamp rounded to digits of a second. Infinite ones stay.
-pub(crate) fn rounded_us(us: i64, digits: u8) -> i64 {
-    if [i64::MIN, i64::MAX].contains(&us) { us } else { rounded_timestamp(us, digits.into()) }
 }
 
 /// Any date or timestamp as plain microseconds, rounded down.

@@ -10,16 +10,14 @@ use arrow::array::{
 };
 use braid_catalog::column_types::{is_without_precision, sql_type_of};
 use braid_plan::values::codec::encode;
-use braid_sql::Value;
+use braid_sql::functions::datetime::clocks::rounded_timestamp;
+use braid_sql::{Value, column_value};
 use braid_storage::ColumnType;
 
 use super::bytes::{fit_char, fit_name, fit_varchar, parse_boolean, parse_bytea, parse_uuid};
 use super::numbers::{check_plain_digits, parse_double, parse_integer, parse_numeric, parse_real};
 use crate::EngineError;
-use crate::conversion::temporal::rounded_us;
-use braid_sql::input::column_values::{
-    column_date, column_interval, column_timestamp, column_timestamptz, column_value,
-};
+use braid_sql::input::column_values::{column_date, column_interval, column_timestamp, column_timestamptz};
 
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {
@@ -160,6 +158,11 @@ impl ColumnInput {
     pub fn finish(&mut self) -> ArrayRef {
         each_builder!(&mut self.builder, b => Arc::new(b.finish()))
     }
+}
+
+/// A timestamp rounded to digits of a second. Infinite ones stay.
+pub(crate) fn rounded_us(us: i64, digits: u8) -> i64 {
+    if [i64::MIN, i64::MAX].contains(&us) { us } else { rounded_timestamp(us, digits.into()) }
 }
 
 #[cfg(test)]

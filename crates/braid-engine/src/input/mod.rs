@@ -5,4 +5,4 @@
 mod column_input;
 
 pub(crate) use braid_sql::input::{bytes, datetime, numbers};
-pub(crate) use column_input::ColumnInput;
+pub(crate) use column_input::{ColumnInput, rounded_us};

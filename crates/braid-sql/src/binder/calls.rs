@@ -7,9 +7,9 @@ use sqlparser::ast::{
 
 use super::casts::call;
 use super::places::Place;
+use super::spreading::spreading_call;
 use super::{Binder, Placed, Statement, fold};
 use crate::expression::{Expression, Node};
-use crate::functions::spreading::spreading_call;
 use crate::pg_catalog::{CastContext, FunctionKind, TypeId, pg_catalog};
 use crate::resolution::{FunctionResolution, ResolvedFunction, resolve_function};
 use crate::syntax::{SqlDialect, VARIADIC, parser_of};

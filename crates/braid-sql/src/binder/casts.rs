@@ -4,8 +4,8 @@ use sqlparser::ast::{CastKind, Expr};
 
 use super::places::Place;
 use super::{Binder, computed, unnested, unsupported};
-use crate::evaluation::read_text;
 use crate::expression::{ElementCast, Expression, FunctionCall, Node, ThroughText};
+use crate::functions::text_input::read_text;
 use crate::pg_catalog::{CastContext, FunctionId, TypeId, TypeKind, pg_catalog};
 use crate::resolution::{Pathway, coercion_pathway, length_coercion};
 use crate::types::type_names::type_name;

@@ -7,6 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`calls`] | functions, in all notations |
+//! | [`spreading`] | arrays as arguments |
 //! | [`special_syntax`] | `EXTRACT`, `TRIM`, `LIKE`, `AT TIME ZONE`, … as calls |
 //! | [`session_values`] | `current_date`, `current_user` and the like |
 //! | [`conditionals`] | CASE, COALESCE, NULLIF, GREATEST, LEAST, ARRAY |
@@ -44,6 +45,7 @@ mod records;
 mod repeated_operand;
 mod session_values;
 mod special_syntax;
+mod spreading;
 mod subscripts;
 mod type_syntax;
 mod varying_literals;

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::places::Place;
 use super::{Binder, Statement, fold};
-use crate::evaluation::OutputSession;
+use crate::functions::text_input::ReadingSession;
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::tables::NoTables;
 use crate::types::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
@@ -18,7 +18,7 @@ use crate::{SqlError, SqlState, SqlType};
 /// # Errors
 /// For a type that does not exist (42704), and parameters that it does not have.
 pub fn type_of_syntax(syntax: &DataType) -> Result<SqlType, SqlError> {
-    Statement::new("", &OutputSession, &NoTables).binder().type_of(syntax)
+    Statement::new("", &ReadingSession::of_output(), &NoTables).binder().type_of(syntax)
 }
 
 impl Binder<'_> {

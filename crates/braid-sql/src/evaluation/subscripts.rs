@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Evaluation;
 use crate::expression::{Expression, Subscripts};
-use crate::functions::strings::text_types::NAME_BYTES_MAX;
+use crate::input::bytes::NAME_BYTES_MAX;
 use crate::{SqlError, Value};
 
 impl Evaluation<'_> {

@@ -20,9 +20,9 @@
 //! | [`objects`] | types, functions and operators by name and number |
 //! | [`session`] | the session and its settings |
 //! | [`sets`] | functions that return rows |
-//! | [`spreading`] | arrays as arguments |
 //! | [`json`] | json, jsonb, jsonpath |
 //! | [`templates`] | formats of `to_char` and its inverses |
+//! | [`text_input`] | texts read by the input functions of their types |
 
 pub mod arrays;
 pub mod call;
@@ -38,9 +38,9 @@ pub mod records;
 pub mod sending;
 pub mod session;
 pub mod sets;
-pub mod spreading;
 pub mod strings;
 pub mod templates;
+pub mod text_input;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,5 +1,6 @@
 //! Values in binary format, as the receive functions of PostgreSQL's types read them; [`send`](crate::output::binary::send) writes them.
 
+use crate::input::bytes::NAME_BYTES_MAX;
 use crate::input::json::{check_json, parse_jsonb};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::values::array_limits::{check_dimension_count, checked_count, too_many_elements};
@@ -15,9 +16,6 @@ const EPOCH_US: i64 = EPOCH_DAYS as i64 * DAY_US;
 
 /// Longest bit string (`VARBITMAXLEN`).
 const BITS_MAX: i32 = i32::MAX - 8 + 1;
-
-/// A name has at most so many bytes.
-const NAME_BYTES_MAX: usize = 63;
 
 /// Seconds from UTC that a time may have at most.
 const ZONE_SECONDS_MAX: i32 = 15 * 3600 + 59 * 60 + 59;
@@ -300,7 +298,7 @@ fn other_element(sent: TypeId, expected: TypeId) -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::value_of_text;
+    use crate::functions::text_input::value_of_text;
     use crate::output::binary::send;
 
     fn bytes_of(hex: &str) -> Vec<u8> {

@@ -1,8 +1,10 @@
 //! Boolean, bytea, uuid from text, and the lengths of varchar and char.
 
 use super::invalid_input;
-use crate::functions::strings::text_types::name_part;
 use crate::{SqlError, SqlState};
+
+/// Bytes of a name, without the end mark of C.
+pub const NAME_BYTES_MAX: usize = 63;
 
 /// A boolean: any unique prefix of true, false, yes, no, on, off, or 1 or 0, in any case.
 pub fn parse_boolean(text: &str) -> Result<bool, SqlError> {
@@ -108,9 +110,9 @@ pub fn fit_char(text: &str, length_max: u32) -> Result<&str, SqlError> {
     Ok(fitting.trim_end_matches(' '))
 }
 
-/// A text for `name`: what is too long is cut.
+/// A text for `name`: as much of it as a name holds, in whole characters.
 pub fn fit_name(text: &str) -> &str {
-    name_part(text)
+    &text[..text.floor_char_boundary(NAME_BYTES_MAX)]
 }
 
 fn fit(text: &str, length_max: u32) -> Option<&str> {

@@ -1,7 +1,5 @@
 //! Values of columns from text: the spellings that files have are read fast ([`datetime`](super::datetime)), all others as in expressions.
 //!
-//! Values of the types that columns have as bytes are read by their input functions, and brought to the type's modifier.
-//!
 //! A column has intervals of nanoseconds in 64 bits. What does not fit is refused, and so are words like `today`: a row of a file has no
 //! time at which it is read.
 
@@ -12,17 +10,11 @@ use super::datetime::{fast_date, fast_timestamp, fast_timestamptz};
 use super::datetime_fields::Surroundings;
 use super::datetime_values::{date_of_text, timestamp_of_text, timestamptz_of_text};
 use super::interval_fields::interval_of_text;
-use crate::evaluation::value_of_input;
-use crate::functions::{Call, Function, SessionFacts};
-use crate::pg_catalog::{TypeId, pg_catalog};
-use crate::resolution::coercion::length_coercion;
-use crate::value_memory::UnlimitedMemory;
-use crate::values::ArrayValue;
+use crate::SqlError;
 use crate::values::calendar::DAY_US;
-use crate::{SqlError, SqlType, Value};
 
 /// Two times, on different days of the week, the month and the year.
-const TIMES_US: [i64; 2] = [0, 463 * DAY_US];
+pub(crate) const TIMES_US: [i64; 2] = [0, 463 * DAY_US];
 
 const NS_OF_US: i64 = 1000;
 
@@ -59,98 +51,8 @@ pub fn column_interval(text: &str) -> Result<IntervalMonthDayNano, SqlError> {
     }
 }
 
-/// A value of any type, with the type's modifier.
-///
-/// # Errors
-/// As PostgreSQL's on assignment; 0A000 for a type whose values are not supported.
-pub fn column_value(text: &str, sql_type: SqlType, zone: &Tz) -> Result<Value, SqlError> {
-    let read = |now_us| value_of_input(sql_type.id, text, &RowOfFile { zone: *zone, now_us });
-    let value = read(TIMES_US[0])?;
-    if depends_on_time(sql_type.id) && read(TIMES_US[1])? != value {
-        return Err(reads_the_clock(text, "value"));
-    }
-    with_modifier(value, sql_type, &RowOfFile { zone: *zone, now_us: TIMES_US[0] })
-}
-
-/// Whether the input function of a type knows words like `today`.
-fn depends_on_time(id: TypeId) -> bool {
-    let element = pg_catalog().element_of_array(id).unwrap_or(id);
-    [TypeId::DATE, TypeId::TIME, TypeId::TIMETZ, TypeId::TIMESTAMP, TypeId::TIMESTAMPTZ].contains(&element)
-}
-
-/// A value brought to a type's modifier, as on assignment: rounded, padded, or refused.
-fn with_modifier(value: Value, sql_type: SqlType, session: &dyn SessionFacts) -> Result<Value, SqlError> {
-    let Some(id) = length_coercion(sql_type.id).filter(|_| sql_type.modifier >= 0) else { return Ok(value) };
-    let entry = pg_catalog().function(id);
-    let function = Function::of(entry);
-    let function = function.ok_or_else(|| SqlError::unsupported("a length of this type is not supported"))?;
-    let element = SqlType { id: pg_catalog().element_of_array(sql_type.id).unwrap_or(sql_type.id), ..sql_type };
-    let (types, memory) = ([element, SqlType::of(TypeId::INT4), SqlType::of(TypeId::BOOL)], UnlimitedMemory);
-    let types = &types[..entry.arguments.len()];
-    let one = |value: &Value| {
-        if value.is_null() {
-            return Ok(Value::Null);
-        }
-        let arguments = [value.clone(), Value::Int4(sql_type.modifier), Value::Bool(false)];
-        let call = Call { session, argument_types: types, result_type: element, memory: &memory };
-        function.compute(&arguments[..types.len()], &call)
-    };
-    match &value {
-        Value::Array(array) => {
-            let values = array.values.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-            let (element, dimensions) = (array.element, array.dimensions.clone());
-            Ok(Value::Array(ArrayValue { element, dimensions, values }.into()))
-        }
-        value => one(value),
-    }
-}
-
-/// The session in which rows of files are read.
-#[derive(Debug)]
-struct RowOfFile {
-    zone: Tz,
-    now_us: i64,
-}
-
-impl SessionFacts for RowOfFile {
-    fn zone(&self) -> Tz {
-        self.zone
-    }
-
-    fn zone_name(&self) -> String {
-        self.zone.to_string()
-    }
-
-    fn transaction_us(&self) -> i64 {
-        self.now_us
-    }
-
-    fn statement_us(&self) -> i64 {
-        self.now_us
-    }
-
-    fn clock_us(&self) -> i64 {
-        self.now_us
-    }
-
-    fn user(&self) -> String {
-        String::new()
-    }
-
-    fn database(&self) -> String {
-        String::new()
-    }
-
-    fn session_id(&self) -> i32 {
-        0
-    }
-
-    fn setting(&self, _name: &str) -> Option<String> {
-        None
-    }
-}
-
-fn reads_the_clock(text: &str, type_name: &str) -> SqlError {
+/// The refusal of a text that means something else at another time.
+pub(crate) fn reads_the_clock(text: &str, type_name: &str) -> SqlError {
     let message = format!("the {type_name} \"{}\" is not supported", text.trim_ascii());
     SqlError::unsupported(message).with_hint("Use now() or current_date.")
 }

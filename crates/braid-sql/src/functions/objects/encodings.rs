@@ -1,7 +1,7 @@
 //! Character encodings by name and number. Texts in Braid are UTF-8 only; these are what PostgreSQL's catalog and clients name.
 
 use crate::functions::Implementations;
-use crate::functions::strings::text_types::NAME_BYTES_MAX;
+use crate::input::bytes::NAME_BYTES_MAX;
 use crate::{SqlError, Value};
 
 /// Functions of encodings, and of names.

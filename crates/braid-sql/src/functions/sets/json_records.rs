@@ -7,14 +7,12 @@ use super::json_values::{Member, value_of};
 use super::{Rows, SetImplementations};
 use crate::functions::json::json_types::invalid_parameter;
 use crate::functions::{Call, Implementations};
+use crate::input::bytes::NAME_BYTES_MAX;
 use crate::input::json::parse_document;
 use crate::pg_catalog::TypeId;
 use crate::types::type_names::format_type;
 use crate::values::{RecordType, RecordValue};
 use crate::{SqlError, SqlState, SqlType, Value};
-
-/// Bytes of a name, at most. A longer key is no column's.
-const NAME_BYTES_MAX: usize = 63;
 
 /// Objects as rows.
 pub const FUNCTIONS: SetImplementations = &[

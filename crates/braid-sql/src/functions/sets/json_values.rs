@@ -3,7 +3,7 @@
 //! A member goes through its text, which the type reads; a string is its own text. Elements of arrays become elements of arrays, whose
 //! dimensions those arrays have that come first. A string is also read as the text of an array.
 
-use crate::evaluation::read_text;
+use crate::functions::text_input::read_text;
 use crate::functions::{Call, Function};
 use crate::input::json::{Part, PartKind};
 use crate::output::json::{jsonb_text, write_json_string};

@@ -6,6 +6,7 @@
 use super::results::check_allocation;
 use crate::functions::Call;
 use crate::functions::Implementations;
+use crate::input::bytes::fit_name;
 use crate::pg_catalog::TypeId;
 use crate::types::SqlType;
 use crate::{SqlError, SqlState, Value};
@@ -29,7 +30,7 @@ pub const FUNCTIONS: Implementations = &[
     ("name_text", same),
     ("text_name", to_name),
     ("name_bpchar", same),
-    ("bpchar_name", |args, _| Ok(Value::text(without_blanks(name_part(args[0].as_text()))))),
+    ("bpchar_name", |args, _| Ok(Value::text(without_blanks(fit_name(args[0].as_text()))))),
     ("charin", |args, _| Ok(first_byte(&args[0]))),
     ("charout", char_text),
     ("text_char", |args, _| Ok(first_byte(&args[0]))),
@@ -45,17 +46,9 @@ pub const FUNCTIONS: Implementations = &[
     ("bit_length(bytea)", |args, _| bits(args[0].as_bytea().len())),
 ];
 
-/// Bytes of a name, without the end mark of C.
-pub const NAME_BYTES_MAX: usize = 63;
-
 /// A text without its trailing blanks: what of a `char(n)` counts.
 pub fn without_blanks(text: &str) -> &str {
     text.trim_end_matches(' ')
-}
-
-/// As much of a text as a name holds, in whole characters.
-pub fn name_part(text: &str) -> &str {
-    &text[..text.floor_char_boundary(NAME_BYTES_MAX)]
 }
 
 fn same(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
@@ -63,7 +56,7 @@ fn same(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
 }
 
 fn to_name(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
-    Ok(Value::text(name_part(args[0].as_text())))
+    Ok(Value::text(fit_name(args[0].as_text())))
 }
 
 /// The modifier among an input function's arguments: the text, the element type, the modifier.

@@ -2,8 +2,8 @@
 //!
 //! An array that is written out is spread when the statement is bound. That of another expression is spread here.
 
-use super::{Call, Function};
 use crate::expression::{Expression, FunctionCall, Node};
+use crate::functions::{Call, Function};
 use crate::pg_catalog::{FunctionEntry, FunctionId, TypeId, pg_catalog};
 use crate::{SqlError, SqlState, SqlType, Value};
 

@@ -1,0 +1,100 @@
+//! Texts read by the input functions of their types.
+
+use arrow::array::timezone::Tz;
+
+use super::{Call, Function, SessionFacts};
+use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::value_memory::UnlimitedMemory;
+use crate::{SqlError, SqlType, Value};
+
+/// The value that a type's output function wrote, with settings that change nothing of its text.
+///
+/// # Errors
+/// As [`value_of_input`].
+pub fn value_of_text(id: TypeId, text: &str) -> Result<Value, SqlError> {
+    value_of_input(id, text, &ReadingSession::of_output())
+}
+
+/// The value of a text that a client sends for a type, as the type's input function reads it in a session.
+///
+/// # Errors
+/// For a text that is no value of the type, and a type whose values are not supported (0A000).
+pub fn value_of_input(id: TypeId, text: &str, session: &dyn SessionFacts) -> Result<Value, SqlError> {
+    let input = Function::of(pg_catalog().function(pg_catalog().find_type(id).map_or_else(
+        || Err(SqlError::unsupported(format!("the type with oid {} is not supported", id.0))),
+        |entry| Ok(entry.input),
+    )?));
+    let input = input.ok_or_else(|| SqlError::unsupported(format!("values of type {id:?} are not supported")))?;
+    read_text(input, Value::text(text), SqlType::of(id), -1, session)
+}
+
+/// A session in which texts are read, outside of statements: it has a zone, and a time for words like `today`.
+#[derive(Debug)]
+pub struct ReadingSession {
+    /// The zone of texts without one.
+    pub zone: Tz,
+    /// Microseconds since 1970-01-01 UTC.
+    pub now_us: i64,
+}
+
+impl ReadingSession {
+    /// The session in which output is read back: texts with a zone have it in themselves.
+    pub fn of_output() -> Self {
+        Self { zone: crate::input::datetime::utc(), now_us: 0 }
+    }
+}
+
+impl SessionFacts for ReadingSession {
+    fn zone(&self) -> Tz {
+        self.zone
+    }
+
+    fn zone_name(&self) -> String {
+        self.zone.to_string()
+    }
+
+    fn transaction_us(&self) -> i64 {
+        self.now_us
+    }
+
+    fn statement_us(&self) -> i64 {
+        self.now_us
+    }
+
+    fn clock_us(&self) -> i64 {
+        self.now_us
+    }
+
+    fn user(&self) -> String {
+        String::new()
+    }
+
+    fn database(&self) -> String {
+        String::new()
+    }
+
+    fn session_id(&self) -> i32 {
+        0
+    }
+
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A text read by a type's input function; `modifier` is passed to it, -1 where a cast applies it later.
+pub(crate) fn read_text(
+    input: Function,
+    text: Value,
+    target: SqlType,
+    modifier: i32,
+    session: &dyn SessionFacts,
+) -> Result<Value, SqlError> {
+    let element = pg_catalog().element_of_array(target.id).unwrap_or(target.id);
+    let arguments = [text, Value::Oid(element.0), Value::Int4(modifier)];
+    let text_type = SqlType::of(TypeId::CSTRING);
+    input.compute(
+        &arguments,
+        &Call { session, argument_types: &[text_type], result_type: target, memory: &UnlimitedMemory },
+    )
+}
