@@ -9,6 +9,7 @@ DIRECTORY is src/test/regress of PostgreSQL's source, of the version that is ins
     refused    Braid answers 0A000 or a syntax error, or lacks a relation whose definition it refused, where PostgreSQL has rows;
     otherwise  anything else.
 
+Queries are counted apart, without those that read what Braid has refused to define (a relation, type or function of the same file).
 Sessions have ISO dates and the zone of PostgreSQL's tests. Transaction blocks are left out: each statement is one; so is EXPLAIN. What
 Braid refuses to write or to set, PostgreSQL undoes. Temporary tables are ordinary ones that are dropped after their file. The report lists
 every statement that is not alike, with both answers.
@@ -147,6 +148,13 @@ EXPLAIN = re.compile(r"(?is)(--[^\n]*\n|\s)*explain\b")
 SET = re.compile(r"(?is)(--[^\n]*\n|\s)*(set|reset)\b")
 
 
+QUERY = re.compile(r"(?is)(--[^\n]*\n|\s|/\*.*?\*/|\()*(select|values|with|table)\b")
+
+
+def lacks_definition(ours, theirs):
+    return ours[0] == "error" and ours[1] in ("42P01", "42704", "42883", "42703") and ours[:2] != theirs[:2]
+
+
 def answers_of(ours, theirs, sql, rows):
     """Both answers. PostgreSQL writes nothing that Braid has refused to write."""
     own = ours.answer(sql, rows)
@@ -206,7 +214,7 @@ def main():
     arguments.add_argument("--files", default=",".join(TOPICS), help="comma-separated; default: types, queries and functions")
     arguments.add_argument("--report", help="a file for all statements that are not alike")
     arguments = arguments.parse_args()
-    totals, reasons = collections.Counter(), collections.Counter()
+    totals, reasons, queries = collections.Counter(), collections.Counter(), collections.Counter()
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         report = stack.enter_context(open(arguments.report or os.devnull, "w"))
@@ -232,6 +240,8 @@ def main():
                 if found == "alike" and answers[0][0] == "error":
                     found = "alike (error)"
                 counts[found] += 1
+                if QUERY.match(sql) and not (has_refused and lacks_definition(*answers)):
+                    queries[found] += 1
                 if found == "refused":
                     has_refused = True
                     reasons[f"{answers[0][1]} {answers[0][2]}"[:90]] += 1
@@ -247,6 +257,8 @@ def main():
     print(f"{'all':20}" + "".join(f"{key} {totals[key]:5}  " for key in KINDS))
     alike = totals["alike"] + totals["alike (error)"]
     print(f"alike: {alike} of {every}, {100 * alike / max(every, 1):.1f} %; connections lost: {lost}")
+    alike, every = queries["alike"] + queries["alike (error)"], sum(queries.values())
+    print(f"queries: {alike} of {every} alike, {100 * alike / max(every, 1):.1f} %: {dict(queries)}")
     for reason, count in reasons.most_common(60):
         print(f"{count:6} {reason}")
 
