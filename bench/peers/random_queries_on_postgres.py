@@ -8,6 +8,7 @@ order under ORDER BY; types and SQLSTATEs are compared, too. What Braid refuses 
 shown, such as 1.0 and 1.00 by DISTINCT, a difference means nothing. One seed always makes the same queries.
 """
 import argparse
+import re
 import sys
 
 import psycopg
@@ -207,6 +208,15 @@ def answer(connection, query, is_ordered):
         return error.sqlstate
 
 
+def is_same_up_to_equal_values(found, expected):
+    """The same rows, with others of equal values in between: ORDER BY says nothing of 1.0 and 1.00."""
+    if isinstance(found, str) or isinstance(expected, str) or found[0] != expected[0]:
+        return False
+    value = lambda text: text.rstrip("0").rstrip(".") if text and re.fullmatch(r"-?\d+\.\d+", text) else text
+    values = lambda rows: [tuple(map(value, row)) for row in rows]
+    return sorted(found[1], key=str) == sorted(expected[1], key=str) and values(found[1]) == values(expected[1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--braid", required=True, help="connection string of Braid")
@@ -224,14 +234,13 @@ def main():
             expected, found = answer(postgres, query, is_ordered), answer(braid, query, is_ordered)
             if found == "0A000":
                 counts["refused"] += 1
-            elif found == expected:
+            elif found == expected or is_same_up_to_equal_values(found, expected):
                 counts["same"] += 1
             else:
                 counts["different"] += 1
                 if counts["different"] <= DIFFERENCES_SHOWN:
                     print(f"{query}\n  PostgreSQL {expected}\n  Braid      {found}\n")
-        bound = braid.execute("select bound, fallen_back from braid_front_end").fetchone()
-    print(f"seed {options.seed}: {counts}; bound by the front end and fallen back since the server started: {bound}")
+    print(f"seed {options.seed}: {counts}")
     sys.exit(1 if counts["different"] else 0)
 
 
