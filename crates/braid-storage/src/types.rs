@@ -186,27 +186,11 @@ impl ColumnType {
 
     /// Whether values are equal where their stored forms are, and only there.
     pub fn is_compared_as_stored(self) -> bool {
-        match self {
-            Self::Real | Self::Double | Self::Interval | Self::Encoded { .. } => false,
-            Self::Boolean
-            | Self::SmallInt
-            | Self::Integer
-            | Self::BigInt
-            | Self::Numeric { .. }
-            | Self::Text
-            | Self::Varchar(_)
-            | Self::UnlimitedVarchar
-            | Self::Char(_)
-            | Self::Name
-            | Self::Date
-            | Self::Time
-            | Self::Timestamp
-            | Self::TimestampTz
-            | Self::RoundedTime(_)
-            | Self::RoundedTimestamp(_)
-            | Self::RoundedTimestampTz(_)
-            | Self::Bytea
-            | Self::Uuid => true,
+        match self.physical() {
+            // -0 equals 0, and a month 30 days.
+            PhysicalType::Float32 | PhysicalType::Float64 | PhysicalType::Interval => false,
+            PhysicalType::Bytes => !matches!(self, Self::Encoded { .. }),
+            PhysicalType::Bool | PhysicalType::Int | PhysicalType::Int128 => true,
         }
     }
 }

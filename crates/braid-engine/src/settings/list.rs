@@ -171,7 +171,6 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("lc_collate", "C", Domain::Fixed, Silent, "Collation. Strings compare by their bytes."),
     setting("lc_ctype", "C.UTF-8", Domain::Fixed, Silent, "Character classes."),
     setting("lock_timeout", "0", Domain::Milliseconds, Silent, "Time to wait for locks. Braid has no locks."),
-    planner("maintenance_work_mem", "64MB", Domain::Text),
     setting("max_identifier_length", "63", Domain::Fixed, Silent, "Maximum length of a name in bytes."),
     planner("max_parallel_workers_per_gather", "2", Domain::Integer(0, 1024)),
     setting("row_security", "on", Domain::Boolean, Silent, "Whether row security applies. Braid has no policies."),
@@ -222,7 +221,6 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Isolation level of this transaction. Every level reads one snapshot.",
     ),
     setting("transaction_read_only", "off", Domain::Boolean, Silent, "Whether this transaction is read-only."),
-    planner("work_mem", "4MB", Domain::Text),
 ];
 
 /// The setting called `name`, in any case.

@@ -5,7 +5,7 @@
 //! none but that of the primary key.
 
 use braid_base::ColumnId;
-use braid_storage::{ChunkMeta, ColumnType, Scalar, TableVersion};
+use braid_storage::{ChunkMeta, ColumnType, PhysicalType, Scalar, TableVersion};
 
 /// A number of rows or of nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,26 +152,15 @@ fn bounds(column_type: ColumnType, at: usize, chunks: &[&ChunkMeta]) -> Option<B
 /// Estimated bytes of the decoded column: exact widths, and for strings 16 bytes of view and what the encoded bytes
 /// suggest, light codecs shrinking text to about half.
 fn decoded_bytes(column_type: ColumnType, at: usize, row_count: u64, chunks: &[&ChunkMeta]) -> u64 {
-    match column_type {
-        ColumnType::Boolean => row_count.div_ceil(8),
-        ColumnType::SmallInt => 2 * row_count,
-        ColumnType::Integer | ColumnType::Real | ColumnType::Date => 4 * row_count,
-        ColumnType::BigInt
-        | ColumnType::Double
-        | ColumnType::Time
-        | ColumnType::Timestamp
-        | ColumnType::TimestampTz
-        | ColumnType::RoundedTime(_)
-        | ColumnType::RoundedTimestamp(_)
-        | ColumnType::RoundedTimestampTz(_) => 8 * row_count,
-        ColumnType::Numeric { .. } | ColumnType::Interval | ColumnType::Uuid => 16 * row_count,
-        ColumnType::Text
-        | ColumnType::Varchar(_)
-        | ColumnType::UnlimitedVarchar
-        | ColumnType::Char(_)
-        | ColumnType::Name
-        | ColumnType::Bytea
-        | ColumnType::Encoded { .. } => {
+    match (column_type, column_type.physical()) {
+        (_, PhysicalType::Bool) => row_count.div_ceil(8),
+        (ColumnType::SmallInt, _) => 2 * row_count,
+        (ColumnType::Integer | ColumnType::Date, _) | (_, PhysicalType::Float32) => 4 * row_count,
+        (ColumnType::Numeric { .. } | ColumnType::Uuid, _) | (_, PhysicalType::Int128 | PhysicalType::Interval) => {
+            16 * row_count
+        }
+        (_, PhysicalType::Int | PhysicalType::Float64) => 8 * row_count,
+        (_, PhysicalType::Bytes) => {
             let encoded: u64 = chunks.iter().map(|chunk| u64::from(chunk.segments[at].segment_bytes)).sum();
             16 * row_count + 2 * encoded
         }
