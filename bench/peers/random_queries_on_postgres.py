@@ -1,31 +1,49 @@
 #!/usr/bin/env python3
-"""Random queries without tables, on PostgreSQL and on Braid: which of them Braid answers otherwise.
+"""Random queries on PostgreSQL and on Braid: which of them Braid answers otherwise.
 
     random_queries_on_postgres.py --braid 'host=127.0.0.1 port=5432 user=braid dbname=braid' [--postgres DSN] [--seed N] [--count N]
+        [--tables crates/braid-plan/tests/random/tables.tsv]
 
-A query is made of VALUES, series, joins, subqueries, groups, set operations and common table expressions. Rows are compared as bags, or in
-order under ORDER BY; types and SQLSTATEs are compared, too. What Braid refuses (0A000) is counted. Where several equal values may be
-shown, such as 1.0 and 1.00 by DISTINCT, a difference means nothing. One seed always makes the same queries.
+Without `--tables`, a query is made of VALUES, series, rows of arrays and of json, joins, subqueries, groups, set operations and common table
+expressions, over functions of nine types. Values that most functions refuse, such as infinite times, are left out: whether PostgreSQL
+computes what no row needs depends on its plan. With it, the queries are those of `random_table_queries.py`, over tables that both servers get.
+Rows are compared as bags, or in order under ORDER BY; types and SQLSTATEs are compared, too. What Braid refuses (0A000) is counted. Where
+several equal values may be shown, such as 1.0 and 1.00 by DISTINCT, a difference means nothing. A query that PostgreSQL does not answer in
+5 s is left out. One seed always makes the same queries.
 """
 import argparse
+import contextlib
 import re
 import sys
 
 import psycopg
+import random_table_queries
+from queries_on_postgres import create_tables
 from random_choices import Choices
 
-# Values by the letter of their type: integer, numeric, text, date, interval.
+# Values by the letter of their type: integer, numeric, text, date, interval, array of integers, jsonb, timestamptz, time.
 LITERALS = {
     "i": ["0", "1", "2", "3", "-1", "NULL", "10"],
     "n": ["1.0", "1.00", "2.5", "NULL", "-0.5", "100"],
     "t": ["'a'", "'b'", "'ab'", "NULL", "''", "'B'"],
     "d": ["date '2024-01-01'", "date '2024-02-29'", "NULL::date"],
     "v": ["interval '1 month'", "interval '30 days'", "NULL::interval", "interval '1 day'"],
+    "a": ["ARRAY[1,2]", "'{}'::int[]", "NULL::int[]", "'{3,NULL,1}'::int[]"],
+    "j": [
+        """'{"a": 1, "b": [1, 2]}'::jsonb""", """'[1, "x", null]'::jsonb""", "'null'::jsonb", "NULL::jsonb", """'"a"'::jsonb""", "'2.5'::jsonb",
+    ],
+    "z": ["timestamptz '2024-03-10 12:00+00'", "timestamptz '2024-11-03 05:30+00'", "NULL::timestamptz"],
+    "m": ["time '13:45'", "time '00:00'", "NULL::time"],
 }
-TYPES = {"i": "int", "n": "numeric", "t": "text", "d": "date", "v": "interval"}
-LETTERS = "iintdv"
+TYPES = {
+    "i": "int", "n": "numeric", "t": "text", "d": "date", "v": "interval", "a": "int[]", "j": "jsonb", "z": "timestamptz", "m": "time",
+}
+LETTERS = "iiintttdvajzm"
+# Letters whose literals say their types.
+TYPED = "dvajzm"
 TEXT_CHARACTERS_MAX = 6000
 DIFFERENCES_SHOWN = 20
+QUERY_CANCELED = "57014"
 
 
 class Maker(Choices):
@@ -37,6 +55,20 @@ class Maker(Choices):
             column = self.name("c")
             low, high = self.random.randint(-1, 2), self.random.randint(0, 4)
             return f"generate_series({low}, {high}) AS {alias}({column})", alias, [(column, "i")]
+        if kind < 0.35:
+            column = self.name("c")
+            rows, letter = self.choice([
+                ("unnest('{1,2,NULL,2}'::int[])", "i"), ("unnest(ARRAY['a', 'ab', NULL])", "t"), ("regexp_split_to_table('a,b,,B', ',')", "t"),
+                ("""jsonb_array_elements('[1, "x", {"a": 3}]')""", "j"), ("jsonb_path_query('[1, [2, 3]]', '$[*]')", "j"),
+            ])
+            return f"{rows} AS {alias}({column})", alias, [(column, letter)]
+        if kind < 0.4:
+            key, value = self.name("c"), self.name("c")
+            rows, letters = self.choice([
+                ("""jsonb_each('{"a": 1, "b": [2], "c": null}')""", "tj"), ("""jsonb_each_text('{"a": 1, "b": "x"}')""", "tt"),
+                ("unnest('{1,2}'::int[], '{a,b,c}'::text[])", "it"),
+            ])
+            return f"{rows} AS {alias}({key}, {value})", alias, list(zip((key, value), letters))
         if kind < 0.75:
             letters = [self.choice(LETTERS) for _ in range(self.random.randint(1, 3))]
             columns = [self.name("c") for _ in letters]
@@ -55,7 +87,7 @@ class Maker(Choices):
             if columns and self.chance(0.8):
                 return self.choice(columns)
             literal = self.choice(LITERALS[letter])
-            return literal if letter in "dv" else f"{literal}::{TYPES[letter]}"
+            return literal if letter in TYPED else f"{literal}::{TYPES[letter]}"
 
         def of(kind):
             return self.expression(kind, scope, depth - 1)
@@ -77,6 +109,15 @@ class Maker(Choices):
                 lambda: f"nullif({of('i')}, {of('i')})",
                 lambda: f"greatest({of('i')}, {of('i')})",
                 counted,
+                lambda: f"cardinality({of('a')})",
+                lambda: f"array_position({of('a')}, {of('i')})",
+                lambda: f"({of('a')})[{self.random.randint(0, 3)}]",
+                lambda: f"extract({self.choice(['hour', 'minute'])} FROM {of('m')})::int",
+                lambda: f"position({of('t')} IN {of('t')})",
+                lambda: f"ascii({of('t')})",
+                lambda: f"({of('d')} - {of('d')})",
+                lambda: f"({of('i')} % 3)",
+                lambda: f"({of('i')} {self.choice(['&', '|', '#'])} {of('i')})",
             ],
             "n": [
                 lambda: f"({of('n')} + {of('n')})",
@@ -84,16 +125,68 @@ class Maker(Choices):
                 lambda: f"round({of('n')}, 1)",
                 lambda: f"{of('i')}::numeric",
                 lambda: f"({of('n')} / 4)",
+                lambda: f"trunc({of('n')}, 1)",
+                lambda: f"{self.choice(['abs', 'ceil', 'floor', 'sign'])}({of('n')})",
+                lambda: f"extract({self.choice(['epoch', 'day', 'month'])} FROM {of(self.choice('vz'))})",
+                lambda: f"extract({self.choice(['dow', 'week', 'year'])} FROM {of(self.choice('dz'))})",
             ],
+            "a": [
+                lambda: f"array_append({of('a')}, {of('i')})",
+                lambda: f"({of('a')} || {of('a')})",
+                lambda: f"array_remove({of('a')}, {of('i')})",
+                lambda: f"({of('a')})[1:{self.random.randint(0, 2)}]",
+                lambda: f"ARRAY[{of('i')}, {of('i')}]",
+                lambda: f"ARRAY(SELECT {self.expression('i', scope + [('q', [('q', 'i')])], 1)} FROM generate_series(1, 3) q ORDER BY 1)",
+            ],
+            "j": [
+                lambda: f"({of('j')} -> {self.choice(['0', '1', '-1'])})",
+                lambda: f"({of('j')} -> {self.choice(LITERALS['t'][:2])})",
+                lambda: f"({of('j')} #> '{{b,0}}')",
+                lambda: f"(jsonb_build_array({of('j')}) || {of('j')})",
+                lambda: f"to_jsonb({of(self.choice('itda'))})",
+                lambda: f"jsonb_build_array({of('i')}, {of('t')})",
+                lambda: f"jsonb_build_object('k', {of(self.choice('itdvam'))})",
+                lambda: f"jsonb_strip_nulls({of('j')})",
+                lambda: f"jsonb_path_query_array({of('j')}, '$.**')",
+            ],
+            "z": [
+                lambda: f"({of('z')} {self.choice('+-')} {of('v')})",
+                lambda: f"date_trunc('{self.choice(['day', 'month', 'hour'])}', {of('z')})",
+                lambda: f"{of('d')}::timestamptz",
+                lambda: f"(({of('z')} AT TIME ZONE 'America/New_York') AT TIME ZONE 'UTC')",
+            ],
+            "m": [lambda: f"{of('z')}::time", lambda: f"({of('m')} + {of('v')})"],
             "t": [
                 lambda: f"({of('t')} || {of('t')})",
                 lambda: f"upper({of('t')})",
                 lambda: f"{of('i')}::text",
                 lambda: f"substr({of('t')}, 1, 1)",
                 lambda: f"{of('n')}::text",
+                lambda: f"{of(self.choice('ajzmdv'))}::text",
+                lambda: f"({of('j')} ->> {self.choice(['0', LITERALS['t'][0]])})",
+                lambda: f"array_to_string({of('a')}, ',', '*')",
+                lambda: f"to_char({of('d')}, '{self.choice(['YYYY-MM-DD', 'Mon DDth', 'IYYY IW ID', 'Q J'])}')",
+                lambda: f"to_char({of('z')}, 'HH12:MI am TZ')",
+                lambda: f"to_char({of('n')}, '{self.choice(['999.99', 'S0009', 'FM990.0', '9V9', 'RN'])}')",
+                lambda: f"regexp_replace({of('t')}, '{self.choice(['a', '[ab]+', '(.)b', '^'])}', '{self.choice(['x', '', '<&>'])}')",
+                lambda: f"{self.choice(['lpad', 'rpad'])}({of('t')}, 3, '*')",
+                lambda: f"split_part({of('t')}, 'b', {self.choice(['1', '2', '-1'])})",
+                lambda: f"replace({of('t')}, {of('t')}, 'z')",
+                lambda: f"{self.choice(['initcap', 'reverse', 'md5', 'quote_literal'])}({of('t')})",
+                lambda: f"left({of('t')}, {of('i')})",
+                lambda: f"format('%s|%L', {of('t')}, {of('i')})",
+                lambda: f"overlay({of('t')} PLACING 'y' FROM 1)",
+                lambda: f"jsonb_typeof({of('j')})",
             ],
             "d": [lambda: f"({of('d')} + {of('i')})", lambda: f"least({of('d')}, {of('d')})"],
-            "v": [lambda: f"({of('v')} + {of('v')})", lambda: f"({of('v')} * 2)"],
+            "v": [
+                lambda: f"({of('v')} + {of('v')})",
+                lambda: f"({of('v')} * 2)",
+                lambda: f"({of('z')} - {of('z')})",
+                lambda: f"age({of('d')}, {of('d')})",
+                lambda: f"justify_days({of('v')})",
+                lambda: f"({of('m')} - {of('m')})",
+            ],
         }
         return self.choice(forms[letter])()
 
@@ -116,8 +209,20 @@ class Maker(Choices):
             return f"{of(depth - 1)} IN ({', '.join(of(0) for _ in range(self.random.randint(1, 3)))})"
         if kind < 0.78:
             return f"{of(depth - 1)} IS DISTINCT FROM {of(depth - 1)}"
-        if kind < 0.82:
+        if kind < 0.81:
             return f"{of(depth - 1)} BETWEEN {of(0)} AND {of(0)}"
+        if kind < 0.85:
+            own = lambda letter: self.expression(letter, scope, depth - 1)
+            return self.choice([
+                lambda: f"{own('i')} = {self.choice(['ANY', 'ALL'])} ({own('a')})",
+                lambda: f"{own('a')} {self.choice(['@>', '<@', '&&'])} {own('a')}",
+                lambda: f"{own('j')} {self.choice(['@>', '<@'])} {own('j')}",
+                lambda: f"{own('j')} ? 'a'",
+                lambda: f"{own('t')} {self.choice(['~', '!~', '~*'])} '{self.choice(['a', '^.$', '(a|B)b?', '[[:upper:]]'])}'",
+                lambda: f"{own('t')} {self.choice(['LIKE', 'NOT LIKE', 'ILIKE', 'SIMILAR TO'])} '{self.choice(['a%', '_', '%b', ''])}'",
+                lambda: f"({own('d')}, {own('i')}) {self.choice(['<', '>=', '='])} ({own('d')}, {own('i')})",
+                lambda: f"({own('d')}, {own('v')}) OVERLAPS ({own('d')}, {own('d')})",
+            ])()
         query, _ = self.select(0, scope, [letter])
         if kind < 0.88:
             return f"{of(depth - 1)} {self.choice(['', 'NOT '])}IN ({query})"
@@ -156,7 +261,16 @@ class Maker(Choices):
             if kind == "i":
                 return self.choice(["count(*)::int", f"sum({argument})::int", f"max({argument})", f"count(DISTINCT {argument})::int"])
             if kind == "n":
-                return self.choice([f"avg({argument})", f"sum({argument}::bigint)"])
+                median = f"percentile_disc(0.5) WITHIN GROUP (ORDER BY {argument})::numeric"
+                return self.choice([f"avg({argument})", f"sum({argument}::bigint)", median])
+            if kind == "a":
+                return f"array_agg({argument} ORDER BY {argument})"
+            if kind == "j":
+                value = self.expression(self.choice("itd"), scope, 1)
+                return f"jsonb_agg({value} ORDER BY {value})"
+            if kind == "t" and self.chance(0.5):
+                value = self.expression("t", scope, 1)
+                return f"string_agg({'DISTINCT ' if self.chance(0.3) else ''}{value}, ',' ORDER BY {value})"
             return f"min({self.expression(kind, scope, 1)})"
 
         outputs = ", ".join(output(kind) for kind in letters)
@@ -199,13 +313,18 @@ class Maker(Choices):
 
 
 def answer(connection, query, is_ordered):
-    """Types and rows, or the SQLSTATE."""
+    """Types and rows, or the SQLSTATE. Rows in no order are sorted."""
     try:
-        cursor = connection.execute(query)
-        rows = [tuple(None if value is None else str(value) for value in row) for row in cursor.fetchall()]
-        return [column.type_code for column in cursor.description], rows if is_ordered else sorted(rows, key=str)
+        result = connection.execute(query).pgresult
     except psycopg.Error as error:
         return error.sqlstate
+    columns = range(result.nfields)
+    rows = [tuple(text_of(result.get_value(row, column)) for column in columns) for row in range(result.ntuples)]
+    return [result.ftype(column) for column in columns], rows if is_ordered else sorted(rows, key=str)
+
+
+def text_of(value):
+    return None if value is None else value.decode()
 
 
 def is_same_up_to_equal_values(found, expected):
@@ -217,29 +336,70 @@ def is_same_up_to_equal_values(found, expected):
     return sorted(found[1], key=str) == sorted(expected[1], key=str) and values(found[1]) == values(expected[1])
 
 
+def table_query(maker):
+    """A query over tables, and whether its rows have an order."""
+    query = maker.query()
+    return query, re.search(r"\) z ORDER BY [^()]*$", query) is not None
+
+
+@contextlib.contextmanager
+def with_tables(connections, name):
+    """The tables of a file, while the block runs."""
+    with open(name) as file:
+        tables = re.findall(r"^table\t(\w+)", file.read(), re.M)
+    drops = "; ".join(f"DROP TABLE IF EXISTS {table}" for table in tables).split("; ")
+    for connection in connections:
+        for drop in drops:
+            connection.execute(drop)
+        create_tables(connection, name)
+    yield
+    for connection in connections:
+        for drop in drops:
+            connection.execute(drop)
+
+
+def compare(connections, queries, count):
+    """How many queries are answered alike, and how many are not."""
+    counts = {"same": 0, "refused": 0, "different": 0, "left out": 0}
+    postgres, braid = connections
+    for query, is_ordered in (next(queries) for _ in range(count)):
+        if len(query) > TEXT_CHARACTERS_MAX or (expected := answer(postgres, query, is_ordered)) == QUERY_CANCELED:
+            counts["left out"] += 1
+            continue
+        found = answer(braid, query, is_ordered)
+        if found == "0A000" != expected:
+            counts["refused"] += 1
+        elif found == expected or is_same_up_to_equal_values(found, expected):
+            counts["same"] += 1
+        else:
+            counts["different"] += 1
+            if counts["different"] <= DIFFERENCES_SHOWN:
+                print(f"{query}\n  PostgreSQL {expected}\n  Braid      {found}\n", flush=True)
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--braid", required=True, help="connection string of Braid")
     parser.add_argument("--postgres", default="", help="connection string of PostgreSQL (default: PGHOST, PGPORT, …)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=1000, help="number of queries")
+    parser.add_argument("--tables", help="the file of tables; without it, queries have none")
     options = parser.parse_args()
-    maker, counts = Maker(options.seed), {"same": 0, "refused": 0, "different": 0}
-    with psycopg.connect(options.postgres, autocommit=True) as postgres, psycopg.connect(options.braid, autocommit=True) as braid:
-        postgres.execute("set statement_timeout = '5s'")
-        for _ in range(options.count):
-            query, is_ordered = maker.query()
-            if len(query) > TEXT_CHARACTERS_MAX:
-                continue
-            expected, found = answer(postgres, query, is_ordered), answer(braid, query, is_ordered)
-            if found == "0A000":
-                counts["refused"] += 1
-            elif found == expected or is_same_up_to_equal_values(found, expected):
-                counts["same"] += 1
-            else:
-                counts["different"] += 1
-                if counts["different"] <= DIFFERENCES_SHOWN:
-                    print(f"{query}\n  PostgreSQL {expected}\n  Braid      {found}\n")
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(psycopg.connect(server, autocommit=True)) for server in (options.postgres, options.braid)]
+        connections[0].execute("SET statement_timeout = '5s'")
+        connections[0].execute("SET jit = off")
+        for connection in connections:
+            connection.execute("SET timezone = 'UTC'")
+        if options.tables:
+            connections[1].execute("SET braid.accept_unenforced_constraints = on")
+            stack.enter_context(with_tables(connections, options.tables))
+            maker = random_table_queries.Maker(options.seed)
+            queries = iter(lambda: table_query(maker), None)
+        else:
+            queries = iter(Maker(options.seed).query, None)
+        counts = compare(connections, queries, options.count)
     print(f"seed {options.seed}: {counts}")
     sys.exit(1 if counts["different"] else 0)
 
