@@ -1,16 +1,15 @@
 //! Which functions of the catalog are comparisons and arithmetic that kernels compute.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use braid_exec::expression::{Arithmetic, Comparison, NumberRange};
-use braid_sql::pg_catalog::{FunctionId, TypeId, pg_catalog};
+use braid_sql::pg_catalog::{CatalogMap, FunctionId, TypeId, pg_catalog};
 
 use crate::values::Form;
 use crate::values::comparison_key::has_key;
 
 /// The comparisons of the catalog by function: which, and the types of the operands.
-static COMPARISONS: LazyLock<HashMap<FunctionId, (Comparison, TypeId, TypeId)>> = LazyLock::new(|| {
+static COMPARISONS: LazyLock<CatalogMap<FunctionId, (Comparison, TypeId, TypeId)>> = LazyLock::new(|| {
     const NAMES: [(&str, Comparison); 6] = [
         ("=", Comparison::Equal),
         ("<>", Comparison::NotEqual),
@@ -19,11 +18,11 @@ static COMPARISONS: LazyLock<HashMap<FunctionId, (Comparison, TypeId, TypeId)>> 
         (">", Comparison::Greater),
         (">=", Comparison::GreaterOrEqual),
     ];
-    let mut comparisons = HashMap::new();
+    let mut comparisons = CatalogMap::default();
     for (name, comparison) in NAMES {
         for operator in pg_catalog().operators(name) {
-            if let Some(left) = operator.left {
-                comparisons.insert(operator.function, (comparison, left, operator.right));
+            if let Some(left) = operator.left() {
+                comparisons.insert(operator.function, (comparison, left, operator.right()));
             }
         }
     }

@@ -3,11 +3,10 @@
 //! A rule that evaluates an expression for rows for which it was not evaluated before asks this. The answer is exact for what is known
 //! here and "it may" for all else. Errors that only values beyond all storage can raise (131072 digits, 1 GiB) are not counted.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use braid_sql::expression::{FunctionCall, Node};
-use braid_sql::pg_catalog::{FunctionId, TypeId, pg_catalog};
+use braid_sql::pg_catalog::{CatalogSet, FunctionId, TypeId, pg_catalog};
 use braid_sql::relation::{Recursion, Relation, Subquery, SubqueryKind};
 use braid_sql::{Expression, Value};
 
@@ -62,12 +61,12 @@ const LIKES: &[&str] =
 const DATE_FIELDS: &[&str] = &["year", "month", "day", "quarter", "dow", "doy"];
 
 /// The functions of comparisons.
-static COMPARISON_FUNCTIONS: LazyLock<HashSet<FunctionId>> = LazyLock::new(|| {
+static COMPARISON_FUNCTIONS: LazyLock<CatalogSet<FunctionId>> = LazyLock::new(|| {
     COMPARISONS.iter().flat_map(|name| pg_catalog().operators(name)).map(|entry| entry.function).collect()
 });
 
 /// The functions of the catalog that never fail.
-static TOTAL_FUNCTIONS: LazyLock<HashSet<FunctionId>> = LazyLock::new(|| {
+static TOTAL_FUNCTIONS: LazyLock<CatalogSet<FunctionId>> = LazyLock::new(|| {
     let catalog = pg_catalog();
     let is_listed = |id: &FunctionId| catalog.function(*id).symbol.is_some_and(|symbol| TOTAL.contains(&symbol));
     let listed = catalog.functions().map(|entry| entry.id).filter(is_listed);

@@ -30,7 +30,6 @@ pub mod numerics;
 pub mod ordered_sets;
 pub mod regressions;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub use accumulator::Accumulator;
@@ -38,7 +37,7 @@ use folds::Fold;
 
 use crate::functions::ordering::SortKey;
 use crate::functions::{Call, Implementation, implementation_of};
-use crate::pg_catalog::{AggregateEntry, AggregateKind, FunctionEntry, FunctionId, pg_catalog};
+use crate::pg_catalog::{AggregateEntry, AggregateKind, CatalogMap, FunctionEntry, FunctionId, pg_catalog};
 use crate::{SqlError, Value};
 
 /// Makes an accumulator without rows. The keys are those of WITHIN GROUP, and none for an ordinary aggregate.
@@ -62,8 +61,8 @@ const TABLES: &[Aggregates] = &[
     regressions::AGGREGATES,
 ];
 
-static BY_FUNCTIONS: LazyLock<HashMap<&'static str, Start>> = LazyLock::new(|| {
-    let mut by_functions = HashMap::new();
+static BY_FUNCTIONS: LazyLock<CatalogMap<&'static str, Start>> = LazyLock::new(|| {
+    let mut by_functions = CatalogMap::default();
     for (functions, start) in TABLES.iter().copied().flatten() {
         assert!(by_functions.insert(*functions, *start).is_none(), "{functions} is there twice");
     }

@@ -42,7 +42,6 @@ pub mod strings;
 pub mod templates;
 pub mod text_input;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -50,7 +49,7 @@ pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
 pub use call::{Call, ObjectNames, SessionFacts};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 
-use crate::pg_catalog::{FunctionEntry, FunctionId, pg_catalog};
+use crate::pg_catalog::{CatalogMap, FunctionEntry, FunctionId, pg_catalog};
 use crate::{SqlError, Value};
 
 /// Computes a function.
@@ -78,12 +77,12 @@ const ROOMS: &[&[Implementations]] = &[
     strings::FAMILIES,
 ];
 
-static BY_NAME: LazyLock<HashMap<&'static str, Implementation>> =
+static BY_NAME: LazyLock<CatalogMap<&'static str, Implementation>> =
     LazyLock::new(|| named(ROOMS.iter().copied().flatten().copied().flatten()));
 
 /// Implementations by their names, which differ.
-fn named<F: Copy + 'static>(tables: impl Iterator<Item = &'static (&'static str, F)>) -> HashMap<&'static str, F> {
-    let mut by_name = HashMap::new();
+fn named<F: Copy + 'static>(tables: impl Iterator<Item = &'static (&'static str, F)>) -> CatalogMap<&'static str, F> {
+    let mut by_name = CatalogMap::default();
     for (name, implementation) in tables {
         assert!(by_name.insert(*name, *implementation).is_none(), "{name} is implemented twice");
     }
@@ -136,7 +135,7 @@ pub fn implementation_of(function: &FunctionEntry) -> Option<Implementation> {
 }
 
 /// What has the name of a function: its symbol, or its signature.
-fn found<I: Copy>(by_name: &HashMap<&'static str, I>, function: &FunctionEntry) -> Option<I> {
+fn found<I: Copy>(by_name: &CatalogMap<&'static str, I>, function: &FunctionEntry) -> Option<I> {
     match function.symbol {
         Some(symbol) => by_name.get(symbol).copied(),
         None => by_name.get(function.signature().as_str()).copied(),

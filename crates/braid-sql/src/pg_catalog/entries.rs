@@ -97,14 +97,24 @@ pub struct OperatorEntry {
     pub id: u32,
     /// `+`
     pub name: &'static str,
-    /// Left argument; `None` for a prefix operator.
-    pub left: Option<TypeId>,
-    /// Right argument.
-    pub right: TypeId,
+    /// The types of its operands: the right one alone for a prefix operator.
+    pub operands: Vec<TypeId>,
     /// Its result.
     pub result: TypeId,
     /// What computes it.
     pub function: FunctionId,
+}
+
+impl OperatorEntry {
+    /// The type of the left operand; `None` for a prefix operator.
+    pub fn left(&self) -> Option<TypeId> {
+        (self.operands.len() > 1).then(|| self.operands[0])
+    }
+
+    /// The type of the right operand.
+    pub fn right(&self) -> TypeId {
+        self.operands[self.operands.len() - 1]
+    }
 }
 
 /// `pg_proc.prokind`.

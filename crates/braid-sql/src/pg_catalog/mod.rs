@@ -9,11 +9,13 @@
 //! | [`entries`] | the rows of the tables |
 //! | [`aggregates`] | the rows of the table of aggregates |
 //! | [`orders`] | the rows of the table of orders |
+//! | [`catalog_map`] | maps of the catalog's numbers and names |
 //! | [`tables`] | the tables, and look-ups in them |
 //! | [`key_words`] | the words of the grammar |
 //! | `tsv` | reading the files |
 
 pub mod aggregates;
+pub mod catalog_map;
 pub mod entries;
 pub mod key_words;
 pub mod orders;
@@ -22,6 +24,7 @@ mod tsv;
 pub mod type_id;
 
 pub use aggregates::{AggregateEntry, AggregateKind};
+pub use catalog_map::{CatalogMap, CatalogSet};
 pub use entries::{
     CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
     TypeEntry, TypeKind, Volatility,

@@ -1,9 +1,9 @@
 //! The tables of the catalog, and look-ups in them.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::aggregates::{self, AggregateEntry};
+use super::catalog_map::CatalogMap;
 use super::entries::{
     CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
     TypeEntry, TypeKind, Volatility,
@@ -15,13 +15,13 @@ use super::type_id::TypeId;
 /// Types, casts, operators, functions, aggregates and orders.
 #[derive(Debug)]
 pub struct PgCatalog {
-    types: HashMap<TypeId, TypeEntry>,
-    types_by_name: HashMap<&'static str, TypeId>,
-    casts: HashMap<(TypeId, TypeId), CastEntry>,
-    operators: HashMap<&'static str, Vec<OperatorEntry>>,
-    functions: HashMap<FunctionId, FunctionEntry>,
-    functions_by_name: HashMap<&'static str, Vec<FunctionId>>,
-    aggregates: HashMap<FunctionId, AggregateEntry>,
+    types: CatalogMap<TypeId, TypeEntry>,
+    types_by_name: CatalogMap<&'static str, TypeId>,
+    casts: CatalogMap<(TypeId, TypeId), CastEntry>,
+    operators: CatalogMap<&'static str, Vec<OperatorEntry>>,
+    functions: CatalogMap<FunctionId, FunctionEntry>,
+    functions_by_name: CatalogMap<&'static str, Vec<FunctionId>>,
+    aggregates: CatalogMap<FunctionId, AggregateEntry>,
     orders: Vec<OrderEntry>,
 }
 
@@ -40,22 +40,21 @@ impl PgCatalog {
         let casts =
             rows(include_str!("../../postgres/casts.tsv"), ["source", "target", "context", "method", "function"]);
         let casts = casts.map(|row| read_cast(row, &named)).map(|cast| ((cast.source, cast.target), cast)).collect();
-        let mut operators: HashMap<&'static str, Vec<OperatorEntry>> = HashMap::new();
+        let mut operators: CatalogMap<&'static str, Vec<OperatorEntry>> = CatalogMap::default();
         let columns = ["oid", "name", "left", "right", "result", "function"];
         for row in rows(include_str!("../../postgres/operators.tsv"), columns) {
             let [id, name, left, right, result, function] = row;
             operators.entry(name).or_default().push(OperatorEntry {
                 id: number(id),
                 name,
-                left: optional(left).map(|left| named.id(left)),
-                right: named.id(right),
+                operands: optional(left).into_iter().chain([right]).map(|operand| named.id(operand)).collect(),
                 result: named.id(result),
                 function: FunctionId(number(function)),
             });
         }
-        let functions: HashMap<FunctionId, FunctionEntry> =
+        let functions: CatalogMap<FunctionId, FunctionEntry> =
             function_rows().map(|row| read_function(row, &named)).map(|entry| (entry.id, entry)).collect();
-        let mut functions_by_name: HashMap<&'static str, Vec<FunctionId>> = HashMap::new();
+        let mut functions_by_name: CatalogMap<&'static str, Vec<FunctionId>> = CatalogMap::default();
         for row in function_rows() {
             functions_by_name.entry(row[1]).or_default().push(FunctionId(number(row[0])));
         }
@@ -145,7 +144,7 @@ impl PgCatalog {
 }
 
 /// Types by name.
-pub(super) struct Names<'a>(&'a HashMap<&'static str, TypeId>);
+pub(super) struct Names<'a>(&'a CatalogMap<&'static str, TypeId>);
 
 impl Names<'_> {
     pub(super) fn id(&self, name: &str) -> TypeId {
@@ -288,7 +287,7 @@ mod tests {
         }
         for operator in catalog.operators.values().flatten() {
             let function = catalog.function(operator.function);
-            assert_eq!(function.arguments.len(), if operator.left.is_some() { 2 } else { 1 }, "{operator:?}");
+            assert_eq!(function.arguments.len(), operator.operands.len(), "{operator:?}");
         }
     }
 

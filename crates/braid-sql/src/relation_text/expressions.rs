@@ -31,8 +31,7 @@ static OPERATORS: LazyLock<HashMap<(FunctionId, usize), &'static str>> = LazyLoc
     let names =
         ["=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "~~", "!~~", "~~*", "!~~*", "~", "!~"];
     for entry in names.iter().flat_map(|name| catalog.operators(name)) {
-        let operands = if entry.left.is_some() { 2 } else { 1 };
-        operators.entry((entry.function, operands)).or_insert(entry.name);
+        operators.entry((entry.function, entry.operands.len())).or_insert(entry.name);
     }
     operators
 });

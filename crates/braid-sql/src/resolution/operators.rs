@@ -19,63 +19,56 @@ pub struct ResolvedOperator {
 
 /// The operator of a name with these operands; `left` is `None` for a prefix operator.
 pub fn resolve_operator(name: &str, left: Option<TypeId>, right: TypeId) -> Result<ResolvedOperator, SqlError> {
-    let operators: Vec<&OperatorEntry> =
-        pg_catalog().operators(name).iter().filter(|entry| entry.left.is_some() == left.is_some()).collect();
-    let operator = match exact(&operators, left, right) {
+    let operators = pg_catalog().operators(name);
+    let both = [left.unwrap_or(right), right];
+    let given = if left.is_some() { &both[..] } else { &both[1..] };
+    let operator = match exact(operators, given) {
         Some(operator) => operator,
-        None => best(&operators, name, left, right)?,
+        None => best(operators, name, given)?,
     };
-    let given: Vec<TypeId> = left.into_iter().chain([right]).collect();
-    let (argument_types, result) = polymorphic::resolve(&given, &operands(operator), operator.result)?;
+    let (argument_types, result) = polymorphic::resolve(given, &operator.operands, operator.result)?;
     Ok(ResolvedOperator { function: operator.function, argument_types, result })
 }
 
 /// The operator with exactly these operands. An unknown operand is assumed to have the type of the other.
-fn exact<'a>(operators: &[&'a OperatorEntry], left: Option<TypeId>, right: TypeId) -> Option<&'a OperatorEntry> {
-    let (left, right) = match (left, right) {
-        (Some(TypeId::UNKNOWN), right) => (Some(right), right),
-        (Some(left), TypeId::UNKNOWN) => (Some(left), left),
-        pair => pair,
+fn exact<'a>(operators: &'a [OperatorEntry], given: &[TypeId]) -> Option<&'a OperatorEntry> {
+    let assumed = match *given {
+        [TypeId::UNKNOWN, right] => &[right, right],
+        [left, TypeId::UNKNOWN] => &[left, left],
+        _ => given,
     };
-    operators.iter().copied().find(|entry| (entry.left, entry.right) == (left, right))
+    operators.iter().find(|entry| entry.operands == assumed)
 }
 
-fn best<'a>(
-    operators: &[&'a OperatorEntry],
-    name: &str,
-    left: Option<TypeId>,
-    right: TypeId,
-) -> Result<&'a OperatorEntry, SqlError> {
-    let given: Vec<TypeId> = left.into_iter().chain([right]).collect();
-    let wanted: Vec<Vec<TypeId>> = operators.iter().map(|entry| operands(entry)).collect();
-    let wanted: Vec<&[TypeId]> = wanted.iter().map(Vec::as_slice).collect();
-    match choose(&given, &wanted) {
+fn best<'a>(operators: &'a [OperatorEntry], name: &str, given: &[TypeId]) -> Result<&'a OperatorEntry, SqlError> {
+    let operators: Vec<&OperatorEntry> = operators.iter().filter(|entry| entry.operands.len() == given.len()).collect();
+    let wanted: Vec<&[TypeId]> = operators.iter().map(|entry| entry.operands.as_slice()).collect();
+    match choose(given, &wanted) {
         Choice::One(index) => Ok(operators[index]),
-        Choice::NoMatch => Err(no_operator(name, left, right)),
-        Choice::Ambiguous => Err(ambiguous(name, left, right)),
+        Choice::NoMatch => Err(no_operator(name, given)),
+        Choice::Ambiguous => Err(ambiguous(name, given)),
     }
 }
 
-fn operands(operator: &OperatorEntry) -> Vec<TypeId> {
-    operator.left.into_iter().chain([operator.right]).collect()
+/// The name between the types of the operands.
+fn signature(name: &str, given: &[TypeId]) -> String {
+    match *given {
+        [left, right] => format!("{} {name} {}", type_name(left), type_name(right)),
+        _ => given.iter().fold(name.to_owned(), |text, operand| format!("{text} {}", type_name(*operand))),
+    }
 }
 
-fn signature(name: &str, left: Option<TypeId>, right: TypeId) -> String {
-    let left = left.map_or(String::new(), |left| type_name(left) + " ");
-    format!("{left}{name} {}", type_name(right))
-}
-
-fn no_operator(name: &str, left: Option<TypeId>, right: TypeId) -> SqlError {
-    let hint = match left {
-        Some(_) => "No operator matches the given name and argument types. You might need to add explicit type casts.",
-        None => "No operator matches the given name and argument type. You might need to add an explicit type cast.",
+fn no_operator(name: &str, given: &[TypeId]) -> SqlError {
+    let hint = match given.len() {
+        1 => "No operator matches the given name and argument type. You might need to add an explicit type cast.",
+        _ => "No operator matches the given name and argument types. You might need to add explicit type casts.",
     };
-    let message = format!("operator does not exist: {}", signature(name, left, right));
+    let message = format!("operator does not exist: {}", signature(name, given));
     SqlError::new(SqlState::UndefinedFunction, message).with_hint(hint)
 }
 
-fn ambiguous(name: &str, left: Option<TypeId>, right: TypeId) -> SqlError {
-    let message = format!("operator is not unique: {}", signature(name, left, right));
+fn ambiguous(name: &str, given: &[TypeId]) -> SqlError {
+    let message = format!("operator is not unique: {}", signature(name, given));
     SqlError::new(SqlState::AmbiguousFunction, message)
         .with_hint("Could not choose a best candidate operator. You might need to add explicit type casts.")
 }

@@ -31,6 +31,12 @@ pub(super) fn resolve(
     declared: &[TypeId],
     result: TypeId,
 ) -> Result<(Vec<TypeId>, TypeId), SqlError> {
+    if !declared.iter().any(|id| id.is_polymorphic()) {
+        // The function may declare a polymorphic result: `anyarray_in`.
+        let arguments = given.iter().zip(declared);
+        let arguments = arguments.map(|(given, declared)| if *declared == TypeId::ANY { *given } else { *declared });
+        return Ok((arguments.collect(), result));
+    }
     let deduction = Deduction::of(given, declared).ok_or_else(|| {
         // Candidates whose arguments disagree have been dropped before.
         SqlError::new(SqlState::InternalError, "the arguments of a chosen function disagree")
@@ -39,9 +45,7 @@ pub(super) fn resolve(
     let pairs = given.iter().zip(declared);
     let arguments: Result<Vec<TypeId>, SqlError> =
         pairs.map(|(given, declared)| deduction.argument(*given, *declared)).collect();
-    // A function without polymorphic arguments may declare a polymorphic result: `anyarray_in`.
-    let is_polymorphic_call = declared.iter().any(|id| id.is_polymorphic());
-    let result = if is_polymorphic_call { deduction.replace(result)? } else { result };
+    let result = deduction.replace(result)?;
     Ok((arguments?, result))
 }
 

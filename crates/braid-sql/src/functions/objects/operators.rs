@@ -79,7 +79,7 @@ fn operator_of(text: &str) -> Result<Option<Value>, SqlError> {
         }
     };
     let operators = known_schema(&parts)?.map(|name| pg_catalog().operators(name)).unwrap_or_default();
-    let found = operators.iter().find(|operator| operator.left == left && Some(operator.right) == right);
+    let found = operators.iter().find(|operator| operator.left() == left && Some(operator.right()) == right);
     Ok(found.map(|operator| Value::Oid(operator.id)))
 }
 
@@ -89,7 +89,7 @@ fn signature(number: u32) -> Result<Value, SqlError> {
         _ if number == 0 => Ok(Value::text("0")),
         None => unknown_number(number),
         Some(operator) => {
-            let (left, right) = (operand(operator.left), operand(Some(operator.right)));
+            let (left, right) = (operand(operator.left()), operand(Some(operator.right())));
             Ok(Value::text(format!("{}({left},{right})", operator.name)))
         }
     }

@@ -22,11 +22,10 @@ pub mod series;
 pub mod texts;
 pub mod time_zones;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::functions::{Call, Computed, found, named};
-use crate::pg_catalog::FunctionEntry;
+use crate::pg_catalog::{CatalogMap, FunctionEntry};
 use crate::{SqlError, Value};
 
 /// Rows, each with one value per column. After an error there are no more.
@@ -50,7 +49,7 @@ const FAMILIES: &[SetImplementations] = &[
     time_zones::FUNCTIONS,
 ];
 
-static BY_NAME: LazyLock<HashMap<&'static str, SetImplementation>> =
+static BY_NAME: LazyLock<CatalogMap<&'static str, SetImplementation>> =
     LazyLock::new(|| named(FAMILIES.iter().copied().flatten()));
 
 /// A function that returns rows.
