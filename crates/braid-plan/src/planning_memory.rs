@@ -28,7 +28,11 @@ fn memory_for(constant_bytes: usize) -> LimitedMemory {
 }
 
 fn constant_bytes(relation: &Relation) -> usize {
-    let own: usize = relation.expressions().into_iter().map(bytes_in).sum();
+    let mut own = 0;
+    relation.any_expression(&mut |expression| {
+        own += bytes_in(expression);
+        false
+    });
     own + relation.inputs().into_iter().map(constant_bytes).sum::<usize>()
 }
 

@@ -1,13 +1,13 @@
 //! A whole query, and the scalar subqueries that are computed before it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use braid_exec::plan::Plan;
 use braid_sql::functions::LimitedMemory;
-use braid_sql::relation::{ColumnId, Columns, CteId, Query, Relation};
+use braid_sql::relation::{ColumnId, ColumnSet, Columns, CteId, Query, Relation};
 use braid_sql::values::RecordType;
 use braid_sql::{SqlError, SqlType};
 
@@ -135,7 +135,7 @@ pub(super) struct Lowering<'a> {
     pub session: Arc<dyn Session>,
     pub environment: Environment<'a>,
     /// The columns that the query reads.
-    pub read: HashSet<ColumnId>,
+    pub read: ColumnSet,
     /// The common table expressions that may be read.
     pub common_tables: RefCell<HashMap<CteId, CommonTable>>,
     /// The plans of the scalar subqueries of the innermost query, by their columns.

@@ -1,12 +1,11 @@
 //! Stored tables as sources of rows.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use braid_exec::plan::Plan;
 use braid_exec::runtime::pipeline::Source;
-use braid_sql::relation::{ColumnId, Query, Relation, Rows, TableScan};
+use braid_sql::relation::{ColumnId, ColumnSet, Query, Relation, Rows, TableScan};
 use braid_sql::{Expression, SqlError, Value};
 use braid_storage::ColumnType;
 
@@ -62,16 +61,18 @@ impl Lowering<'_> {
 }
 
 /// The columns that some operator of a query reads. A column that is only handed on is none of them.
-pub(super) fn read_columns(query: &Query) -> HashSet<ColumnId> {
+pub(super) fn read_columns(query: &Query) -> ColumnSet {
     let mut read = query.outputs.iter().map(|output| output.column).collect();
     add_read(&query.relation, &mut read);
     read
 }
 
-fn add_read(relation: &Relation, read: &mut HashSet<ColumnId>) {
-    let of_expression = |expression: &Expression, read: &mut HashSet<ColumnId>| add_read_by(expression, read);
-    relation.expressions().into_iter().for_each(|expression| of_expression(expression, read));
-    let of_rows = |rows: &Rows, read: &mut HashSet<ColumnId>| read.extend(&rows.columns);
+fn add_read(relation: &Relation, read: &mut ColumnSet) {
+    relation.any_expression(&mut |expression| {
+        add_read_by(expression, read);
+        false
+    });
+    let of_rows = |rows: &Rows, read: &mut ColumnSet| read.extend(&rows.columns);
     match relation {
         Relation::Distinct { columns, .. } => read.extend(columns),
         Relation::Union { inputs, .. } => inputs.iter().for_each(|input| of_rows(input, read)),
@@ -85,17 +86,18 @@ fn add_read(relation: &Relation, read: &mut HashSet<ColumnId>) {
     relation.inputs().into_iter().for_each(|input| add_read(input, read));
 }
 
-fn add_read_by(expression: &Expression, read: &mut HashSet<ColumnId>) {
+fn add_read_by(expression: &Expression, read: &mut ColumnSet) {
     use braid_sql::expression::Node;
     match &expression.node {
-        Node::Column(column, _) => {
-            read.insert(*column);
-        }
+        Node::Column(column, _) => read.insert(*column),
         Node::Subquery(subquery) => {
             read.extend(&subquery.columns);
             add_read(&subquery.relation, read);
         }
         _ => {}
     }
-    expression.operands().into_iter().for_each(|operand| add_read_by(operand, read));
+    expression.any_operand(&mut |operand| {
+        add_read_by(operand, read);
+        false
+    });
 }

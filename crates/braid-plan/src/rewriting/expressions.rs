@@ -1,13 +1,18 @@
 //! Expressions made and taken apart: conjuncts, equalities, columns replaced.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use braid_sql::expression::{Node, Origin};
 use braid_sql::functions::Function;
-use braid_sql::pg_catalog::{CastMethod, TypeId, pg_catalog};
+use braid_sql::pg_catalog::{CastMethod, CatalogSet, FunctionId, TypeId, pg_catalog};
 use braid_sql::relation::{ColumnId, Columns, Relation, Subquery};
 use braid_sql::resolution::resolve_operator;
 use braid_sql::{Expression, SqlType, Value};
+
+/// The functions behind `=`.
+static EQUALITY_FUNCTIONS: LazyLock<CatalogSet<FunctionId>> =
+    LazyLock::new(|| pg_catalog().operators("=").iter().map(|entry| entry.function).collect());
 
 /// Expressions that stand for columns.
 pub(super) type Substitution = BTreeMap<ColumnId, Expression>;
@@ -52,10 +57,16 @@ pub(super) fn is_not_null(operand: Expression) -> Expression {
 
 /// The expressions of which a condition is the conjunction; none for `true`.
 pub(super) fn conjuncts(condition: Expression) -> Vec<Expression> {
+    let mut all = Vec::new();
+    add_conjuncts(condition, &mut all);
+    all
+}
+
+fn add_conjuncts(condition: Expression, all: &mut Vec<Expression>) {
     match condition.node {
-        Node::And(operands) => operands.into_iter().flat_map(conjuncts).collect(),
-        Node::Constant(Value::Bool(true)) => Vec::new(),
-        _ => vec![condition],
+        Node::And(operands) => operands.into_iter().for_each(|operand| add_conjuncts(operand, all)),
+        Node::Constant(Value::Bool(true)) => {}
+        _ => all.push(condition),
     }
 }
 
@@ -135,8 +146,7 @@ pub(super) fn operator(name: &str, left: Expression, right: Expression) -> Optio
 pub(super) fn equated(expression: &Expression) -> Option<(&Expression, &Expression)> {
     let Node::Call(call) = &expression.node else { return None };
     let [left, right] = &call.arguments[..] else { return None };
-    let is_equality = pg_catalog().operators("=").iter().any(|entry| entry.function == call.function.id);
-    is_equality.then_some((left, right))
+    EQUALITY_FUNCTIONS.contains(&call.function.id).then_some((left, right))
 }
 
 /// The operands of `IS NOT DISTINCT FROM`.
@@ -199,9 +209,7 @@ pub(super) fn has_volatile(relation: &Relation) -> bool {
         }),
         _ => false,
     };
-    is_volatile_set
-        || relation.expressions().into_iter().any(is_volatile)
-        || relation.inputs().into_iter().any(has_volatile)
+    is_volatile_set || relation.any_expression(&mut is_volatile) || relation.inputs().into_iter().any(has_volatile)
 }
 
 /// An operator with its inputs rewritten.
@@ -214,7 +222,10 @@ pub(super) fn with_inputs(mut relation: Relation, rewrite: &mut dyn FnMut(Relati
 
 /// Rewrites the subqueries of an operator's own expressions.
 pub(super) fn in_subqueries(relation: &mut Relation, rewrite: &mut dyn FnMut(&mut Subquery)) {
-    relation.expressions_mut().into_iter().for_each(|expression| in_subqueries_of(expression, rewrite));
+    // Most operators have none, which is found sooner than their expressions are handed out to be changed.
+    if relation.any_expression(&mut has_subquery) {
+        relation.expressions_mut().into_iter().for_each(|expression| in_subqueries_of(expression, rewrite));
+    }
 }
 
 /// Rewrites the subqueries of an expression.

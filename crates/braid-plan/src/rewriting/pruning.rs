@@ -11,47 +11,55 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use braid_sql::Expression;
 use braid_sql::expression::Node;
-use braid_sql::relation::{Aggregation, ColumnId, CteId, Relation, SubqueryKind};
+use braid_sql::relation::{Aggregation, ColumnId, ColumnSet, CteId, Relation, SubqueryKind};
 
-use super::expressions::{in_subqueries, is_volatile};
+use super::expressions::{has_subquery, in_subqueries, is_volatile};
 use super::renumbering::each_relation;
 
-type Set = BTreeSet<ColumnId>;
-
 /// The columns that a relation's operators read, and these outputs. Of a table's columns only these need to be scanned.
-pub fn read_columns(relation: &Relation, outputs: &[ColumnId]) -> BTreeSet<ColumnId> {
-    let mut read: Set = outputs.iter().copied().collect();
+pub fn read_columns(relation: &Relation, outputs: &[ColumnId]) -> ColumnSet {
+    let mut read: ColumnSet = outputs.iter().copied().collect();
     each_relation(relation, &mut |relation| {
-        read.extend(own_columns(relation));
-        relation.expressions().into_iter().for_each(|expression| add_read(expression, &mut read));
+        add_own_columns(relation, &mut read);
+        relation.any_expression(&mut |expression| {
+            add_read(expression, &mut read);
+            false
+        });
     });
     read
 }
 
-/// The columns that an operator takes over by name.
-fn own_columns(relation: &Relation) -> Vec<ColumnId> {
+/// Adds the columns that an operator takes over by name.
+fn add_own_columns(relation: &Relation, read: &mut ColumnSet) {
     match relation {
-        Relation::Distinct { columns, .. } => columns.clone(),
-        Relation::Union { inputs, .. } => inputs.iter().flat_map(|input| input.columns.clone()).collect(),
-        Relation::SetOperation { left, right, .. } => left.columns.iter().chain(&right.columns).copied().collect(),
-        Relation::With { definition, .. } => definition.columns.clone(),
-        Relation::Recursive(recursion) => {
-            recursion.start.columns.iter().chain(&recursion.step.columns).copied().collect()
-        }
-        _ => Vec::new(),
+        Relation::Distinct { columns, .. } => read.extend(columns),
+        Relation::Union { inputs, .. } => read.extend(inputs.iter().flat_map(|input| &input.columns)),
+        Relation::SetOperation { left, right, .. } => read.extend(left.columns.iter().chain(&right.columns)),
+        Relation::With { definition, .. } => read.extend(&definition.columns),
+        Relation::Recursive(recursion) => read.extend(recursion.start.columns.iter().chain(&recursion.step.columns)),
+        _ => {}
     }
 }
 
 /// The columns of an expression, and those that it takes of its subqueries, whose own relations are not looked into.
-fn add_read(expression: &Expression, read: &mut Set) {
+fn add_read(expression: &Expression, read: &mut ColumnSet) {
     match &expression.node {
-        Node::Column(column, _) => {
-            read.insert(*column);
-        }
+        Node::Column(column, _) => read.insert(*column),
         Node::Subquery(subquery) if subquery.kind != SubqueryKind::Exists => read.extend(&subquery.columns),
         _ => {}
     }
-    expression.operands().into_iter().for_each(|operand| add_read(operand, read));
+    expression.any_operand(&mut |operand| {
+        add_read(operand, read);
+        false
+    });
+}
+
+/// Adds the columns of an expression, and those of its subqueries that these do not make.
+fn add_free_columns(expression: &Expression, read: &mut ColumnSet) {
+    match has_subquery(expression) {
+        true => read.extend(expression.free_columns()),
+        false => add_read(expression, read),
+    }
 }
 
 /// The relation with the columns that are read, of which these are the results.
@@ -64,7 +72,7 @@ pub(super) fn prune_columns(mut relation: Relation, outputs: &[ColumnId]) -> Rel
 /// What is read, as far as it is known. A column has one name in the statement, so one set will do for all operators: an operator is looked
 /// at after all that may read its columns.
 struct Pruning {
-    read: Set,
+    read: ColumnSet,
     /// The positions of common table expressions that scans read.
     positions: BTreeMap<CteId, BTreeSet<usize>>,
 }
@@ -72,10 +80,11 @@ struct Pruning {
 impl Pruning {
     fn prune(&mut self, relation: &mut Relation) {
         self.drop_unread(relation);
-        self.read.extend(own_columns(relation));
-        for expression in relation.expressions() {
-            self.read.extend(expression.free_columns());
-        }
+        add_own_columns(relation, &mut self.read);
+        relation.any_expression(&mut |expression| {
+            add_free_columns(expression, &mut self.read);
+            false
+        });
         in_subqueries(relation, &mut |subquery| {
             if subquery.kind != SubqueryKind::Exists {
                 self.read.extend(&subquery.columns);

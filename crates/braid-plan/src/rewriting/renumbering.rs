@@ -35,7 +35,10 @@ impl CteNumbers {
 /// Calls `each` for a relation, those below it, and those of subqueries.
 pub(super) fn each_relation(relation: &Relation, each: &mut dyn FnMut(&Relation)) {
     each(relation);
-    relation.expressions().into_iter().for_each(|expression| each_relation_of(expression, each));
+    relation.any_expression(&mut |expression| {
+        each_relation_of(expression, each);
+        false
+    });
     relation.inputs().into_iter().for_each(|input| each_relation(input, each));
 }
 
@@ -44,7 +47,10 @@ pub(super) fn each_relation_of(expression: &Expression, each: &mut dyn FnMut(&Re
     if let Node::Subquery(subquery) = &expression.node {
         each_relation(&subquery.relation, each);
     }
-    expression.operands().into_iter().for_each(|operand| each_relation_of(operand, each));
+    expression.any_operand(&mut |operand| {
+        each_relation_of(operand, each);
+        false
+    });
 }
 
 /// A copy of a relation, and the copies of its columns.

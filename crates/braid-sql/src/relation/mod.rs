@@ -8,10 +8,12 @@
 //! |---|---|
 //! | [`operators`] | the operators |
 //! | [`columns`] | the columns of a statement |
+//! | [`column_set`] | sets of them |
 //! | [`subquery`] | queries within expressions |
 //! | [`traversal`] | what an operator reads, makes and contains |
 //! | `sameness` | whether two expressions mean the same |
 
+pub mod column_set;
 pub mod columns;
 pub mod operators;
 mod parameters;
@@ -19,6 +21,7 @@ mod sameness;
 pub mod subquery;
 pub mod traversal;
 
+pub use column_set::ColumnSet;
 pub use columns::{ColumnId, Columns};
 pub use operators::{
     AggregateCall, Aggregation, CteId, Expansion, FrameBound, FrameExclusion, FrameMode, JoinKind, Recursion, Relation,

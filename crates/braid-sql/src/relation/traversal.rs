@@ -54,29 +54,39 @@ impl Relation {
 
     /// Its own expressions, without those of its inputs.
     pub fn expressions(&self) -> Few<&Expression> {
+        let mut expressions = Few::new();
+        self.any_expression(&mut |expression| {
+            expressions.push(expression);
+            false
+        });
+        expressions
+    }
+
+    /// Whether one of its own expressions is such an expression; those after it are not looked at.
+    pub fn any_expression<'r>(&'r self, is_such: &mut dyn FnMut(&'r Expression) -> bool) -> bool {
         match self {
-            Self::Values { rows, .. } => rows.iter().flatten().collect(),
-            Self::Filter { condition, .. } | Self::Join { condition, .. } => few([condition]),
-            Self::Map { expressions, .. } => expressions.iter().map(|(_, expression)| expression).collect(),
-            Self::Expand(expansion) => expansion.functions.iter().flat_map(SetFunctionCall::expressions).collect(),
+            Self::Values { rows, .. } => rows.iter().flatten().any(is_such),
+            Self::Filter { condition, .. } | Self::Join { condition, .. } => is_such(condition),
+            Self::Map { expressions, .. } => expressions.iter().any(|(_, expression)| is_such(expression)),
+            Self::Expand(expansion) => expansion.functions.iter().flat_map(SetFunctionCall::expressions).any(is_such),
             Self::Aggregate(aggregation) => {
                 let keys = aggregation.keys.iter().map(|(_, key)| key);
                 let calls = aggregation.aggregates.iter().flat_map(|(_, call)| {
                     call.arguments.iter().chain(of_keys(&call.order_by)).chain(call.filter.as_ref())
                 });
-                keys.chain(calls).collect()
+                keys.chain(calls).any(is_such)
             }
             Self::Window(windowing) => {
                 let bounds = [&windowing.frame.start, &windowing.frame.end].into_iter().filter_map(FrameBound::offset);
                 let calls = windowing.calls.iter().flat_map(|(_, call)| call.arguments.iter().chain(&call.filter));
                 let keys = windowing.partition_by.iter().chain(of_keys(&windowing.order_by));
-                keys.chain(bounds).chain(calls).collect()
+                keys.chain(bounds).chain(calls).any(is_such)
             }
-            Self::Sort { keys, .. } => of_keys(keys).collect(),
+            Self::Sort { keys, .. } => of_keys(keys).any(is_such),
             Self::Limit { offset, limit, ties, .. } => {
-                offset.iter().chain(limit).chain(ties.iter().flat_map(|keys| of_keys(keys))).collect()
+                offset.iter().chain(limit).chain(ties.iter().flat_map(|keys| of_keys(keys))).any(is_such)
             }
-            Self::DistinctOn { keys, .. } => keys.iter().collect(),
+            Self::DistinctOn { keys, .. } => keys.iter().any(is_such),
             Self::OneRow
             | Self::Table(_)
             | Self::Distinct { .. }
@@ -84,7 +94,7 @@ impl Relation {
             | Self::SetOperation { .. }
             | Self::With { .. }
             | Self::Recursive(_)
-            | Self::CteScan { .. } => Few::new(),
+            | Self::CteScan { .. } => false,
         }
     }
 
@@ -131,24 +141,30 @@ impl Relation {
 
     /// The columns that it hands on: what it makes, and what it takes over from its inputs.
     pub fn columns(&self) -> Vec<ColumnId> {
-        let mut columns = self.made_columns();
+        let mut columns = Vec::new();
+        self.add_handed_on(&mut columns);
+        columns
+    }
+
+    fn add_handed_on(&self, columns: &mut Vec<ColumnId>) {
+        self.add_made(columns);
         match self {
             Self::Filter { input, .. }
             | Self::Map { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
-            | Self::DistinctOn { input, .. } => columns.extend(input.columns()),
-            Self::Expand(expansion) => columns.extend(expansion.input.columns()),
-            Self::Window(windowing) => columns.extend(windowing.input.columns()),
+            | Self::DistinctOn { input, .. } => input.add_handed_on(columns),
+            Self::Expand(expansion) => expansion.input.add_handed_on(columns),
+            Self::Window(windowing) => windowing.input.add_handed_on(columns),
             Self::Join { kind, left, right, .. } => {
-                columns.extend(left.columns());
+                left.add_handed_on(columns);
                 if kind.keeps_right_columns() {
-                    columns.extend(right.columns());
+                    right.add_handed_on(columns);
                 }
             }
             Self::Distinct { columns: distinct, .. } => columns.extend(distinct),
-            Self::With { body, .. } => columns.extend(body.columns()),
-            Self::Recursive(recursion) => columns.extend(recursion.body.columns()),
+            Self::With { body, .. } => body.add_handed_on(columns),
+            Self::Recursive(recursion) => recursion.body.add_handed_on(columns),
             Self::OneRow
             | Self::Table(_)
             | Self::Values { .. }
@@ -157,29 +173,34 @@ impl Relation {
             | Self::SetOperation { .. }
             | Self::CteScan { .. } => {}
         }
-        columns
     }
 
     /// The columns that it makes.
     pub fn made_columns(&self) -> Vec<ColumnId> {
+        let mut columns = Vec::new();
+        self.add_made(&mut columns);
+        columns
+    }
+
+    fn add_made(&self, made: &mut impl Extend<ColumnId>) {
         match self {
-            Self::Table(scan) => scan.columns.clone(),
+            Self::Table(scan) => made.extend(scan.columns.iter().copied()),
             Self::Values { columns, .. }
             | Self::Union { columns, .. }
             | Self::SetOperation { columns, .. }
-            | Self::CteScan { columns, .. } => columns.clone(),
-            Self::Map { expressions, .. } => expressions.iter().map(|(column, _)| *column).collect(),
+            | Self::CteScan { columns, .. } => made.extend(columns.iter().copied()),
+            Self::Map { expressions, .. } => made.extend(expressions.iter().map(|(column, _)| *column)),
             Self::Expand(expansion) => {
                 let of_functions = expansion.functions.iter().flat_map(SetFunctionCall::columns).copied();
-                of_functions.chain(expansion.ordinality).collect()
+                made.extend(of_functions.chain(expansion.ordinality));
             }
             Self::Aggregate(aggregation) => {
                 let keys = aggregation.keys.iter().map(|(column, _)| *column);
                 let aggregates = aggregation.aggregates.iter().map(|(column, _)| *column);
-                keys.chain(aggregates).chain(aggregation.groupings.iter().map(|(column, _)| *column)).collect()
+                made.extend(keys.chain(aggregates).chain(aggregation.groupings.iter().map(|(column, _)| *column)));
             }
-            Self::Window(windowing) => windowing.calls.iter().map(|(column, _)| *column).collect(),
-            Self::Join { kind: JoinKind::Mark(mark), .. } => vec![*mark],
+            Self::Window(windowing) => made.extend(windowing.calls.iter().map(|(column, _)| *column)),
+            Self::Join { kind: JoinKind::Mark(mark), .. } => made.extend([*mark]),
             Self::OneRow
             | Self::Filter { .. }
             | Self::Join { .. }
@@ -188,7 +209,7 @@ impl Relation {
             | Self::Distinct { .. }
             | Self::DistinctOn { .. }
             | Self::With { .. }
-            | Self::Recursive(_) => Vec::new(),
+            | Self::Recursive(_) => {}
         }
     }
 
@@ -201,8 +222,11 @@ impl Relation {
     }
 
     fn add_columns(&self, read: &mut BTreeSet<ColumnId>, made: &mut BTreeSet<ColumnId>) {
-        made.extend(self.made_columns());
-        self.expressions().into_iter().for_each(|expression| expression.add_columns(read, made));
+        self.add_made(made);
+        self.any_expression(&mut |expression| {
+            expression.add_columns(read, made);
+            false
+        });
         self.inputs().into_iter().for_each(|input| input.add_columns(read, made));
     }
 
@@ -232,7 +256,10 @@ impl Expression {
             Node::Subquery(subquery) => subquery.relation.add_columns(read, made),
             _ => {}
         }
-        self.operands().into_iter().for_each(|operand| operand.add_columns(read, made));
+        self.any_operand(&mut |operand| {
+            operand.add_columns(read, made);
+            false
+        });
     }
 }
 

@@ -123,18 +123,43 @@ fn size_of(expression: &Expression) -> usize {
     1 + expression.operands().into_iter().map(size_of).sum::<usize>()
 }
 
+/// Whether a conjunct passes an operator.
+pub(super) enum Passage {
+    /// It does, and is the same below.
+    Same,
+    /// It does, and is another one below.
+    As(Conjunct),
+    /// It does not.
+    Stays,
+}
+
+impl Passage {
+    /// Of one that is the same below if it passes.
+    pub fn if_passes(passes: bool) -> Self {
+        if passes { Self::Same } else { Self::Stays }
+    }
+}
+
+impl From<Option<Conjunct>> for Passage {
+    fn from(below: Option<Conjunct>) -> Self {
+        below.map_or(Self::Stays, Self::As)
+    }
+}
+
 /// Divides conjuncts into those that pass an operator, as they are below it, and those that stay. One that may fail stays behind one that
 /// stays, which may be its guard.
 pub(super) fn divided(
     conjuncts: Vec<Conjunct>,
-    mut passed: impl FnMut(&Conjunct) -> Option<Conjunct>,
+    mut passage: impl FnMut(&Conjunct) -> Passage,
 ) -> (Vec<Conjunct>, Vec<Conjunct>) {
     let (mut down, mut stay): (Vec<Conjunct>, Vec<Conjunct>) = (Vec::new(), Vec::new());
     for conjunct in conjuncts {
         let is_guarded = conjunct.may_fail && !stay.is_empty();
-        match (!conjunct.is_volatile && !is_guarded).then(|| passed(&conjunct)).flatten() {
-            Some(below) => down.push(below),
-            None => stay.push(conjunct),
+        let passage = if conjunct.is_volatile || is_guarded { Passage::Stays } else { passage(&conjunct) };
+        match passage {
+            Passage::Same => down.push(conjunct),
+            Passage::As(below) => down.push(below),
+            Passage::Stays => stay.push(conjunct),
         }
     }
     (down, stay)

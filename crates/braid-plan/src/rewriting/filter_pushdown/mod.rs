@@ -27,7 +27,7 @@ use braid_sql::Expression;
 use braid_sql::relation::{Aggregation, ColumnId, Columns, Expansion, Recursion, Relation, Rows, Windowing};
 
 use super::expressions::{Substitution, as_column, column, in_subqueries_of, in_subquery_relations, with_inputs};
-use conjunct::{Conjunct, divided, with_filters};
+use conjunct::{Conjunct, Passage, divided, with_filters};
 
 /// Most copies of conditions for the inputs of a union.
 const COPIES_MAX: usize = 10_000;
@@ -67,17 +67,17 @@ impl Pushdown<'_> {
                 self.pushed(*input, conjuncts)
             }
             Relation::Map { input, expressions } => {
-                let made: Substitution = expressions.iter().cloned().collect();
+                let made = substitution(&expressions, &above);
                 let (down, stay) = divided(above, |conjunct| {
                     let reads_made = conjunct.columns.iter().any(|column| made.contains_key(column));
-                    if reads_made { conjunct.replaced(&made) } else { Some(conjunct.clone()) }
+                    if reads_made { conjunct.replaced(&made).into() } else { Passage::Same }
                 });
                 let input = Box::new(self.pushed(*input, down));
                 with_filters(Relation::Map { input, expressions }, stay)
             }
             Relation::Join { kind, left, right, condition } => self.join(kind, (*left, *right), condition, above),
             Relation::Sort { input, keys } => {
-                let (down, stay) = divided(above, |conjunct| Some(conjunct.clone()));
+                let (down, stay) = divided(above, |_| Passage::Same);
                 let input = Box::new(self.pushed(*input, down));
                 with_filters(Relation::Sort { input, keys }, stay)
             }
@@ -106,7 +106,7 @@ impl Pushdown<'_> {
                 let (down, stay) = divided(above, |conjunct| {
                     let reads_made = conjunct.columns.iter().any(|column| made.contains(column))
                         || expansion.ordinality.is_some_and(|number| conjunct.columns.contains(&number));
-                    (!conjunct.may_fail && !reads_made).then(|| conjunct.clone())
+                    Passage::if_passes(!conjunct.may_fail && !reads_made)
                 });
                 let Expansion { input, functions, ordinality } = *expansion;
                 let input = self.pushed(input, down);
@@ -116,7 +116,7 @@ impl Pushdown<'_> {
             Relation::SetOperation { operator, is_all, left, right, columns } => {
                 let can_pass =
                     |each: &Conjunct| !each.may_fail && !each.has_subquery && each.respects_equality(self.columns);
-                let (down, stay) = divided(above, |each| can_pass(each).then(|| each.clone()));
+                let (down, stay) = divided(above, |each| Passage::if_passes(can_pass(each)));
                 let left = Box::new(self.rows(*left, &columns, &down));
                 let right = Box::new(self.rows(*right, &columns, &down));
                 with_filters(Relation::SetOperation { operator, is_all, left, right, columns }, stay)
@@ -150,19 +150,22 @@ impl Pushdown<'_> {
     fn of_keys(&self, above: Vec<Conjunct>, keys: &BTreeSet<ColumnId>) -> (Vec<Conjunct>, Vec<Conjunct>) {
         divided(above, |conjunct| {
             let is_of_keys = !conjunct.columns.is_empty() && conjunct.columns.is_subset(keys);
-            (is_of_keys && conjunct.respects_equality(self.columns)).then(|| conjunct.clone())
+            Passage::if_passes(is_of_keys && conjunct.respects_equality(self.columns))
         })
     }
 
     /// Conditions on keys that are in all grouping sets drop whole groups.
     fn aggregate(&mut self, aggregation: Aggregation, above: Vec<Conjunct>) -> Relation {
         let is_in_all_sets = |at: usize| aggregation.sets.iter().all(|set| set.contains(&at));
-        let keys = aggregation.keys.iter().enumerate().filter(|(at, _)| is_in_all_sets(*at));
-        let keys: Substitution = keys.map(|(_, key)| key.clone()).collect();
+        let keys = aggregation.keys.iter().enumerate().filter(|(at, _)| is_in_all_sets(*at)).map(|(_, key)| key);
+        let keys = substitution(keys, &above);
         let (down, stay) = divided(above, |conjunct| {
             let is_of_keys =
                 !conjunct.columns.is_empty() && conjunct.columns.iter().all(|column| keys.contains_key(column));
-            if is_of_keys && conjunct.respects_equality(self.columns) { conjunct.replaced(&keys) } else { None }
+            match is_of_keys && conjunct.respects_equality(self.columns) {
+                true => conjunct.replaced(&keys).into(),
+                false => Passage::Stays,
+            }
         });
         let input = self.pushed(aggregation.input, down);
         with_filters(Relation::Aggregate(Box::new(Aggregation { input, ..aggregation })), stay)
@@ -172,7 +175,7 @@ impl Pushdown<'_> {
     fn union(&mut self, inputs: Vec<Rows>, columns: Vec<ColumnId>, above: Vec<Conjunct>) -> Relation {
         let is_small = above.len().saturating_mul(inputs.len()) <= COPIES_MAX;
         let can_pass = |each: &Conjunct| is_small && !each.has_subquery;
-        let (down, stay) = divided(above, |each| can_pass(each).then(|| each.clone()));
+        let (down, stay) = divided(above, |each| Passage::if_passes(can_pass(each)));
         let inputs = inputs.into_iter().map(|input| self.rows(input, &columns, &down)).collect();
         with_filters(Relation::Union { inputs, columns }, stay)
     }
@@ -189,5 +192,13 @@ impl Pushdown<'_> {
     fn names(&self, rows: &Rows, above: &[ColumnId]) -> Substitution {
         let pairs = above.iter().zip(&rows.columns);
         pairs.map(|(above, own)| (*above, column(*own, self.columns))).collect()
+    }
+}
+
+/// What stands for the columns that an operator makes, for the conjuncts above it.
+fn substitution<'e>(made: impl IntoIterator<Item = &'e (ColumnId, Expression)>, above: &[Conjunct]) -> Substitution {
+    match above.is_empty() {
+        true => Substitution::new(),
+        false => made.into_iter().cloned().collect(),
     }
 }

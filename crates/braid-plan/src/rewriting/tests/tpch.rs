@@ -1,11 +1,10 @@
 //! What all rules make of the queries of TPC-H: no cross products, and no condition above a join that could be below it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_sql::expression::{Expression, Node};
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::relation::{ColumnId, Columns, JoinKind, Query, Relation};
+use braid_sql::relation::{ColumnId, ColumnSet, Columns, JoinKind, Query, Relation};
 use braid_sql::tables::{TableColumn, TableEntry, Tables};
 use braid_sql::testing::FixedSession;
 use braid_sql::{SqlError, SqlType};
@@ -101,7 +100,7 @@ fn plan(number: usize) -> String {
     relation.text(&columns, &FixedSession)
 }
 
-fn only_read(relation: &mut Relation, read: &BTreeSet<ColumnId>) {
+fn only_read(relation: &mut Relation, read: &ColumnSet) {
     if let Relation::Table(scan) = relation {
         scan.columns.retain(|column| read.contains(column));
     }
