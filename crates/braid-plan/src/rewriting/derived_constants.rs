@@ -12,33 +12,45 @@ use braid_sql::Expression;
 use braid_sql::expression::Node;
 use braid_sql::relation::{ColumnId, Columns, JoinKind, Relation};
 
+use super::Ruled;
 use super::expressions::{
     Substitution, as_equal_column, column, conjuncts, equated, filtered, in_subquery_relations, replaced, with_inputs,
 };
 
 /// The relation with further conditions on constants.
-pub(super) fn derive_constants(relation: Relation, columns: &mut Columns) -> Relation {
-    derived(relation, columns)
+pub(super) fn derive_constants(relation: Relation, columns: &mut Columns) -> Ruled {
+    let mut deriving = Deriving { columns, is_changed: false };
+    let relation = deriving.derived(relation);
+    Ruled { relation, is_changed: deriving.is_changed }
 }
 
-fn derived(mut relation: Relation, columns: &Columns) -> Relation {
-    in_subquery_relations(&mut relation, &mut |subquery| derived(subquery, columns));
-    let is_cluster = is_of_cluster(&relation);
-    let mut conditions = Conditions::default();
-    if is_cluster {
-        conditions.collect(&relation, columns);
-    }
-    let relation = with_inputs(relation, &mut |input| within(input, columns, is_cluster));
-    filtered(relation, conditions.derived(columns))
+struct Deriving<'c> {
+    columns: &'c Columns,
+    is_changed: bool,
 }
 
-/// An input; one of the same cluster was looked at as a whole.
-fn within(mut relation: Relation, columns: &Columns, is_in_cluster: bool) -> Relation {
-    if !is_in_cluster || !is_of_cluster(&relation) {
-        return derived(relation, columns);
+impl Deriving<'_> {
+    fn derived(&mut self, mut relation: Relation) -> Relation {
+        in_subquery_relations(&mut relation, &mut |subquery| self.derived(subquery));
+        let is_cluster = is_of_cluster(&relation);
+        let mut conditions = Conditions::default();
+        if is_cluster {
+            conditions.collect(&relation, self.columns);
+        }
+        let relation = with_inputs(relation, &mut |input| self.within(input, is_cluster));
+        let derived = conditions.derived(self.columns);
+        self.is_changed |= !derived.is_empty();
+        filtered(relation, derived)
     }
-    in_subquery_relations(&mut relation, &mut |subquery| derived(subquery, columns));
-    with_inputs(relation, &mut |input| within(input, columns, true))
+
+    /// An input; one of the same cluster was looked at as a whole.
+    fn within(&mut self, mut relation: Relation, is_in_cluster: bool) -> Relation {
+        if !is_in_cluster || !is_of_cluster(&relation) {
+            return self.derived(relation);
+        }
+        in_subquery_relations(&mut relation, &mut |subquery| self.derived(subquery));
+        with_inputs(relation, &mut |input| self.within(input, true))
+    }
 }
 
 fn is_of_cluster(relation: &Relation) -> bool {

@@ -7,6 +7,8 @@
 //! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long stay, too, and those
 //! whose values are long.
 
+use std::cell::Cell;
+
 use braid_sql::evaluation::Evaluation;
 use braid_sql::expression::{ElementCast, Node};
 use braid_sql::functions::{Function, LimitedMemory, SessionFacts};
@@ -14,24 +16,32 @@ use braid_sql::pg_catalog::{Volatility, pg_catalog};
 use braid_sql::relation::Relation;
 use braid_sql::{Expression, SqlError, Value};
 
+use super::Ruled;
 use super::expressions::{
     all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, no_rows, with_inputs,
 };
 use crate::planning_memory::planning_memory;
 
 /// The relation with its constant expressions computed.
-pub(super) fn fold_constants(relation: Relation, session: &dyn SessionFacts) -> Relation {
-    let folding = Folding { session, memory: planning_memory(&relation) };
-    folded_relation(relation, &folding)
+pub(super) fn fold_constants(relation: Relation, session: &dyn SessionFacts) -> Ruled {
+    let folding = Folding { session, memory: planning_memory(&relation), is_changed: Cell::new(false) };
+    let relation = folded_relation(relation, &folding);
+    Ruled { relation, is_changed: folding.is_changed.get() }
 }
 
 /// What constants are computed with.
 struct Folding<'a> {
     session: &'a dyn SessionFacts,
     memory: LimitedMemory,
+    /// Whether there was something to compute or to simplify.
+    is_changed: Cell<bool>,
 }
 
 impl Folding<'_> {
+    fn note_change(&self, is_change: bool) {
+        self.is_changed.set(self.is_changed.get() || is_change);
+    }
+
     fn value(&self, expression: &Expression) -> Result<Value, SqlError> {
         let evaluation = Evaluation::new(self.session, &[]);
         self.memory.only(|memory| evaluation.with_memory(memory).value(expression))
@@ -68,6 +78,7 @@ fn fold(expression: &mut Expression, folding: &Folding<'_>) {
         && is_computable(expression)
         && let Ok(value) = folding.value(expression)
     {
+        folding.note_change(true);
         expression.node = Node::Constant(value);
     }
 }
@@ -120,17 +131,23 @@ fn simplify(expression: &mut Expression, folding: &Folding<'_>) {
             if call.is_strict
                 && call.arguments.iter().any(|argument| constant(argument).is_some_and(Value::is_null)) =>
         {
+            folding.note_change(true);
             expression.node = Node::Constant(Value::Null);
         }
         Node::And(operands) => {
+            let count = operands.len();
             let operands = connected(std::mem::take(operands), false);
+            folding.note_change(operands.as_ref().err().is_none_or(|operands| operands.len() < count));
             expression.node = operands.unwrap_or_else(Node::And);
         }
         Node::Or(operands) => {
+            let count = operands.len();
             let operands = connected(std::mem::take(operands), true);
+            folding.note_change(operands.as_ref().err().is_none_or(|operands| operands.len() < count));
             expression.node = operands.unwrap_or_else(Node::Or);
         }
         Node::Case { branches, otherwise } => {
+            let count = branches.len();
             branches.retain(|(condition, _)| !is_never_true(condition));
             let always = branches.iter().position(|(condition, _)| constant(condition) == Some(&Value::Bool(true)));
             if let Some(at) = always {
@@ -139,15 +156,18 @@ fn simplify(expression: &mut Expression, folding: &Folding<'_>) {
                     **otherwise = result;
                 }
             }
+            folding.note_change(branches.len() < count);
             if branches.is_empty() {
                 *expression = std::mem::replace(&mut **otherwise, null_of(expression.sql_type));
             }
         }
         Node::Coalesce(values) => {
+            let count = values.len();
             values.retain(|value| constant(value).is_none_or(|value| !value.is_null()));
             if let Some(at) = values.iter().position(|value| constant(value).is_some()) {
                 values.truncate(at + 1);
             }
+            folding.note_change(values.len() < count.max(2));
             match values.len() {
                 0 => expression.node = Node::Constant(Value::Null),
                 1 => *expression = values.remove(0),
@@ -155,6 +175,7 @@ fn simplify(expression: &mut Expression, folding: &Folding<'_>) {
             }
         }
         Node::Let { operand, body } if as_column(operand).is_some() || constant(operand).is_some() => {
+            folding.note_change(true);
             let operand = (**operand).clone();
             let mut body = std::mem::replace(&mut **body, null_of(expression.sql_type));
             body.put_operand(&operand);
@@ -165,7 +186,9 @@ fn simplify(expression: &mut Expression, folding: &Folding<'_>) {
             *expression = body;
         }
         Node::Chain { first, steps } => {
+            let count = steps.len();
             fold_steps(first, steps, folding);
+            folding.note_change(steps.len() < count);
             if steps.is_empty() {
                 *expression = std::mem::replace(&mut **first, null_of(expression.sql_type));
             }

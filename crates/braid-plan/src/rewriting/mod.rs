@@ -1,13 +1,13 @@
 //! Rules that rewrite relations. Each is a pure function in a file of its own, and says which property of its input it needs.
 //!
-//! [`rewrite`] applies them in this order, each as often as it is named here. A pass is one walk through the relation, so that the time is
-//! nearly linear in its size.
+//! [`rewrite`] applies them in this order, each as often as it is named here at most: it leaves out rules for what a relation lacks. A pass is
+//! one walk through the relation, so that the time is nearly linear in its size.
 //!
 //! 1. [`inlining`], [`pruning`], [`folding`], [`factoring`]: on the query as it is written, so that unnesting sees fewer subqueries and
 //!    fewer expressions that may fail.
 //! 2. [`array_subqueries`], [`unnesting`]: from here on there are joins in place of subqueries, as far as there can be. [`restored_orders`], because some of them
 //!    are above sorts.
-//! 3. [`outer_joins`], [`derived_constants`], [`filter_pushdown`], twice: a condition that has moved makes further joins inner and
+//! 3. [`outer_joins`], [`derived_constants`], [`filter_pushdown`], up to twice: a condition that has moved makes further joins inner and
 //!    meets further equalities. [`folding`] between them, because a condition may have got constants in place of columns.
 //! 4. [`empties`], [`pruning`]: what no one reads goes, so that joins come next to each other.
 //! 5. [`filter_pushdown`] and [`cross_joins`], last, because they place conditions.
@@ -15,6 +15,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`contents`] | what a relation has at all |
 //! | [`array_subqueries`] | arrays of subqueries as aggregates |
 //! | [`unnesting`] | subqueries and lateral joins as ordinary joins |
 //! | [`inlining`] | common table expressions that are read once |
@@ -37,6 +38,7 @@
 //! | [`renumbering`] | copies of relations |
 
 mod array_subqueries;
+mod contents;
 mod cross_joins;
 mod derived_constants;
 mod empties;
@@ -62,6 +64,8 @@ mod unnesting;
 use braid_sql::functions::SessionFacts;
 use braid_sql::relation::{ColumnId, Columns, Relation};
 
+use contents::Contents;
+
 pub use pruning::read_columns;
 pub use unnesting::unnest;
 
@@ -70,23 +74,14 @@ const ROUNDS: usize = 2;
 
 /// A relation that has the same rows of these outputs, in the same order, and is cheaper to compute. Nothing fails that did not fail before.
 pub fn rewrite(
-    relation: Relation,
+    mut relation: Relation,
     outputs: &[ColumnId],
     columns: &mut Columns,
     session: &dyn SessionFacts,
 ) -> Relation {
-    let mut relation = inlining::inline_common_tables(relation, columns);
-    relation = pruning::prune_columns(relation, outputs);
-    relation = folding::fold_constants(relation, session);
-    relation = factoring::factor_disjunctions(relation);
-    relation = array_subqueries::aggregate_arrays(relation, columns);
-    relation = restored_orders::restore_orders(unnest(relation, columns), columns);
-    for _ in 0..ROUNDS {
-        relation = outer_joins::simplify_outer_joins(relation, columns);
-        relation = derived_constants::derive_constants(relation, columns);
-        relation = filter_pushdown::push_filters_down(relation, columns);
-        relation = folding::fold_constants(relation, session);
-    }
+    relation = unnest(as_written(relation, outputs, columns, session), columns);
+    relation = restored_orders::restore_orders(relation, columns);
+    relation = with_conditions_down(relation, columns, session);
     relation = empties::remove_empty_inputs(relation, columns);
     relation = pruning::prune_columns(relation, outputs);
     relation = filter_pushdown::push_filters_down(relation, columns);
@@ -94,4 +89,53 @@ pub fn rewrite(
     relation = invariants::move_invariants(relation, columns);
     relation = orders::remove_orders(relation, columns);
     pruning::prune_columns(relation, outputs)
+}
+
+/// The first rules, on the query as it is written.
+fn as_written(
+    mut relation: Relation,
+    outputs: &[ColumnId],
+    columns: &mut Columns,
+    session: &dyn SessionFacts,
+) -> Relation {
+    let contents = Contents::of(&relation);
+    if contents.has_common_tables {
+        relation = inlining::inline_common_tables(relation, columns);
+    }
+    relation = pruning::prune_columns(relation, outputs);
+    relation = folding::fold_constants(relation, session).relation;
+    if contents.has_disjunctions {
+        relation = factoring::factor_disjunctions(relation);
+    }
+    if contents.has_arrays_of_rows {
+        relation = array_subqueries::aggregate_arrays(relation, columns);
+    }
+    relation
+}
+
+/// The rules that move conditions, in rounds. A round in which nothing can have changed since the last one is left out.
+fn with_conditions_down(mut relation: Relation, columns: &mut Columns, session: &dyn SessionFacts) -> Relation {
+    let has_outer_joins = Contents::of(&relation).has_outer_joins;
+    let mut has_news = true;
+    for _ in 0..ROUNDS {
+        if has_outer_joins {
+            relation = outer_joins::simplify_outer_joins(relation, columns);
+        }
+        let derived = derived_constants::derive_constants(relation, columns);
+        relation = derived.relation;
+        if !has_outer_joins && !has_news && !derived.is_changed {
+            break;
+        }
+        relation = filter_pushdown::push_filters_down(relation, columns);
+        let folded = folding::fold_constants(relation, session);
+        (relation, has_news) = (folded.relation, folded.is_changed);
+    }
+    relation
+}
+
+/// A relation after a rule.
+struct Ruled {
+    relation: Relation,
+    /// Whether the rule has found something to do.
+    is_changed: bool,
 }

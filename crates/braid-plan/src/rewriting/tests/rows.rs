@@ -19,18 +19,18 @@ pub(super) type Rule = fn(Relation, &[ColumnId], &mut Columns) -> Relation;
 /// All rules by name.
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("inlining", |relation, _, columns| inlining::inline_common_tables(relation, columns)),
-    ("folding", |relation, _, _| folding::fold_constants(relation, &FixedSession)),
+    ("folding", |relation, _, _| folding::fold_constants(relation, &FixedSession).relation),
     ("array_subqueries", |relation, _, columns| array_subqueries::aggregate_arrays(relation, columns)),
     ("factoring", |relation, _, _| factoring::factor_disjunctions(relation)),
     ("outer_joins", |relation, _, columns| outer_joins::simplify_outer_joins(relation, columns)),
-    ("derived_constants", |relation, _, columns| derived_constants::derive_constants(relation, columns)),
+    ("derived_constants", |relation, _, columns| derived_constants::derive_constants(relation, columns).relation),
     ("filter_pushdown", |relation, _, columns| filter_pushdown::push_filters_down(relation, columns)),
     ("cross_joins", |relation, _, _| cross_joins::avoid_cross_joins(relation)),
     ("invariants", |relation, _, columns| invariants::move_invariants(relation, columns)),
     ("pruning", |relation, outputs, _| pruning::prune_columns(relation, outputs)),
     ("orders", |relation, _, columns| orders::remove_orders(relation, columns)),
     ("empties", |relation, _, columns| {
-        let folded = folding::fold_constants(relation, &FixedSession);
+        let folded = folding::fold_constants(relation, &FixedSession).relation;
         empties::remove_empty_inputs(folded, columns)
     }),
     ("pushed and connected", |relation, _, columns| {
