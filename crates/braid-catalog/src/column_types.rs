@@ -4,8 +4,8 @@ use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_storage::ColumnType;
 
-/// Digits of a column of `numeric` without precision that CREATE TABLE AS made of values of one scale. The other columns of numerics
-/// of more than 37 digits, or with any number of them, have their values as bytes.
+/// Digits of a column of `numeric` without precision that CREATE TABLE AS of earlier versions made of values of one scale. All other
+/// columns of numerics of more than 37 digits, or with any number of them, have encoded values.
 const PLAIN_NUMERIC_DIGITS: u8 = 38;
 
 /// Whether a column stands for one without precision: what it would round is refused.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use braid_plan::lowering::{LoweredQuery, NoPlan, Numerics};
-use braid_plan::values::Form;
 use braid_sql::SqlType;
 use braid_sql::binder::AssignedColumn;
 use braid_sql::pg_catalog::TypeId;
@@ -141,26 +140,19 @@ pub(crate) async fn table_columns(
 }
 
 fn columns_of(query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {
-    let columns = query.columns.iter().zip(&query.forms).map(|((name, sql_type), form)| {
-        let column_type = stored_type(name, *sql_type, *form)?;
+    let columns = query.columns.iter().map(|(name, sql_type)| {
+        let column_type = stored_type(name, *sql_type)?;
         Ok(ColumnDef { name: name.clone(), column_type, nullable: true, default: None })
     });
     columns.collect()
 }
 
-fn stored_type(name: &str, sql_type: SqlType, form: Form) -> Result<ColumnType, EngineError> {
-    let column_type = match (form, sql_type.id) {
-        // The scale is that of all its values.
-        (Form::Fixed { scale, .. }, TypeId::NUMERIC) if sql_type.numeric_digits().is_none() => {
-            Some(ColumnType::Numeric { precision: 38, scale })
-        }
-        _ => column_type_of(sql_type),
-    };
+fn stored_type(name: &str, sql_type: SqlType) -> Result<ColumnType, EngineError> {
     if [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&sql_type.id) {
         let message = format!("column \"{name}\" has pseudo-type {}", format_type(sql_type));
         return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
     }
-    column_type.ok_or_else(|| {
+    column_type_of(sql_type).ok_or_else(|| {
         let message = format!("column \"{name}\": type {} is not supported for columns", format_type(sql_type));
         EngineError::unsupported(message)
     })
