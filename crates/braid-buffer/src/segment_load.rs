@@ -99,7 +99,8 @@ fn open(
     if expected != found {
         return Err(BufferError::Corrupt { table: table(), column: column(), chunk: chunk_id, expected, found });
     }
-    let segment = Segment::open(bytes, def.column_type).map_err(|source| BufferError::Segment {
+    let stored_type = chunk.segments[at].stored_type(def.column_type);
+    let segment = Segment::open(bytes, stored_type).map_err(|source| BufferError::Segment {
         table: table(),
         column: column(),
         chunk: chunk_id,

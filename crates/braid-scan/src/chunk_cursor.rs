@@ -15,7 +15,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::error::ArrowError;
 use braid_base::{ColumnId, VECTOR_ROWS};
 use braid_buffer::PinnedChunk;
-use braid_storage::{ColumnPredicate, ColumnType, PhysicalType, PreparedPredicate, Selection, Verdict};
+use braid_storage::{ColumnPredicate, PhysicalType, PreparedPredicate, Selection, Verdict};
 
 use crate::prune::verdict;
 use crate::{CooperativeScan, ScanMetrics};
@@ -39,7 +39,7 @@ impl PredicateRanks {
     /// otherwise, over more rows than the vector that the assumption weighs.
     pub(crate) fn new(scan: &CooperativeScan) -> Self {
         let rank = |(column, _): &(ColumnId, ColumnPredicate)| {
-            let cost = relative_cost(scan.version().def.columns[usize::from(column.0)].column_type);
+            let cost = relative_cost(scan.version().physical(*column));
             Rank { cost, rows_seen: VECTOR_ROWS as f64, rows_dropped: VECTOR_ROWS as f64 / 2.0 }
         };
         Self { ranks: scan.spec().predicates.iter().map(rank).collect() }
@@ -61,8 +61,8 @@ impl PredicateRanks {
 
 /// What evaluating a comparison on one encoded value costs, an integer's being 1; from the codecs' shapes: strings are
 /// compared bytewise unless a dictionary helps, 128-bit integers take two steps.
-fn relative_cost(column_type: ColumnType) -> f64 {
-    match column_type.physical() {
+fn relative_cost(physical: PhysicalType) -> f64 {
+    match physical {
         PhysicalType::Bool => 0.5,
         PhysicalType::Int => 1.0,
         PhysicalType::Float32 | PhysicalType::Float64 => 1.5,
@@ -209,7 +209,9 @@ impl ChunkCursor {
     fn gather(&self, first: usize, rows: usize) -> Result<RecordBatch, ArrowError> {
         let vectors = first..first + self.selections.len();
         let column = |column: &ColumnId| -> ArrayRef {
-            self.chunk.segments[self.scan.segment_index(*column)].gather(vectors.clone(), &self.selections)
+            let declared = self.scan.version().def.columns[usize::from(column.0)].column_type;
+            let segment = &self.chunk.segments[self.scan.segment_index(*column)];
+            segment.gather_declared(vectors.clone(), &self.selections, declared)
         };
         let columns = self.scan.spec().projection.iter().map(column).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -189,7 +189,8 @@ async fn check_segment(
 }
 
 fn verify_segment(version: &TableVersion, chunk: &ChunkMeta, column: usize, stored: Bytes) -> Result<(), FaultKind> {
-    let (meta, column_type) = (&chunk.segments[column], version.def.columns[column].column_type);
+    let meta = &chunk.segments[column];
+    let column_type = meta.stored_type(version.def.columns[column].column_type);
     let bytes = stored.slice(..meta.segment_bytes as usize);
     let found = checksum(&bytes);
     if found != meta.checksum {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 
 use crate::checksum::checksum;
-use crate::segment::Segment;
+use crate::segment::{Segment, as_declared};
 use crate::{ChunkMeta, Selection, StoreError, TableDef};
 
 /// All rows of a chunk.
@@ -57,11 +57,12 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
         chunk: chunk.id,
         reason,
     };
-    let segment = Segment::open(bytes, column_def.column_type).map_err(|error| malformed(error.to_string()))?;
+    let stored_type = segment.stored_type(column_def.column_type);
+    let segment = Segment::open(bytes, stored_type).map_err(|error| malformed(error.to_string()))?;
     if segment.row_count() != expected {
         return Err(malformed(format!("{} rows instead of {expected}", segment.row_count())));
     }
-    let array = gather_all(&segment);
+    let array = as_declared(gather_all(&segment), column_def.column_type);
     if !column_def.nullable && array.null_count() > 0 {
         return Err(malformed(format!("{} nulls in a NOT NULL column", array.null_count())));
     }

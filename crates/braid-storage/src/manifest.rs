@@ -24,7 +24,8 @@
 //! (ids below their next ids, chunks ascending, segments aligned and one per column, bounds of the column's type) or a
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
-//! The version before, 1, has no sketches and is read as well; the next commit writes the present one.
+//! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
+//! have no numerics without a precision as integers.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -45,9 +46,9 @@ use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
-/// The oldest version that is read: without sketches.
+/// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"BRAIDMAN";

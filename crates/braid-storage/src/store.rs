@@ -89,7 +89,7 @@ impl Store {
         }
         let distinct = vec![Some(DistinctCount::new(DistinctSketch::empty())); def.columns.len()].into();
         let (def, chunks, sequence) = (Arc::new(def), Arc::from([]), catalog.sequence() + 1);
-        let version = Arc::new(TableVersion { def, chunks, sequence, distinct });
+        let version = Arc::new(TableVersion::new(def, chunks, sequence, distinct));
         let catalog = catalog.with(TableEntry::new(Arc::clone(&version), 0));
         lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
         Ok(version)
@@ -200,7 +200,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
             opened.push(Arc::new(ChunkMeta { id, row_count, file, segments: chunk.segments }));
         }
         let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
-        let version = TableVersion { def: Arc::new(def), chunks: opened.into(), sequence, distinct };
+        let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);
         entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
     }
     Ok(Catalog::new(manifest.sequence, entries))

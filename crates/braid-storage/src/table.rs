@@ -11,7 +11,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 
 use crate::data_file::DataFile;
-use crate::{ColumnType, DistinctCount, ZoneMap};
+use crate::{ColumnType, CommonScale, DistinctCount, PhysicalType, ZoneMap};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +107,16 @@ pub struct SegmentMeta {
     pub checksum: u64,
     /// Bounds and null count.
     pub zone_map: ZoneMap,
+    /// The scale of a column of encoded numerics that this segment holds as integers; `None` where it holds bytes, and for
+    /// any other column.
+    pub scale: Option<u8>,
+}
+
+impl SegmentMeta {
+    /// The type of the segment's values, in a column that is declared so.
+    pub fn stored_type(&self, declared: ColumnType) -> ColumnType {
+        self.scale.map_or(declared, CommonScale::stored_type)
+    }
 }
 
 /// A chunk: rows, and a segment for each column.
@@ -132,11 +142,46 @@ pub struct TableVersion {
     /// The manifest sequence number that made this version.
     pub sequence: u64,
     /// For each column how many different values its chunks have; `None` where they were not counted: rows were there before
-    /// manifests had sketches. Too high after values are gone, never too low but for the sketch's error.
+    /// manifests had sketches. Too high after values are gone. Too low by the sketch's error, and where numerics without a precision have
+    /// several scales: integers are counted without theirs.
     pub distinct: Arc<[Option<DistinctCount>]>,
+    common_scales: Arc<[Option<CommonScale>]>,
 }
 
 impl TableVersion {
+    /// A version with these chunks, made by the manifest with this number.
+    pub(crate) fn new(
+        def: Arc<TableDef>,
+        chunks: Arc<[Arc<ChunkMeta>]>,
+        sequence: u64,
+        distinct: Arc<[Option<DistinctCount>]>,
+    ) -> Self {
+        let common_scale = |(at, column): (usize, &ColumnDef)| {
+            column.column_type.is_encoded_numeric().then(|| CommonScale::of(&chunks, at)).flatten()
+        };
+        let common_scales = def.columns.iter().enumerate().map(common_scale).collect();
+        Self { def, chunks, sequence, distinct, common_scales }
+    }
+
+    /// What the values of each column of numerics without a precision have in common. A plan is right for versions in which
+    /// this is the same for its columns.
+    pub fn common_scales(&self) -> &Arc<[Option<CommonScale>]> {
+        &self.common_scales
+    }
+
+    /// The type of the values that a scan returns of a column: its own, or a narrower one that all values have.
+    pub fn value_type(&self, column: ColumnId) -> ColumnType {
+        let at = usize::from(column.0);
+        self.common_scales[at].map_or(self.def.columns[at].column_type, CommonScale::value_type)
+    }
+
+    /// The form of these values in segments, zone maps and predicates. The integers of encoded numerics are 128 bits wide,
+    /// whatever their digits.
+    pub fn physical(&self, column: ColumnId) -> PhysicalType {
+        let at = usize::from(column.0);
+        self.common_scales[at].map_or(self.def.columns[at].column_type.physical(), |_| PhysicalType::Int128)
+    }
+
     /// Rows in all chunks.
     pub fn row_count(&self) -> u64 {
         self.chunks.iter().map(|c| u64::from(c.row_count)).sum()

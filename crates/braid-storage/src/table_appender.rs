@@ -213,7 +213,7 @@ impl NextVersion {
         let still_used = |file: &Arc<DataFile>| chunks.iter().any(|chunk| chunk.file.id() == file.id());
         let removed = replaced.iter().map(|chunk| Arc::clone(&chunk.file)).filter(|file| !still_used(file)).collect();
         let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
-        let version = TableVersion { def, chunks: chunks.into(), sequence: catalog.sequence() + 1, distinct };
+        let version = TableVersion::new(def, chunks.into(), catalog.sequence() + 1, distinct);
         Self { entry: TableEntry::new(Arc::new(version), next_chunk_id), added, removed }
     }
 }

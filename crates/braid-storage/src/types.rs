@@ -15,7 +15,7 @@
 //! | interval | Interval(MonthDayNano) | Interval |
 //! | bytea | BinaryView | Bytes |
 //! | uuid | FixedSizeBinary(16) | Bytes |
-//! | any other | BinaryView | Bytes, which say nothing of equality and order |
+//! | any other | BinaryView | Bytes, which say nothing of equality and order; numerics of one scale in a chunk: Int128 |
 
 use std::collections::HashMap;
 use std::fmt;
@@ -28,6 +28,9 @@ pub const NUMERIC_64_PRECISION_MAX: u8 = 18;
 
 /// Largest precision of a numeric: 10^38 - 1 < 2^127.
 pub const NUMERIC_PRECISION_MAX: u8 = 38;
+
+/// PostgreSQL's oid of `numeric`.
+pub const NUMERIC_OID: u32 = 1700;
 
 /// Field metadata that carries a column's SQL type where Arrow's type says less: `varchar(10)`, `char(3)`.
 pub const SQL_TYPE_KEY: &str = "braid.type";
@@ -182,6 +185,11 @@ impl ColumnType {
             | Self::Encoded { .. } => PhysicalType::Bytes,
             Self::Interval => PhysicalType::Interval,
         }
+    }
+
+    /// Whether it is a numeric without a precision, or one too large or with too many digits for integers of 128 bits.
+    pub fn is_encoded_numeric(self) -> bool {
+        matches!(self, Self::Encoded { type_oid: NUMERIC_OID, .. })
     }
 
     /// Whether values are equal where their stored forms are, and only there.

@@ -13,10 +13,12 @@ mod numeric;
 mod temporal;
 mod text;
 
+use std::sync::Arc;
+
 use arrow::array::timezone::Tz;
-use arrow::array::{Array, ArrayRef, new_null_array};
-use arrow::datatypes::DataType;
-use braid_storage::ColumnType;
+use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
+use arrow::datatypes::{DataType, Decimal128Type};
+use braid_storage::{ColumnType, encoded_numerics};
 
 use crate::arrow_cast::strict_cast;
 use crate::{EngineError, SqlState};
@@ -71,6 +73,9 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result
         ColumnType::Time if matches!(source, DataType::Time32(_) | DataType::Time64(_)) => {
             Ok(strict_cast(array, &target.arrow())?)
         }
+        ColumnType::Encoded { modifier: -1, .. } if target.is_encoded_numeric() && is_unscaled(source) => {
+            Ok(Arc::new(encoded_numerics(array.as_primitive::<Decimal128Type>())))
+        }
         ColumnType::Encoded { .. } if source.is_numeric() && sql_type_of(target).id == TypeId::NUMERIC => {
             text::from_text(&text::to_text(array, ColumnType::Text, zone)?, target, zone)
         }
@@ -101,6 +106,11 @@ fn is_string(data_type: &DataType) -> bool {
 
 pub(crate) fn is_binary(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_))
+}
+
+/// Integers of 128 bits with a number of digits after the point.
+fn is_unscaled(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Decimal128(_, 0..))
 }
 
 /// Points in time.

@@ -92,8 +92,9 @@ impl StoredTables for SnapshotTables {
         let id = u32::try_from(table).ok().map(TableId);
         let version = id.and_then(|id| self.snapshot.by_id(id));
         let version = version.ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
-        let types = columns.iter().map(|column| version.def.columns[*column].column_type).collect();
-        let spec = ScanSpec::new(columns.iter().map(|column| ColumnId(*column as u16)).collect());
+        let projection: Vec<ColumnId> = columns.iter().map(|column| ColumnId(*column as u16)).collect();
+        let types = projection.iter().map(|column| version.value_type(*column)).collect();
+        let spec = ScanSpec::new(projection);
         let description = description(&version.def, columns);
         let source = TableSource::new(version.clone(), self.buffer.clone(), spec, description);
         Ok((Arc::new(source), types))

@@ -1,9 +1,16 @@
 //! Plans a template. Constants that vary are bound as parameters of the query; where binding or planning looks at the value of one, it is
 //! pinned, and the query planned again. A statement that is planned only with its constants has no template.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use braid_base::TableId;
+use braid_exec::plan::Plan;
+use braid_exec::runtime::pipeline::Source;
 use braid_plan::lowering::NoPlan;
 use braid_sql::binder::{VaryingKind, VaryingLiteral};
 use braid_sql::{SqlType, Value};
+use braid_storage::CommonScale;
 
 use crate::Statement;
 use crate::bound_parameters::BoundParameters;
@@ -125,6 +132,7 @@ fn template(
     let shown = ShownColumns::of(&query, &StatementFacts::of(context));
     let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
     let tables = query.plan.tables().into_iter().map(|table| (table, rows_of(table))).collect();
+    let common_scales = common_scales(query.plan.clone());
     let guards = guards(general);
     let estimated_bytes = estimated_bytes(&query.plan, guards.len(), query.columns.len());
     let constants = general.roles().iter().zip(general.example()).zip(&scanned.holes);
@@ -139,11 +147,28 @@ fn template(
         plan: query.plan,
         is_optimistic: query.is_optimistic,
         tables,
+        common_scales,
         planned_on: snapshot.sequence(),
         physical_schema: shown.made.clone(),
         shown,
         estimated_bytes,
     }
+}
+
+/// Which numerics without a precision are integers for a plan, in its tables that have such columns.
+fn common_scales(mut plan: Plan) -> Vec<(TableId, Arc<[Option<CommonScale>]>)> {
+    let mut found: Vec<(TableId, Arc<[Option<CommonScale>]>)> = Vec::new();
+    let mut add = |source: &Arc<dyn Source>| {
+        if let Some((version, _)) = source.scan()
+            && version.def.columns.iter().any(|column| column.column_type.is_encoded_numeric())
+            && found.iter().all(|(table, _)| *table != version.def.id)
+        {
+            found.push((version.def.id, version.common_scales().clone()));
+        }
+        Ok::<_, Infallible>(None)
+    };
+    let Ok(()) = plan.map_sources(&mut add);
+    found
 }
 
 /// What must be true of each hole's constant for a plan that was made so.

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Decimal128Type, Field, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_plan::lowering::{LoweredQuery, pad};
 use braid_plan::values::Form;
@@ -13,7 +13,7 @@ use braid_plan::values::arrays::value_at;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{Evaluation, SqlError, SqlType};
-use braid_storage::ColumnType;
+use braid_storage::{ColumnType, encoded_numerics};
 
 use super::arrow_columns::{field_of_type, sent_column, sent_field};
 use super::encoded_array;
@@ -105,6 +105,11 @@ impl ShownColumns {
     ) -> Result<RecordBatch, EngineError> {
         let evaluation = Evaluation::new(session, &[]);
         let arrays = batch.columns().iter().zip(&*self.columns).zip(types).map(|((array, column), column_type)| {
+            if let (true, Some(integers)) =
+                (column_type.is_encoded_numeric(), array.as_primitive_opt::<Decimal128Type>())
+            {
+                return Ok(Arc::new(encoded_numerics(integers)) as ArrayRef);
+            }
             if let ColumnType::Encoded { .. } = column_type {
                 let values = (0..batch.num_rows()).map(|row| value_at(array, row, column.sql_type.id));
                 return Ok(encoded_array(values.collect::<Result<Vec<_>, _>>()?)?);

@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 use braid_base::TableId;
 use braid_exec::plan::Plan;
 use braid_sql::functions::SessionFacts;
-use braid_storage::{Catalog, Scalar};
+use braid_storage::{Catalog, CommonScale, Scalar};
 
 use super::expression_binding::ExpressionBinding;
 use super::hole_value::HoleType;
@@ -75,6 +75,8 @@ pub(crate) struct PlanTemplate {
     pub is_optimistic: bool,
     /// The tables that it reads, with their numbers of rows when it was planned.
     pub tables: Vec<(TableId, u64)>,
+    /// Which numerics without a precision were integers when it was planned, in those of its tables that have such columns.
+    pub common_scales: Vec<(TableId, Arc<[Option<CommonScale>]>)>,
     /// The snapshot that it was planned on.
     pub planned_on: u64,
     /// Its columns as the operators make them.
@@ -114,17 +116,27 @@ impl fmt::Write for DescriptionLength {
 }
 
 impl PlanTemplate {
-    /// Whether it is a plan for `snapshot`: its tables are there, with about as many rows as when it was planned.
+    /// Whether it is a plan for `snapshot`: its tables are there, with about as many rows as when it was planned, and the same
+    /// numerics are integers.
     pub fn suits(&self, snapshot: &Catalog) -> bool {
-        self.planned_on == snapshot.sequence()
-            || self.tables.iter().all(|(table, planned_rows)| match snapshot.by_id(*table) {
-                None => false,
-                Some(version) => {
-                    let (fewer, more) =
-                        (version.row_count().min(*planned_rows), version.row_count().max(*planned_rows));
-                    more / ROWS_FACTOR_MAX <= fewer + ROWS_EQUAL
-                }
-            })
+        self.planned_on == snapshot.sequence() || self.has_rows_as_in(snapshot) && self.has_scales_as_in(snapshot)
+    }
+
+    fn has_rows_as_in(&self, snapshot: &Catalog) -> bool {
+        self.tables.iter().all(|(table, planned_rows)| match snapshot.by_id(*table) {
+            None => false,
+            Some(version) => {
+                let (fewer, more) = (version.row_count().min(*planned_rows), version.row_count().max(*planned_rows));
+                more / ROWS_FACTOR_MAX <= fewer + ROWS_EQUAL
+            }
+        })
+    }
+
+    fn has_scales_as_in(&self, snapshot: &Catalog) -> bool {
+        let is_as_planned = |(table, planned): &(TableId, _)| {
+            snapshot.by_id(*table).is_some_and(|version| version.common_scales() == planned)
+        };
+        self.common_scales.iter().all(is_as_planned)
     }
 
     /// Whether it reads so few rows that it is done before a pass could start.
@@ -132,7 +144,7 @@ impl PlanTemplate {
         self.tables.iter().map(|(_, rows)| rows).sum::<u64>() <= TINY_ROWS_MAX
     }
 
-    /// The plan on the versions of `snapshot`; `None` if a table is gone or has other columns.
+    /// The plan on the versions of `snapshot`; `None` if a table is gone, has other columns, or values of other types.
     pub fn on(&self, snapshot: &Catalog) -> Option<Plan> {
         self.plan.at_versions(|table| snapshot.by_id(table).cloned())
     }

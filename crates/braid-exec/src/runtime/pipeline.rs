@@ -82,8 +82,8 @@ pub trait Source: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The same source of another version of its table; `None` if the version is of another table, or of one with other
-    /// columns.
+    /// The same source of another version of its table; `None` if the version is of another table, or of one whose
+    /// columns are others or have values of other types.
     fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {
         let _ = version;
         None

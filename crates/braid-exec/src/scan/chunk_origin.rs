@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use arrow::array::Array;
 use braid_base::VECTOR_ROWS;
 use braid_buffer::PinnedChunk;
-use braid_storage::{PhysicalType, Scalar, Segment, Selection};
+use braid_storage::{ColumnType, PhysicalType, Scalar, Segment, Selection};
 
 use crate::values::intervals::interval_vector;
 use crate::values::row_numbers::{RowNumbers, VectorSelection};
@@ -26,6 +26,8 @@ pub(crate) struct ChunkOrigin {
 
 pub(crate) struct ChunkColumn {
     pub(crate) segment: Arc<Segment>,
+    /// The type of the column's values in all chunks. Those of a chunk may be stored in a narrower one.
+    value_type: ColumnType,
     /// The segment's dictionary, if it is small enough.
     dictionary: OnceLock<Option<Arc<ByteStrings>>>,
 }
@@ -37,8 +39,8 @@ impl Origin for ChunkOrigin {
 }
 
 impl ChunkColumn {
-    pub(crate) fn new(segment: Arc<Segment>) -> Self {
-        Self { segment, dictionary: OnceLock::new() }
+    pub(crate) fn new(segment: Arc<Segment>, value_type: ColumnType) -> Self {
+        Self { segment, value_type, dictionary: OnceLock::new() }
     }
 
     fn read(&self, rows: &RowNumbers) -> Vector {
@@ -70,6 +72,11 @@ impl ChunkColumn {
         self.read_vectors(selections).take(&places)
     }
 
+    /// Whether the chunk holds integers of numerics that other chunks hold as bytes.
+    fn is_converted(&self) -> bool {
+        self.value_type.is_encoded_numeric() && self.segment.column_type() != self.value_type
+    }
+
     pub(crate) fn read_vectors(&self, selections: &[VectorSelection]) -> Vector {
         let row_count = selections.iter().map(|selection| selection.rows.count()).sum();
         let mut reader = ColumnReader::new(self, row_count);
@@ -98,6 +105,7 @@ impl ChunkColumn {
 /// Collects the selected rows of one or more vectors of a segment in a [`Vector`].
 struct ColumnReader<'a> {
     segment: &'a Segment,
+    value_type: ColumnType,
     values: Reading,
     valid: Option<Vec<bool>>,
     row_count: usize,
@@ -113,14 +121,15 @@ enum Reading {
 impl<'a> ColumnReader<'a> {
     fn new(column: &'a ChunkColumn, row_count: usize) -> Self {
         let values = match column.segment.column_type().physical() {
-            PhysicalType::Int => Reading::Integers(Vec::with_capacity(row_count)),
+            _ if column.is_converted() => Reading::Vector(None),
+            _ if column.segment.holds_integers() => Reading::Integers(Vec::with_capacity(row_count)),
             PhysicalType::Bytes => match column.dictionary() {
                 Some(dictionary) => Reading::Codes(Vec::with_capacity(row_count), dictionary.clone()),
                 None => Reading::Vector(None),
             },
             _ => Reading::Vector(None),
         };
-        Self { segment: &column.segment, values, valid: None, row_count: 0 }
+        Self { segment: &column.segment, value_type: column.value_type, values, valid: None, row_count: 0 }
     }
 
     fn read(&mut self, vector: usize, selection: &Selection) {
@@ -130,7 +139,8 @@ impl<'a> ColumnReader<'a> {
             Reading::Integers(values) => self.segment.gather_integers(vector, selection, values),
             Reading::Codes(codes, _) => self.segment.gather_codes(vector, selection, codes),
             Reading::Vector(so_far) => {
-                let array = self.segment.gather(vector..vector + 1, std::slice::from_ref(selection));
+                let selections = std::slice::from_ref(selection);
+                let array = self.segment.gather_declared(vector..vector + 1, selections, self.value_type);
                 let read = match interval_vector(&array).or_else(|| Vector::from_array(&array)) {
                     Some(read) => read,
                     None => unreachable!("a source's columns have types that vectors hold: {}", array.data_type()),

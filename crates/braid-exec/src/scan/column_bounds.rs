@@ -7,10 +7,10 @@ use crate::IntegerBounds;
 
 /// Bounds of a column's values; `None` if they are no integers, or some zone map has no bounds.
 pub(crate) fn column_bounds(version: &TableVersion, column: ColumnId) -> Option<IntegerBounds> {
-    let column = usize::from(column.0);
-    if !matches!(version.def.columns[column].column_type.physical(), PhysicalType::Int | PhysicalType::Int128) {
+    if !matches!(version.physical(column), PhysicalType::Int | PhysicalType::Int128) {
         return None;
     }
+    let column = usize::from(column.0);
     let of_chunks = version.chunks.iter().filter_map(|chunk| {
         let zone_map = &chunk.segments[column].zone_map;
         let of_chunk = || Some(IntegerBounds { low: integer(&zone_map.min)?, high: integer(&zone_map.max)? });

@@ -28,8 +28,8 @@ impl SegmentClasses {
     /// Prepares the classification of a segment. Panics, here or later, if the index has another type.
     pub fn new(index: &PredicateIndex, segment: &Segment) -> Self {
         let stored = match (segment.dictionary(), segment.column_type().physical()) {
+            (None, _) if segment.holds_integers() => Stored::Integers,
             (Some(values), _) => Stored::Dictionary(values.iter().map(|value| index.class_of(value)).collect()),
-            (None, PhysicalType::Int) => Stored::Integers,
             (None, PhysicalType::Bytes) => Stored::Strings,
             (None, _) => Stored::Scalars,
         };

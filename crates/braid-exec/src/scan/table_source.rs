@@ -78,10 +78,8 @@ impl TableSource {
         let mut spec = self.spec.clone();
         for filter in filters {
             for (key, column) in filter.columns.iter().enumerate() {
-                if let (Some((low, high)), PhysicalType::Int) = (filter.keys.bounds(key), self.physical(*column)) {
-                    let (low, high) = (Bound::Included(Scalar::Int(low)), Bound::Included(Scalar::Int(high)));
-                    spec.predicates.push((spec.projection[*column], ColumnPredicate::Range { low, high }));
-                }
+                let bounds = filter.keys.bounds(key).and_then(|bounds| range_within(bounds, self.physical(*column)));
+                spec.predicates.extend(bounds.map(|range| (spec.projection[*column], range)));
             }
         }
         spec
@@ -102,7 +100,7 @@ impl TableSource {
     }
 
     fn physical(&self, column: usize) -> PhysicalType {
-        self.column(self.spec.projection[column]).column_type.physical()
+        self.version.physical(self.spec.projection[column])
     }
 
     fn column(&self, column: ColumnId) -> &ColumnDef {
@@ -165,7 +163,9 @@ impl Source for TableSource {
     fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {
         let (known, new) = (&self.version.def, &version.def);
         let is_same = Arc::ptr_eq(known, new) || known.id == new.id && known.columns == new.columns;
-        is_same.then(|| {
+        let common_scale = |version: &TableVersion, column: &ColumnId| version.common_scales()[usize::from(column.0)];
+        let is_scaled_alike = |column: &ColumnId| common_scale(&self.version, column) == common_scale(version, column);
+        (is_same && self.spec.projection.iter().all(is_scaled_alike)).then(|| {
             let same = self.with_spec(self.spec.clone());
             Arc::new(Self { version: version.clone(), metrics: Arc::default(), ..same }) as Arc<dyn Source>
         })
@@ -220,6 +220,13 @@ impl Source for TableSource {
             sum(|m| m.encoded_bytes)
         )
     }
+}
+
+/// The integers from the lowest to the highest key, as a predicate on a column; `None` if it is one of other values.
+fn range_within((low, high): (i64, i64), physical: PhysicalType) -> Option<ColumnPredicate> {
+    let (low, high) = (Bound::Included(Scalar::Int(low)), Bound::Included(Scalar::Int(high)));
+    let is_integer = matches!(physical, PhysicalType::Int | PhysicalType::Int128);
+    is_integer.then(|| placed(ColumnPredicate::Range { low, high }, physical)).flatten()
 }
 
 struct StartedScan {
@@ -298,7 +305,9 @@ impl Feed for ScanFeed {
                 Some(Ok(ScanChunk::Counted(rows))) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
                 Some(Ok(ScanChunk::Filtered(chunk))) => {
                     let columns = self.scan.spec().projection.iter();
-                    let segments = columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column)));
+                    let value_type = |column: &ColumnId| self.scan.version().value_type(*column);
+                    let segments =
+                        columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column), value_type(column)));
                     let origin = Arc::new(ChunkOrigin { columns: segments.collect(), _pin: chunk.pin() });
                     let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
                     let segment = |column: usize| origin.columns[column].segment.clone();

@@ -15,7 +15,7 @@ use crate::values::Form;
 
 /// The tables that a database stores.
 pub trait StoredTables: fmt::Debug {
-    /// The rows of a table with some of its columns, by their positions in the table, and the types of these.
+    /// The rows of a table with some of its columns, by their positions in the table, and the types of their values.
     ///
     /// # Errors
     /// As unsupported (0A000) if there is no such table.

@@ -98,7 +98,7 @@ impl KeyCandidate {
         }
         of_table.sort_unstable();
         let is_exact = |column: &ColumnId| {
-            let column_type = version.def.columns[usize::from(column.0)].column_type;
+            let column_type = version.value_type(*column);
             column_type.is_compared_as_stored() && column_type != ColumnType::Boolean
         };
         if !of_table.iter().all(is_exact) {

@@ -49,7 +49,7 @@ pub struct Bounds {
 /// What is known of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnStatistics {
-    /// Its type, which says what the bounds mean.
+    /// The type of its values, which says what the bounds mean.
     pub column_type: ColumnType,
     /// Rows in which it is null.
     pub null_count: Count,
@@ -65,7 +65,7 @@ impl ColumnStatistics {
     /// Of all rows of `chunks`, which are some of `version`.
     pub(super) fn of(version: &TableVersion, column: ColumnId, chunks: &[&ChunkMeta]) -> Self {
         let at = usize::from(column.0);
-        let column_type = version.def.columns[at].column_type;
+        let column_type = version.value_type(column);
         let null_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.segments[at].zone_map.null_count)).sum();
         let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
         let mut statistics = Self {

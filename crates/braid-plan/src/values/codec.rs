@@ -41,7 +41,7 @@ mod tag {
     pub const JSONB: u8 = 20;
     pub const JSON_PATH: u8 = 21;
     /// A numeric of an integer of 128 bits: that, after its scale.
-    pub const NARROW_NUMERIC: u8 = 22;
+    pub const NARROW_NUMERIC: u8 = braid_storage::NUMERIC_TAG;
     /// The number of fields; of each its name, its type with its modifier, and its value.
     pub const RECORD: u8 = 23;
 }

@@ -81,9 +81,11 @@ impl DiskTable {
 
 impl StoredTables for DiskTable {
     fn source(&self, _: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
-        let spec = ScanSpec::new(columns.iter().map(|column| ColumnId(*column as u16)).collect());
+        let projection: Vec<ColumnId> = columns.iter().map(|column| ColumnId(*column as u16)).collect();
+        let types = projection.iter().map(|column| self.version.value_type(*column)).collect();
+        let spec = ScanSpec::new(projection);
         let source = TableSource::new(self.version.clone(), self.buffer.clone(), spec, "table=t".to_owned());
-        Ok((Arc::new(source), columns.iter().map(|column| self.given.types()[*column]).collect()))
+        Ok((Arc::new(source), types))
     }
 }
 

@@ -13,13 +13,13 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 use braid_base::{ColumnId, Random, SeededRandom};
-use braid_storage::{ColumnDef, ColumnPredicate, ColumnType, Scalar};
+use braid_storage::{ColumnDef, ColumnPredicate, ColumnType, NUMERIC_OID, NUMERIC_TAG, Scalar};
 
 /// A value, or null.
 pub type Value = Option<Scalar>;
 
 /// Every type a column can have, numerics in both widths.
-pub const TYPES: [ColumnType; 20] = [
+pub const TYPES: [ColumnType; 21] = [
     ColumnType::Boolean,
     ColumnType::SmallInt,
     ColumnType::Integer,
@@ -40,6 +40,7 @@ pub const TYPES: [ColumnType; 20] = [
     ColumnType::Name,
     ColumnType::Time,
     ColumnType::Encoded { type_oid: 3802, modifier: -1 },
+    ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 },
 ];
 
 /// A random row source: `distinct` values per column, growing with the row number in clustered columns.
@@ -86,8 +87,13 @@ impl Generator {
 
     pub fn predicate(&mut self) -> (ColumnId, ColumnPredicate) {
         let at = self.random.below(self.columns.len() as u64) as usize;
-        let ordered = self.columns[at].column_type != ColumnType::Interval;
-        let predicate = match self.random.below(if ordered { 9 } else { 6 }) {
+        let kinds = match self.columns[at].column_type {
+            // Their chunks may hold integers: no predicate but on nulls is of one type in all of them.
+            encoded if encoded.is_encoded_numeric() => 2,
+            ColumnType::Interval => 6,
+            _ => 9,
+        };
+        let predicate = match self.random.below(kinds) {
             0 => ColumnPredicate::IsNull,
             1 => ColumnPredicate::IsNotNull,
             2 => ColumnPredicate::NotEqual(self.constant(at)),
@@ -148,6 +154,11 @@ fn scalar(column_type: ColumnType, number: u64) -> Scalar {
             Scalar::Bytes(format!("é{number}").into_bytes())
         }
         ColumnType::Interval => Scalar::Interval(n as i32, -(n as i32), n),
+        ColumnType::Encoded { type_oid: NUMERIC_OID, .. } => {
+            // Up to here all have one scale, which clustered columns keep for some chunks.
+            let scale: u16 = if number < 40 { 2 } else { number as u16 % 5 };
+            Scalar::Bytes([&[NUMERIC_TAG][..], &scale.to_le_bytes(), &i128::from(n).to_le_bytes()].concat())
+        }
         ColumnType::Bytea | ColumnType::Encoded { .. } => {
             Scalar::Bytes(number.to_be_bytes()[(8 - number as usize % 9)..].to_vec())
         }

@@ -41,8 +41,9 @@
 //! | 4 | segment bytes, padding excluded |
 //! | 8 | XXH3-64 of the segment bytes |
 //! | 4 | nulls |
-//! | 1 | bit 0: has a minimum; bit 1: has a maximum; bit 2: the bounds are values that occur |
-//! | | minimum, then maximum, those there are, in the form of the column's physical type: bool 1 byte; integers 8; 128-bit integers 16; floats 8 (IEEE 754 double); bytes 2 for the length, then the bytes; interval 4 months, 4 days, 8 nanoseconds |
+//! | 1 | bit 0: has a minimum; bit 1: has a maximum; bit 2: the bounds are values that occur; from version 3 on, bit 3: the values are integers of encoded numerics |
+//! | 1 | only if they are: their scale, 0 to 38 |
+//! | | minimum, then maximum, those there are, in the form of the column's physical type, or of 128-bit integers if the values are such: bool 1 byte; integers 8; 128-bit integers 16; floats 8 (IEEE 754 double); bytes 2 for the length, then the bytes; interval 4 months, 4 days, 8 nanoseconds |
 
 use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, SEGMENT_ALIGN_BYTES, TableId};
 
@@ -51,7 +52,7 @@ use super::sketch_section::{put_sketch, take_sketch};
 use super::{ManifestChunk, ManifestError, ManifestTable};
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
-use crate::{ColumnDef, ColumnType, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
+use crate::{ColumnDef, ColumnType, CommonScale, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
 
 /// The smallest section: ids, sequence, an empty name and three counts.
 pub(super) const BYTES_MIN: usize = 4 + 4 + 8 + 4 + 2 + 2 + 4;
@@ -70,9 +71,13 @@ const HAS_DEFAULT: u8 = 2;
 const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const EXACT: u8 = 4;
+const HAS_SCALE: u8 = 8;
 
 /// The first version with sketches.
 const SKETCHES_SINCE: u32 = 2;
+
+/// The first version with numerics without a precision as integers.
+const SCALES_SINCE: u32 = 3;
 
 /// The section of a table with `chunks` as (id, rows, file, segments) in row order, and a sketch for each column of
 /// which there is one.
@@ -104,7 +109,7 @@ pub(crate) fn encode_table<'a>(
         out.extend_from_slice(&row_count.to_le_bytes());
         out.extend_from_slice(&file_id.0.to_le_bytes());
         for (segment, column) in segments.iter().zip(&def.columns) {
-            put_segment(&mut out, segment, column.column_type.physical());
+            put_segment(&mut out, segment, column.column_type);
         }
     }
     sketches.for_each(|sketch| put_sketch(&mut out, sketch));
@@ -138,7 +143,7 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<
     let chunk_bytes_min = CHUNK_BYTES + column_count * SEGMENT_BYTES_MIN;
     let mut chunks: Vec<ManifestChunk> = Vec::with_capacity(reader.bounded_capacity(chunk_count, chunk_bytes_min));
     for _ in 0..chunk_count {
-        let chunk = take_chunk(reader, &def)?;
+        let chunk = take_chunk(reader, &def, version)?;
         if chunks.last().is_some_and(|last| last.id >= chunk.id) || chunk.id.0 >= next_chunk_id {
             return Err(reader.malformed(format!("chunk id {} is out of order", chunk.id)));
         }
@@ -267,14 +272,14 @@ fn type_of_code(tag: u8, parameter: u32) -> Option<ColumnType> {
     Some(column_type)
 }
 
-fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef) -> Result<ManifestChunk, ManifestError> {
+fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Result<ManifestChunk, ManifestError> {
     let (id, row_count, file_id) = (ChunkId(reader.u32()?), reader.u32()?, DataFileId(reader.u64()?));
     if !(1..=CHUNK_ROWS as u32).contains(&row_count) {
         return Err(reader.malformed(format!("chunk {id} has {row_count} rows")));
     }
     let mut segments = Vec::with_capacity(reader.bounded_capacity(def.columns.len(), SEGMENT_BYTES_MIN));
     for column in &def.columns {
-        let segment = take_segment(reader, column.column_type.physical())?;
+        let segment = take_segment(reader, column.column_type, version)?;
         let nulls_max = if column.nullable { row_count } else { 0 };
         if segment.zone_map.null_count > nulls_max {
             let nulls = segment.zone_map.null_count;
@@ -285,8 +290,8 @@ fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef) -> Result<ManifestChu
     Ok(ManifestChunk { id, row_count, file_id, segments })
 }
 
-fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, physical: PhysicalType) {
-    let zone_map = &segment.zone_map;
+fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType) {
+    let (zone_map, physical) = (&segment.zone_map, segment.stored_type(column_type).physical());
     let bounds = zone_map.min.iter().chain(&zone_map.max);
     assert!(bounds.clone().all(|bound| is_of(bound, physical)), "bounds have their column's type: {zone_map:?}");
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
@@ -295,9 +300,9 @@ fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, physical: PhysicalType)
     out.extend_from_slice(&segment.segment_bytes.to_le_bytes());
     out.extend_from_slice(&segment.checksum.to_le_bytes());
     out.extend_from_slice(&zone_map.null_count.to_le_bytes());
-    out.push(
-        flag(zone_map.min.is_some(), HAS_MIN) | flag(zone_map.max.is_some(), HAS_MAX) | flag(zone_map.exact, EXACT),
-    );
+    let of_bounds = flag(zone_map.min.is_some(), HAS_MIN) | flag(zone_map.max.is_some(), HAS_MAX);
+    out.push(of_bounds | flag(zone_map.exact, EXACT) | flag(segment.scale.is_some(), HAS_SCALE));
+    out.extend(segment.scale);
     bounds.for_each(|bound| put_scalar(out, bound));
 }
 
@@ -312,7 +317,11 @@ fn is_of(scalar: &Scalar, physical: PhysicalType) -> bool {
     }
 }
 
-fn take_segment(reader: &mut ByteReader<'_>, physical: PhysicalType) -> Result<SegmentMeta, ManifestError> {
+fn take_segment(
+    reader: &mut ByteReader<'_>,
+    column_type: ColumnType,
+    version: u32,
+) -> Result<SegmentMeta, ManifestError> {
     const ALIGN: u64 = SEGMENT_ALIGN_BYTES as u64;
     let offset = reader.u64()?;
     let (stored_bytes, segment_bytes) = (reader.u32()?, reader.u32()?);
@@ -323,13 +332,23 @@ fn take_segment(reader: &mut ByteReader<'_>, physical: PhysicalType) -> Result<S
         let what = format!("a segment of {segment_bytes} bytes in {stored_bytes} at offset {offset}");
         return Err(reader.malformed(what));
     }
-    if flags & !(HAS_MIN | HAS_MAX | EXACT) != 0 {
+    let may_have_scale = version >= SCALES_SINCE && column_type.is_encoded_numeric();
+    if flags & !(HAS_MIN | HAS_MAX | EXACT | if may_have_scale { HAS_SCALE } else { 0 }) != 0 {
         return Err(reader.malformed(format!("a segment has flags {flags:#04x}")));
     }
+    let scale = if flags & HAS_SCALE != 0 { Some(take_scale(reader)?) } else { None };
+    let physical = scale.map_or(column_type, CommonScale::stored_type).physical();
     let min = if flags & HAS_MIN != 0 { Some(take_scalar(reader, physical)?) } else { None };
     let max = if flags & HAS_MAX != 0 { Some(take_scalar(reader, physical)?) } else { None };
     let zone_map = ZoneMap { min, max, null_count, exact: flags & EXACT != 0 };
-    Ok(SegmentMeta { offset, stored_bytes, segment_bytes, checksum, zone_map })
+    Ok(SegmentMeta { offset, stored_bytes, segment_bytes, checksum, zone_map, scale })
+}
+
+fn take_scale(reader: &mut ByteReader<'_>) -> Result<u8, ManifestError> {
+    match reader.u8()? {
+        scale if scale <= NUMERIC_PRECISION_MAX => Ok(scale),
+        scale => Err(reader.malformed(format!("numerics have the scale {scale}, more than {NUMERIC_PRECISION_MAX}"))),
+    }
 }
 
 fn put_scalar(out: &mut Vec<u8>, scalar: &Scalar) {

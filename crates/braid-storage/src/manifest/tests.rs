@@ -4,9 +4,9 @@ use braid_base::{CHUNK_ROWS, ColumnId, Random, SeededRandom, TableId};
 use braid_testing::cases;
 
 use super::*;
-use crate::{ColumnDef, ColumnType, DistinctSketch, PhysicalType, Scalar, ZoneMap};
+use crate::{ColumnDef, ColumnType, DistinctSketch, NUMERIC_OID, PhysicalType, Scalar, ZoneMap};
 
-const ALL_TYPES: [ColumnType; 18] = [
+const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
     ColumnType::SmallInt,
     ColumnType::Integer,
@@ -25,6 +25,8 @@ const ALL_TYPES: [ColumnType; 18] = [
     ColumnType::Interval,
     ColumnType::Bytea,
     ColumnType::Uuid,
+    ColumnType::Encoded { type_oid: 3802, modifier: -1 },
+    ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 },
 ];
 
 fn random_scalar(physical: PhysicalType, random: &mut SeededRandom) -> Scalar {
@@ -40,8 +42,10 @@ fn random_scalar(physical: PhysicalType, random: &mut SeededRandom) -> Scalar {
 }
 
 fn random_segment(column: &ColumnDef, row_count: u32, random: &mut SeededRandom) -> SegmentMeta {
-    let bound =
-        |random: &mut SeededRandom| random.chance(3, 4).then(|| random_scalar(column.column_type.physical(), random));
+    let is_integers = column.column_type.is_encoded_numeric() && random.chance(1, 2);
+    let scale = is_integers.then(|| random.below(39) as u8);
+    let physical = if is_integers { PhysicalType::Int128 } else { column.column_type.physical() };
+    let bound = |random: &mut SeededRandom| random.chance(3, 4).then(|| random_scalar(physical, random));
     let (min, max) = (bound(random), bound(random));
     let null_count = if column.nullable { random.below(u64::from(row_count) + 1) as u32 } else { 0 };
     let blocks = 1 + random.below(1000);
@@ -51,6 +55,7 @@ fn random_segment(column: &ColumnDef, row_count: u32, random: &mut SeededRandom)
         segment_bytes: 4096 * blocks as u32 - random.below(4096) as u32,
         checksum: random.next_u64(),
         zone_map: ZoneMap { min, max, null_count, exact: random.chance(1, 2) },
+        scale,
     }
 }
 
@@ -140,8 +145,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 3), ManifestError::UnknownVersion { found: 3, oldest: 1, newest: 2 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 2 });
+    assert_eq!(error(&|b| b[8] = 4), ManifestError::UnknownVersion { found: 4, oldest: 1, newest: 3 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 3 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
@@ -208,7 +213,7 @@ fn decoding_is_total() {
         let mut bytes = if case.seed % 4 == 0 {
             let mut bytes: Vec<u8> =
                 (0..HEADER_BYTES as u64 + random.below(300)).map(|_| random.next_u64() as u8).collect();
-            bytes[..16].copy_from_slice(b"BRAIDMAN\x02\0\0\0\0\0\0\0");
+            bytes[..16].copy_from_slice(b"BRAIDMAN\x03\0\0\0\0\0\0\0");
             bytes
         } else {
             encoded[case.seed as usize % encoded.len()].clone()
@@ -239,8 +244,21 @@ fn counts_allocate_no_more_than_the_bytes_that_are_there() {
     assert_eq!(reader.bounded_capacity(3, 7), 3);
 }
 
-/// The bytes that the version before wrote of a manifest with one table, which has no sketches: there, nothing follows
-/// the chunks.
+/// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
+fn table_without_scales(random: &mut SeededRandom) -> ManifestTable {
+    let mut table = random_table(1, 9, random);
+    for segment in table.chunks.iter_mut().flat_map(|chunk| &mut chunk.segments).filter(|s| s.scale.is_some()) {
+        segment.scale = None;
+        (segment.zone_map.min, segment.zone_map.max) = (None, None);
+    }
+    table
+}
+
+fn manifest_of(table: ManifestTable) -> Manifest {
+    Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table] }
+}
+
+/// The bytes that version 1 wrote of a manifest with one table, which has no sketches: there, nothing follows the chunks.
 fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
     let column_count = manifest.tables[0].sketches.len();
     let mut bytes = manifest.encode();
@@ -254,12 +272,55 @@ fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
 }
 
 #[test]
-fn the_version_before_is_read_and_has_no_sketches() {
+fn version_1_is_read_and_has_no_sketches() {
     for case in cases!(0..50) {
-        let mut table = random_table(1, 9, &mut case.random());
+        let mut table = table_without_scales(&mut case.random());
         table.sketches.fill(None);
-        let manifest = Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table] };
+        let manifest = manifest_of(table);
         assert_eq!(Manifest::decode(&encode_version_1(&manifest)), Ok(manifest));
+    }
+}
+
+#[test]
+fn version_2_is_read_and_has_no_numerics_as_integers() {
+    let as_version_2 = |manifest: &Manifest| {
+        let mut bytes = manifest.encode();
+        bytes[8] = 2;
+        Manifest::decode(&bytes)
+    };
+    let mut with_scales = 0;
+    for case in cases!(0..50) {
+        let manifest = manifest_of(table_without_scales(&mut case.random()));
+        assert_eq!(as_version_2(&manifest), Ok(manifest));
+        let table = random_table(1, 9, &mut case.random());
+        if table.chunks.iter().flat_map(|chunk| &chunk.segments).any(|segment| segment.scale.is_some()) {
+            with_scales += 1;
+            assert!(matches!(as_version_2(&manifest_of(table)), Err(ManifestError::Malformed { .. })));
+        }
+    }
+    assert!(with_scales > 0);
+}
+
+#[test]
+fn a_scale_beyond_all_digits_and_one_of_another_column_are_refused() {
+    let forged = |column_type: ColumnType, scale: u8| {
+        let (mut table, random) = (random_table(1, 9, &mut SeededRandom::new(5)), &mut SeededRandom::new(1));
+        table.def.columns.truncate(1);
+        table.sketches.truncate(1);
+        table.def.columns[0].column_type = column_type;
+        let mut segment = random_segment(&table.def.columns[0], 1, random);
+        segment.zone_map = ZoneMap { null_count: segment.zone_map.null_count, ..ZoneMap::default() };
+        segment.scale = Some(scale);
+        let (id, row_count, file_id) = (ChunkId(1), 1, DataFileId(1));
+        table.chunks = vec![ManifestChunk { id, row_count, file_id, segments: vec![segment] }];
+        table.sketches = vec![None];
+        Manifest::decode(&manifest_of(table).encode())
+    };
+    let numeric = ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 };
+    assert!(forged(numeric, 38).is_ok());
+    assert!(matches!(forged(numeric, 39), Err(ManifestError::Malformed { .. })));
+    for other in [ColumnType::Encoded { type_oid: 3802, modifier: -1 }, ColumnType::Integer, ColumnType::Text] {
+        assert!(matches!(forged(other, 2), Err(ManifestError::Malformed { .. })), "{other}");
     }
 }
 

@@ -4,6 +4,8 @@
 //! floats' bits. Strings: the dictionary, cut short when it grows beyond what plain strings take; FSST, unless the
 //! dictionary is so small that not even its highest ratio of 8 could beat it.
 //!
+//! Encoded numerics: integers if all have one scale ([`super::encoded_numerics`]).
+//!
 //! The sketch of distinct values is made of the dictionary's values, even if the dictionary is not used, and otherwise of all
 //! rows, with equal neighbours hashed once.
 
@@ -14,6 +16,7 @@ use bytes::Bytes;
 use super::body::Constant;
 use super::bounds::zone_map;
 use super::column_values::ColumnValues;
+use super::encoded_numerics::integers_of;
 use super::header::{self, Header};
 use super::string_column::StringDictionary;
 use super::{SEGMENT_BYTES_MAX, SegmentError};
@@ -25,7 +28,7 @@ use crate::codec::sixteen_bytes::SixteenBytes;
 use crate::codec::strings::Strings;
 use crate::codec::{Codec, bitmap};
 use crate::sections::SectionWriter;
-use crate::{ColumnType, DistinctSketch, PhysicalType, ZoneMap, checksum};
+use crate::{ColumnType, CommonScale, DistinctSketch, PhysicalType, ZoneMap, checksum};
 
 /// Strings sampled to see whether a dictionary is worth building.
 const DICTIONARY_SAMPLE_ROWS: usize = 2048;
@@ -39,6 +42,8 @@ pub struct EncodedSegment {
     pub zone_map: ZoneMap,
     /// XXH3-64 of `bytes`.
     pub checksum: u64,
+    /// The scale of encoded numerics that are stored as integers.
+    pub scale: Option<u8>,
     /// The codec that won.
     pub codec: Codec,
     /// The values that are not null.
@@ -59,7 +64,18 @@ pub fn encode_segment(array: &dyn Array, column_type: ColumnType) -> Result<Enco
     if row_count == 0 || row_count > CHUNK_ROWS {
         return Err(SegmentError::RowCount { rows: row_count, limit: CHUNK_ROWS });
     }
-    let physical = column_type.physical();
+    match column_type.is_encoded_numeric().then(|| integers_of(array)).flatten() {
+        Some((integers, scale)) => {
+            let encoded = encode_rows(&integers, CommonScale::stored_type(scale))?;
+            Ok(EncodedSegment { scale: Some(scale), ..encoded })
+        }
+        None => encode_rows(array, column_type),
+    }
+}
+
+/// Encodes rows of the column's Arrow type, of which there are a chunk's.
+fn encode_rows(array: &dyn Array, column_type: ColumnType) -> Result<EncodedSegment, SegmentError> {
+    let (row_count, physical) = (array.len(), column_type.physical());
     let null_count = array.logical_null_count();
     let mut encoder = Encoder {
         header: Header { codec: Codec::Constant, row_count, null_count, narrowed: false, validity: None },
@@ -83,7 +99,7 @@ pub fn encode_segment(array: &dyn Array, column_type: ColumnType) -> Result<Enco
     };
     let (codec, distinct) = (encoder.header.codec, encoder.distinct);
     let bytes = header::finish(encoder.writer);
-    Ok(EncodedSegment { checksum: checksum(&bytes), bytes, zone_map, codec, distinct })
+    Ok(EncodedSegment { checksum: checksum(&bytes), bytes, zone_map, scale: None, codec, distinct })
 }
 
 struct Encoder {

@@ -16,6 +16,7 @@ use braid_base::VECTOR_ROWS;
 
 use super::body::{Body, Constant, interval_of, is_text};
 use super::byte_views::ByteViews;
+use super::encoded_numerics::as_declared;
 use crate::codec::alp::{AlpFloats, Float};
 use crate::codec::bitmap;
 use crate::codec::target::Target;
@@ -94,6 +95,12 @@ impl Segment {
             | ColumnType::Bytea
             | ColumnType::Encoded { .. } => self.gather_strings(selected, nulls),
         }
+    }
+
+    /// As [`Self::gather`], in the Arrow type of a column that is declared so: encoded numerics that are stored as integers as
+    /// the bytes that they were.
+    pub fn gather_declared(&self, vectors: Range<usize>, selections: &[Selection], declared: ColumnType) -> ArrayRef {
+        as_declared(self.gather(vectors, selections), declared)
     }
 
     fn gather_primitive<T: ArrowPrimitiveType<Native: Target>>(

@@ -6,6 +6,7 @@
 //! | `body` | which codecs hold which types; constants |
 //! | `string_column`, `byte_views` | strings, and Arrow's views of them |
 //! | `encode`, `column_values`, `bounds` | rows to segments: values from Arrow, zone maps, the choice of codec |
+//! | `encoded_numerics` | numerics without a precision, as integers and as bytes |
 //! | `prepared_predicate` | predicates translated for a segment, filters |
 //! | `gather` | selected rows as Arrow arrays |
 //! | `physical` | selected rows as 64-bit integers, dictionary codes or bytes |
@@ -24,6 +25,7 @@ mod bounds;
 mod byte_views;
 mod column_values;
 mod encode;
+mod encoded_numerics;
 mod gather;
 mod header;
 mod physical;
@@ -37,6 +39,8 @@ use braid_io::AlignedBuffer;
 use bytes::Bytes;
 
 pub use self::encode::{EncodedSegment, encode_segment};
+pub(crate) use self::encoded_numerics::as_declared;
+pub use self::encoded_numerics::{NUMERIC_TAG, encoded_numerics};
 pub(crate) use self::gather::SelectedVectors;
 pub use self::prepared_predicate::PreparedPredicate;
 
@@ -102,7 +106,7 @@ impl Segment {
         self.encoded_bytes
     }
 
-    /// The column's type.
+    /// The type of its values.
     pub fn column_type(&self) -> ColumnType {
         self.column_type
     }

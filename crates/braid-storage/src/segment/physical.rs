@@ -24,13 +24,25 @@ impl Segment {
         }
     }
 
+    /// Whether all values are integers that fit 64 bits: always if the physical type is [`PhysicalType::Int`], and for each
+    /// segment anew if it is [`PhysicalType::Int128`].
+    pub fn holds_integers(&self) -> bool {
+        match self.column_type().physical() {
+            PhysicalType::Int => true,
+            PhysicalType::Int128 => {
+                !matches!(self.body(), Body::SixteenBytes(_) | Body::Constant(Constant::SixteenBytes(_)))
+            }
+            _ => false,
+        }
+    }
+
     /// Appends the integers of the selected rows of a vector: numerics unscaled, dates in days, timestamps in
     /// microseconds; some integer for a null.
     ///
-    /// Panics when the column's physical type is not [`PhysicalType::Int`], or the selection has another number of rows
+    /// Panics when the values are no [integers of 64 bits](Self::holds_integers), or the selection has another number of rows
     /// than the vector.
     pub fn gather_integers(&self, vector: usize, selection: &Selection, integers: &mut Vec<i64>) {
-        assert_eq!(self.column_type().physical(), PhysicalType::Int, "a column of {}", self.column_type());
+        assert!(self.holds_integers(), "a column of {}", self.column_type());
         assert_eq!(selection.len(), self.vector_rows(vector), "a selection has as many rows as its vector");
         match self.body() {
             Body::Constant(Constant::Integer(value)) => integers.resize(integers.len() + selection.count(), *value),

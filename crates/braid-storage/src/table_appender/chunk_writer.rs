@@ -131,6 +131,7 @@ impl ChunkWriter {
                 segment_bytes: u32::try_from(segment.bytes.len()).expect("segments are below 2 GiB"),
                 checksum: segment.checksum,
                 zone_map: segment.zone_map,
+                scale: segment.scale,
             });
         }
         self.chunks.push(WrittenChunk { row_count: chunk.row_count, segments });

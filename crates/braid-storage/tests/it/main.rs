@@ -7,6 +7,7 @@ mod crashes;
 mod damage;
 mod kills;
 mod model;
+mod numeric_columns;
 mod opening;
 mod power_cuts;
 mod test_table;

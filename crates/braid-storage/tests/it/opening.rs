@@ -79,7 +79,7 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
     let mut newer = good.clone();
     newer[8] = 9;
     let text = error_with(&newer).to_string();
-    assert!(text.ends_with("its format version is 9, this program reads versions 1 to 2"), "{text}");
+    assert!(text.ends_with("its format version is 9, this program reads versions 1 to 3"), "{text}");
     assert!(matches!(error_with(&[]), StoreError::Manifest { source: ManifestError::NoHeader, .. }));
     fs::remove_file(&path).unwrap();
     assert!(matches!(open(temp.path()).unwrap_err(), StoreError::ManifestMissing { data_files: 1, .. }));
@@ -139,6 +139,7 @@ async fn a_large_manifest_opens_quickly() {
             null_count: 0,
             exact: true,
         },
+        scale: None,
     };
     let mut sketch = DistinctSketch::empty();
     sketch.insert_integers(&(0..100_000).collect::<Vec<_>>());

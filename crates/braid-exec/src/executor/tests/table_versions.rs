@@ -1,8 +1,14 @@
 //! Plans whose scans read other versions of their tables than those that they were made with.
 
+use arrow::array::{BinaryViewArray, RecordBatch};
+use braid_base::ColumnId;
+use braid_scan::ScanSpec;
+use braid_storage::{ColumnDef, ColumnType, NUMERIC_OID, NUMERIC_TAG, NewTable, TableVersion};
+
 use super::stored_tables::{StoredTable, TYPES};
 use super::*;
 use crate::plan::{AggregateCall, AggregateFunction};
+use crate::scan::table_source::TableSource;
 
 fn row_count(input: Plan) -> Plan {
     let call = AggregateCall { function: AggregateFunction::CountRows, argument: None, distinct: false, filter: None };
@@ -41,4 +47,82 @@ async fn a_plan_reads_the_versions_that_it_is_given() {
     def.columns.pop();
     other.def = def.into();
     assert!(plan.at_versions(|_| Some(Arc::new(other.clone()))).is_none(), "a table without column {}", TYPES.len());
+}
+
+/// A table `n` of one column of numerics without a precision, beside the table `t`.
+struct NumericTable(StoredTable);
+
+impl NumericTable {
+    async fn new() -> Self {
+        let table = StoredTable::new().await;
+        let column_type = ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 };
+        let column = ColumnDef { name: "n".to_owned(), column_type, nullable: true, default: None };
+        let table_of_column = NewTable { name: "n".to_owned(), columns: vec![column], primary_key: Vec::new() };
+        table.store.create_table(table_of_column).await.unwrap();
+        Self(table)
+    }
+
+    /// The version with these further rows: integers of a scale.
+    async fn insert(&self, scale: u16, integers: &[i128]) -> Arc<TableVersion> {
+        let array: BinaryViewArray = integers.iter().map(|integer| Some(numeric(scale, *integer))).collect();
+        let batch = RecordBatch::try_from_iter([("n", Arc::new(array) as _)]).unwrap();
+        let mut appender = self.0.store.append("n").unwrap();
+        appender.append(batch).await.unwrap();
+        appender.commit().await.unwrap().0
+    }
+
+    fn plan(&self, version: &Arc<TableVersion>) -> Plan {
+        let spec = ScanSpec::new(vec![ColumnId(0)]);
+        let source = TableSource::new(version.clone(), self.0.buffer.clone(), spec, "table=n".to_owned());
+        Plan::Source { source: Arc::new(source), column_count: 1 }
+    }
+}
+
+/// A numeric as bytes.
+fn numeric(scale: u16, integer: i128) -> Vec<u8> {
+    [&[NUMERIC_TAG][..], &scale.to_le_bytes(), &integer.to_le_bytes()].concat()
+}
+
+#[tokio::test]
+async fn a_plan_for_integers_reads_no_version_whose_numerics_have_other_scales_or_more_digits() {
+    let table = NumericTable::new().await;
+    let cents: Vec<i128> = (0..100).collect();
+    let versions = [
+        table.insert(2, &cents).await,
+        table.insert(2, &[-1, -2]).await,
+        table.insert(2, &[1 << 70]).await,
+        table.insert(3, &[5]).await,
+    ];
+    let may_read =
+        |plan: &Plan| versions.each_ref().map(|version| plan.at_versions(|_| Some(version.clone())).is_some());
+    for (version, expected) in [
+        (0, [true, true, false, false]),
+        (1, [true, true, false, false]),
+        (2, [false, false, true, false]),
+        (3, [false, false, false, true]),
+    ] {
+        assert_eq!(may_read(&table.plan(&versions[version])), expected, "a plan for version {version}");
+    }
+}
+
+#[tokio::test]
+async fn numerics_are_integers_or_bytes_in_all_chunks_of_a_version() {
+    let table = NumericTable::new().await;
+    let cents: Vec<i128> = (0..100).collect();
+    let first = table.insert(2, &cents).await;
+    let wide = table.insert(2, &[1 << 70]).await;
+    let mixed = table.insert(3, &[5]).await;
+    assert_eq!(mixed.chunks.iter().map(|chunk| chunk.segments[0].scale).collect::<Vec<_>>(), [Some(2), None]);
+    let rows = |version: &Arc<TableVersion>| {
+        let plan = table.plan(version);
+        async move { run(&plan, 1, &FixedBudget::new(PLENTY)).await.unwrap() }
+    };
+    let mut integers: Vec<Vec<Option<Scalar>>> = (0..100).map(|cent| vec![Some(Scalar::Int(cent))]).collect();
+    assert_eq!(rows(&first).await, integers);
+    integers.push(vec![Some(Scalar::Int128(1 << 70))]);
+    assert_eq!(rows(&wide).await, integers);
+    let bytes = |scale, integer| vec![Some(Scalar::Bytes(numeric(scale, integer)))];
+    let mut expected: Vec<Vec<Option<Scalar>>> = cents.iter().map(|cent| bytes(2, *cent)).collect();
+    expected.extend([bytes(2, 1 << 70), bytes(3, 5)]);
+    assert_eq!(rows(&mixed).await, expected);
 }

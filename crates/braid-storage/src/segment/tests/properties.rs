@@ -168,10 +168,12 @@ fn check_physical_forms(segment: &Segment, scalars: &[Option<Scalar>], random: &
         assert!(values.iter().zip(&expected).all(|(value, expected)| expected.is_none_or(|e| e == value)));
     };
     match segment.column_type().physical() {
-        PhysicalType::Int => {
+        PhysicalType::Int | PhysicalType::Int128 if segment.holds_integers() => {
             let mut integers = Vec::new();
             segment.gather_integers(vector, &selection, &mut integers);
-            check(integers.into_iter().map(Scalar::Int).collect());
+            let is_wide = segment.column_type().physical() == PhysicalType::Int128;
+            let scalar = |integer: i64| if is_wide { Scalar::Int128(integer.into()) } else { Scalar::Int(integer) };
+            check(integers.into_iter().map(scalar).collect());
         }
         PhysicalType::Bytes => {
             let mut strings = Vec::new();
