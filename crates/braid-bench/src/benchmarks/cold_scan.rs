@@ -26,6 +26,7 @@ use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
 use crate::drivers::client::{Client, SessionClient};
 use crate::report::{Figure, Goal};
+use crate::workloads::generated::GeneratedTable;
 use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 

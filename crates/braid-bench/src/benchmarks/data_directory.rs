@@ -1,5 +1,6 @@
 //! The data of benchmarks: the database `ROOT/tpch-SCALE`, the same rows as Parquet files in `ROOT/parquet-SCALE`, and in DuckDB's
-//! format in `ROOT/duckdb-SCALE`. Missing data is created; existing data is reused.
+//! format in `ROOT/duckdb-SCALE`; of TPC-DS `ROOT/tpcds-SCALE` and `ROOT/tpcds-parquet-SCALE`. Missing data is created; existing data
+//! is reused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,10 @@ use parquet::file::properties::WriterProperties;
 
 use crate::drivers::client::{Client, SessionClient};
 use crate::drivers::duckdb::{DUCKDB_LOAD, DuckDbLoad, run_duckdb};
-use crate::workloads::tpch::{self, Progress, TpchTable, generator};
+use crate::workloads::generated::{GeneratedTable, batches};
+use crate::workloads::loading::{Progress, ensure};
+use crate::workloads::tpcds::TpcdsTable;
+use crate::workloads::tpch::TpchTable;
 use crate::workloads::workload::AddedTable;
 use crate::{BenchError, BenchOptions};
 
@@ -26,13 +30,25 @@ pub fn database_directory(root: &Path, scale: f64) -> PathBuf {
 /// Opens the TPC-H database of the options' scale, loading what is missing. A `None` buffer is the default one, a
 /// quarter of the machine's memory.
 pub async fn open_tpch(options: &BenchOptions, buffer: Option<ByteSize>) -> Result<Arc<Database>, BenchError> {
-    let directory = database_directory(&options.data, options.scale);
+    open::<TpchTable>(options, database_directory(&options.data, options.scale), buffer).await
+}
+
+/// Opens the TPC-DS database of the options' scale, loading what is missing.
+pub async fn open_tpcds(options: &BenchOptions) -> Result<Arc<Database>, BenchError> {
+    open::<TpcdsTable>(options, options.data.join(format!("tpcds-{}", options.scale)), None).await
+}
+
+async fn open<T: GeneratedTable>(
+    options: &BenchOptions,
+    directory: PathBuf,
+    buffer: Option<ByteSize>,
+) -> Result<Arc<Database>, BenchError> {
     let mut config = Config::new(directory);
     if let Some(buffer) = options.buffer.or(buffer) {
         config.buffer = buffer;
     }
     let database = Database::open(config).await?;
-    tpch::ensure(&database, options.scale, Progress::Bar).await?;
+    ensure::<T>(&database, options.scale, Progress::Bar).await?;
     Ok(database)
 }
 
@@ -50,9 +66,17 @@ pub async fn ensure_added_tables(database: &Arc<Database>, tables: &[AddedTable]
 /// `ROOT/parquet-SCALE` with a file `TABLE.parquet` for each table: Snappy, row groups and pages as the Parquet
 /// library's defaults have them, which is what engines usually meet.
 pub async fn tpch_parquet(options: &BenchOptions) -> Result<PathBuf, BenchError> {
-    let directory = options.data.join(format!("parquet-{}", options.scale));
+    parquet::<TpchTable>(options, options.data.join(format!("parquet-{}", options.scale))).await
+}
+
+/// `ROOT/tpcds-parquet-SCALE`, like [`tpch_parquet`].
+pub async fn tpcds_parquet(options: &BenchOptions) -> Result<PathBuf, BenchError> {
+    parquet::<TpcdsTable>(options, options.data.join(format!("tpcds-parquet-{}", options.scale))).await
+}
+
+async fn parquet<T: GeneratedTable>(options: &BenchOptions, directory: PathBuf) -> Result<PathBuf, BenchError> {
     fs::create_dir_all(&directory).map_err(|source| BenchError::File { path: directory.clone(), source })?;
-    for table in TpchTable::ALL {
+    for &table in T::ALL {
         let path = parquet_file(&directory, table);
         if !path.exists() {
             write_parquet(table, options.scale, &path).await?;
@@ -62,7 +86,7 @@ pub async fn tpch_parquet(options: &BenchOptions) -> Result<PathBuf, BenchError>
 }
 
 /// A table's file in a directory of [`tpch_parquet`].
-pub fn parquet_file(directory: &Path, table: TpchTable) -> PathBuf {
+pub fn parquet_file(directory: &Path, table: impl GeneratedTable) -> PathBuf {
     directory.join(format!("{table}.parquet"))
 }
 
@@ -92,13 +116,13 @@ pub(crate) async fn duckdb_file(options: &BenchOptions) -> Result<Option<PathBuf
     Ok(Some(file))
 }
 
-async fn write_parquet(table: TpchTable, scale: f64, path: &Path) -> Result<(), BenchError> {
+async fn write_parquet(table: impl GeneratedTable, scale: f64, path: &Path) -> Result<(), BenchError> {
     let file_error = |source| BenchError::File { path: path.to_owned(), source };
     let parquet_error = |e| BenchError::other(format!("writing {}", path.display()), e);
     // Renamed when complete, so that an existing file is complete.
     let unfinished = path.with_extension("unfinished");
     let file = File::create(&unfinished).map_err(file_error)?;
-    let mut batches = generator::batches(table, scale);
+    let mut batches = batches(table, scale);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer: Option<ArrowWriter<File>> = None;
     let mut file = Some(file);

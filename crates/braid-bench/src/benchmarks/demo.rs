@@ -20,7 +20,8 @@ use crate::benchmarks::data_directory::{database_directory, stored_bytes};
 use crate::drivers::client::{Client, Sharing, WireClient};
 use crate::drivers::closed_loop::{Clients, Load, LoopFigures, closed_loop};
 use crate::report::{machine, number, plain_table, right};
-use crate::workloads::tpch::{self, Progress, TpchMix};
+use crate::workloads::loading::{Progress, ensure};
+use crate::workloads::tpch::{TpchMix, TpchTable};
 use crate::workloads::workload::{Texts, Workload};
 use crate::{BenchError, RunningServer, ServerStarter};
 
@@ -99,7 +100,7 @@ pub async fn run(options: DemoOptions, server_starter: &ServerStarter) -> Result
 /// Opens the data directory with a buffer smaller than its tables, loading them first where they are missing.
 async fn open(options: &DemoOptions, directory: &PathBuf) -> Result<Arc<Database>, BenchError> {
     let database = Database::open(Config::new(directory)).await?;
-    let loaded = tpch::ensure(&database, options.scale, Progress::Bar).await?;
+    let loaded = ensure::<TpchTable>(&database, options.scale, Progress::Bar).await?;
     let bytes = stored_bytes(&database);
     if !loaded.tables.is_empty() {
         let rows: u64 = loaded.tables.iter().map(|(_, rows)| rows).sum();

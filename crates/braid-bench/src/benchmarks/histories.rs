@@ -57,7 +57,8 @@ use crate::drivers::lent_servers::Login;
 use crate::report::{Figure, Goal};
 use crate::workloads::histories::statements::Statements;
 use crate::workloads::histories::tables::HistoryTables;
-use crate::workloads::tpch::{self, Progress};
+use crate::workloads::loading::{Progress, ensure};
+use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions, Servers};
 
 /// TPC-H's scale: lineitem has six thousand rows, more than those of a query that runs at once.
@@ -245,7 +246,7 @@ async fn make_tables(directory: &Path, tables: &HistoryTables) -> Result<(), Ben
     let mut config = Config::new(directory.to_owned());
     config.buffer = BUFFER;
     let database = Database::open(config).await?;
-    tpch::ensure(&database, SCALE, Progress::Silent).await?;
+    ensure::<TpchTable>(&database, SCALE, Progress::Silent).await?;
     let session = SessionClient::new(&database);
     for statement in tables.statements() {
         session.batches(&statement, tokio_util::sync::CancellationToken::new()).await?;

@@ -6,7 +6,7 @@ use crate::benchmarks::{
     query_sets, scan_sharing, spilling, star, star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
 };
 use crate::report::{Report, machine};
-use crate::workloads::tpch;
+use crate::workloads::loading::check_scale;
 use crate::{BenchError, Servers};
 
 /// All benchmarks.
@@ -133,7 +133,7 @@ pub async fn run_benchmark(name: &str, options: &BenchOptions, servers: &Servers
 
 fn check_options(options: &BenchOptions) -> Result<(), BenchError> {
     let bad = |option, value, reason: &str| Err(BenchError::BadOption { option, value, reason: reason.to_owned() });
-    tpch::check_scale(options.scale)?;
+    check_scale(options.scale)?;
     if !(options.seconds > 0.0 && options.seconds <= 3600.0) {
         return bad("seconds", options.seconds.to_string(), "it must be above 0 and at most 3600 s");
     }

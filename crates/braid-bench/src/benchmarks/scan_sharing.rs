@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use crate::benchmarks::benchmark::BenchResult;
 use crate::benchmarks::data_directory::open_tpch;
 use crate::report::{Figure, Goal, left, number, plain_table, right};
+use crate::workloads::generated::GeneratedTable;
 use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 

@@ -21,6 +21,7 @@ use crate::drivers::duckdb::DuckDbSession;
 use crate::report::summary::{geometric_mean, median};
 use crate::report::{Figure, Goal, left, number, plain_table, right};
 use crate::workloads::answer::{Answer, RowOrder};
+use crate::workloads::generated::GeneratedTable;
 use crate::workloads::tpch::TpchTable;
 use crate::{BenchError, BenchOptions};
 

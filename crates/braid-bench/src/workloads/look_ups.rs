@@ -6,6 +6,7 @@
 
 use braid_base::{Random, SeededRandom};
 
+use crate::workloads::generated::GeneratedTable;
 use crate::workloads::tpch::TpchTable;
 use crate::workloads::workload::Workload;
 

@@ -2,7 +2,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`tpch`] | TPC-H: tables, generator, loading, the 22 queries, the eight-query mix of QPipe's figure 12 |
+//! | [`generated`] | tables with a generator, and their rows |
+//! | [`loading`] | from a generator into a database |
+//! | [`tpch`] | TPC-H: tables, generator, the 22 queries, the eight-query mix of QPipe's figure 12 |
+//! | [`tpcds`] | TPC-DS: tables and generator |
 //! | `look_ups` | light queries: look-ups by key |
 //! | `panels` | a tenant's dashboard: selective statements on one key |
 //! | `star` | a star schema made from TPC-H's tables, and statements on it |
@@ -14,11 +17,14 @@
 //! | [`answer`] | rows as canonical text, for comparison between engines |
 
 pub mod answer;
+pub mod generated;
 pub(crate) mod histories;
+pub mod loading;
 pub(crate) mod look_ups;
 pub(crate) mod panels;
 pub(crate) mod random_sql;
 pub(crate) mod star;
+pub mod tpcds;
 pub mod tpch;
 pub(crate) mod union;
 pub(crate) mod unlike;

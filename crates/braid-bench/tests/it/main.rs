@@ -14,7 +14,9 @@ use braid_bench::benchmarks::data_directory::open_tpch;
 use braid_bench::drivers::client::{Client, SessionClient};
 use braid_bench::drivers::closed_loop::{Load, closed_loop};
 use braid_bench::report::Report;
-use braid_bench::workloads::tpch::{self, Progress, TpchMix, TpchTable};
+use braid_bench::workloads::generated::GeneratedTable;
+use braid_bench::workloads::loading::{Progress, ensure, load};
+use braid_bench::workloads::tpch::{TpchMix, TpchTable};
 use braid_bench::workloads::workload::Workload;
 use braid_bench::{BenchError, BenchOptions, Servers, benchmarks, run_benchmark};
 use braid_engine::{Config, Database};
@@ -167,21 +169,21 @@ async fn the_closed_loop_runs_the_mix_without_failures() {
 async fn a_load_is_reused_completed_and_refused() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(Config::new(directory.path().join("data"))).await.unwrap();
-    let report = tpch::load(&database, 0.001, Progress::Silent).await.unwrap();
+    let report = load::<TpchTable>(&database, 0.001, Progress::Silent).await.unwrap();
     assert_eq!(report.tables.len(), 8);
     assert_eq!(report.tables[7], ("lineitem", 6005));
-    let exists = tpch::load(&database, 0.001, Progress::Silent).await.unwrap_err();
+    let exists = load::<TpchTable>(&database, 0.001, Progress::Silent).await.unwrap_err();
     assert!(matches!(exists, BenchError::TableExists { table: "region" }), "{exists}");
 
-    assert!(tpch::ensure(&database, 0.001, Progress::Silent).await.unwrap().tables.is_empty());
-    let other = tpch::ensure(&database, 0.01, Progress::Silent).await.unwrap_err();
+    assert!(ensure::<TpchTable>(&database, 0.001, Progress::Silent).await.unwrap().tables.is_empty());
+    let other = ensure::<TpchTable>(&database, 0.01, Progress::Silent).await.unwrap_err();
     assert!(matches!(other, BenchError::OtherScale { table: "supplier", found: 10, expected: 100, .. }), "{other}");
 
     database.store().drop_table("orders").await.unwrap();
-    let again = tpch::ensure(&database, 0.001, Progress::Silent).await.unwrap();
+    let again = ensure::<TpchTable>(&database, 0.001, Progress::Silent).await.unwrap();
     assert_eq!(again.tables, [("orders", 1500)]);
     let catalog = database.store().snapshot();
-    for table in TpchTable::ALL {
+    for &table in TpchTable::ALL {
         let version = catalog.table(table.name()).unwrap();
         assert_eq!(version.def.primary_key.len(), table.primary_key().len(), "{table}");
     }

@@ -1,9 +1,14 @@
-//! `braid load`: a file, or generated TPC-H data, into tables of a data directory.
+//! `braid load`: a file, or generated TPC-H or TPC-DS data, into tables of a data directory.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use braid_bench::workloads::tpch::{self, Progress};
+use braid_bench::workloads::generated::GeneratedTable;
+use braid_bench::workloads::loading::{self, Progress};
+use braid_bench::workloads::tpcds::TpcdsTable;
+use braid_bench::workloads::tpch::TpchTable;
+use braid_engine::Database;
 
 use super::CommandError;
 use super::open::{DataOption, DatabaseOptions};
@@ -11,13 +16,13 @@ use super::open::{DataOption, DatabaseOptions};
 /// Options of `braid load`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Options {
-    /// A .parquet or .csv file (with a header line), or `tpch` to generate the eight tables of TPC-H.
-    #[arg(value_name = "FILE|tpch")]
+    /// A .parquet or .csv file (with a header line), or `tpch` or `tpcds` to generate the tables of TPC-H or TPC-DS.
+    #[arg(value_name = "FILE|tpch|tpcds")]
     source: String,
     /// The table to create from the file.
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
-    /// TPC-H scale factor; 1 is about 1 GB of raw data.
+    /// TPC-H or TPC-DS scale factor; 1 is about 1 GB of raw data.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     #[command(flatten)]
@@ -28,14 +33,15 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
-    let is_tpch = options.source == "tpch";
-    let table = match (is_tpch, &options.table) {
-        (true, Some(_)) => {
-            return Err(CommandError::Usage("--table cannot be used with tpch, which creates eight tables".into()));
+    let benchmark = matches!(options.source.as_str(), "tpch" | "tpcds").then_some(options.source.as_str());
+    let table = match (benchmark, &options.table) {
+        (Some(benchmark), Some(_)) => {
+            let message = format!("--table cannot be used with {benchmark}, which creates its own tables");
+            return Err(CommandError::Usage(message));
         }
-        (true, None) => "",
-        (false, Some(table)) => table.as_str(),
-        (false, None) => {
+        (Some(_), None) => "",
+        (None, Some(table)) => table.as_str(),
+        (None, None) => {
             return Err(CommandError::Usage(format!(
                 "the table is missing: braid load {} --table NAME",
                 options.source
@@ -43,17 +49,25 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
         }
     };
     let database = options.database.open(&options.data.data).await?;
-    let start = Instant::now();
-    if is_tpch {
-        let report = tpch::load(&database, options.scale, Progress::Bar).await?;
-        for (table, rows) in &report.tables {
-            println!("{table:<10} {rows:>12} rows");
+    match benchmark {
+        Some("tpcds") => generate::<TpcdsTable>(&database, options.scale).await?,
+        Some(_) => generate::<TpchTable>(&database, options.scale).await?,
+        None => {
+            let start = Instant::now();
+            let rows = database.load_file(Path::new(&options.source), table).await?;
+            println!("loaded {rows} rows into {table} in {:.1} s", start.elapsed().as_secs_f64());
         }
-        println!("loaded TPC-H at scale {} in {:.1} s", options.scale, report.elapsed.as_secs_f64());
-    } else {
-        let rows = database.load_file(Path::new(&options.source), table).await?;
-        println!("loaded {rows} rows into {table} in {:.1} s", start.elapsed().as_secs_f64());
     }
     database.close().await;
+    Ok(())
+}
+
+async fn generate<T: GeneratedTable>(database: &Arc<Database>, scale: f64) -> Result<(), CommandError> {
+    let report = loading::load::<T>(database, scale, Progress::Bar).await?;
+    let width = T::ALL.iter().map(|table| table.name().len()).max().unwrap_or(0);
+    for (table, rows) in &report.tables {
+        println!("{table:<width$} {rows:>12} rows");
+    }
+    println!("loaded {} at scale {scale} in {:.1} s", T::BENCHMARK, report.elapsed.as_secs_f64());
     Ok(())
 }

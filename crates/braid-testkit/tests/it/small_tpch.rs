@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use braid_base::ByteSize;
-use braid_bench::workloads::tpch::{TpchTable, generator, load::new_table};
+use braid_bench::workloads::generated::{GeneratedTable, batches};
+use braid_bench::workloads::tpch::TpchTable;
 use braid_engine::{Config, Database, EngineError};
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
@@ -40,7 +41,7 @@ async fn load() -> PathBuf {
     remove_leftovers();
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{PREFIX}{}", std::process::id()));
     let database = Database::open(Config::new(&directory)).await.expect("an empty data directory opens");
-    for table in TpchTable::ALL {
+    for &table in TpchTable::ALL {
         load_in_pieces(&database, table).await.expect("a small table loads");
     }
     database.close().await;
@@ -48,12 +49,12 @@ async fn load() -> PathBuf {
 }
 
 async fn load_in_pieces(database: &Database, table: TpchTable) -> Result<(), EngineError> {
-    let batches: Vec<_> = generator::batches(table, SCALE).try_collect().await.expect("the generator generates");
+    let batches: Vec<_> = batches(table, SCALE).try_collect().await.expect("the generator generates");
     let rows = arrow::compute::concat_batches(&batches[0].schema(), &batches).expect("all batches have one schema");
     let piece_rows = |rest: usize| if rest < PIECE_ROWS_MIN { rest } else { rest * 7 / 10 };
     let mut done = piece_rows(rows.num_rows());
     let first = futures::stream::iter([Ok(rows.slice(0, done))]).boxed();
-    database.load_batches(new_table(table), first).await?;
+    database.load_batches(table.new_table(), first).await?;
     while done < rows.num_rows() {
         let piece = piece_rows(rows.num_rows() - done);
         let mut appender = database.store().append(table.name()).expect("the table was just created");

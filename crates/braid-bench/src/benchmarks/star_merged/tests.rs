@@ -12,14 +12,15 @@ use super::star_sources::StarSources;
 use super::template_passes::TemplatePasses;
 use super::{PLACEMENTS, check, check_texts};
 use crate::drivers::client::{Client, SessionClient};
+use crate::workloads::loading::{Progress, load};
 use crate::workloads::star::{STAR_TYPES, Star, StarQuery};
-use crate::workloads::tpch::{self, Progress};
+use crate::workloads::tpch::TpchTable;
 use crate::workloads::workload::Workload;
 
 /// The star schema at a tiny scale, with some queries of each table replaced.
 async fn database(directory: &Path, change: impl Fn(&str, &str) -> String) -> Arc<Database> {
     let database = Database::open(Config::new(directory.join("data"))).await.unwrap();
-    tpch::load(&database, 0.001, Progress::Silent).await.unwrap();
+    load::<TpchTable>(&database, 0.001, Progress::Silent).await.unwrap();
     let mut client = SessionClient::new(&database);
     for table in Star.added_tables() {
         let query = change(table.name, table.query);

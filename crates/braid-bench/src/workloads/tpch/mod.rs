@@ -2,21 +2,16 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`tables`] | names, columns, keys and sizes |
-//! | [`generator`] | the rows, generated in parallel and in order |
-//! | [`load`](mod@load) | from the generator into a database |
+//! | [`tables`] | names, columns, keys, sizes and rows |
 //! | [`queries`] | the 22 queries with validation parameters |
 //! | [`mix`] | the eight-query mix with random parameters |
 //! | `shared_templates` | its types as plans with parameters, which many queries share |
 
-pub mod generator;
-pub mod load;
 pub mod mix;
 pub mod queries;
 pub(crate) mod shared_templates;
 pub mod tables;
 
-pub use load::{LoadReport, Progress, check_scale, ensure, load};
 pub use mix::{MIX_NUMBERS, MixParameters, MixQuery, QueryMix, TpchMix};
 pub use queries::{QUERIES, query};
 pub(crate) use shared_templates::{SharedQueries, TpchSources};

@@ -1,13 +1,24 @@
-//! The eight tables of TPC-H: names, columns, keys, sizes (TPC-H specification 3.0, section 1.4).
+//! The eight tables of TPC-H: names, columns, keys, sizes, rows (TPC-H specification 3.0, section 1.4).
 //!
 //! Identifiers are 64-bit: at scale 1000 order keys pass 2^31. Money is `numeric(15,2)`, which Braid keeps in 64 bits.
 //! Every column is NOT NULL, as the specification has it. `tpchgen-arrow` produces exactly the Arrow types
 //! of these columns, so that batches are stored without conversion.
+//!
+//! The generator keeps 300 MB of pseudo-random text (the specification's text pool) until the process ends. It is created at
+//! the first use, so that a process that only serves does not have it.
 
 use std::fmt;
 
 use braid_storage::{ColumnDef, ColumnType};
-use tpchgen::generators::{CustomerGenerator, OrderGenerator, PartGenerator, PartSuppGenerator, SupplierGenerator};
+use tpchgen::generators::{
+    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
+    RegionGenerator, SupplierGenerator,
+};
+use tpchgen_arrow::{
+    CustomerArrow, LineItemArrow, NationArrow, OrderArrow, PartArrow, PartSuppArrow, RegionArrow, SupplierArrow,
+};
+
+use crate::workloads::generated::{BATCH_ROWS, GeneratedTable, PartBatches};
 
 use ColumnType::{BigInt, Char, Date, Integer, Varchar};
 
@@ -34,9 +45,11 @@ pub enum TpchTable {
     Lineitem,
 }
 
-impl TpchTable {
-    /// All tables, the smallest first: the order in which they are loaded.
-    pub const ALL: [Self; 8] = [
+impl GeneratedTable for TpchTable {
+    const BENCHMARK: &'static str = "TPC-H";
+
+    /// The smallest first.
+    const ALL: &'static [Self] = &[
         Self::Region,
         Self::Nation,
         Self::Supplier,
@@ -47,8 +60,7 @@ impl TpchTable {
         Self::Lineitem,
     ];
 
-    /// The table's name in SQL.
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Region => "region",
             Self::Nation => "nation",
@@ -61,8 +73,8 @@ impl TpchTable {
         }
     }
 
-    /// The columns, all NOT NULL and without defaults.
-    pub fn columns(self) -> Vec<ColumnDef> {
+    /// All NOT NULL and without defaults.
+    fn columns(self) -> Vec<ColumnDef> {
         let column = |&(name, column_type): &(&str, ColumnType)| ColumnDef {
             name: name.to_owned(),
             column_type,
@@ -72,8 +84,7 @@ impl TpchTable {
         self.column_types().iter().map(column).collect()
     }
 
-    /// The columns of the primary key.
-    pub fn primary_key(self) -> &'static [&'static str] {
+    fn primary_key(self) -> &'static [&'static str] {
         match self {
             Self::Region => &["r_regionkey"],
             Self::Nation => &["n_nationkey"],
@@ -86,8 +97,8 @@ impl TpchTable {
         }
     }
 
-    /// Rows at a scale. Exact, except for lineitem: there it is four for each order, within 0.1 % at scale 1.
-    pub fn row_count(self, scale: f64) -> u64 {
+    /// Exact, except for lineitem: there it is four for each order, within 0.1 % at scale 1.
+    fn row_count(self, scale: f64) -> u64 {
         let count = match self {
             Self::Region => 5,
             Self::Nation => 25,
@@ -102,6 +113,40 @@ impl TpchTable {
         u64::try_from(count).expect("the generator counts rows upward from zero")
     }
 
+    fn row_count_slack(self, scale: f64) -> u64 {
+        if self == Self::Lineitem { self.row_count(scale) / 10 + 100 } else { 0 }
+    }
+
+    fn part_count(self, scale: f64, rows: u64) -> u32 {
+        match self {
+            // The fixed tables ignore the part number: a second part would repeat them.
+            Self::Region | Self::Nation => 1,
+            // The generator counts parts in 31 bits.
+            _ => self.row_count(scale).div_ceil(rows).clamp(1, i32::MAX as u64) as u32,
+        }
+    }
+
+    fn part(self, scale: f64, part: u32, part_count: u32) -> PartBatches {
+        let (part, part_count) = (part as i32, part_count as i32);
+        macro_rules! rows {
+            ($arrow:ident, $generator:ident) => {
+                Box::new($arrow::new($generator::new(scale, part, part_count)).with_batch_size(BATCH_ROWS))
+            };
+        }
+        match self {
+            Self::Region => rows!(RegionArrow, RegionGenerator),
+            Self::Nation => rows!(NationArrow, NationGenerator),
+            Self::Supplier => rows!(SupplierArrow, SupplierGenerator),
+            Self::Part => rows!(PartArrow, PartGenerator),
+            Self::Partsupp => rows!(PartSuppArrow, PartSuppGenerator),
+            Self::Customer => rows!(CustomerArrow, CustomerGenerator),
+            Self::Orders => rows!(OrderArrow, OrderGenerator),
+            Self::Lineitem => rows!(LineItemArrow, LineItemGenerator),
+        }
+    }
+}
+
+impl TpchTable {
     fn column_types(self) -> &'static [(&'static str, ColumnType)] {
         match self {
             Self::Region => &[("r_regionkey", BigInt), ("r_name", Char(25)), ("r_comment", Varchar(152))],
@@ -181,5 +226,23 @@ impl TpchTable {
 impl fmt::Display for TpchTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::generated::tests::{check_parts, check_tables};
+
+    #[tokio::test]
+    async fn batches_have_the_tables_schema_and_its_rows() {
+        check_tables::<TpchTable>(0.001).await;
+    }
+
+    #[test]
+    fn parts_in_order_are_the_whole() {
+        for table in [TpchTable::Orders, TpchTable::Partsupp, TpchTable::Lineitem] {
+            check_parts(table, 0.001);
+        }
     }
 }

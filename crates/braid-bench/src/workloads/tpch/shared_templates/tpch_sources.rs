@@ -14,6 +14,7 @@ use braid_exec::scan::table_source::TableSource;
 use braid_scan::ScanSpec;
 use braid_storage::{ColumnPredicate, TableVersion};
 
+use crate::workloads::generated::GeneratedTable;
 use crate::workloads::tpch::TpchTable;
 
 /// Creates the sources of scans.
@@ -27,7 +28,7 @@ impl TpchSources {
     /// the database has the tables of TPC-H.
     pub fn hot(database: &Database) -> Self {
         let catalog = database.store().snapshot();
-        let versions = TpchTable::ALL.into_iter().filter_map(|table| catalog.table(table.name()));
+        let versions = TpchTable::ALL.iter().filter_map(|table| catalog.table(table.name()));
         let segments = versions.flat_map(|version| version.chunks.iter()).flat_map(|chunk| chunk.segments.iter());
         let stored: u64 = segments.map(|segment| u64::from(segment.stored_bytes)).sum();
         let options = BufferOptions {
@@ -53,11 +54,11 @@ impl TpchSources {
     /// Sources of a database's present tables, read through another buffer. Panics unless it has those of TPC-H.
     pub fn with_buffer(database: &Database, buffer: Arc<BufferManager>) -> Self {
         let catalog = database.store().snapshot();
-        let version = |table: TpchTable| {
+        let version = |&table: &TpchTable| {
             let version = catalog.table(table.name()).expect("the database has the tables of TPC-H");
             (table, version.clone())
         };
-        Self { buffer, versions: TpchTable::ALL.into_iter().map(version).collect() }
+        Self { buffer, versions: TpchTable::ALL.iter().map(version).collect() }
     }
 
     /// A scan of these columns, of the rows for which all predicates are true. Panics unless the table has the columns.

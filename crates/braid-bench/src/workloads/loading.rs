@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use braid_base::ColumnId;
 use braid_engine::{Database, EngineError};
-use braid_storage::NewTable;
 use futures::future::BoxFuture;
 use futures::stream::{StreamExt, TryStreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{TpchTable, generator};
+use super::generated::{GeneratedTable, batches};
 use crate::BenchError;
 
 /// The result of a load.
@@ -31,20 +29,24 @@ pub enum Progress {
     Silent,
 }
 
-/// Generates TPC-H at `scale` and loads all eight tables. Fails without loading anything if one of them exists.
-pub fn load(database: &Arc<Database>, scale: f64, progress: Progress) -> BoxFuture<'_, Result<LoadReport, BenchError>> {
+/// Generates all tables of a benchmark at `scale` and loads them. Fails without loading anything if one of them exists.
+pub fn load<T: GeneratedTable>(
+    database: &Arc<Database>,
+    scale: f64,
+    progress: Progress,
+) -> BoxFuture<'_, Result<LoadReport, BenchError>> {
     Box::pin(async move {
         check_scale(scale)?;
         let catalog = database.store().snapshot();
-        match TpchTable::ALL.iter().find(|t| catalog.table(t.name()).is_some()) {
+        match T::ALL.iter().find(|t| catalog.table(t.name()).is_some()) {
             Some(table) => Err(BenchError::TableExists { table: table.name() }),
-            None => load_tables(database, &TpchTable::ALL, scale, progress).await,
+            None => load_tables(database, T::ALL, scale, progress).await,
         }
     })
 }
 
 /// Loads the missing tables. Existing tables are kept. Fails if an existing table has another scale.
-pub fn ensure(
+pub fn ensure<T: GeneratedTable>(
     database: &Arc<Database>,
     scale: f64,
     progress: Progress,
@@ -53,13 +55,14 @@ pub fn ensure(
         check_scale(scale)?;
         let catalog = database.store().snapshot();
         let mut missing = Vec::new();
-        for table in TpchTable::ALL {
+        for &table in T::ALL {
             let Some(version) = catalog.table(table.name()) else {
                 missing.push(table);
                 continue;
             };
-            let (found, expected) = (version.row_count(), table.row_count(scale));
-            if found.abs_diff(expected) > row_count_slack(table, expected) {
+            let found = version.row_count();
+            if !table.has_row_count(found, scale) {
+                let expected = table.row_count(scale);
                 return Err(BenchError::OtherScale { table: table.name(), found, expected, scale });
             }
         }
@@ -67,60 +70,49 @@ pub fn ensure(
     })
 }
 
-/// Maximum difference between a table's number of rows and [`TpchTable::row_count`], which is an estimate for lineitem.
-fn row_count_slack(table: TpchTable, expected: u64) -> u64 {
-    if table == TpchTable::Lineitem { expected / 10 + 100 } else { 0 }
-}
-
-/// Refuses a scale factor that the generator does not support.
+/// Refuses a scale factor that the generators do not support.
 pub fn check_scale(scale: f64) -> Result<(), BenchError> {
     if (0.001..=100_000.0).contains(&scale) {
         return Ok(());
     }
-    let reason = "a TPC-H scale factor lies between 0.001 and 100000".to_owned();
+    let reason = "a scale factor lies between 0.001 and 100000".to_owned();
     Err(BenchError::BadOption { option: "scale", value: scale.to_string(), reason })
 }
 
-async fn load_tables(
+async fn load_tables<T: GeneratedTable>(
     database: &Arc<Database>,
-    tables: &[TpchTable],
+    tables: &[T],
     scale: f64,
     progress: Progress,
 ) -> Result<LoadReport, BenchError> {
     let start = Instant::now();
     let row_count = tables.iter().map(|t| t.row_count(scale)).sum();
     let bar = match progress {
-        Progress::Bar if row_count > 0 => progress_bar(row_count),
+        Progress::Bar if row_count > 0 => progress_bar(T::BENCHMARK, row_count),
         _ => ProgressBar::hidden(),
     };
     let mut loaded = Vec::with_capacity(tables.len());
     for &table in tables {
         bar.set_message(table.name());
         let counted = bar.clone();
-        let batches = generator::batches(table, scale)
+        let batches = batches(table, scale)
             .map_err(|error| EngineError::internal(error.to_string()))
             .inspect_ok(move |batch| counted.inc(batch.num_rows() as u64))
             .boxed();
-        loaded.push((table.name(), database.load_batches(new_table(table), batches).await?));
+        loaded.push((table.name(), database.load_batches(table.new_table(), batches).await?));
     }
     bar.finish_and_clear();
     Ok(LoadReport { tables: loaded, elapsed: start.elapsed() })
 }
 
-/// The definition of the table, as CREATE TABLE would give it.
-pub fn new_table(table: TpchTable) -> NewTable {
-    let columns = table.columns();
-    let position = |key: &&str| columns.iter().position(|c| c.name == **key).expect("keys are columns of the table");
-    let primary_key = table.primary_key().iter().map(|key| ColumnId(position(key) as u16)).collect();
-    NewTable { name: table.name().to_owned(), columns, primary_key }
-}
-
-fn progress_bar(row_count: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("loading TPC-H {bar:30} {percent:>3} %  {msg:<9} {per_sec}, {eta} left")
-        .expect("the template is a constant")
-        .with_key("per_sec", |state: &indicatif::ProgressState, w: &mut dyn std::fmt::Write| {
+fn progress_bar(benchmark: &str, row_count: u64) -> ProgressBar {
+    let template = format!("loading {benchmark} {{bar:30}} {{percent:>3}} %  {{msg:<22}} {{per_sec}}, {{eta}} left");
+    let style = ProgressStyle::with_template(&template).expect("the template has no unknown keys").with_key(
+        "per_sec",
+        |state: &indicatif::ProgressState, w: &mut dyn std::fmt::Write| {
             // A failed write to the terminal's buffer shows nothing, which is what a progress bar may do.
             let _ = write!(w, "{:.1} M rows/s", state.per_sec() / 1e6);
-        });
+        },
+    );
     ProgressBar::new(row_count).with_style(style)
 }
