@@ -5,7 +5,7 @@
 //! | [`generated`] | tables with a generator, and their rows |
 //! | [`loading`] | from a generator into a database |
 //! | [`tpch`] | TPC-H: tables, generator, the 22 queries, the eight-query mix of QPipe's figure 12 |
-//! | [`tpcds`] | TPC-DS: tables and generator |
+//! | [`tpcds`] | TPC-DS: tables, generator, the 99 queries |
 //! | `look_ups` | light queries: look-ups by key |
 //! | `panels` | a tenant's dashboard: selective statements on one key |
 //! | `star` | a star schema made from TPC-H's tables, and statements on it |
