@@ -29,6 +29,13 @@ pub(crate) fn is_identity_type(id: TypeId) -> bool {
     IDENTITIES.contains(&id) || pg_catalog().element_of_array(id).is_some_and(is_identity_type)
 }
 
+/// Whether equal values of this column are the same, but not always those of another column of its type: values of `char(n)` have n
+/// characters, blanks included.
+pub(super) fn has_one_form(column: ColumnId, columns: &Columns) -> bool {
+    let sql_type = columns.sql_type(column);
+    is_identity_type(sql_type.id) || sql_type.id == TypeId::BPCHAR && sql_type.length().is_some()
+}
+
 /// Whether equal values of a column are the same.
 pub(super) fn is_identity(column: ColumnId, columns: &Columns) -> bool {
     is_identity_type(columns.sql_type(column).id)

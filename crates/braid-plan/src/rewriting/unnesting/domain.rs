@@ -16,7 +16,7 @@ use braid_sql::relation::{
 
 use super::Unnester;
 use crate::rewriting::expressions::{column, filtered, has_volatile, replaced};
-use crate::rewriting::identity_types::is_identity;
+use crate::rewriting::identity_types::has_one_form;
 use crate::rewriting::renumbering::copied;
 
 /// The domain of a dependent join.
@@ -45,7 +45,7 @@ impl Domain {
         guard: Option<Expression>,
         unnester: &mut Unnester<'_>,
     ) -> Self {
-        let is_numbered = is_row_wise || outer.iter().any(|column| !is_identity(*column, unnester.columns));
+        let is_numbered = is_row_wise || outer.iter().any(|column| !has_one_form(*column, unnester.columns));
         let left = match is_numbered {
             true => {
                 let (left, number) = numbered(left.clone(), (Vec::new(), Vec::new()), "row_number", unnester.columns);

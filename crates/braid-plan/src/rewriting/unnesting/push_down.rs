@@ -22,7 +22,7 @@ use crate::rewriting::expressions::{
     mapped, null_safe_equality, replaced,
 };
 use crate::rewriting::failing::relation_may_fail;
-use crate::rewriting::identity_types::is_identity;
+use crate::rewriting::identity_types::{has_one_form, is_identity};
 use crate::rewriting::renumbering::{each_relation, each_relation_of};
 use crate::rewriting::static_rows::{is_static, value_without_rows};
 use braid_sql::expression::Node;
@@ -490,7 +490,11 @@ pub(super) fn with_equalities(
         let sides = (as_equal_column(left, unnester.columns), as_equal_column(right, unnester.columns));
         let (Some(left), Some(right)) = sides else { continue };
         let (of_left, of_right) = (unnester.columns.sql_type(left), unnester.columns.sql_type(right));
-        if of_left.id != of_right.id || !is_identity(left, unnester.columns) {
+        let are_same = match of_left == of_right {
+            true => has_one_form(left, unnester.columns),
+            false => of_left.id == of_right.id && is_identity(left, unnester.columns),
+        };
+        if !are_same {
             continue;
         }
         let (met, mut others): (Vec<_>, Vec<_>) =

@@ -43,6 +43,9 @@ pub(in crate::rewriting) const FORMS: &[&str] = &[
     "SELECT sum((SELECT count(*) FROM s WHERE x = a)) FROM t",
     "SELECT b, sum(a) FROM t GROUP BY b HAVING count(*) > (SELECT count(*) FROM s WHERE x = b)",
     "SELECT a FROM t ORDER BY (SELECT max(y) FROM s WHERE x = a), a",
+    "SELECT c, (SELECT count(*) FROM s WHERE x::text::char(3) = c) FROM (SELECT a::text::char(3) AS c FROM t) p",
+    "SELECT c, (SELECT max(octet_length(d) + octet_length(c)) FROM (SELECT x::text::char(5) AS d FROM s) q WHERE d = c) FROM (SELECT a::text::char(3) AS c FROM t) p",
+    "SELECT c, q.* FROM (SELECT a::text::char(3) AS c FROM t) p, LATERAL (SELECT octet_length(d), octet_length(c), count(*) FROM (SELECT x::text::char(5) AS d FROM s) q WHERE d = c GROUP BY d) q",
     // Joins within.
     "SELECT a, (SELECT count(*) FROM s JOIN r ON x = k WHERE y = a) FROM t",
     "SELECT a, (SELECT count(v) FROM s LEFT JOIN r ON x = k AND v = a) FROM t",
@@ -196,4 +199,17 @@ fn simple_subqueries_need_no_domain() {
           Table s (#3 x, #4 y)
         ",
     );
+}
+
+#[test]
+fn only_outer_columns_whose_equal_values_differ_need_numbers() {
+    let is_numbered = |sql_type: &str| {
+        let sql = format!(
+            "SELECT c, (SELECT count(*) FROM s WHERE x::text::{sql_type} = c) FROM (SELECT a::text::{sql_type} AS c FROM t) p"
+        );
+        let (query, mut columns) = bound(&sql).unwrap();
+        unnest(query.relation, &mut columns).text(&columns, &braid_sql::testing::FixedSession).contains("row_number")
+    };
+    let types = ["text", "varchar(3)", "char(3)", "bpchar", "numeric"];
+    assert_eq!(types.map(is_numbered), [false, false, false, true, true]);
 }
