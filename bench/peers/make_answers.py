@@ -1,28 +1,26 @@
 #!/usr/bin/env python3
-"""Makes the stored answers of the 22 TPC-H queries: what two engines that share no code agree on.
+"""Makes the stored answers of the TPC-H or TPC-DS queries: what two engines that share no code agree on.
 
-    make_answers.py --scale 0.01 --out ../../crates/braid-bench/answers/sf0.01
+    make_answers.py tpch --scale 0.01 --out ../../crates/braid-bench/answers/sf0.01
+    make_answers.py tpcds --scale 0.01 --out ../../crates/braid-bench/answers/tpcds-sf0.01
 
-Generates the data with tpchgen, runs crates/braid-bench/queries/q01.sql..q22.sql on DuckDB and on PostgreSQL, and
+Generates the data, runs crates/braid-bench/queries/q*.sql or queries/tpcds/q*.sql on DuckDB and on PostgreSQL, and
 writes PostgreSQL's answer where the two agree; where they do not, it says so and fails. Two values agree when they are
 equal as text, or are numbers at most 1e-6 apart (DuckDB's averages and quotients are binary floats, PostgreSQL's are
 decimal). Rows must agree in order; a query whose ORDER BY leaves ties in its answer is reported, because another engine
 may break them differently.
 
-Answers of more than 2000 rows are stored as a digest: the number of rows and the 64-bit FNV-1a hash of the file that
+Answers of more than 3000 rows are stored as a digest: the number of rows and the 64-bit FNV-1a hash of the file that
 would have been written.
 """
-import argparse, csv, decimal, glob, io, os, sys
+import argparse, csv, decimal, glob, io, os, re, sys
 import duckdb, psycopg
-import tpch_data
+import tpcds_data, tpch_data
 from postgres_cluster import PostgresCluster
 
 QUERIES = os.path.join(tpch_data.HERE, "../../crates/braid-bench/queries")
 TOLERANCE = decimal.Decimal("0.000001")
-DIGEST_ROWS_MIN = 2000
-# Positions (from 0) of each query's ORDER BY columns in its answer.
-SORT_KEYS = {1: [0, 1], 2: [0, 2, 1, 3], 3: [1, 2], 4: [0], 5: [1], 7: [0, 1, 2], 8: [0], 9: [0, 1], 10: [2], 11: [1],
-             12: [0], 13: [1, 0], 15: [0], 16: [3, 0, 1, 2], 18: [4, 3], 20: [0], 21: [1, 0], 22: [0]}
+DIGEST_ROWS_MIN = 3000
 
 
 def canonical(value):
@@ -45,6 +43,25 @@ def agree(a, b):
         return False
 
 
+def has_ties(connection, sql, column_count):
+    """Whether the answer depends on the order of rows that the last ORDER BY outside of parentheses leaves open."""
+    depth, order = 0, None
+    for token in re.finditer(r"'[^']*'|[()]|\border\s+by\b", sql, re.I):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth == 0 and token[0].lower().startswith("order"):
+            order = token.end()
+    if order is None:
+        return False
+    limit = re.search(r"\s+limit\s+\d+\s*$", sql, re.I)
+    end = limit.start() if limit else len(sql.rstrip())
+    answers = []
+    for direction in ("asc", "desc"):
+        keys = "".join(f", {at} {direction}" for at in range(1, column_count + 1))
+        rows = connection.execute(sql[:end] + keys + sql[end:]).fetchall()
+        answers.append([[canonical(value) for value in row] for row in rows])
+    return any(not all(map(agree, x, y)) for x, y in zip(*answers))
+
+
 def fnv1a(data):
     value = 0xCBF29CE484222325
     for byte in data:
@@ -54,23 +71,30 @@ def fnv1a(data):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("benchmark", choices=("tpch", "tpcds"))
     ap.add_argument("--scale", default="0.01")
     ap.add_argument("--out", required=True)
     ap.add_argument("--data", help="where to generate the data [a directory per scale under ~/.cache/braid/peers]")
     a = ap.parse_args()
-    directory = a.data or os.path.expanduser(f"~/.cache/braid/peers/csv-{a.scale}")
-    tpch_data.generate("csv", a.scale, directory)
+    is_tpch = a.benchmark == "tpch"
+    benchmark = tpch_data if is_tpch else tpcds_data
+    queries = QUERIES if is_tpch else f"{QUERIES}/tpcds"
+    prefix = "" if is_tpch else "tpcds-"
+    directory = a.data or os.path.expanduser(f"~/.cache/braid/peers/{prefix}csv-{a.scale}")
+    benchmark.generate("csv", a.scale, directory)
     fraction = format(decimal.Decimal("0.0001") / decimal.Decimal(a.scale), "f")
     duck = duckdb.connect()
-    tpch_data.load_duckdb(duck, directory)
+    benchmark.load_duckdb(duck, directory)
     os.makedirs(a.out, exist_ok=True)
     faults = 0
     with PostgresCluster() as dsn, psycopg.connect(dsn, autocommit=True) as pg:
-        tpch_data.load_postgres(pg, directory)
-        for path in sorted(glob.glob(f"{QUERIES}/q*.sql")):
-            name = os.path.basename(path)[:3]
+        benchmark.load_postgres(pg, directory)
+        for path in sorted(glob.glob(f"{queries}/q*.sql")):
+            name = os.path.basename(path).removesuffix(".sql")
             with open(path, encoding="utf-8") as file:
-                sql = file.read().replace("0.0001000000", fraction)
+                sql = file.read()
+            if is_tpch:
+                sql = sql.replace("0.0001000000", fraction)
             answers = {}
             for engine, cursor in (("DuckDB", duck.execute(sql)), ("PostgreSQL", pg.execute(sql))):
                 answers[engine] = [[canonical(v) for v in row] for row in cursor.fetchall()]
@@ -82,8 +106,7 @@ def main():
                 print(f"{name}: the engines differ: {wrong}, {len(ours)} and {len(theirs)} rows", file=sys.stderr)
                 faults += 1
                 continue
-            keys = [tuple(row[k] for k in SORT_KEYS[int(name[1:])]) for row in ours] if int(name[1:]) in SORT_KEYS else []
-            if len(set(keys)) != len(keys):
+            if has_ties(duck, sql, len(columns)):
                 print(f"{name}: ties in ORDER BY", file=sys.stderr)
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows([columns, *ours])

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
+mod tpcds;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
