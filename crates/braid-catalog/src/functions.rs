@@ -80,13 +80,16 @@ const FUNCTIONS: &[CatalogFunction] = &[
         &["pg_node_tree", "oid", "boolean"],
         "CASE WHEN called.a3 IS NOT NULL THEN pg_get_expr(called.a1, called.a2) END",
     ),
-    // The search path is pg_catalog, public.
+    // Its schema is in the search path, and none before it has a relation of its name.
     function(
         "pg_table_is_visible",
         &["oid"],
-        "(SELECT named.relnamespace = 11 OR (named.relnamespace = 2200 AND NOT EXISTS (SELECT 1
-            FROM pg_catalog.pg_class hiding WHERE hiding.relname = named.relname AND hiding.relnamespace = 11))
-            FROM pg_catalog.pg_class named WHERE named.oid = called.a1)",
+        "(SELECT array_position(current_schemas(true), home.nspname) IS NOT NULL AND NOT EXISTS (SELECT 1
+            FROM pg_catalog.pg_class hiding JOIN pg_catalog.pg_namespace other ON other.oid = hiding.relnamespace
+            WHERE hiding.relname = named.relname AND array_position(current_schemas(true), other.nspname)
+                < array_position(current_schemas(true), home.nspname))
+            FROM pg_catalog.pg_class named JOIN pg_catalog.pg_namespace home ON home.oid = named.relnamespace
+            WHERE named.oid = called.a1)",
     ),
     function(
         "pg_collation_is_visible",

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
+use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_storage::{Catalog, TableVersion};
 
 use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
@@ -11,8 +13,6 @@ use crate::server_facts::Role;
 use crate::sources::key_name;
 use crate::stored_rows::{StoredRows, number};
 
-/// Schema of the catalogs, which comes first in the search path.
-const SYSTEM_SCHEMA: &str = "pg_catalog";
 /// Schema of the tables of users.
 const USER_SCHEMA: &str = "public";
 
@@ -25,6 +25,8 @@ pub struct CatalogNames {
     pub roles: Vec<Role>,
     /// The server's views, in the order of their numbers.
     pub views: Vec<String>,
+    /// The schemas that names without one are looked up in.
+    pub path: SearchPath,
 }
 
 impl CatalogNames {
@@ -53,7 +55,7 @@ impl CatalogNames {
 impl ObjectNames for CatalogNames {
     fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32> {
         match schema {
-            None => self.system_relation(name).or_else(|| self.user_relation(name)),
+            None => self.path.searched().find_map(|schema| self.relation_id(Some(schema), name)),
             Some(SYSTEM_SCHEMA) => self.system_relation(name),
             Some(USER_SCHEMA) => self.user_relation(name),
             Some(schema) => relation(schema, name).map(|relation| relation.id),

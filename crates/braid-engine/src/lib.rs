@@ -15,6 +15,7 @@
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
+//! | `table_names` | the table that a statement which changes tables means |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | `planning` | the threads that statements are planned on |
@@ -76,6 +77,7 @@ mod statement_context;
 mod statement_limits;
 mod system_views;
 mod table;
+mod table_names;
 mod templates;
 
 pub use braid_sql::SqlState;

@@ -11,9 +11,6 @@ pub(crate) const DATABASE_NAME: &str = "braid";
 /// The schema of all tables.
 pub(crate) const SCHEMA_NAME: &str = "public";
 
-/// The schema of the system relations and of Braid's own views.
-pub(crate) const SYSTEM_SCHEMA: &str = "pg_catalog";
-
 /// Maximum length of a name in bytes: PostgreSQL's NAMEDATALEN - 1. Longer names are cut, as in PostgreSQL.
 pub(crate) const NAME_BYTES_MAX: usize = 63;
 
@@ -38,19 +35,13 @@ pub(crate) fn fold_parts(name: &ObjectName) -> Result<Vec<String>, EngineError> 
     parts.collect()
 }
 
-/// The table that `name` refers to, for statements that change tables. Only tables of schema `public` can be changed.
-pub(crate) fn table_name(name: &ObjectName) -> Result<String, EngineError> {
+/// The schema, if it is given, and the table of a name, for statements that change tables.
+pub(crate) fn table_parts(name: &ObjectName) -> Result<(Option<String>, String), EngineError> {
     let parts = fold_parts(name)?;
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    match parts[..] {
-        [table] | [SCHEMA_NAME, table] | [DATABASE_NAME, SCHEMA_NAME, table] => Ok(table.to_owned()),
-        ["pg_catalog" | "information_schema", table] => Err(EngineError::new(
-            SqlState::WrongObjectType,
-            format!("\"{table}\" is a system catalog and cannot be changed"),
-        )),
-        [schema, _] | [DATABASE_NAME, schema, _] => {
-            Err(EngineError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist")))
-        }
+    match &parts[..] {
+        [table] => Ok((None, table.clone())),
+        [schema, table] => Ok((Some(schema.clone()), table.clone())),
+        [database, schema, table] if database == DATABASE_NAME => Ok((Some(schema.clone()), table.clone())),
         [database, _, _] => Err(EngineError::unsupported(format!(
             "cross-database references are not implemented: \"{database}\" is not this database"
         ))),
@@ -92,18 +83,15 @@ mod tests {
     }
 
     #[test]
-    fn tables_live_in_public() {
+    fn names_of_tables_have_up_to_three_parts() {
         let name = |parts: &[&str]| ObjectName::from(parts.iter().map(|part| Ident::new(*part)).collect::<Vec<_>>());
-        for parts in [&["T"][..], &["public", "t"], &["Braid", "PUBLIC", "t"]] {
-            assert_eq!(table_name(&name(parts)).unwrap(), "t");
+        for (parts, schema) in
+            [(&["T"][..], None), (&["Other", "t"], Some("other")), (&["Braid", "PUBLIC", "t"], Some("public"))]
+        {
+            assert_eq!(table_parts(&name(parts)).unwrap(), (schema.map(str::to_owned), "t".to_owned()));
         }
-        for (parts, sqlstate) in [
-            (&["pg_catalog", "pg_class"][..], "42809"),
-            (&["other", "t"], "3F000"),
-            (&["other", "public", "t"], "0A000"),
-            (&["a", "b", "c", "d"], "42601"),
-        ] {
-            assert_eq!(table_name(&name(parts)).unwrap_err().sqlstate(), sqlstate, "{parts:?}");
+        for (parts, sqlstate) in [(&["other", "public", "t"][..], "0A000"), (&["a", "b", "c", "d"], "42601")] {
+            assert_eq!(table_parts(&name(parts)).unwrap_err().sqlstate(), sqlstate, "{parts:?}");
         }
     }
 }

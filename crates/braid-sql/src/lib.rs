@@ -21,6 +21,7 @@
 //! | [`types`] | names of types, and what modifiers mean |
 //! | [`values`] | the values of SQL's types |
 //! | [`value_memory`] | memory for long values |
+//! | [`search_path`] | the schemas that names are looked up in |
 //! | [`value_text`] | what readers and writers of values share |
 //! | [`sql_type`] | types with their modifiers |
 //! | [`pg_catalog`] | what PostgreSQL has: types, casts, operators, functions |
@@ -41,6 +42,7 @@ pub mod relation;
 pub mod relation_text;
 pub mod resolution;
 pub mod row_counts;
+pub mod search_path;
 pub mod sql_error;
 pub mod sql_state;
 pub mod sql_type;
@@ -58,6 +60,7 @@ pub use binder::Binder;
 pub use column_value::column_value;
 pub use evaluation::Evaluation;
 pub use expression::Expression;
+pub use search_path::SearchPath;
 pub use sql_error::SqlError;
 pub use sql_state::SqlState;
 pub use sql_type::SqlType;

@@ -7,7 +7,8 @@ use crate::{SqlError, SqlType};
 
 /// The tables of a database.
 pub trait Tables: fmt::Debug {
-    /// The table of this name; `None` if there is none. Names without a schema are looked for along the search path.
+    /// The table of this name; `None` if there is none. Names without a schema are looked for in the schemas of the
+    /// [`SearchPath`](crate::SearchPath), in order.
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError>;
 
     /// The text of the query that a table of this number stands for, if it is a view. Its columns are those of the query, in order.

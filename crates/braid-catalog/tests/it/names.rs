@@ -6,6 +6,7 @@ use arrow::array::timezone::Tz;
 use braid_catalog::object_ids::table_object_id;
 use braid_catalog::{CatalogNames, ServerFacts};
 use braid_sql::Evaluation;
+use braid_sql::SearchPath;
 use braid_sql::binder::Statement;
 use braid_sql::functions::{ObjectNames, SessionFacts};
 use braid_sql::tables::NoTables;
@@ -78,7 +79,12 @@ fn answer(expression: &str, session: &NamedSession) -> String {
 async fn check(cases: &[(&str, &str)]) {
     let catalog = user_catalog().await;
     let table = table_object_id(catalog.table("every_type").unwrap().def.id).to_string();
-    let session = NamedSession(Arc::new(CatalogNames { catalog, roles: GivenServer.roles(), views: Vec::new() }));
+    let session = NamedSession(Arc::new(CatalogNames {
+        catalog,
+        roles: GivenServer.roles(),
+        views: Vec::new(),
+        path: SearchPath::default(),
+    }));
     for (expression, expected) in cases {
         assert_eq!(answer(&expression.replace("$table", &table), &session), *expected, "{expression}");
     }

@@ -14,6 +14,7 @@ use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
+use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, Statement};
 
 /// The rows of a query on their way into records.
@@ -42,6 +43,11 @@ pub(crate) async fn start(
     options: CopyOptions,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
+    if let CopySubject::Table { name, .. } = &copy.subject
+        && let named @ Named::Nothing(..) = named_table(context, &context.snapshot(), name)?
+    {
+        named.into_copied()?;
+    }
     let of_table = query_of_table(&copy.subject)?;
     let outcome = front_end::execute_copied(context, statement, of_table, interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {

@@ -28,9 +28,10 @@ use braid_storage::{TableAppender, TableDef};
 
 use crate::dml::assignment::Assignment;
 use crate::interrupt::Interrupt;
-use crate::names::{columns_named, table_name};
+use crate::names::columns_named;
 use crate::statement::{CopyFormat, CopyOptions, CopyPlace, CopyStatement, CopySubject};
 use crate::statement_context::StatementContext;
+use crate::table_names::named_table;
 use crate::{CopyIn, EngineError, Outcome, SqlState, Statement};
 use copy_in::StdinLoad;
 
@@ -84,12 +85,13 @@ impl CopyTarget {
         let CopySubject::Table { name, columns } = &copy.subject else {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
-        let table = table_name(name)?;
-        let appender = context.database().store().append(&table)?;
+        let store = context.database().store();
+        let table = named_table(context, &store.snapshot(), name)?.into_copied()?;
+        let appender = store.append(&table.name)?;
         let given = if columns.is_empty() {
             (0..appender.def().columns.len()).collect()
         } else {
-            columns_named(&table, &appender.def().columns, columns)?
+            columns_named(&table.name, &appender.def().columns, columns)?
         };
         let assignment = Assignment::with_defaults(context, appender.def(), &given)?;
         Ok(Self { appender, assignment, columns: given, columns_given: !columns.is_empty() })

@@ -12,9 +12,10 @@ use super::values::{ValueRows, has_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, StoredIn};
 use crate::interrupt::to_the_end;
-use crate::names::{columns_named, table_name};
+use crate::names::columns_named;
 use crate::outcome::ParameterType;
 use crate::statement_context::StatementContext;
+use crate::table_names::named_table;
 use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
 
 /// An INSERT with its names resolved.
@@ -83,17 +84,12 @@ impl<'a> Target<'a> {
         let TableObject::TableName(name) = &insert.table else {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
         };
-        let table = table_name(name)?;
         let snapshot = context.database().store().snapshot();
-        let Some(version) = snapshot.table(&table) else {
-            let message = format!("relation \"{table}\" does not exist");
-            return Err(EngineError::new(SqlState::UndefinedTable, message));
-        };
-        let def = version.def.clone();
+        let def = named_table(context, &snapshot, name)?.into_filled()?;
         let listed = insert.columns.iter().map(plain_name).collect::<Result<Vec<_>, _>>()?;
         let columns = match listed.is_empty() {
             true => (0..def.columns.len()).collect(),
-            false => columns_named(&table, &def.columns, listed.iter().copied())?,
+            false => columns_named(&def.name, &def.columns, listed.iter().copied())?,
         };
         Ok(Self { def, columns, source: insert.source.as_deref(), listed })
     }

@@ -8,10 +8,10 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use braid_catalog::{RelationKind, Snapshot, SystemRelation, relation, relation_by_id};
 use braid_sql::pg_catalog::TypeId;
+use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::{SqlError, SqlType, Value};
 
-use crate::names::SYSTEM_SCHEMA;
 use crate::system_views::SystemView;
 
 /// The number of the first of Braid's views. Those of stored tables have 32 bits.
@@ -34,13 +34,8 @@ fn computed(table: u64) -> Option<Computed> {
     }
 }
 
-/// The table of a name; without a schema it is looked for in `pg_catalog`.
-pub(super) fn entry(
-    views: &[Arc<dyn SystemView>],
-    schema: Option<&str>,
-    name: &str,
-) -> Result<Option<TableEntry>, SqlError> {
-    let schema = schema.unwrap_or(SYSTEM_SCHEMA);
+/// The table of a name in a schema.
+pub(super) fn entry(views: &[Arc<dyn SystemView>], schema: &str, name: &str) -> Result<Option<TableEntry>, SqlError> {
     if schema == SYSTEM_SCHEMA
         && let Some(at) = views.iter().position(|view| view.name() == name)
     {

@@ -10,6 +10,7 @@ use crate::names::DATABASE_NAME;
 use crate::settings::{DEFINITIONS, Definition, Domain};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
+use crate::table_names::search_path;
 
 /// PostgreSQL's object id of the database that a new cluster has.
 const DATABASE_ID: u32 = 5;
@@ -62,7 +63,7 @@ impl ServerFacts for StatementServer {
 pub(super) fn names_of(context: &StatementContext) -> CatalogNames {
     let server = StatementServer(context.clone());
     let views = context.database().system_views().iter().map(|view| view.name().to_owned()).collect();
-    CatalogNames { catalog: context.snapshot(), roles: server.roles(), views }
+    CatalogNames { catalog: context.snapshot(), roles: server.roles(), views, path: search_path(context) }
 }
 
 impl StatementServer {
@@ -88,8 +89,12 @@ fn type_of(domain: Domain) -> &'static str {
         Domain::Boolean => "bool",
         Domain::OneOf(_) | Domain::ScanPolicy => "enum",
         Domain::Integer(..) => "integer",
-        Domain::Fixed | Domain::Text | Domain::Milliseconds | Domain::Bytes | Domain::Zone | Domain::DateStyle => {
-            "string"
-        }
+        Domain::Fixed
+        | Domain::Text
+        | Domain::Names
+        | Domain::Milliseconds
+        | Domain::Bytes
+        | Domain::Zone
+        | Domain::DateStyle => "string",
     }
 }

@@ -18,9 +18,10 @@ use parking_lot::Mutex;
 
 use super::computed_tables;
 use super::server_facts::StatementServer;
-use crate::names::{SCHEMA_NAME, SYSTEM_SCHEMA};
+use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 use braid_catalog::column_types::sql_type_of;
+use crate::table_names::search_path;
 
 /// The computed tables, and those of schema `public` in one snapshot.
 pub(super) struct SnapshotTables {
@@ -43,6 +44,24 @@ impl SnapshotTables {
 
 impl SnapshotTables {
     /// The tables that were found so far.
+    /// The table of a name in a schema.
+    fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        if schema == SCHEMA_NAME {
+            let Some(version) = self.snapshot.table(name) else { return Ok(None) };
+            self.found.lock().push(version.def.clone());
+            return Ok(Some(Arc::new(entry_of(&version.def))));
+        }
+        if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
+            return Ok(Some(Arc::new(entry)));
+        }
+        match reason(schema, name) {
+            Some(reason) => {
+                Err(SqlError::unsupported(format!("the system relation {name} is not supported: {reason}")))
+            }
+            None => Ok(None),
+        }
+    }
+
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
         self.found.into_inner()
     }
@@ -56,24 +75,11 @@ impl fmt::Debug for SnapshotTables {
 
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
-        // As in PostgreSQL, the system's schema comes first.
-        if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
-            return Ok(Some(Arc::new(entry)));
-        }
-        let version = match schema {
-            None | Some(SCHEMA_NAME) => self.snapshot.table(name),
-            Some(_) => None,
+        let found = match schema {
+            Some(schema) => self.table_in(schema, name).transpose(),
+            None => search_path(&self.context).searched().find_map(|schema| self.table_in(schema, name).transpose()),
         };
-        if let Some(version) = version {
-            self.found.lock().push(version.def.clone());
-            return Ok(Some(Arc::new(entry_of(&version.def))));
-        }
-        match reason(schema.unwrap_or(SYSTEM_SCHEMA), name) {
-            Some(reason) => {
-                Err(SqlError::unsupported(format!("the system relation {name} is not supported: {reason}")))
-            }
-            None => Ok(None),
-        }
+        found.transpose()
     }
 
     fn view(&self, table: u64) -> Option<Arc<str>> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use braid_exec::plan::Plan;
+use braid_sql::SearchPath;
 
 use super::answer::answer;
 use super::constants::constants_of;
@@ -115,8 +116,8 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
-/// The key of a text's entry: its template, and what else plans depend on: the session's zone and the types of the parameters. Of
-/// `params` the text may name fewer.
+/// The key of a text's entry: its template, and what else plans depend on: the session's zone, the schemas that names are looked up in, and
+/// the types of the parameters. Of `params` the text may name fewer.
 ///
 /// # Errors
 /// [`TemplatesOff`] if the session's statements have none.
@@ -133,11 +134,18 @@ pub(super) fn key(
         return Err(TemplatesOff::JoinOrder);
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
-    let mut key = format!("{}\0{zone}", scanned.template);
+    let path = settings.get("search_path").map_or_else(String::new, path_in_key);
+    let mut key = format!("{}\0{zone}\0{path}", scanned.template);
     for sql_type in params.types() {
         key.push_str(&format!("\0{}", sql_type.id.0));
     }
     Ok(key)
+}
+
+/// The schemas of a search path in a key; nothing for those of the default.
+fn path_in_key(setting: &str) -> String {
+    let path = SearchPath::of(setting);
+    if path == SearchPath::default() { String::new() } else { path.searched().collect::<Vec<_>>().join(",") }
 }
 
 /// Why no statement of a session has a template.

@@ -1,10 +1,12 @@
 //! SET, RESET and DISCARD.
 
-use sqlparser::ast::{ContextModifier, Expr, ObjectName, Reset, Set, UnaryOperator, Value};
+use braid_sql::functions::strings::quoting::quote_identifier;
+use sqlparser::ast::{ContextModifier, Expr, ObjectName, Reset, Set, UnaryOperator, Value, ValueWithSpan};
 
 use super::setting_change::{assign, reset_one};
 use super::transaction_block::{set_default_transaction, set_transaction};
-use crate::settings::{Scope, SettingValues, definition};
+use crate::names::fold;
+use crate::settings::{Domain, Scope, SettingValues, definition};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
 
@@ -17,11 +19,13 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
                 Some(ContextModifier::Global) => return Err(EngineError::unsupported("SET GLOBAL is not supported")),
                 _ => Scope::Session,
             };
-            assign(context, &name_of(variable), value_of(values)?.as_deref(), scope)?;
+            let name = name_of(variable);
+            let text = if is_list_of_names(&name) { listed_name } else { text_of };
+            assign(context, &name, value_of(values, text)?.as_deref(), scope)?;
         }
         Set::SetTimeZone { local, value } => {
             let scope = if *local { Scope::Local } else { Scope::Session };
-            assign(context, "TimeZone", value_of(std::slice::from_ref(value))?.as_deref(), scope)?;
+            assign(context, "TimeZone", value_of(std::slice::from_ref(value), text_of)?.as_deref(), scope)?;
         }
         Set::SetNames { charset_name, .. } => {
             assign(context, "client_encoding", Some(&charset_name.value), Scope::Session)?;
@@ -54,16 +58,34 @@ fn name_of(name: &ObjectName) -> String {
     name.to_string().replace('"', "")
 }
 
-/// The text of a SET's right side; `None` for DEFAULT.
-fn value_of(values: &[Expr]) -> Result<Option<String>, EngineError> {
-    if let [Expr::Identifier(word)] = values
-        && word.quote_style.is_none()
-        && word.value.eq_ignore_ascii_case("default")
-    {
-        return Ok(None);
+fn is_list_of_names(setting: &str) -> bool {
+    definition(setting).is_ok_and(|definition| matches!(definition.domain, Domain::Names))
+}
+
+/// The text of a SET's right side, of which each value is such a text; `None` for DEFAULT.
+fn value_of(
+    values: &[Expr],
+    text: impl Fn(&Expr) -> Result<String, EngineError>,
+) -> Result<Option<String>, EngineError> {
+    let is_default = |value: &Expr| matches!(value, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
+    match values {
+        [value] if is_default(value) => return Ok(None),
+        values if values.iter().any(is_default) => {
+            return Err(EngineError::new(SqlState::SyntaxError, "DEFAULT stands alone in SET"));
+        }
+        _ => {}
     }
-    let texts: Result<Vec<String>, EngineError> = values.iter().map(text_of).collect();
+    let texts: Result<Vec<String>, EngineError> = values.iter().map(text).collect();
     Ok(Some(texts?.join(", ")))
+}
+
+/// A name in a list, in quotes where it would be read as something else.
+fn listed_name(value: &Expr) -> Result<String, EngineError> {
+    match value {
+        Expr::Identifier(word) => Ok(quote_identifier(&fold(word))),
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => Ok(number.clone()),
+        other => Ok(quote_identifier(&text_of(other)?)),
+    }
 }
 
 fn text_of(value: &Expr) -> Result<String, EngineError> {

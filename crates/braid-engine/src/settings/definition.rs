@@ -3,6 +3,7 @@
 use arrow::array::timezone::Tz;
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
+use braid_sql::search_path::names_of_list;
 
 use crate::{EngineError, SqlState};
 
@@ -37,6 +38,8 @@ pub(crate) enum Domain {
     Fixed,
     /// Anything.
     Text,
+    /// A list of names, each folded to lower case unless it is quoted.
+    Names,
     /// `on` or `off`.
     Boolean,
     /// One of these.
@@ -71,6 +74,8 @@ impl Definition {
         match self.domain {
             Domain::Fixed => Err(self.cannot_be_changed()),
             Domain::Text => Ok(value.to_owned()),
+            Domain::Names if names_of_list(value).is_some() => Ok(value.to_owned()),
+            Domain::Names => Err(invalid().with_detail("List syntax is invalid.")),
             Domain::Boolean => match trimmed.to_ascii_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "t" => Ok("on".to_owned()),
                 "off" | "false" | "no" | "0" | "f" => Ok("off".to_owned()),
@@ -201,6 +206,8 @@ mod tests {
             ("default_transaction_read_only", "true", "on"),
             ("extra_float_digits", "3", "3"),
             ("application_name", " psql ", " psql "),
+            ("search_path", " \"a b\" ,c", " \"a b\" ,c"),
+            ("search_path", "", ""),
         ] {
             assert_eq!(definition(name).unwrap().canonical(value).unwrap(), canonical, "{name} = {value}");
         }
@@ -219,6 +226,8 @@ mod tests {
             ("braid.query_memory", "much", "22023"),
             ("braid.target_partitions", "0", "22023"),
             ("braid.scan_policy", "best", "22023"),
+            ("search_path", "a b", "22023"),
+            ("search_path", "a,", "22023"),
             ("server_version", "16", "55P02"),
             ("standard_conforming_strings", "off", "22023"),
         ] {

@@ -174,13 +174,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("max_identifier_length", "63", Domain::Fixed, Silent, "Maximum length of a name in bytes."),
     planner("max_parallel_workers_per_gather", "2", Domain::Integer(0, 1024)),
     setting("row_security", "on", Domain::Boolean, Silent, "Whether row security applies. Braid has no policies."),
-    setting(
-        "search_path",
-        "\"$user\", public",
-        Domain::Text,
-        Silent,
-        "Schemas to search for tables. Braid always searches public.",
-    ),
+    setting("search_path", "\"$user\", public", Domain::Names, Silent, "Schemas to search for names without a schema."),
     setting("server_encoding", "UTF8", Domain::Fixed, Reported, "The server's encoding."),
     setting("server_version", SERVER_VERSION, Domain::Fixed, Reported, "The version of PostgreSQL that Braid follows."),
     setting(

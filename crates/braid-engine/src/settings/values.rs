@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::timezone::Tz;
+use braid_sql::SearchPath;
 
 use super::definition::milliseconds;
 use crate::input::datetime::utc;
@@ -95,6 +96,11 @@ impl SettingValues {
     /// The session's time zone.
     pub fn zone(&self) -> Tz {
         self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
+    }
+
+    /// The schemas that names without one are looked up in.
+    pub fn search_path(&self) -> SearchPath {
+        self.get("search_path").map_or_else(SearchPath::default, SearchPath::of)
     }
 
     /// Idle limit of a client in a transaction block, in milliseconds.

@@ -8,8 +8,9 @@ use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, TableOfQuery};
 use crate::interrupt::to_the_end;
-use crate::names::{columns_named, table_name};
+use crate::names::columns_named;
 use crate::statement_context::StatementContext;
+use crate::table_names::created_table;
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether CREATE TABLE AS stores the query's rows or only its columns.
@@ -27,7 +28,8 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         Some("on") => UnenforcedKeys::Accept,
         _ => UnenforcedKeys::Refuse,
     };
-    let table = new_table(create, unenforced)?;
+    let name = created_table(context, &create.name)?;
+    let table = new_table(name, create, unenforced)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
@@ -52,7 +54,7 @@ pub(crate) async fn create_table_as(
     wanted: Rows,
 ) -> Result<Outcome, EngineError> {
     check_clauses(create)?;
-    let name = table_name(&create.name)?;
+    let name = created_table(context, &create.name)?;
     if exists(context, &name) {
         if create.if_not_exists {
             return Ok(Outcome::done("CREATE TABLE AS"));

@@ -13,7 +13,7 @@ use sqlparser::ast::{
     IndexColumn, TableConstraint,
 };
 
-use crate::names::{fold, table_name};
+use crate::names::fold;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
@@ -28,9 +28,12 @@ pub(crate) enum UnenforcedKeys {
 }
 
 /// The definition that a CREATE TABLE with columns asks for. Defaults are not checked yet.
-pub(crate) fn new_table(create: &CreateTable, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
+pub(crate) fn new_table(
+    name: String,
+    create: &CreateTable,
+    unenforced: UnenforcedKeys,
+) -> Result<NewTable, EngineError> {
     check_clauses(create)?;
-    let name = table_name(&create.name)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut keys: Vec<Vec<String>> = Vec::new();
     for column in &create.columns {
@@ -212,7 +215,7 @@ mod tests {
     fn define_with(sql: &str, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0);
         let Statement::CreateTable(create) = statement else { panic!("{sql}") };
-        new_table(&create, unenforced)
+        new_table("t".to_owned(), &create, unenforced)
     }
 
     #[test]

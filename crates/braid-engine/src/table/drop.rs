@@ -4,9 +4,9 @@ use braid_storage::StoreError;
 use sqlparser::ast::ObjectName;
 
 use crate::interrupt::to_the_end;
-use crate::names::table_name;
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, SqlState};
+use crate::table_names::{Named, named_table};
+use crate::{EngineError, Outcome};
 
 /// What becomes of a table that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +31,14 @@ pub(crate) async fn drop_tables(
     names: &[ObjectName],
     missing: Missing,
 ) -> Result<Outcome, EngineError> {
-    let tables = names.iter().map(table_name).collect::<Result<Vec<_>, _>>()?;
     let store = context.database().store();
     let snapshot = store.snapshot();
-    if missing == Missing::Refused
-        && let Some(table) = tables.iter().find(|table| snapshot.table(table).is_none())
-    {
-        let message = format!("table \"{table}\" does not exist");
-        return Err(EngineError::new(SqlState::UndefinedTable, message));
+    let mut tables = Vec::new();
+    for name in names {
+        match (named_table(context, &snapshot, name)?, missing) {
+            (Named::Nothing(..), Missing::Skipped) => {}
+            (named, _) => tables.push(named.into_dropped()?),
+        }
     }
     for table in &tables {
         match to_the_end(store.drop_table(table)).await {

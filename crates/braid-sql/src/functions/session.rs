@@ -3,15 +3,13 @@
 use super::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
-use crate::{SqlError, SqlState, Value};
+use crate::{SearchPath, SqlError, SqlState, Value};
 
 /// Functions of the session. There is one schema of tables, `public`.
 pub const FUNCTIONS: Implementations = &[
     ("pgsql_version", version),
     ("current_database", |_, call| Ok(Value::text(call.session.database()))),
-    ("current_schema", |_, call| {
-        Ok(searched_schemas(call).first().map_or(Value::Null, |name| Value::text(name.as_str())))
-    }),
+    ("current_schema", |_, call| Ok(search_path(call).creation_schema().map_or(Value::Null, Value::text))),
     ("current_schemas", current_schemas),
     ("current_user", |_, call| Ok(Value::text(call.session.user()))),
     ("session_user", |_, call| Ok(Value::text(call.session.user()))),
@@ -32,25 +30,16 @@ fn version(_: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     }
 }
 
-/// The schemas that are searched, with the implicit one if the argument says so.
+/// The schemas of `search_path` that exist, with the implicit one if the argument says so.
 fn current_schemas(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
-    let mut schemas = searched_schemas(call);
-    if args[0].as_bool() && !schemas.iter().any(|name| name == "pg_catalog") {
-        schemas.insert(0, "pg_catalog".to_owned());
-    }
-    let names = schemas.iter().map(|name| Value::text(name.as_str())).collect();
+    let path = search_path(call);
+    let schemas = if args[0].as_bool() { path.searched().collect() } else { path.listed().to_vec() };
+    let names = schemas.into_iter().map(Value::text).collect();
     Ok(Value::Array(ArrayValue::of(TypeId::NAME, names).into()))
 }
 
-/// The schemas of `search_path` that exist.
-fn searched_schemas(call: &Call<'_>) -> Vec<String> {
-    let Some(path) = call.session.setting("search_path") else { return vec!["public".to_owned()] };
-    let name = |part: &str| match part.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => part.trim().to_lowercase(),
-    };
-    let exists = |name: &String| ["public", "pg_catalog", "information_schema"].contains(&name.as_str());
-    path.split(',').map(name).filter(exists).collect()
+fn search_path(call: &Call<'_>) -> SearchPath {
+    call.session.setting("search_path").map_or_else(SearchPath::default, |path| SearchPath::of(&path))
 }
 
 /// A setting as SHOW prints it.

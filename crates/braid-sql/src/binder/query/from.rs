@@ -15,6 +15,7 @@ use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
+use crate::search_path::SYSTEM_SCHEMA;
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
@@ -310,7 +311,10 @@ impl Binder<'_> {
             let names = self.aliased(ScopeRelation { last_step: common.is_last_step.then_some(cte), ..own }, alias)?;
             return Ok(FromItem { relation, names: vec![names] });
         }
-        let found = self.statement.tables.table(schema, table_name).map_err(|error| self.places.mark(error, place))?;
+        // The names in the text of a view are the system's, whatever the session's path.
+        let searched = schema.or_else(|| self.is_in_view().then_some(SYSTEM_SCHEMA));
+        let found =
+            self.statement.tables.table(searched, table_name).map_err(|error| self.places.mark(error, place))?;
         let Some(table) = found else {
             let shown = folded.join(".");
             let message = format!("relation \"{shown}\" does not exist");

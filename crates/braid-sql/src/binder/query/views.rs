@@ -35,6 +35,11 @@ impl Binder<'_> {
         bound
     }
 
+    /// Whether what is bound is the text of a view.
+    pub(super) fn is_in_view(&self) -> bool {
+        self.statement.view_depth.get() > 0
+    }
+
     fn view_query(&self, view: &TableEntry, text: &str) -> Result<(Relation, Vec<ScopeColumn>), SqlError> {
         let mut syntax = parsed(view, text)?;
         rebind_all(&mut syntax);

@@ -37,7 +37,7 @@ fn parse_ident(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
 /// The name that begins a text and what follows it; `None` if there is none. Without quotes it is folded to lower case.
 fn first_part(text: &str) -> Result<Option<(String, &str)>, &'static str> {
     if let Some(quoted) = text.strip_prefix('"') {
-        let (name, rest) = super::names::quoted_name(quoted).ok_or("String has unclosed double quotes.")?;
+        let (name, rest) = crate::search_path::quoted_name(quoted).ok_or("String has unclosed double quotes.")?;
         return if name.is_empty() { Err("Quoted identifier must not be empty.") } else { Ok(Some((name, rest))) };
     }
     if !text.starts_with(begins_name) {

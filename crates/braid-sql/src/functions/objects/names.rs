@@ -2,6 +2,7 @@
 
 use crate::input::numbers::parse_oid;
 use crate::pg_catalog::TypeId;
+use crate::search_path::quoted_name;
 use crate::types::type_text::type_of_text;
 use crate::value_text::is_space;
 use crate::{SqlError, SqlState, Value};
@@ -40,22 +41,6 @@ pub(super) fn parts_of_name(text: &str) -> Result<Vec<String>, SqlError> {
             return Ok(parts);
         }
         rest = rest.strip_prefix('.').ok_or_else(invalid)?.trim_start_matches(is_space);
-    }
-}
-
-/// A name up to its closing quote, of which two are one, and what follows.
-pub(super) fn quoted_name(text: &str) -> Option<(String, &str)> {
-    let (mut name, mut rest) = (String::new(), text);
-    loop {
-        let (before, after) = rest.split_once('"')?;
-        name.push_str(before);
-        match after.strip_prefix('"') {
-            Some(more) => {
-                name.push('"');
-                rest = more;
-            }
-            None => return Some((name, after)),
-        }
     }
 }
 
