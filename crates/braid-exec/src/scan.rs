@@ -7,6 +7,7 @@
 //! | `placed_predicate` | predicates with constants of the column's type |
 //! | `chunk_origin` | a chunk's columns, decoded when they are first read |
 //! | `column_bounds` | bounds of a column of integers, and columns without nulls |
+//! | [`table_sample`] | which rows a sample of a table has |
 //! | `set_scan`, [`segment_classes`] | the query set of each row, computed on encoded data |
 
 pub(crate) mod chunk_origin;
@@ -15,4 +16,5 @@ pub(crate) mod placed_predicate;
 pub mod segment_classes;
 pub(crate) mod set_scan;
 pub mod single_row;
+pub mod table_sample;
 pub mod table_source;

@@ -63,6 +63,10 @@ sql_states! {
     SubstringError = "22011",
     /// A subscript, or a dimension, that an array or a byte string does not have.
     ArraySubscriptError = "2202E",
+    /// An argument of TABLESAMPLE that its method does not take.
+    InvalidTablesampleArgument = "2202H",
+    /// A seed of TABLESAMPLE that is null.
+    InvalidTablesampleRepeat = "2202G",
     /// The row that nth_value asks for is below 1.
     InvalidNthValueArgument = "22016",
     /// The number of buckets that ntile asks for is below 1.

@@ -8,6 +8,7 @@ use braid_buffer::BufferManager;
 use braid_catalog::Snapshot;
 use braid_catalog::left_out::reason;
 use braid_exec::runtime::pipeline::Source;
+use braid_exec::scan::table_sample::TableSample;
 use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
 use braid_scan::ScanSpec;
@@ -20,8 +21,8 @@ use super::computed_tables;
 use super::server_facts::StatementServer;
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
-use braid_catalog::column_types::sql_type_of;
 use crate::table_names::search_path;
+use braid_catalog::column_types::sql_type_of;
 
 /// The computed tables, and those of schema `public` in one snapshot.
 pub(super) struct SnapshotTables {
@@ -43,7 +44,6 @@ impl SnapshotTables {
 }
 
 impl SnapshotTables {
-    /// The tables that were found so far.
     /// The table of a name in a schema.
     fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
         if schema == SCHEMA_NAME {
@@ -62,6 +62,7 @@ impl SnapshotTables {
         }
     }
 
+    /// The tables that were found so far.
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
         self.found.into_inner()
     }
@@ -94,7 +95,12 @@ impl StoredTables for SnapshotTables {
         computed_tables::rows(self.context.database().system_views(), snapshot, table, columns)
     }
 
-    fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+    fn source(
+        &self,
+        table: u64,
+        columns: &[usize],
+        sample: Option<TableSample>,
+    ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         let id = u32::try_from(table).ok().map(TableId);
         let version = id.and_then(|id| self.snapshot.by_id(id));
         let version = version.ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
@@ -103,6 +109,10 @@ impl StoredTables for SnapshotTables {
         let spec = ScanSpec::new(projection);
         let description = description(&version.def, columns);
         let source = TableSource::new(version.clone(), self.buffer.clone(), spec, description);
+        let source = match sample {
+            Some(sample) => source.with_sample(sample),
+            None => source,
+        };
         Ok((Arc::new(source), types))
     }
 }

@@ -305,7 +305,7 @@ async fn the_dialect_is_refused_where_it_would_be_ignored() {
     db.run("create table t (a int)").await;
     db.check_states(&[
         ("select * from t for update", "0A000"),
-        ("select * from t tablesample system (10)", "0A000"),
+        ("select * from t tablesample system ((select 10))", "0A000"),
         ("select a into u from t", "0A000"),
         ("update t set a = 1", "0A000"),
         ("delete from t", "0A000"),

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use braid_base::{ColumnId, TableId, VECTOR_ROWS};
+use braid_base::{ChunkId, ColumnId, TableId, VECTOR_ROWS};
 use braid_buffer::BufferManager;
 use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanMetrics, ScanSpec, prune};
 use braid_storage::{ColumnDef, ColumnPredicate, PhysicalType, Scalar, TableVersion};
@@ -22,6 +22,7 @@ use crate::scan::chunk_origin::{ChunkColumn, ChunkOrigin};
 use crate::scan::column_bounds::{column_bounds, is_null_free};
 use crate::scan::placed_predicate::{placed, predicate_text};
 use crate::scan::set_scan::{ChunkSets, SetScan};
+use crate::scan::table_sample::TableSample;
 use crate::values::row_numbers::{RowNumbers, VectorSelection};
 use crate::{Batch, ExecError, IntegerBounds, SetNumber, Vector};
 
@@ -30,6 +31,8 @@ pub struct TableSource {
     version: Arc<TableVersion>,
     buffer: Arc<BufferManager>,
     spec: ScanSpec,
+    /// Which rows are read, if not all.
+    sample: Option<TableSample>,
     description: Arc<str>,
     /// The number of predicates that the description includes.
     described_count: usize,
@@ -51,11 +54,18 @@ impl TableSource {
             buffer,
             described_count: spec.predicates.len(),
             spec,
+            sample: None,
             description: description.into(),
             metrics: Arc::default(),
             set_filters: Arc::default(),
             row_count_max: OnceLock::new(),
         }
+    }
+
+    /// A source of a sample of these rows. Panics when `spec` projects no column: rows without columns are counted, not looked at.
+    pub fn with_sample(self, sample: TableSample) -> Self {
+        assert!(!self.spec.projection.is_empty(), "a sample of rows without columns");
+        Self { sample: Some(sample), ..self }
     }
 
     /// The metrics of each worker, complete when the runs have ended.
@@ -89,6 +99,7 @@ impl TableSource {
     fn with_spec(&self, spec: ScanSpec) -> Self {
         Self {
             spec,
+            sample: self.sample,
             version: self.version.clone(),
             buffer: self.buffer.clone(),
             description: self.description.clone(),
@@ -110,6 +121,9 @@ impl TableSource {
     /// The description without measurements.
     fn plan_text(&self) -> String {
         let mut text = String::from(&*self.description);
+        if let Some(sample) = &self.sample {
+            text.push_str(&format!(", {}", sample.text()));
+        }
         let text_of =
             |(column, predicate): &(ColumnId, ColumnPredicate)| predicate_text(&self.column(*column).name, predicate);
         let added: Vec<String> = self.spec.predicates[self.described_count..].iter().map(text_of).collect();
@@ -133,8 +147,8 @@ impl Source for TableSource {
 
     fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource> {
         let scan = CooperativeScan::start(&self.buffer, self.version.clone(), self.narrowed(filters));
-        let (metrics, set_filters) = (self.metrics.clone(), self.set_filters.clone());
-        Arc::new(StartedScan { scan, filters: filters.into(), set_filters, metrics })
+        let (metrics, set_filters, sample) = (self.metrics.clone(), self.set_filters.clone(), self.sample);
+        Arc::new(StartedScan { scan, filters: filters.into(), set_filters, sample, metrics })
     }
 
     fn table(&self) -> Option<TableId> {
@@ -154,6 +168,9 @@ impl Source for TableSource {
     }
 
     fn of_whole_table(&self, columns: &[usize]) -> Option<Arc<dyn Source>> {
+        if self.sample.is_some() {
+            return None;
+        }
         let columns = columns.iter().map(|column| self.spec.projection[*column]).collect();
         let spec = ScanSpec::new(columns);
         let (version, buffer) = (self.version.clone(), self.buffer.clone());
@@ -202,7 +219,7 @@ impl Source for TableSource {
     }
 
     fn is_narrowed(&self) -> bool {
-        !self.spec.predicates.is_empty()
+        !self.spec.predicates.is_empty() || self.sample.is_some()
     }
 
     fn describe(&self) -> String {
@@ -233,6 +250,7 @@ struct StartedScan {
     scan: Arc<CooperativeScan>,
     filters: Arc<[RowFilter]>,
     set_filters: Arc<[SetFilter]>,
+    sample: Option<TableSample>,
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
 }
 
@@ -241,7 +259,8 @@ impl StartedSource for StartedScan {
         let consumer = self.scan.chunk_consumer();
         let filters = self.filters.iter().map(ActiveFilter::new).collect();
         let sets = (!self.set_filters.is_empty()).then(|| SetScan::new(&self.set_filters));
-        Box::new(ScanFeed { scan: self.scan.clone(), consumer, filters, sets, metrics: self.metrics.clone() })
+        let (scan, sample, metrics) = (self.scan.clone(), self.sample, self.metrics.clone());
+        Box::new(ScanFeed { scan, consumer, filters, sets, sample, metrics })
     }
 }
 
@@ -250,6 +269,7 @@ struct ScanFeed {
     consumer: ChunkConsumer,
     filters: Vec<ActiveFilter>,
     sets: Option<SetScan>,
+    sample: Option<TableSample>,
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
 }
 
@@ -312,7 +332,9 @@ impl Feed for ScanFeed {
                     let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
                     let segment = |column: usize| origin.columns[column].segment.clone();
                     let sets = self.sets.as_mut().map(|scan| (scan.open(segment), scan));
-                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, sets, left: None };
+                    let id = self.scan.version().chunks[chunk.pin().chunk].id;
+                    let sample = self.sample.map(|sample| (sample, id));
+                    let morsel = ChunkMorsel { consumer, chunk, origin, filters, sets, sample, left: None };
                     Some(Box::new(morsel) as Box<dyn Morsel>)
                 }
             })
@@ -339,6 +361,8 @@ struct ChunkMorsel<'a> {
     filters: &'a mut [ActiveFilter],
     /// Computes the sets of rows, in a pass.
     sets: Option<(ChunkSets, &'a mut SetScan)>,
+    /// The sample that is read, with the id of the chunk.
+    sample: Option<(TableSample, ChunkId)>,
     /// Rows of the chunk that did not fit into the previous batch.
     left: Option<VectorRows>,
 }
@@ -353,6 +377,12 @@ impl ChunkMorsel<'_> {
     /// The selected rows of the next vector with any.
     fn next_rows(&mut self) -> Result<Option<VectorRows>, ExecError> {
         while let Some((vector, mut rows)) = self.consumer.next_vector(&mut self.chunk) {
+            if let Some((sample, chunk)) = &self.sample {
+                sample.retain(*chunk, vector, &mut rows);
+                if rows.is_empty() {
+                    continue;
+                }
+            }
             let sets = match &mut self.sets {
                 None => None,
                 Some((chunk, scan)) => Some(scan.narrow(chunk, vector, &mut rows)?),

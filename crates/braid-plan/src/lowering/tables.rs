@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_base::ChunkId;
 use braid_exec::plan::Plan;
 use braid_exec::runtime::pipeline::Source;
-use braid_sql::relation::{ColumnId, ColumnSet, Query, Relation, Rows, TableScan};
-use braid_sql::{Expression, SqlError, Value};
+use braid_exec::scan::table_sample::{SampleUnit, TableSample};
+use braid_sql::relation::{ColumnId, ColumnSet, Query, Relation, Rows, Sample, SampleMethod, TableScan};
+use braid_sql::{Expression, SqlError, SqlState, Value};
 use braid_storage::ColumnType;
 
 use super::query::Lowering;
@@ -15,11 +17,16 @@ use crate::values::Form;
 
 /// The tables that a database stores.
 pub trait StoredTables: fmt::Debug {
-    /// The rows of a table with some of its columns, by their positions in the table, and the types of their values.
+    /// The rows of a table, or of a sample of it, with some of its columns, by their positions in the table, and the types of their values.
     ///
     /// # Errors
     /// As unsupported (0A000) if there is no such table.
-    fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError>;
+    fn source(
+        &self,
+        table: u64,
+        columns: &[usize],
+        sample: Option<TableSample>,
+    ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError>;
 
     /// The rows of a table that is computed when it is read, with some of its columns; `None` if it is stored.
     ///
@@ -35,7 +42,12 @@ pub trait StoredTables: fmt::Debug {
 pub struct NoStoredTables;
 
 impl StoredTables for NoStoredTables {
-    fn source(&self, _: u64, _: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+    fn source(
+        &self,
+        _: u64,
+        _: &[usize],
+        _: Option<TableSample>,
+    ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         Err(unsupported("tables"))
     }
 }
@@ -43,21 +55,57 @@ impl StoredTables for NoStoredTables {
 impl Lowering<'_> {
     /// A scan of the columns that the query reads.
     pub(super) fn table(&self, scan: &TableScan) -> Result<Input, SqlError> {
-        let of_table = scan.columns.iter().enumerate().filter(|(_, column)| self.read.contains(column));
-        let (positions, columns): (Vec<usize>, Vec<ColumnId>) = of_table.unzip();
+        let sample = scan.sample.as_deref().map(|sample| self.sample(sample)).transpose()?;
+        let of_table = scan.columns.iter().enumerate();
+        // A sample is of rows with columns.
+        let is_read = |at: usize, column| self.read.contains(column) || (at == 0 && sample.is_some());
+        let (positions, columns): (Vec<usize>, Vec<ColumnId>) =
+            of_table.filter(|(at, column)| is_read(*at, column)).unzip();
         if let Some(rows) = self.environment.tables.computed(scan.table, &positions)? {
             // The plan holds the rows.
             return match self.is_for_many() {
                 true => Err(unsupported("computed tables in a plan for many statements")),
-                false => self.constant_rows(&columns, &rows),
+                false => self.constant_rows(&columns, &sampled(rows, sample)),
             };
         }
-        let (source, types) = self.environment.tables.source(scan.table, &positions)?;
+        let (source, types) = self.environment.tables.source(scan.table, &positions, sample)?;
         for (column, column_type) in columns.iter().zip(types) {
             self.note_form(*column, Form::of_column(column_type));
         }
         Ok(Input { plan: Plan::Source { source, column_count: columns.len() }, columns })
     }
+
+    /// A sample with its numbers, which PostgreSQL checks in this order.
+    fn sample(&self, sample: &Sample) -> Result<TableSample, SqlError> {
+        if self.is_for_many() {
+            return Err(unsupported("TABLESAMPLE in a plan for many statements"));
+        }
+        let Value::Float4(percentage) = self.known_value(&sample.percentage)? else {
+            let message = "TABLESAMPLE parameter cannot be null";
+            return Err(SqlError::new(SqlState::InvalidTablesampleArgument, message));
+        };
+        let Value::Float8(seed) = self.known_value(&sample.seed)? else {
+            let message = "TABLESAMPLE REPEATABLE parameter cannot be null";
+            return Err(SqlError::new(SqlState::InvalidTablesampleRepeat, message));
+        };
+        if !(0.0..=100.0).contains(&percentage) {
+            let message = "sample percentage must be between 0 and 100";
+            return Err(SqlError::new(SqlState::InvalidTablesampleArgument, message));
+        }
+        let unit = match sample.method {
+            SampleMethod::Bernoulli => SampleUnit::Row,
+            SampleMethod::System => SampleUnit::Vector,
+        };
+        // Both zeros are one seed.
+        Ok(TableSample { unit, percentage, seed: (seed + 0.0).to_bits() })
+    }
+}
+
+/// The rows of a computed table that are in a sample: as of one chunk.
+fn sampled(rows: Vec<Vec<Value>>, sample: Option<TableSample>) -> Vec<Vec<Value>> {
+    let Some(sample) = sample else { return rows };
+    let numbered = rows.into_iter().enumerate();
+    numbered.filter(|(row, _)| sample.has_row(ChunkId(0), *row)).map(|(_, row)| row).collect()
 }
 
 /// The columns that some operator of a query reads. A column that is only handed on is none of them.

@@ -10,6 +10,7 @@ use braid_base::{ByteSize, ColumnId, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
 use braid_exec::executor::Executor;
 use braid_exec::runtime::pipeline::Source;
+use braid_exec::scan::table_sample::TableSample;
 use braid_exec::scan::table_source::TableSource;
 use braid_exec::values::intervals::interval_of_bytes;
 use braid_io::{Backend, Device, DeviceOptions, open_device};
@@ -80,7 +81,12 @@ impl DiskTable {
 }
 
 impl StoredTables for DiskTable {
-    fn source(&self, _: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+    fn source(
+        &self,
+        _: u64,
+        columns: &[usize],
+        _: Option<TableSample>,
+    ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         let projection: Vec<ColumnId> = columns.iter().map(|column| ColumnId(*column as u16)).collect();
         let types = projection.iter().map(|column| self.version.value_type(*column)).collect();
         let spec = ScanSpec::new(projection);

@@ -8,6 +8,7 @@ use braid_base::ByteSize;
 use braid_exec::executor::Executor;
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::runtime::result_rows::{ResultRows, ResultSource};
+use braid_exec::scan::table_sample::TableSample;
 use braid_exec::{FixedBudget, ParameterRow, SpillSettings, SpillSpace, Vector};
 use braid_io::{Backend, DeviceOptions, open_device};
 use braid_plan::lowering::{Environment, LoweredQuery, NoPlan, Numerics, Purpose, Session, StoredTables};
@@ -152,7 +153,12 @@ impl MemoryTable {
 }
 
 impl StoredTables for MemoryTable {
-    fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+    fn source(
+        &self,
+        table: u64,
+        columns: &[usize],
+        _: Option<TableSample>,
+    ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         let part = |rows: &[Vec<Value>]| {
             let vector = |column: &usize| {
                 let mut array = ArrayBuilder::new(Form::of_column(self.types[*column]));

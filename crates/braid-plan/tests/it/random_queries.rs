@@ -10,6 +10,7 @@ use std::sync::Arc;
 use braid_exec::Vector;
 use braid_exec::runtime::pipeline::Source;
 use braid_exec::runtime::result_rows::{ResultRows, ResultSource};
+use braid_exec::scan::table_sample::TableSample;
 use braid_plan::lowering::{Environment, NoPlan, Numerics, Purpose, Session, StoredTables};
 use braid_plan::planning::plan;
 use braid_plan::values::Form;
@@ -173,7 +174,12 @@ fn stored(value: &Value, column_type: ColumnType) -> Value {
 }
 
 impl StoredTables for RandomTables {
-    fn source(&self, table: u64, columns: &[usize]) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
+    fn source(
+        &self,
+        table: u64,
+        columns: &[usize],
+        _: Option<TableSample>,
+    ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError> {
         let types = &self.types[usize::try_from(table).unwrap()];
         let part = |rows: &[Vec<Value>]| {
             let vector = |column: &usize| {

@@ -25,7 +25,7 @@ pub use column_set::ColumnSet;
 pub use columns::{ColumnId, Columns};
 pub use operators::{
     AggregateCall, Aggregation, CteId, Expansion, FrameBound, FrameExclusion, FrameMode, JoinKind, Recursion, Relation,
-    Rows, SetFunctionCall, SetOperator, SortKey, TableScan, WindowCall, WindowFrame, Windowing,
+    Rows, Sample, SampleMethod, SetFunctionCall, SetOperator, SortKey, TableScan, WindowCall, WindowFrame, Windowing,
 };
 pub use subquery::{Subquery, SubqueryKind};
 

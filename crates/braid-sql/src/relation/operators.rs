@@ -146,6 +146,50 @@ pub struct TableScan {
     pub name: String,
     /// All its columns: the table's, by position, and the number that it has here.
     pub columns: Vec<ColumnId>,
+    /// `TABLESAMPLE`: only some of its rows.
+    pub sample: Option<Box<Sample>>,
+}
+
+/// Which rows of a table are read. They depend on nothing but the rows that the table has and the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// How they are chosen.
+    pub method: SampleMethod,
+    /// How many of a hundred: a `real` that is known before the query runs.
+    pub percentage: Expression,
+    /// A `double precision` that is known before the query runs.
+    pub seed: Expression,
+}
+
+/// How the rows of a sample are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleMethod {
+    /// Each row by itself.
+    Bernoulli,
+    /// Blocks of rows.
+    System,
+}
+
+impl SampleMethod {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bernoulli => "bernoulli",
+            Self::System => "system",
+        }
+    }
+}
+
+impl Sample {
+    /// Its expressions.
+    pub fn expressions(&self) -> [&Expression; 2] {
+        [&self.percentage, &self.seed]
+    }
+
+    /// The same, to be changed.
+    pub fn expressions_mut(&mut self) -> [&mut Expression; 2] {
+        [&mut self.percentage, &mut self.seed]
+    }
 }
 
 /// What a join makes of pairs of rows. A row's partners are the other side's rows with which the condition is true.

@@ -87,8 +87,8 @@ impl Relation {
                 offset.iter().chain(limit).chain(ties.iter().flat_map(|keys| of_keys(keys))).any(is_such)
             }
             Self::DistinctOn { keys, .. } => keys.iter().any(is_such),
+            Self::Table(scan) => scan.sample.iter().flat_map(|sample| sample.expressions()).any(is_such),
             Self::OneRow
-            | Self::Table(_)
             | Self::Distinct { .. }
             | Self::Union { .. }
             | Self::SetOperation { .. }
@@ -128,8 +128,8 @@ impl Relation {
                 offset.iter_mut().chain(limit).chain(ties).collect()
             }
             Self::DistinctOn { keys, .. } => keys.iter_mut().collect(),
+            Self::Table(scan) => scan.sample.iter_mut().flat_map(|sample| sample.expressions_mut()).collect(),
             Self::OneRow
-            | Self::Table(_)
             | Self::Distinct { .. }
             | Self::Union { .. }
             | Self::SetOperation { .. }

@@ -9,7 +9,7 @@ use crate::expression::Node;
 use crate::functions::SessionFacts;
 use crate::pg_catalog::pg_catalog;
 use crate::relation::{
-    AggregateCall, Aggregation, ColumnId, Columns, FrameBound, FrameExclusion, FrameMode, JoinKind, Relation,
+    AggregateCall, Aggregation, ColumnId, Columns, FrameBound, FrameExclusion, FrameMode, JoinKind, Relation, Sample,
     SetFunctionCall, SetOperator, SortKey, WindowFrame, Windowing,
 };
 use crate::{Expression, Value};
@@ -62,7 +62,16 @@ fn add_lines(relation: &Relation, depth: usize, context: &mut Context<'_>, plan:
 fn line(relation: &Relation, context: &mut Context<'_>) -> String {
     match relation {
         Relation::OneRow => "OneRow".to_owned(),
-        Relation::Table(scan) => format!("Table {} ({})", scan.name, all_made(&scan.columns, context)),
+        Relation::Table(scan) => {
+            let line = format!("Table {} ({})", scan.name, all_made(&scan.columns, context));
+            match scan.sample.as_deref() {
+                Some(Sample { method, percentage, seed }) => {
+                    let (name, percentage) = (method.name(), text(percentage, context));
+                    format!("{line} sample {name} {percentage} seed {}", text(seed, context))
+                }
+                None => line,
+            }
+        }
         Relation::Values { columns, rows } => {
             let rows = joined(rows.iter().map(|row| format!("({})", list(row, context))));
             format!("Values ({}) {rows}", all_made(columns, context)).trim_end().to_owned()

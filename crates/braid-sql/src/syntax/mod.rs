@@ -12,6 +12,7 @@
 //! | [`joins`] | joins on the right side of joins, names of joins |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
 //! | [`rows_from`] | ROWS FROM |
+//! | [`samples`] | TABLESAMPLE |
 //! | [`spellings`] | short forms spelt out |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`whole_rows`] | `t.*` as an operand |
@@ -26,6 +27,7 @@ mod joins;
 mod operands;
 mod operators;
 mod rows_from;
+mod samples;
 mod spellings;
 mod tokens;
 mod whole_rows;
@@ -45,6 +47,7 @@ pub use joins::join_name;
 pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
 pub use rows_from::is_rows_from;
+pub use samples::{SampleSyntax, sample_of};
 pub use tokens::postgresql_tokens;
 pub use whole_rows::WHOLE_ROW;
 pub use words::is_no_table_name;

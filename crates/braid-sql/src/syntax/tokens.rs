@@ -10,6 +10,7 @@
 //! - A computed number of rows in FETCH (`fetch_counts`), ROWS FROM (`rows_from`), definitions of columns
 //!   (`column_definitions`), joins on the right side of joins and names of joins
 //!   (`joins`) become what the parser reads.
+//! - TABLESAMPLE has a call behind it (`samples`).
 //! - `t.*` is a column where an expression stands (`whole_rows`).
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
@@ -41,7 +42,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         read.push(token)?;
     }
     let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
-    let tokens = super::column_definitions::with_names(tokens);
+    let tokens = super::samples::as_calls(super::column_definitions::with_names(tokens));
     let tokens = super::rows_from::as_calls(super::fetch_counts::as_limits(tokens));
     Ok(super::joins::in_parentheses(super::whole_rows::as_columns(tokens)))
 }

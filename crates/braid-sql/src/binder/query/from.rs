@@ -200,10 +200,15 @@ impl Binder<'_> {
                 with_ordinality: false,
                 partitions,
                 json_path: None,
-                sample: None,
+                sample,
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                self.table(name, alias.as_ref(), scope)
+                let table = self.table(name, alias.as_ref(), scope)?;
+                let place = Place::of(name.0.first().and_then(ObjectNamePart::as_ident));
+                sample.iter().try_fold(table, |table, sample| self.sampled(table, sample, place, scope))
+            }
+            TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+                Err(SqlError::new(SqlState::SyntaxError, "syntax error at or near \"tablesample\""))
             }
             TableFactor::Table { name, alias, args: Some(args), with_ordinality, sample: None, .. } => {
                 self.function_rows(name, &args.args, *with_ordinality, alias.as_ref(), scope)
@@ -347,6 +352,7 @@ impl Binder<'_> {
             table: table.id,
             name: table.name.clone(),
             columns: columns.iter().map(|column| column.id).collect(),
+            sample: None,
         });
         let names = ScopeRelation {
             schema: Some(table.schema.clone()),

@@ -12,6 +12,7 @@
 //! | [`calls`] | aggregates, window functions, set-returning functions |
 //! | [`table_order`] | the order in which the queries of WITH RECURSIVE are bound |
 //! | [`views`] | views |
+//! | [`samples`] | TABLESAMPLE |
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
@@ -31,6 +32,7 @@ mod output_names;
 mod rows;
 pub(super) mod scope;
 mod select;
+mod samples;
 mod select_list;
 mod set_operations;
 mod subqueries;

@@ -19,6 +19,11 @@ pub const FUNCTIONS: Implementations =
 /// Bits of the fraction of a random double.
 const DOUBLE_BITS: u32 = 52;
 
+/// A seed that is drawn by chance, from no session's generator.
+pub fn drawn_seed() -> f64 {
+    rand::rng().random()
+}
+
 /// The generator of a session, which its statements share. It is seeded by chance when it is first asked.
 #[derive(Clone, Debug, Default)]
 pub struct SessionRandom {
