@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`clauses`] | WITH, ORDER BY and LIMIT around queries in parentheses |
 //! | [`select`] | one SELECT: its clauses in order |
 //! | [`select_list`] | the expressions of the select list, `*` |
 //! | [`from`] | tables, functions and joins |
@@ -11,8 +12,8 @@
 //! | [`common_tables`] | WITH |
 //! | [`calls`] | aggregates, window functions, set-returning functions |
 //! | [`table_order`] | the order in which the queries of WITH RECURSIVE are bound |
-//! | [`views`] | views |
 //! | [`samples`] | TABLESAMPLE |
+//! | [`views`] | views |
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
@@ -23,6 +24,7 @@
 
 pub mod assignment;
 mod calls;
+mod clauses;
 mod common_tables;
 mod from;
 mod grouping;
@@ -30,9 +32,9 @@ mod nested_sets;
 mod ordering;
 mod output_names;
 mod rows;
+mod samples;
 pub(super) mod scope;
 mod select;
-mod samples;
 mod select_list;
 mod set_operations;
 mod subqueries;
@@ -52,7 +54,7 @@ use crate::SqlError;
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Output, Query, Relation, Rows};
-use ordering::Tail;
+use clauses::Clauses;
 use scope::Scope;
 
 /// A query whose columns are not computed yet: a literal among them may still get another type.
@@ -87,30 +89,12 @@ impl<'a> Binder<'a> {
 
     /// A query whose literals may still get another type.
     fn pending_query<'s>(&self, syntax: &'s Syntax, mut scope: Scope<'_>) -> Result<Pending<'s>, SqlError> {
-        let Syntax {
-            with,
-            body,
-            order_by,
-            limit_clause,
-            fetch,
-            locks,
-            for_clause: None,
-            settings: None,
-            format_clause: None,
-            pipe_operators,
-        } = syntax
-        else {
-            return Err(SqlError::unsupported("this form of a query is not supported"));
-        };
-        if !locks.is_empty() || !pipe_operators.is_empty() {
-            return Err(SqlError::unsupported("row locks are not supported"));
-        }
+        let Clauses { with, body, tail } = self.clauses(syntax)?;
         let definitions = match with {
             Some(with) => self.common_tables(with, &mut scope)?,
             None => Vec::new(),
         };
-        let tail = Tail::of(order_by.as_ref(), limit_clause.as_ref(), fetch.as_ref())?;
-        let pending = match &**body {
+        let pending = match body {
             SetExpr::Select(select) => self.select(select, &tail, scope)?,
             SetExpr::Values(_) | SetExpr::Table(_) | SetExpr::Query(_) | SetExpr::SetOperation { .. } => {
                 let binder = self.in_scope(&scope, self.clause);

@@ -62,6 +62,31 @@ impl<'q> Tail<'q> {
         Ok(Self { order_by, limit, offset, fetch, with_ties })
     }
 
+    /// What follows a query in parentheses, whose own is `self`.
+    ///
+    /// # Errors
+    /// The clause that both have, and its place.
+    pub fn within(self, around: Self) -> Result<Self, (&'static str, Place<'q>)> {
+        if let ([_, ..], [first, ..]) = (self.order_by, around.order_by) {
+            return Err(("ORDER BY", Place::Start(&first.expr)));
+        }
+        if let (Some(_), Some(offset)) = (self.offset, around.offset) {
+            return Err(("OFFSET", Place::Start(offset)));
+        }
+        let is_limited = |tail: &Self| tail.limit.is_some() || tail.fetch.is_some();
+        if is_limited(&self) && is_limited(&around) {
+            let count = around.limit.or_else(|| around.fetch.and_then(|fetch| fetch.quantity.as_ref()));
+            return Err(("LIMIT", count.map_or(Place::Nowhere, Place::Start)));
+        }
+        Ok(Self {
+            order_by: if self.order_by.is_empty() { around.order_by } else { self.order_by },
+            limit: self.limit.or(around.limit),
+            offset: self.offset.or(around.offset),
+            fetch: self.fetch.or(around.fetch),
+            with_ties: self.with_ties || around.with_ties,
+        })
+    }
+
     fn is_empty(&self) -> bool {
         self.order_by.is_empty() && self.limit.is_none() && self.offset.is_none() && self.fetch.is_none()
     }
