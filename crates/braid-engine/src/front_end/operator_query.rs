@@ -114,7 +114,7 @@ pub(crate) async fn relation_text(
             let mut bound = binding.binder().whole_query(&query)?;
             bound.relation.put_parameters(&parameters.values);
             let mut columns = binding.into_columns();
-            Ok::<_, SqlError>(rewritten(bound, &mut columns, &facts).relation.text(&columns, &facts))
+            Ok::<_, SqlError>(rewritten(bound, &mut columns, &facts)?.relation.text(&columns, &facts))
         });
         Ok(text?)
     };

@@ -6,8 +6,11 @@
 //! Only immutable functions of constants are called here, not those that read settings or the time, and no parameter has a value yet. A
 //! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long stay, too, and those
 //! whose values are long.
+//!
+//! PostgreSQL's planner computes constants likewise, and fails where one does: `1/0` is an error in a query of no rows, and behind WHEN. It
+//! looks at operands in order, and at none behind a constant that decides AND, OR, CASE or COALESCE. [`folded_with_error`] has that error.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use braid_sql::evaluation::Evaluation;
 use braid_sql::expression::{ElementCast, Node};
@@ -22,11 +25,20 @@ use super::expressions::{
 };
 use crate::planning_memory::planning_memory;
 
+/// The class of the SQLSTATEs of values that a function does not take.
+const DATA_EXCEPTIONS: &str = "22";
+
 /// The relation with its constant expressions computed.
 pub(super) fn fold_constants(relation: Relation, session: &dyn SessionFacts) -> Ruled {
-    let folding = Folding { session, memory: planning_memory(&relation), is_changed: Cell::new(false) };
+    folded_with_error(relation, session).0
+}
+
+/// The relation with its constant expressions computed, and the error of the first one that fails.
+pub(super) fn folded_with_error(relation: Relation, session: &dyn SessionFacts) -> (Ruled, Option<SqlError>) {
+    let memory = planning_memory(&relation);
+    let folding = Folding { session, memory, is_changed: Cell::new(false), error: RefCell::default() };
     let relation = folded_relation(relation, &folding);
-    Ruled { relation, is_changed: folding.is_changed.get() }
+    (Ruled { relation, is_changed: folding.is_changed.get() }, folding.error.into_inner())
 }
 
 /// What constants are computed with.
@@ -35,6 +47,8 @@ struct Folding<'a> {
     memory: LimitedMemory,
     /// Whether there was something to compute or to simplify.
     is_changed: Cell<bool>,
+    /// The error of the first constant that has one.
+    error: RefCell<Option<SqlError>>,
 }
 
 impl Folding<'_> {
@@ -42,18 +56,28 @@ impl Folding<'_> {
         self.is_changed.set(self.is_changed.get() || is_change);
     }
 
-    fn value(&self, expression: &Expression) -> Result<Value, SqlError> {
+    /// The value of a constant expression; `None` if it has an error, or is too long.
+    fn value(&self, expression: &Expression) -> Option<Value> {
         let evaluation = Evaluation::new(self.session, &[]);
-        self.memory.only(|memory| evaluation.with_memory(memory).value(expression))
+        match self.memory.only(|memory| evaluation.with_memory(memory).value(expression)) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if error.sqlstate().starts_with(DATA_EXCEPTIONS) {
+                    self.error.borrow_mut().get_or_insert(error);
+                }
+                None
+            }
+        }
     }
 }
 
 fn folded_relation(relation: Relation, folding: &Folding<'_>) -> Relation {
     let mut relation = with_inputs(relation, &mut |input| folded_relation(input, folding));
-    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, folding));
     for expression in relation.expressions_mut() {
         fold(expression, folding);
     }
+    // After the expressions: a subquery that none of them needs is gone.
+    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, folding));
     match relation {
         Relation::Filter { input, condition } => {
             let conditions = conjuncts(condition);
@@ -72,15 +96,61 @@ fn folded_relation(relation: Relation, folding: &Folding<'_>) -> Relation {
 
 /// Folds an expression from its operands up. Subqueries are not looked into.
 fn fold(expression: &mut Expression, folding: &Folding<'_>) {
-    expression.operands_mut().into_iter().for_each(|operand| fold(operand, folding));
+    fold_operands(expression, folding);
     simplify(expression, folding);
     if !matches!(expression.node, Node::Constant(_))
         && is_computable(expression)
-        && let Ok(value) = folding.value(expression)
+        && let Some(value) = folding.value(expression)
     {
         folding.note_change(true);
         expression.node = Node::Constant(value);
     }
+}
+
+/// Folds the operands in order, up to one that decides.
+fn fold_operands(expression: &mut Expression, folding: &Folding<'_>) {
+    match &mut expression.node {
+        Node::And(operands) => fold_until(operands, folding, |value| *value == Value::Bool(false)),
+        Node::Or(operands) => fold_until(operands, folding, |value| *value == Value::Bool(true)),
+        Node::Coalesce(values) => fold_until(values, folding, |value| !value.is_null()),
+        Node::Case { branches, otherwise } => {
+            for (condition, result) in branches {
+                fold(condition, folding);
+                if is_never_true(condition) {
+                    continue;
+                }
+                fold(result, folding);
+                if constant(condition) == Some(&Value::Bool(true)) {
+                    return;
+                }
+            }
+            fold(otherwise, folding);
+        }
+        // What the operand is decides what is read of the body.
+        Node::Let { operand, body } => {
+            fold(operand, folding);
+            if !is_put_in_place(operand) {
+                fold(body, folding);
+            }
+        }
+        _ => expression.operands_mut().into_iter().for_each(|operand| fold(operand, folding)),
+    }
+}
+
+/// Folds operands up to the first constant that decides, and leaves out the rest.
+fn fold_until(operands: &mut Vec<Expression>, folding: &Folding<'_>, decides: impl Fn(&Value) -> bool) {
+    for at in 0..operands.len() {
+        fold(&mut operands[at], folding);
+        if constant(&operands[at]).is_some_and(&decides) {
+            folding.note_change(at + 1 < operands.len());
+            return operands.truncate(at + 1);
+        }
+    }
+}
+
+/// Whether an operand of LET goes where it is read.
+fn is_put_in_place(operand: &Expression) -> bool {
+    as_column(operand).is_some() || constant(operand).is_some()
 }
 
 /// Whether all operands are constants and the same operands always give the same value.
@@ -174,15 +244,12 @@ fn simplify(expression: &mut Expression, folding: &Folding<'_>) {
                 _ => {}
             }
         }
-        Node::Let { operand, body } if as_column(operand).is_some() || constant(operand).is_some() => {
+        Node::Let { operand, body } if is_put_in_place(operand) => {
             folding.note_change(true);
             let operand = (**operand).clone();
             let mut body = std::mem::replace(&mut **body, null_of(expression.sql_type));
             body.put_operand(&operand);
-            // What it reads may be constant now.
-            if constant(&operand).is_some() {
-                fold(&mut body, folding);
-            }
+            fold(&mut body, folding);
             *expression = body;
         }
         Node::Chain { first, steps } => {

@@ -61,8 +61,9 @@ mod static_rows;
 mod tests;
 mod unnesting;
 
+use braid_sql::SqlError;
 use braid_sql::functions::SessionFacts;
-use braid_sql::relation::{ColumnId, Columns, Relation};
+use braid_sql::relation::{ColumnId, ColumnSet, Columns, Relation};
 
 use contents::Contents;
 
@@ -74,36 +75,43 @@ const ROUNDS: usize = 2;
 
 /// A relation that has the same rows of these outputs, in the same order, and is cheaper to compute. Nothing fails that did not fail before.
 pub fn rewrite(
-    mut relation: Relation,
+    relation: Relation,
     outputs: &[ColumnId],
     columns: &mut Columns,
     session: &dyn SessionFacts,
 ) -> Relation {
-    relation = unnest(as_written(relation, outputs, columns, session), columns);
+    rewritten_with_error(relation, outputs, columns, session).0
+}
+
+/// [`rewrite`], and the error of the first constant that PostgreSQL's planner would compute and that has one.
+pub(crate) fn rewritten_with_error(
+    mut relation: Relation,
+    outputs: &[ColumnId],
+    columns: &mut Columns,
+    session: &dyn SessionFacts,
+) -> (Relation, Option<SqlError>) {
+    let contents = Contents::of(&relation);
+    let mut kept = ColumnSet::default();
+    if contents.has_common_tables {
+        relation = inlining::inline_common_tables(relation, columns);
+        kept = pruning::failing_columns(&relation);
+    }
+    let prune = |relation: Relation| pruning::prune_columns(relation, outputs, &kept);
+    let (folded, error) = folding::folded_with_error(prune(relation), session);
+    relation = unnest(as_written(folded.relation, &contents, columns), columns);
     relation = restored_orders::restore_orders(relation, columns);
     relation = with_conditions_down(relation, columns, session);
     relation = empties::remove_empty_inputs(relation, columns);
-    relation = pruning::prune_columns(relation, outputs);
+    relation = prune(relation);
     relation = filter_pushdown::push_filters_down(relation, columns);
     relation = cross_joins::avoid_cross_joins(relation);
     relation = invariants::move_invariants(relation, columns);
     relation = orders::remove_orders(relation, columns);
-    pruning::prune_columns(relation, outputs)
+    (prune(relation), error)
 }
 
-/// The first rules, on the query as it is written.
-fn as_written(
-    mut relation: Relation,
-    outputs: &[ColumnId],
-    columns: &mut Columns,
-    session: &dyn SessionFacts,
-) -> Relation {
-    let contents = Contents::of(&relation);
-    if contents.has_common_tables {
-        relation = inlining::inline_common_tables(relation, columns);
-    }
-    relation = pruning::prune_columns(relation, outputs);
-    relation = folding::fold_constants(relation, session).relation;
+/// The rules for a query as it is written, with its constants computed.
+fn as_written(mut relation: Relation, contents: &Contents, columns: &mut Columns) -> Relation {
     if contents.has_disjunctions {
         relation = factoring::factor_disjunctions(relation);
     }

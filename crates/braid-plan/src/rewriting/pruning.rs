@@ -14,6 +14,7 @@ use braid_sql::expression::Node;
 use braid_sql::relation::{Aggregation, ColumnId, ColumnSet, CteId, Relation, SubqueryKind};
 
 use super::expressions::{has_subquery, in_subqueries, is_volatile};
+use super::failing::may_fail;
 use super::renumbering::each_relation;
 
 /// The columns that a relation's operators read, and these outputs. Of a table's columns only these need to be scanned.
@@ -62,22 +63,50 @@ fn add_free_columns(expression: &Expression, read: &mut ColumnSet) {
     }
 }
 
-/// The relation with the columns that are read, of which these are the results.
-pub(super) fn prune_columns(mut relation: Relation, outputs: &[ColumnId]) -> Relation {
-    let mut pruning = Pruning { read: outputs.iter().copied().collect(), positions: BTreeMap::new() };
+/// The columns of common table expressions that may fail. These make all their columns for each row, as in PostgreSQL, so that they fail also
+/// where no one reads such a column.
+pub(super) fn failing_columns(relation: &Relation) -> ColumnSet {
+    let mut failing = ColumnSet::default();
+    each_relation(relation, &mut |relation| {
+        let Relation::With { definition, .. } = relation else { return };
+        each_relation(&definition.relation, &mut |inner| failing.extend(made_by_failing(inner, &definition.columns)));
+    });
+    failing
+}
+
+/// The columns among these that an operator makes with expressions that may fail.
+fn made_by_failing(relation: &Relation, columns: &[ColumnId]) -> Vec<ColumnId> {
+    let made: Vec<ColumnId> = match relation {
+        Relation::Map { expressions, .. } => {
+            expressions.iter().filter(|(_, made)| may_fail(made)).map(|(made, _)| *made).collect()
+        }
+        Relation::Aggregate(aggregation) => {
+            let calls = aggregation.aggregates.iter();
+            calls.filter(|(_, call)| call.arguments.iter().any(may_fail)).map(|(made, _)| *made).collect()
+        }
+        _ => Vec::new(),
+    };
+    made.into_iter().filter(|made| columns.contains(made)).collect()
+}
+
+/// The relation with the columns that are read, of which these are the results, and with those `kept` in common table expressions.
+pub(super) fn prune_columns(mut relation: Relation, outputs: &[ColumnId], kept: &ColumnSet) -> Relation {
+    let mut pruning = Pruning { read: outputs.iter().copied().collect(), kept, positions: BTreeMap::new() };
     pruning.prune(&mut relation);
     relation
 }
 
 /// What is read, as far as it is known. A column has one name in the statement, so one set will do for all operators: an operator is looked
 /// at after all that may read its columns.
-struct Pruning {
+struct Pruning<'k> {
     read: ColumnSet,
+    /// Columns of common table expressions that stay.
+    kept: &'k ColumnSet,
     /// The positions of common table expressions that scans read.
     positions: BTreeMap<CteId, BTreeSet<usize>>,
 }
 
-impl Pruning {
+impl Pruning<'_> {
     fn prune(&mut self, relation: &mut Relation) {
         self.drop_unread(relation);
         add_own_columns(relation, &mut self.read);
@@ -98,7 +127,9 @@ impl Pruning {
             // What reads a common table expression comes first.
             Relation::With { cte, definition, body, .. } => {
                 self.prune(body);
-                let positions = self.positions.remove(cte).unwrap_or_default();
+                let mut positions = self.positions.remove(cte).unwrap_or_default();
+                let made = definition.columns.iter().enumerate();
+                positions.extend(made.filter(|(_, column)| self.kept.contains(column)).map(|(at, _)| at));
                 keep_positions(&mut definition.columns, &positions);
                 drop_scan_columns(body, *cte, &positions);
                 self.read.extend(&definition.columns);

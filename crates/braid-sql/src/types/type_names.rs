@@ -260,15 +260,12 @@ fn checked_length(length: i32, name: &str, most: i32) -> Result<i32, SqlError> {
     Ok(length)
 }
 
+/// The digits of seconds that a type keeps: the most that there are, if more are asked for.
 fn seconds_digits(digits: i32, name: &str, zone: &str) -> Result<i32, SqlError> {
     if digits < 0 {
         return Err(invalid(format!("{name}({digits}){zone} precision must not be negative")));
     }
-    if digits > SECONDS_DIGITS_MAX {
-        let message = format!("{name}({digits}){zone} precision is above the maximum allowed, {SECONDS_DIGITS_MAX}");
-        return Err(SqlError::unsupported(message));
-    }
-    Ok(digits)
+    Ok(digits.min(SECONDS_DIGITS_MAX))
 }
 
 fn invalid(message: String) -> SqlError {
@@ -326,6 +323,7 @@ mod tests {
         check("year to month", None, 458_751, "interval year to month");
         check("day to second", Some(3), 470_286_339, "interval day to second(3)");
         check("second", Some(0), 268_435_456, "interval second(0)");
+        check("second", Some(9), 268_435_462, "interval second(6)");
         check("minute to second", None, 402_718_719, "interval minute to second");
         assert!(interval_fields("day to year").is_none() && interval_modifier(3, None).is_err());
     }
@@ -345,7 +343,7 @@ mod tests {
         check("bit", &[100_000_000], "22023", "length for type bit cannot exceed 83886080");
         check("varbit", &[0], "22023", "length for type varbit must be at least 1");
         check("text", &[3], "42601", "type modifier is not allowed for type \"text\"");
-        check("timestamptz", &[7], "0A000", "TIMESTAMP(7) WITH TIME ZONE precision is above the maximum allowed, 6");
+        check("timestamptz", &[-1], "22023", "TIMESTAMP(-1) WITH TIME ZONE precision must not be negative");
         check("numeric", &[99_999_999_999], "22003", "value \"99999999999\" is out of range for type integer");
         check("varchar", &[1, 2], "22023", "invalid type modifier");
         assert_eq!(float_of_digits(0).map_err(|error| error.sqlstate()), Err("22023"));

@@ -27,7 +27,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("filter_pushdown", |relation, _, columns| filter_pushdown::push_filters_down(relation, columns)),
     ("cross_joins", |relation, _, _| cross_joins::avoid_cross_joins(relation)),
     ("invariants", |relation, _, columns| invariants::move_invariants(relation, columns)),
-    ("pruning", |relation, outputs, _| pruning::prune_columns(relation, outputs)),
+    ("pruning", |relation, outputs, _| pruning::prune_columns(relation, outputs, &Default::default())),
     ("orders", |relation, _, columns| orders::remove_orders(relation, columns)),
     ("empties", |relation, _, columns| {
         let folded = folding::fold_constants(relation, &FixedSession).relation;
