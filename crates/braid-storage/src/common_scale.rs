@@ -8,9 +8,9 @@
 //! The number of digits is part of the fact, in a few steps, so that the plans of a table that grows change seldom.
 
 use crate::types::{NUMERIC_64_PRECISION_MAX, NUMERIC_PRECISION_MAX};
-use crate::{ChunkMeta, ColumnType, Scalar, ZoneMap};
+use crate::{ColumnType, Scalar, ZoneMap};
 
-/// Most digits of an integer of 32 bits: the product of four has less than 38.
+/// Few enough digits for the product of four to have less than 38.
 const DIGITS_FEW: u8 = 9;
 
 /// What all values of a column of numerics without a precision have in common.
@@ -23,17 +23,16 @@ pub struct CommonScale {
 }
 
 impl CommonScale {
-    /// Of the column at an ordinal in some chunks; `None` if a chunk holds bytes, two have different scales, or there are
-    /// no values.
-    pub(crate) fn of(chunks: &[impl AsRef<ChunkMeta>], at: usize) -> Option<Self> {
+    /// Of segments of a column with their scales, bounds and numbers of rows; `None` if one holds bytes, two have different
+    /// scales, or there are no values.
+    pub(crate) fn of<'a>(segments: impl Iterator<Item = (Option<u8>, &'a ZoneMap, u32)>) -> Option<Self> {
         let mut common: Option<Self> = None;
-        for chunk in chunks.iter().map(AsRef::as_ref) {
-            let segment = &chunk.segments[at];
-            let scale = segment.scale?;
-            if segment.zone_map.null_count == chunk.row_count {
+        for (scale, zone_map, row_count) in segments {
+            let scale = scale?;
+            if zone_map.null_count == row_count {
                 continue;
             }
-            let digits = digits_within(&segment.zone_map)?;
+            let digits = digits_within(zone_map)?;
             let known = common.get_or_insert(Self { digits, scale });
             if known.scale != scale {
                 return None;

@@ -157,7 +157,9 @@ impl TableVersion {
         distinct: Arc<[Option<DistinctCount>]>,
     ) -> Self {
         let common_scale = |(at, column): (usize, &ColumnDef)| {
-            column.column_type.is_encoded_numeric().then(|| CommonScale::of(&chunks, at)).flatten()
+            let segments = chunks.iter().map(|chunk| (&chunk.segments[at], chunk.row_count));
+            let parts = segments.map(|(segment, row_count)| (segment.scale, &segment.zone_map, row_count));
+            column.column_type.is_encoded_numeric().then(|| CommonScale::of(parts)).flatten()
         };
         let common_scales = def.columns.iter().enumerate().map(common_scale).collect();
         Self { def, chunks, sequence, distinct, common_scales }
