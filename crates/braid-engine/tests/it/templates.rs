@@ -204,6 +204,34 @@ async fn a_plan_is_made_anew_for_new_rows_and_new_tables() {
 }
 
 #[tokio::test]
+async fn a_plan_for_integers_is_used_for_no_numerics_with_other_digits() {
+    let db = TestDb::new().await;
+    db.run("create table t (n numeric)").await;
+    let asked = [
+        "select count(*), sum(n) from t where n > 1.5",
+        "select count(*), sum(n) from t where n > 2.505",
+        "select count(*), sum(n) from t where n = 3",
+    ];
+    for (inserted, expected) in [
+        ("1.00", ["0|NULL", "0|NULL", "0|NULL"]),
+        ("2.50", ["1|2.50", "0|NULL", "0|NULL"]),
+        ("3.00", ["2|5.50", "1|3.00", "1|3.00"]),
+        ("100000000000.00", ["3|100000000005.50", "2|100000000003.00", "1|3.00"]),
+        ("3", ["4|100000000008.50", "3|100000000006.00", "2|6.00"]),
+        ("2.506", ["5|100000000011.006", "4|100000000008.506", "2|6.00"]),
+        ("'NaN'", ["6|NaN", "5|NaN", "2|6.00"]),
+        ("3.00", ["7|NaN", "6|NaN", "3|9.00"]),
+    ] {
+        db.run(&format!("insert into t values ({inserted})")).await;
+        for (sql, expected) in asked.iter().zip(expected) {
+            for _ in 0..3 {
+                assert_eq!(db.run(sql).await, expected, "{sql} after {inserted}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_block_reads_its_own_snapshot() {
     let db = TestDb::new().await;
     db.run("create table t (a int)").await;
