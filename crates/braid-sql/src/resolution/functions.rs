@@ -238,9 +238,10 @@ impl Written<'_> {
 
 /// Adds a candidate. Of two that want the same of the given arguments, the one that is not variadic wins; between others nothing decides.
 fn add(candidates: &mut Vec<Candidate>, candidate: Candidate) {
-    let given = |one: &Candidate| one.wanted[..one.wanted.len() - one.defaulted].to_vec();
-    let wanted = given(&candidate);
-    match candidates.iter_mut().find(|other| given(other) == wanted) {
+    fn given(one: &Candidate) -> &[TypeId] {
+        &one.wanted[..one.wanted.len() - one.defaulted]
+    }
+    match candidates.iter_mut().find(|other| given(other) == given(&candidate)) {
         None => candidates.push(candidate),
         Some(other) if candidate.is_expanded && !other.is_expanded => {}
         Some(other) if !candidate.is_expanded && other.is_expanded => *other = candidate,
