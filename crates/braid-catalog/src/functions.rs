@@ -230,6 +230,13 @@ pub fn expand_calls(query: &mut Query) {
     let _: ControlFlow<()> = VisitMut::visit(query, &mut Calls);
 }
 
+/// Whether an expression may be one that [`expand_calls`] replaces: it calls a function with such a name.
+pub fn may_be_catalog_call(expression: &Expr) -> bool {
+    let Expr::Function(call) = expression else { return false };
+    let name = call.name.0.last().and_then(ObjectNamePart::as_ident);
+    name.is_some_and(|name| FUNCTIONS.iter().any(|function| name.value.eq_ignore_ascii_case(function.name)))
+}
+
 /// Replaces calls, the inner ones first.
 struct Calls;
 

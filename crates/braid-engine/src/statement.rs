@@ -27,7 +27,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use braid_sql::syntax::Chains;
+use braid_sql::binder::precedence::Rebind;
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
@@ -47,6 +47,12 @@ pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
 const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
+
+/// Bytes of a short token, of which a text mostly consists: each blank is one.
+const TOKEN_BYTES_MIN: usize = 2;
+
+/// Most tokens for which memory is reserved before a text is read.
+const TOKENS_RESERVED_MAX: usize = 1024;
 
 /// One statement: its kind, its syntax tree, its text. Cheap to clone.
 #[derive(Clone)]
@@ -75,7 +81,7 @@ impl<'a> Tokens<'a> {
     /// Reads a text.
     pub fn of(sql: &'a str) -> Result<Self, EngineError> {
         check_text(sql)?;
-        let mut tokens = Vec::new();
+        let mut tokens = Vec::with_capacity((sql.len() / TOKEN_BYTES_MIN).min(TOKENS_RESERVED_MAX));
         Tokenizer::new(&SqlDialect::for_text(sql), sql)
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
@@ -170,7 +176,7 @@ impl Statement {
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
                 return Err(error_near(sql, &next.token.to_string(), Some(next.span.start)));
             }
-            command.visit_mut(&mut Chains);
+            command.visit_mut(&mut Rebind);
             let size = command.size();
             size.check_depth()?;
             let start = places.byte_of(first.span.start);

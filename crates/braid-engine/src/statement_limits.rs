@@ -65,6 +65,7 @@ const LARGE_SUBQUERY_DEPTH: usize = 5;
 /// Up to here a statement is planned in about a millisecond, which is a worker's turn.
 const BRIEF_EXPRESSIONS: usize = 256;
 const BRIEF_RELATIONS: usize = 8;
+const BRIEF_RELATIONS_TOTAL: usize = 10;
 const BRIEF_SET_OPERANDS: usize = 4;
 const BRIEF_SUBQUERY_DEPTH: usize = 2;
 
@@ -87,6 +88,8 @@ pub(crate) struct StatementSize {
     pub columns: usize,
     /// Expressions of all kinds.
     pub expressions: usize,
+    /// Calls that may be those of functions over the system relations.
+    pub catalog_calls: usize,
 }
 
 impl StatementSize {
@@ -120,7 +123,8 @@ impl StatementSize {
     /// Whether planning it takes no longer than a turn of a worker.
     pub fn is_brief(&self) -> bool {
         self.expressions <= BRIEF_EXPRESSIONS
-            && self.relations_total <= BRIEF_RELATIONS
+            && self.relations <= BRIEF_RELATIONS
+            && self.relations_total <= BRIEF_RELATIONS_TOTAL
             && self.set_operands <= BRIEF_SET_OPERANDS
             && self.subquery_depth <= BRIEF_SUBQUERY_DEPTH
             && !self.is_large()
@@ -139,7 +143,8 @@ impl StatementSize {
 /// Fails for a text that is too long to be read into memory at once.
 pub(crate) fn check_text(text: &str) -> Result<(), EngineError> {
     within("bytes of text", text.len(), TEXT_BYTES_MAX)?;
-    if text_tokens::count_tokens(text, TOKENS_MAX) <= TOKENS_MAX {
+    // A token has a byte at least.
+    if text.len() <= TOKENS_MAX || text_tokens::count_tokens(text, TOKENS_MAX) <= TOKENS_MAX {
         return Ok(());
     }
     Err(too_complex(format!("It has more than {TOKENS_MAX} words, signs and blanks."))
@@ -177,11 +182,18 @@ mod tests {
 
     #[test]
     fn few_relations_and_expressions_are_brief() {
-        let most = StatementSize { expressions: 256, relations_total: 8, set_operands: 4, ..StatementSize::default() };
+        let most = StatementSize {
+            expressions: 256,
+            relations: 8,
+            relations_total: 10,
+            set_operands: 4,
+            ..StatementSize::default()
+        };
         assert!(most.is_brief());
         for longer in [
             StatementSize { expressions: 257, ..most },
-            StatementSize { relations_total: 9, ..most },
+            StatementSize { relations: 9, ..most },
+            StatementSize { relations_total: 11, ..most },
             StatementSize { set_operands: 5, ..most },
             StatementSize { subquery_depth: 3, ..most },
             StatementSize { depth: LARGE_DEPTH, ..most },

@@ -1,5 +1,6 @@
 //! Queries on Braid's operators, planned with their constants.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use braid_catalog::functions::expand_calls;
@@ -101,13 +102,11 @@ pub(crate) async fn relation_text(
     let parameters = QueryParameters::of(parameters);
     let (size, explained) = (statement.size(), statement.clone());
     let work = async move |context: StatementContext| {
-        let query = explained.query().ok_or_else(|| EngineError::unsupported("a statement without a query"))?;
+        let source = QuerySource::default();
         let text = on_deep_stack(explained.size().expressions, || {
             let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
-            let mut query = query.clone();
-            expand_calls(&mut query);
-            rebind_all(&mut query);
-            let mut binding = BoundStatement::new(explained.origin(), &facts, &tables);
+            let (text, query) = source.of(&explained)?;
+            let mut binding = BoundStatement::new(text, &facts, &tables);
             if let Some(types) = parameters.types() {
                 binding = binding.with_parameters(types);
             }
@@ -222,16 +221,24 @@ pub(super) struct QuerySource {
 }
 
 impl QuerySource {
-    /// The text in which places count, and the query.
-    fn of<'a>(&'a self, statement: &'a Statement) -> Result<(&'a str, &'a Query), SqlError> {
-        match &self.other {
-            Some((text, query)) => Ok((text, query)),
-            None => match statement.query() {
-                Some(query) => Ok((statement.origin(), query)),
-                None => Err(SqlError::unsupported("a statement without a query")),
-            },
+    /// The text in which places count, and the query as it is bound. That of a statement is rebound when it is parsed.
+    fn of<'a>(&'a self, statement: &'a Statement) -> Result<(&'a str, Cow<'a, Query>), SqlError> {
+        match (&self.other, statement.query()) {
+            (Some((text, query)), _) => Ok((text, Cow::Owned(prepared((**query).clone())))),
+            (None, None) => Err(SqlError::unsupported("a statement without a query")),
+            (None, Some(query)) if statement.size().catalog_calls == 0 => {
+                Ok((statement.origin(), Cow::Borrowed(query)))
+            }
+            (None, Some(query)) => Ok((statement.origin(), Cow::Owned(prepared(query.clone())))),
         }
     }
+}
+
+/// A query without calls of functions over the system relations, as PostgreSQL's grammar groups it.
+fn prepared(mut query: Query) -> Query {
+    expand_calls(&mut query);
+    rebind_all(&mut query);
+    query
 }
 
 /// The parameters of a query that is executed.
@@ -325,7 +332,6 @@ fn plan_over(
     source: &QuerySource,
     constants: Constants<'_>,
 ) -> Result<(LoweredQuery, Vec<Expression>, Vec<SqlType>), NoPlan> {
-    let (text, query) = source.of(statement)?;
     let facts = StatementFacts::of(context);
     let (varying, numerics) = match constants.literals {
         Literals::InPlace(numerics) => (&[][..], numerics),
@@ -337,9 +343,7 @@ fn plan_over(
         Literals::Varying(_) => Purpose::ManyStatements { forms: &forms },
     };
     on_deep_stack(statement.size().expressions, || {
-        let mut query = query.clone();
-        expand_calls(&mut query);
-        rebind_all(&mut query);
+        let (text, query) = source.of(statement)?;
         let mut binding = BoundStatement::new(text, &facts, tables).with_varying(varying);
         if let Some(types) = constants.parameter_types {
             binding = binding.with_parameters(types);

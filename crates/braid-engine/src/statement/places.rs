@@ -17,6 +17,14 @@ impl<'a> Places<'a> {
 
     /// The byte offset of a place that is not before the last one asked for.
     pub fn byte_of(&mut self, location: Location) -> usize {
+        while self.line < location.line {
+            let Some(rest_of_line) = self.sql[self.byte..].find('\n') else {
+                self.byte = self.sql.len();
+                return self.byte;
+            };
+            self.byte += rest_of_line + 1;
+            (self.line, self.column) = (self.line + 1, 1);
+        }
         for c in self.sql[self.byte..].chars() {
             if (self.line, self.column) >= (location.line, location.column) {
                 break;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use braid_catalog::functions::may_be_catalog_call;
 use sqlparser::ast::{Expr, FunctionArguments, Query, Select, SetExpr, TableFactor, TableWithJoins, Visit, Visitor};
 
 use super::StatementSize;
@@ -41,6 +42,7 @@ impl Visitor for Measure {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.size.expressions += 1;
+        self.size.catalog_calls += usize::from(may_be_catalog_call(expr));
         if is_subquery(expr) {
             self.subquery_depth += 1;
             self.size.subquery_depth = self.size.subquery_depth.max(self.subquery_depth);
@@ -136,6 +138,7 @@ mod tests {
         let joins = size("select * from a, b join (c join d on true) on true, (select * from e, f) g");
         assert_eq!((joins.relations, joins.relations_total), (5, 7));
         assert_eq!(size("select 1 union (select 2 union select 3) except select 4").set_operands, 3);
+        assert_eq!(size("select pg_catalog.Pg_My_Temp_Schema(), abs(1)").catalog_calls, 1);
         assert_eq!(size("with a as (select 1), b as (select 2) select * from a, b").named_queries, 2);
         assert!(!size("select a, sum(b) from t join u using (a) where b > 1 group by a").is_large());
     }

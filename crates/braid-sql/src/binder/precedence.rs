@@ -12,15 +12,21 @@ use crate::syntax::Chains;
 
 /// Sets all expressions of a tree right, and makes long chains shallow.
 pub fn rebind_all<T: VisitMut>(tree: &mut T) {
-    // The visitors never stop early.
-    let _: ControlFlow<()> = tree.visit(&mut Chains);
+    // The visitor never stops early.
     let _: ControlFlow<()> = tree.visit(&mut Rebind);
 }
 
-struct Rebind;
+/// Sets the expressions of the tree that it visits right, and makes long chains shallow: these on the way down, before their operands are
+/// visited. Never breaks off.
+#[derive(Clone, Copy, Debug)]
+pub struct Rebind;
 
 impl VisitorMut for Rebind {
     type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        Chains.pre_visit_expr(expr)
+    }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         rebind(expr);
