@@ -36,6 +36,9 @@ pub(super) fn with_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             && is_list
     };
     let marked: Vec<usize> = (0..solid.len()).filter(is_unnamed).map(|at| solid[at]).collect();
+    if marked.is_empty() {
+        return tokens;
+    }
     let mut marked = marked.into_iter().peekable();
     let mut read = Vec::with_capacity(tokens.len() + marked.len());
     for (at, token) in tokens.into_iter().enumerate() {

@@ -10,6 +10,7 @@
 //! | `ROW(a, b)` | an [`Expr::Prefixed`] of a tuple |
 //! | `VARIADIC a`, an argument | [`Expr::Prefixed`] |
 //! | `(VALUES …)` | [`Expr::Subquery`] |
+//! | names and literals with nothing behind them, sooner than sqlparser does | [`Expr::Identifier`], [`Expr::Value`] |
 //! | `~ a`, `@ a`, `\|/ a`, `\|\|/ a`, `OPERATOR(pg_catalog.-) a` | [`Expr::UnaryOp`], with all that binds tighter |
 
 use sqlparser::ast::{
@@ -45,6 +46,9 @@ pub(super) fn operand(parser: &mut Parser<'_>, operator_precedence: u8) -> Read 
         Token::LParen if begins_values(parser) => return Some(values(parser)),
         Token::LBracket => return Some(parser.expected_ref("an expression", parser.peek_token_ref())),
         Token::Word(word) => return of_word(parser, &word.clone(), span, operator_precedence),
+        Token::Number(..) | Token::SingleQuotedString(_) if ends_operand(&parser.peek_nth_token_ref(1).token) => {
+            return Some(parser.parse_value().map(Expr::Value));
+        }
         _ => None,
     }?;
     parser.advance_token();
@@ -79,7 +83,58 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
             let prefix = Ident::with_span(span, VARIADIC);
             Some(parser.parse_expr().map(|value| Expr::Prefixed { prefix, value: Box::new(value) }))
         }
+        Keyword::NoKeyword if is_name(parser) => {
+            parser.advance_token();
+            Some(Ok(Expr::Identifier(word.clone().into_ident(span))))
+        }
         _ => None,
+    }
+}
+
+/// Whether the next word is the name of a column, or that of its relation. sqlparser tries a name as a type first, and makes an error
+/// of it.
+fn is_name(parser: &Parser<'_>) -> bool {
+    let token = |at: usize| &parser.peek_nth_token_ref(at).token;
+    match (token(1), token(2)) {
+        (Token::Period, Token::Word(_)) => ends_operand(token(3)),
+        (second, _) => ends_operand(second),
+    }
+}
+
+/// Whether a token behind a name or a literal is no part of it, however it goes on.
+fn ends_operand(token: &Token) -> bool {
+    const ENDS: &[Keyword] = &[
+        Keyword::AND,
+        Keyword::AS,
+        Keyword::ASC,
+        Keyword::DESC,
+        Keyword::END,
+        Keyword::FROM,
+        Keyword::GROUP,
+        Keyword::IN,
+        Keyword::LIKE,
+        Keyword::OR,
+        Keyword::ORDER,
+        Keyword::THEN,
+        Keyword::WHERE,
+    ];
+    match token {
+        Token::Comma
+        | Token::RParen
+        | Token::Eq
+        | Token::Neq
+        | Token::Lt
+        | Token::LtEq
+        | Token::Gt
+        | Token::GtEq
+        | Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::SemiColon
+        | Token::EOF => true,
+        Token::Word(word) => word.quote_style.is_none() && ENDS.contains(&word.keyword),
+        _ => false,
     }
 }
 

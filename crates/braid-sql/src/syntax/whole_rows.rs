@@ -18,6 +18,9 @@ const QUERY_WORDS: &[Keyword] = &[Keyword::SELECT, Keyword::WITH, Keyword::VALUE
 
 /// The tokens with names for the stars of rows. In linear time.
 pub(super) fn as_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| token.token == Token::Period) {
+        return tokens;
+    }
     let solid: Vec<usize> = (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
     let token =
         |at: Option<usize>| at.and_then(|at| solid.get(at)).map_or(&Token::EOF, |at: &usize| &tokens[*at].token);
