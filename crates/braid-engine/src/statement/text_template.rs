@@ -169,13 +169,39 @@ fn push_token(template: &mut String, token: &Token) {
     if let Token::Word(word) = token
         && word.quote_style.is_none()
     {
-        return template.extend(word.value.chars().map(|letter| letter.to_ascii_lowercase()));
+        let start = template.len();
+        template.push_str(&word.value);
+        template[start..].make_ascii_lowercase();
+        return;
+    }
+    if let Some(sign) = sign(token) {
+        return template.push_str(sign);
     }
     let text = token.to_string();
     if text.contains(|letter: char| letter.is_whitespace() || matches!(letter, '\'' | '"' | '$' | '#')) {
         template.push_str(&format!("{}:", text.len()));
     }
     template.push_str(&text);
+}
+
+/// The text of a token that is a common sign.
+fn sign(token: &Token) -> Option<&'static str> {
+    Some(match token {
+        Token::Comma => ",",
+        Token::Period => ".",
+        Token::LParen => "(",
+        Token::RParen => ")",
+        Token::Eq => "=",
+        Token::Lt => "<",
+        Token::LtEq => "<=",
+        Token::Gt => ">",
+        Token::GtEq => ">=",
+        Token::Plus => "+",
+        Token::Minus => "-",
+        Token::Mul => "*",
+        Token::Div => "/",
+        _ => return None,
+    })
 }
 
 impl Constant {
@@ -231,6 +257,15 @@ mod tests {
         ] {
             assert_ne!(scanned(other).unwrap().template, base, "{other}");
         }
+    }
+
+    #[test]
+    fn a_sign_has_the_text_of_its_token() {
+        let tokens = tokens("select ( a.b , c ) = < <= > >= + - * / [ ] ; :: <>");
+        let signs = tokens.iter().filter_map(|TokenWithSpan { token, .. }| Some((token.to_string(), sign(token)?)));
+        let signs: Vec<_> = signs.collect();
+        assert_eq!(signs.len(), 13);
+        assert!(signs.iter().all(|(text, sign)| text == sign), "{signs:?}");
     }
 
     #[test]
