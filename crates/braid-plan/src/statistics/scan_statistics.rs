@@ -92,7 +92,7 @@ impl SelectedRows<'_> {
             return Some(counted(distinct_left(distinct, values, values * rows_left / row_count)));
         }
         // What is asked of the column itself removes values; what is asked of others, rows.
-        let values_left = self.count(&own);
+        let values_left = if own.len() == self.predicates.len() { rows_left } else { self.count(&own) };
         Some(counted(distinct_left(distinct * values_left / values, values_left, rows_left)))
     }
 }
