@@ -1,7 +1,7 @@
 //! DISTINCT ON and WITH TIES, over rows in their order.
 //!
 //! DISTINCT ON keeps the first row of those that are equal in its keys. If these are the first keys of the input's order, equal rows come one
-//! after the other. Otherwise the input is sorted by its order and then by the other keys, which DISTINCT ON leaves open.
+//! after the other. Otherwise the input is sorted by these first keys, the other keys of DISTINCT ON, and the rest of its order.
 
 use braid_exec::plan::Plan;
 use braid_exec::runtime::peers::KeptPeers;
@@ -27,8 +27,9 @@ impl Lowering<'_> {
             is_descending: false,
             nulls_first: false,
         });
-        // Keys of the order behind others cannot be followed by further ones of DISTINCT ON; the binder refuses them.
-        let order: Vec<SortKey> = leading.into_iter().cloned().chain(added).collect();
+        // Further keys, which unnesting adds, come before the rest of the order, which chooses among equal rows.
+        let rest = &order[leading.len()..];
+        let order: Vec<SortKey> = leading.into_iter().cloned().chain(added).chain(rest.iter().cloned()).collect();
         let sorted = self.sort(without_sort(input), &order, None)?;
         self.peers(sorted, keys, KeptPeers::First)
     }

@@ -79,11 +79,12 @@ impl Binder<'_> {
         query: &Query,
         is_all: bool,
     ) -> Result<Expression, SqlError> {
+        // The subquery first, so that of two errors its own is reported, as by PostgreSQL.
+        let bound = self.nested_query(query)?;
         let left = match unnested(operand) {
             Expr::Tuple(members) => self.row_members(members)?,
             _ => vec![self.placed(operand)?],
         };
-        let bound = self.nested_query(query)?;
         let place = Place::After(operand);
         if left.len() != bound.outputs.len() {
             let words = if left.len() < bound.outputs.len() { "too many" } else { "too few" };
