@@ -10,11 +10,10 @@
 //! Arguments stand in a query of their own, beside no relation, so that names in them mean what they meant around the call, and are
 //! evaluated once. Calls with other numbers of arguments, with names of arguments or with clauses are left as they are.
 
-use std::ops::ControlFlow;
-
+use braid_sql::syntax::walk::{Rewrite, Tree};
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Value,
-    ValueWithSpan, VisitMut, VisitorMut,
+    ValueWithSpan,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -216,9 +215,9 @@ impl CatalogFunction {
         let tokens = Tokenizer::new(&PostgreSqlDialect {}, &text).tokenize().expect("functions are tokens");
         let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens(tokens);
         let mut subquery = parser.parse_expr().expect("functions are expressions");
-        // The visitors never stop early. Functions call functions, none itself; calls in arguments are expanded already.
-        let _: ControlFlow<()> = VisitMut::visit(&mut subquery, &mut Calls);
-        let _: ControlFlow<()> = VisitMut::visit(&mut subquery, &mut Placeholders { arguments });
+        // Functions call functions, none itself; calls in arguments are expanded already.
+        subquery.rewrite(&mut Calls);
+        subquery.rewrite(&mut Placeholders { arguments });
         subquery
     }
 }
@@ -226,8 +225,7 @@ impl CatalogFunction {
 /// Puts queries in the place of calls of functions over the system relations. It is to be called before
 /// [`rebind_all`](braid_sql::binder::precedence::rebind_all).
 pub fn expand_calls(query: &mut Query) {
-    // The visitor never stops early.
-    let _: ControlFlow<()> = VisitMut::visit(query, &mut Calls);
+    query.rewrite(&mut Calls);
 }
 
 /// Whether an expression may be one that [`expand_calls`] replaces: it calls a function with such a name.
@@ -240,14 +238,11 @@ pub fn may_be_catalog_call(expression: &Expr) -> bool {
 /// Replaces calls, the inner ones first.
 struct Calls;
 
-impl VisitorMut for Calls {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+impl Rewrite for Calls {
+    fn leave_expression(&mut self, expression: &mut Expr) {
         if let Some((function, arguments)) = catalog_call(expression) {
             *expression = function.call(arguments);
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -256,15 +251,12 @@ struct Placeholders {
     arguments: Vec<Expr>,
 }
 
-impl VisitorMut for Placeholders {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+impl Rewrite for Placeholders {
+    fn leave_expression(&mut self, expression: &mut Expr) {
         if let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), .. }) = expression {
             let at: usize = name[1..].parse().expect("placeholders are numbered");
             *expression = self.arguments[at - 1].clone();
         }
-        ControlFlow::Continue(())
     }
 }
 

@@ -176,7 +176,7 @@ impl Statement {
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
                 return Err(error_near(sql, &next.token.to_string(), Some(next.span.start)));
             }
-            command.visit_mut(&mut Rebind);
+            command.rewrite(&mut Rebind);
             let size = command.size();
             size.check_depth()?;
             let start = places.byte_of(first.span.start);

@@ -1,8 +1,7 @@
 //! The syntax tree of a statement: what sqlparser reads, and what is read here.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{self, VisitMut, VisitorMut};
+use braid_sql::syntax::walk::{Rewrite, Tree};
+use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -48,15 +47,14 @@ impl Command {
         }
     }
 
-    /// Visits its tree.
-    pub(super) fn visit_mut(&mut self, visitor: &mut impl VisitorMut<Break = ()>) {
-        // The visitor never breaks off.
-        let _: ControlFlow<()> = match self {
-            Self::Sql(statement) => VisitMut::visit(statement, visitor),
-            Self::CreateTableWithoutData(create) => VisitMut::visit(create, visitor),
-            Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => VisitMut::visit(query, visitor),
-            Self::Copy(_) => ControlFlow::Continue(()),
-        };
+    /// Walks over its tree and changes it.
+    pub(super) fn rewrite(&mut self, rewrite: &mut dyn Rewrite) {
+        match self {
+            Self::Sql(statement) => statement.rewrite(rewrite),
+            Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
+            Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
+            Self::Copy(_) => {}
+        }
     }
 
     /// The size of its tree.

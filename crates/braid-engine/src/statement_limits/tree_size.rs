@@ -1,18 +1,16 @@
 //! The size of a syntax tree, found in one walk.
 
-use std::ops::ControlFlow;
-
 use braid_catalog::functions::may_be_catalog_call;
-use sqlparser::ast::{Expr, FunctionArguments, Query, Select, SetExpr, TableFactor, TableWithJoins, Visit, Visitor};
+use braid_sql::syntax::walk::{Tree, Walk};
+use sqlparser::ast::{Expr, FunctionArguments, Query, Select, SetExpr, TableFactor, TableWithJoins};
 
 use super::StatementSize;
 
 impl StatementSize {
     /// The size of a tree. Walks it by recursion.
-    pub fn of<T: Visit>(tree: &T) -> Self {
+    pub fn of(tree: &dyn Tree) -> Self {
         let mut measure = Measure::default();
-        // It never breaks off.
-        let _: ControlFlow<()> = tree.visit(&mut measure);
+        tree.walk(&mut measure);
         measure.size
     }
 }
@@ -25,60 +23,55 @@ struct Measure {
 }
 
 impl Measure {
-    fn descend(&mut self) -> ControlFlow<()> {
+    fn descend(&mut self) {
         self.depth += 1;
         self.size.depth = self.size.depth.max(self.depth);
-        ControlFlow::Continue(())
     }
 
-    fn ascend(&mut self) -> ControlFlow<()> {
+    fn ascend(&mut self) {
         self.depth -= 1;
-        ControlFlow::Continue(())
     }
 }
 
-impl Visitor for Measure {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+impl Walk for Measure {
+    fn enter_expression(&mut self, expr: &Expr) {
         self.size.expressions += 1;
         self.size.catalog_calls += usize::from(may_be_catalog_call(expr));
         if is_subquery(expr) {
             self.subquery_depth += 1;
             self.size.subquery_depth = self.size.subquery_depth.max(self.subquery_depth);
         }
-        self.descend()
+        self.descend();
     }
 
-    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+    fn leave_expression(&mut self, expr: &Expr) {
         self.subquery_depth -= usize::from(is_subquery(expr));
-        self.ascend()
+        self.ascend();
     }
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+    fn enter_query(&mut self, query: &Query) {
         self.size.named_queries += query.with.as_ref().map_or(0, |with| with.cte_tables.len());
         self.size.set_operands = self.size.set_operands.max(set_operands(&query.body));
-        self.descend()
+        self.descend();
     }
 
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.ascend()
+    fn leave_query(&mut self, _: &Query) {
+        self.ascend();
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+    fn enter_select(&mut self, select: &Select) {
         let relations = select.from.iter().map(relations_of).sum();
         self.size.relations = self.size.relations.max(relations);
         self.size.relations_total += relations;
         self.size.columns = self.size.columns.max(select.projection.len());
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<()> {
-        self.descend()
+    fn enter_table_factor(&mut self, _: &TableFactor) {
+        self.descend();
     }
 
-    fn post_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<()> {
-        self.ascend()
+    fn leave_table_factor(&mut self, _: &TableFactor) {
+        self.ascend();
     }
 }
 
@@ -125,7 +118,7 @@ mod tests {
     use crate::statement::SqlDialect;
 
     fn size(sql: &str) -> StatementSize {
-        StatementSize::of(&Parser::parse_sql(&SqlDialect::for_text(sql), sql).unwrap())
+        StatementSize::of(&Parser::parse_sql(&SqlDialect::for_text(sql), sql).unwrap()[0])
     }
 
     #[test]

@@ -4,33 +4,27 @@
 //! and OR go back to where they belong. Parentheses are nodes of the tree, so that an operator without them under one
 //! that binds tighter is always such a misreading.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 
 use crate::syntax::Chains;
+use crate::syntax::walk::{Rewrite, Tree};
 
 /// Sets all expressions of a tree right, and makes long chains shallow.
-pub fn rebind_all<T: VisitMut>(tree: &mut T) {
-    // The visitor never stops early.
-    let _: ControlFlow<()> = tree.visit(&mut Rebind);
+pub fn rebind_all(tree: &mut dyn Tree) {
+    tree.rewrite(&mut Rebind);
 }
 
-/// Sets the expressions of the tree that it visits right, and makes long chains shallow: these on the way down, before their operands are
-/// visited. Never breaks off.
+/// Sets the expressions of a tree right, and makes long chains shallow: these on the way down, before their operands are rewritten.
 #[derive(Clone, Copy, Debug)]
 pub struct Rebind;
 
-impl VisitorMut for Rebind {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        Chains.pre_visit_expr(expr)
+impl Rewrite for Rebind {
+    fn enter_expression(&mut self, expr: &mut Expr) {
+        Chains.enter_expression(expr);
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn leave_expression(&mut self, expr: &mut Expr) {
         rebind(expr);
-        ControlFlow::Continue(())
     }
 }
 

@@ -10,9 +10,10 @@
 //! Shorter chains stay as they are. Chains are taken apart in a loop, because they may be deeper than a thread's stack.
 
 use std::mem::replace;
-use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
+
+use super::walk::{Rewrite, Tree};
 
 /// Operands from which on a chain is long.
 pub const CHAIN_OPERANDS_MIN: usize = 32;
@@ -20,15 +21,13 @@ pub const CHAIN_OPERANDS_MIN: usize = 32;
 /// The prefix of a chain of `||`. That of a sum is one character for each operator.
 const CONCATENATION: &str = "||";
 
-/// Makes the long chains of the tree that it visits shallow. Never breaks off.
+/// Makes the long chains of a tree shallow.
 #[derive(Clone, Copy, Debug)]
 pub struct Chains;
 
-impl VisitorMut for Chains {
-    type Break = ();
-
-    /// Before its operands, so that the visitor does not go down the chain.
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+impl Rewrite for Chains {
+    /// Before its operands, so that the walk does not go down the chain.
+    fn enter_expression(&mut self, expr: &mut Expr) {
         if let Expr::BinaryOp { op, .. } = expr
             && let Some(family) = Family::of(op)
             && is_long(expr, family)
@@ -39,7 +38,6 @@ impl VisitorMut for Chains {
                 Family::Sum | Family::Text => flat(links, family),
             };
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -69,22 +67,18 @@ pub fn last_operand(expr: &Expr) -> Option<&Expr> {
 /// An expression as it is written, with operators for its long chains. It is as deep as they are long.
 pub fn spelled_out(expr: &Expr) -> Expr {
     let mut spelled = expr.clone();
-    // It never breaks off.
-    let _: ControlFlow<()> = VisitMut::visit(&mut spelled, &mut Operators);
+    spelled.rewrite(&mut Operators);
     spelled
 }
 
 /// Puts operators in place of long chains.
 struct Operators;
 
-impl VisitorMut for Operators {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+impl Rewrite for Operators {
+    fn leave_expression(&mut self, expr: &mut Expr) {
         if let Some(spelled) = links_of(expr).map(|(first, links)| links.fold(first.clone(), appended)) {
             *expr = spelled;
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -209,7 +203,7 @@ mod tests {
     fn shallow(sql: &str) -> Expr {
         let dialect = SqlDialect::for_text(sql);
         let mut expr = Parser::new(&dialect).try_with_sql(sql).unwrap().parse_expr().unwrap();
-        let _: ControlFlow<()> = VisitMut::visit(&mut expr, &mut Chains);
+        expr.rewrite(&mut Chains);
         expr
     }
 

@@ -15,6 +15,7 @@
 //! | [`samples`] | TABLESAMPLE |
 //! | [`spellings`] | short forms spelt out |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
+//! | [`walk`] | walks over trees |
 //! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
 
@@ -30,6 +31,7 @@ mod rows_from;
 mod samples;
 mod spellings;
 mod tokens;
+pub mod walk;
 mod whole_rows;
 mod words;
 

@@ -1,17 +1,16 @@
 //! Long chains of operators are bound and computed on an ordinary stack, in time about in proportion to their length.
 
-use std::ops::ControlFlow;
 use std::sync::PoisonError;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::syntax::walk::Tree;
 use braid_sql::syntax::{Chains, SqlDialect, parser_of};
 use braid_sql::tables::NoTables;
 use braid_sql::testing::FixedSession;
 use braid_sql::{Evaluation, SqlError, Value};
-use sqlparser::ast::VisitMut;
 
 use crate::binding_time::ALONE;
 
@@ -87,6 +86,6 @@ fn shallow_trees_stay() {
     let mut once = parser_of(&dialect, &text).unwrap().parse_expr().unwrap();
     rebind_all(&mut once);
     let mut twice = once.clone();
-    let _: ControlFlow<()> = VisitMut::visit(&mut twice, &mut Chains);
+    twice.rewrite(&mut Chains);
     assert_eq!(once, twice);
 }

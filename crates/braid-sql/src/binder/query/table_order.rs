@@ -3,11 +3,11 @@
 //! As in PostgreSQL, the first one that refers to none of the others comes next. Names of WITH in a query within hide those around it.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-use sqlparser::ast::{Cte, ObjectName, Query, Visit, Visitor};
+use sqlparser::ast::{Cte, ObjectName, Query};
 
 use crate::binder::fold;
+use crate::syntax::walk::{Tree, Walk};
 
 /// The positions of common table expressions in the order of binding.
 ///
@@ -20,8 +20,7 @@ pub(super) fn binding_order(tables: &[Cte]) -> Result<Vec<usize>, usize> {
         .enumerate()
         .map(|(at, cte)| {
             let mut references = References { names: &names, hidden: Vec::new(), found: BTreeSet::new() };
-            // The visitor never breaks.
-            let _: ControlFlow<()> = cte.query.visit(&mut references);
+            cte.query.walk(&mut references);
             references.found.remove(&at);
             (at, references.found)
         })
@@ -45,21 +44,17 @@ struct References<'n> {
     found: BTreeSet<usize>,
 }
 
-impl Visitor for References<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+impl Walk for References<'_> {
+    fn enter_query(&mut self, query: &Query) {
         let tables = query.with.iter().flat_map(|with| &with.cte_tables);
         self.hidden.push(tables.map(|cte| fold(&cte.alias.name)).collect());
-        ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+    fn leave_query(&mut self, _: &Query) {
         self.hidden.pop();
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+    fn enter_relation(&mut self, relation: &ObjectName) {
         if let [part] = &relation.0[..]
             && let Some(ident) = part.as_ident()
         {
@@ -68,6 +63,5 @@ impl Visitor for References<'_> {
             let referred = self.names.iter().position(|other| *other == name).filter(|_| !is_hidden);
             self.found.extend(referred);
         }
-        ControlFlow::Continue(())
     }
 }

@@ -42,7 +42,7 @@ impl Binder<'_> {
 
     fn view_query(&self, view: &TableEntry, text: &str) -> Result<(Relation, Vec<ScopeColumn>), SqlError> {
         let mut syntax = parsed(view, text)?;
-        rebind_all(&mut syntax);
+        rebind_all(&mut *syntax);
         self.statement.row_names.note(&syntax);
         let binder = Binder { places: Places::new(text), scope: None, clause: Clause::None, ..*self };
         let query = binder.query(&syntax, Scope::within(&binder))?;

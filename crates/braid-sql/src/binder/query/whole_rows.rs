@@ -5,9 +5,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, Ident, Query, Visit, Visitor};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, Ident, Query};
 
 use super::from::FromItem;
 use super::scope::ScopeRelation;
@@ -17,6 +16,7 @@ use crate::expression::{Expression, Node, Origin};
 use crate::pg_catalog::TypeId;
 use crate::relation::Relation;
 use crate::syntax::WHOLE_ROW;
+use crate::syntax::walk::{Tree, Walk};
 use crate::values::Value;
 use crate::{SqlError, SqlType};
 
@@ -27,20 +27,16 @@ pub(in crate::binder) struct RowNames(RefCell<BTreeSet<String>>);
 impl RowNames {
     /// Adds those of a query.
     pub fn note(&self, query: &Query) {
-        // The visitor never breaks.
-        let _: ControlFlow<()> = query.visit(&mut RelationNames(&mut self.0.borrow_mut()));
+        query.walk(&mut RelationNames(&mut self.0.borrow_mut()));
     }
 }
 
 /// Looks for names that may be those of relations.
 struct RelationNames<'n>(&'n mut BTreeSet<String>);
 
-impl Visitor for RelationNames<'_> {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+impl Walk for RelationNames<'_> {
+    fn enter_expression(&mut self, expression: &Expr) {
         self.0.extend(relation_name(expression).map(fold));
-        ControlFlow::Continue(())
     }
 }
 
