@@ -9,7 +9,7 @@
 //! several threads process (`partition_order`, `merge`).
 //!
 //! Many queries can share one pass. Rows then carry their query set, groups are pairs of key and set, and at the end each
-//! key's sets are made disjoint (`set_refinement`, `atom_groups`).
+//! key's sets are made disjoint (`query_sets/set_refinement`, `atom_groups`).
 //!
 //! Aggregates that another crate computes keep states of their own beside the operator's (`foreign_groups`).
 //!
@@ -38,13 +38,13 @@ pub(crate) use merging::spilled_groups::{ReadGroups, SpilledGroups, SpillingGrou
 
 use generations::Generations;
 use groups::group_table::{GroupTable, KeyOrder};
-use merging::set_refinement::Refinements;
 use merging::worker_groups::{Accumulated, WorkerGroups};
 use states::aggregate_plan::{AggregatePlan, InputPlan};
 pub(crate) use states::foreign_groups::ForeignCalls;
 
 use crate::keys::key_hashes::KeyHasher;
 use crate::plan::{AggregationSpec, ForeignCall, SetColumn};
+use crate::query_sets::set_refinement::Refinements;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::{Values, Vector};
 use crate::{Batch, ExecError, MemoryBudget, Reservation, SetStore};
@@ -103,10 +103,11 @@ impl AggregationWorker {
     pub(crate) fn with_foreign(
         spec: &AggregationSpec,
         foreign: ForeignCalls,
+        sets: Option<SetColumn>,
         budget: Arc<dyn MemoryBudget>,
         tuning: AggregationTuning,
     ) -> Self {
-        Self::of_plan(spec, AggregatePlan::new(spec, foreign, tuning), None, budget, tuning)
+        Self::of_plan(spec, AggregatePlan::new(spec, foreign, tuning), sets, budget, tuning)
     }
 
     fn of_plan(
@@ -286,7 +287,7 @@ impl AggregationWorker {
 
     /// The refinements for merging the groups of a shared pass.
     fn refinements(&self) -> Option<Refinements> {
-        self.sets.as_ref().map(|store| Refinements::new(store.clone(), self.groups.budget.clone()))
+        self.sets.as_ref().map(|store| Refinements::new(store.clone(), self.groups.budget.clone(), OPERATOR))
     }
 
     fn into_groups(self) -> impl Iterator<Item = WorkerGroups> {

@@ -27,6 +27,7 @@ mod running_table;
 mod scalars;
 mod shared_join;
 mod shared_results;
+mod shared_scalars;
 mod side_swap;
 mod sort;
 mod tally;
@@ -181,7 +182,7 @@ impl Executor {
             Plan::Aggregate { input, spec } => Box::pin(self.aggregate(input, spec, wanted)),
             Plan::Accumulate { input, spec, foreign } => Box::pin(self.accumulate(input, spec, foreign, wanted)),
             Plan::Expand { input, lists } => Box::pin(self.expand(input, lists, wanted)),
-            Plan::Window { input, spec } => Box::pin(self.window(input, spec, wanted)),
+            Plan::Window { input, spec } => Box::pin(self.window(input, spec, None, wanted)),
             Plan::Peers { input, keys, kept } => Box::pin(self.peers(input, keys, *kept, wanted)),
             Plan::ProjectSet { input, call } => Box::pin(self.project_set(input, call, wanted)),
             Plan::Sort { input, spec } => Box::pin(self.sort(input, spec, wanted)),
@@ -270,6 +271,16 @@ impl Executor {
                 self.shared_join(build, probe, condition, sets, wanted).await
             }
             SharedOperator::Aggregate { input, spec, sets } => self.shared_aggregate(input, spec, sets, wanted).await,
+            SharedOperator::Accumulate { input, spec, foreign, sets } => {
+                self.shared_accumulate(input, (spec, foreign), sets, wanted).await
+            }
+            SharedOperator::Window { input, spec, sets } => self.window(input, spec, Some(sets), wanted).await,
+            SharedOperator::Peers { input, keys, kept, sets } => {
+                self.shared_peers(input, (keys, *kept), sets, wanted).await
+            }
+            SharedOperator::Scalars { subqueries, input, sharing } => {
+                self.shared_scalars(subqueries, input, sharing, wanted).await
+            }
             SharedOperator::Sort { input, spec, sets } => self.shared_sort(input, spec, sets, wanted).await,
             SharedOperator::Limit { input, offset, limit, sets } => {
                 self.shared_limit(input, *offset, *limit, sets, wanted).await

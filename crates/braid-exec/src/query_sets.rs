@@ -9,6 +9,7 @@
 //! | [`query_bitmap`] | a set as one bit for each query |
 //! | [`set_store`], `set_calculator` | the distinct sets of a pass; their intersections, unions and differences |
 //! | `set_memo` | a worker's cache of results about sets |
+//! | `set_refinement` | overlapping sets split into disjoint ones |
 //! | `gone_queries` | the queries of a running pass that need no more rows |
 //! | [`index`] | predicate indexes: from a value to its query set |
 
@@ -18,4 +19,5 @@ pub mod query_bitmap;
 pub mod query_number;
 pub mod set_calculator;
 pub(crate) mod set_memo;
+pub(crate) mod set_refinement;
 pub mod set_store;

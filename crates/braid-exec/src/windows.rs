@@ -7,6 +7,11 @@
 //! take little memory; all others hold one partition in memory. Leis, Kundhikanjana, Kemper, Neumann, "Efficient Processing of Window
 //! Functions in Analytical SQL Queries" (VLDB 2015), section 4.
 //!
+//! In a pass rows are sorted once for all queries. The queries that have the same rows of a partition are a *class*: the functions are evaluated
+//! once for each class over its rows, and a row comes out once for each class that has it. Where all rows of a partition have one set, there
+//! is one class. A partition must then fit in memory for all functions, because its classes are known at its end. Rows without partitions
+//! may be too many for that: there, functions that carry a state carry one for each class, and a class is split when a set divides it.
+//!
 //! | module | contents |
 //! |---|---|
 //! | `segment` | sorted rows, and where partitions and groups of peers begin |
@@ -19,11 +24,14 @@
 //! | `places` | values of other rows |
 //! | `foreign_calls` | functions of another crate |
 //! | `evaluation` | the calls of a segment |
+//! | `query_classes` | the rows of each class of queries in a pass |
+//! | `class_states` | the same for streams of rows without partitions |
 //! | `partition_sink` | rows divided by hashes |
 //! | `part` | sorting a part of the rows |
 //! | `window_source` | the source of the rows with their results |
 
 mod arguments;
+mod class_states;
 mod evaluation;
 mod foreign_calls;
 mod frame_aggregates;
@@ -31,6 +39,7 @@ mod frames;
 mod part;
 mod partition_sink;
 mod places;
+mod query_classes;
 mod ranks;
 mod running_aggregates;
 mod segment;

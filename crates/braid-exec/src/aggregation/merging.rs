@@ -6,11 +6,10 @@
 //! | `worker_groups` | the groups of one worker, with their states |
 //! | `merge` | partitions of all workers, merged by several threads |
 //! | `spilled_groups` | groups in temporary files, with their accumulated states |
-//! | `set_refinement`, `atom_groups` | groups of key and query set made disjoint at the end of a shared pass |
+//! | `atom_groups` | groups of key and query set made disjoint at the end of a shared pass |
 
 pub(crate) mod atom_groups;
 pub(crate) mod merge;
 pub(crate) mod partition_order;
-pub(crate) mod set_refinement;
 pub(crate) mod spilled_groups;
 pub(crate) mod worker_groups;

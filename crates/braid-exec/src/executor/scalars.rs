@@ -38,16 +38,21 @@ impl Executor {
     pub(super) async fn scalars(&self, subqueries: &[Plan]) -> Result<Vec<Expression>, Stop> {
         let mut values = Vec::with_capacity(subqueries.len());
         for subquery in subqueries {
-            values.push(match self.part().scalar(subquery).await {
-                Ok(value) => Expression::Constant(value),
-                Err(Stop::Failed(error)) if is_of_values(&error) => {
-                    let function = Arc::new(SubqueryError(Arc::new(error)));
-                    Expression::Foreign { function, arguments: Vec::new() }
-                }
-                Err(stop) => return Err(stop),
-            });
+            values.push(self.scalar_or_error(subquery).await?);
         }
         Ok(values)
+    }
+
+    /// What stands for the value of a scalar subquery.
+    pub(super) async fn scalar_or_error(&self, subquery: &Plan) -> Result<Expression, Stop> {
+        match self.part().scalar(subquery).await {
+            Ok(value) => Ok(Expression::Constant(value)),
+            Err(Stop::Failed(error)) if is_of_values(&error) => {
+                let function = Arc::new(SubqueryError(Arc::new(error)));
+                Ok(Expression::Foreign { function, arguments: Vec::new() })
+            }
+            Err(stop) => Err(stop),
+        }
     }
 
     /// A run of a part of the plan, whose end with an error does not stop this one.

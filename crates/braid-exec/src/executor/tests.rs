@@ -26,6 +26,7 @@ mod scalars;
 mod shared_aggregates;
 mod shared_joins;
 mod shared_not_in;
+mod shared_operators;
 mod shared_plans;
 mod shared_spilling;
 mod single_joins;

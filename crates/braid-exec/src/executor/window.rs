@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::sort::SortInput;
 use super::{Executor, Rows, Wanted, place_among};
-use crate::plan::{Plan, SortSpec, WindowSpec};
+use crate::plan::{Plan, SetColumn, SortSpec, WindowSpec};
 use crate::runtime::stop::Stop;
 use crate::spill::OperatorMemory;
 use crate::windows::{HashedPartitions, Part, PartitionSink, WindowRun, WindowSource, sort_keys};
@@ -13,13 +13,21 @@ use crate::windows::{HashedPartitions, Part, PartitionSink, WindowRun, WindowSou
 const FEW_ROWS_SHARE: usize = 8;
 
 impl Executor {
-    pub(super) async fn window(&self, input: &Plan, spec: &WindowSpec, wanted: Wanted) -> Result<Rows, Stop> {
+    /// The functions over the rows of one query, or of each query of a pass, whose rows have sets.
+    pub(super) async fn window(
+        &self,
+        input: &Plan,
+        spec: &WindowSpec,
+        sets: Option<&SetColumn>,
+        wanted: Wanted,
+    ) -> Result<Rows, Stop> {
         let width = input.column_count();
         let mut spec = spec.clone();
         let (own, of_calls) = wanted.columns.split_at(width);
         let mut needed = of_calls.iter();
         spec.calls.retain(|_| needed.next().is_some_and(|needed| *needed));
         let mut read = own.to_vec();
+        sets.iter().for_each(|sets| read[sets.column] = true);
         spec.columns().for_each(|column| read[column] = true);
         // A filter on the keys of partitions drops whole partitions.
         let below = wanted.of_input(read.clone(), |column| spec.partition_by.contains(&column).then_some(column));
@@ -27,18 +35,29 @@ impl Executor {
         let kept: Vec<usize> = (0..width).filter(|column| read[*column]).collect();
         rows.relayout(kept.iter().copied().map(Some).collect());
         let spec = Arc::new(spec.moved(|column| place_among(&kept, column).expect("its columns are read")));
+        // Without functions a row comes once for all its queries.
+        let sets = sets.filter(|_| !spec.calls.is_empty()).map(|sets| SetColumn {
+            store: sets.store.clone(),
+            column: place_among(&kept, sets.column).expect("sets are read"),
+        });
         let mut results = kept.len()..;
         let positions = (0..width)
             .map(|column| place_among(&kept, column))
             .chain(of_calls.iter().map(|needed| if *needed { results.next() } else { None }));
         let positions = positions.collect();
-        let mut rows = self.windowed(rows, spec, kept.len()).await?;
+        let mut rows = self.windowed(rows, spec, sets, kept.len()).await?;
         rows.relayout(positions);
         Ok(rows)
     }
 
     /// The rows with the results of all calls.
-    async fn windowed(&self, rows: Rows, spec: Arc<WindowSpec>, width: usize) -> Result<Rows, Stop> {
+    async fn windowed(
+        &self,
+        rows: Rows,
+        spec: Arc<WindowSpec>,
+        sets: Option<SetColumn>,
+        width: usize,
+    ) -> Result<Rows, Stop> {
         let column_count = width + spec.calls.len();
         let in_order = spec.partition_by.is_empty();
         let parts = match in_order {
@@ -51,6 +70,7 @@ impl Executor {
         };
         let run = WindowRun {
             spec,
+            sets,
             budget: self.budget.clone(),
             spill: self.spill.clone(),
             worker_count: self.worker_count,

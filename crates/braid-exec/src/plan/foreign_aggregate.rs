@@ -22,7 +22,8 @@ pub trait ForeignAggregate: fmt::Debug + fmt::Display + Send + Sync {
     /// States of no groups.
     fn states(&self) -> Box<dyn ForeignStates>;
 
-    /// Whether the result depends on the order of the input's rows. One worker then takes all rows in, in their order.
+    /// Whether the result depends on the order of the input's rows. One worker then takes all rows in, in their order. Parts of their
+    /// states are merged in any order, so that states must know it.
     fn needs_order(&self) -> bool {
         false
     }

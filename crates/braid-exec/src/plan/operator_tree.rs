@@ -367,7 +367,8 @@ fn describe_lists(lists: &ColumnLists, out: &mut dyn fmt::Write) -> fmt::Result 
     write!(out, "Expand: {}", lists.iter().map(list).collect::<Vec<_>>().join(", "))
 }
 
-fn describe_peers(keys: &[usize], kept: KeptPeers, out: &mut dyn fmt::Write) -> fmt::Result {
+/// The text of DISTINCT ON or WITH TIES.
+pub(super) fn describe_peers(keys: &[usize], kept: KeptPeers, out: &mut dyn fmt::Write) -> fmt::Result {
     let keys: Vec<String> = keys.iter().map(|key| format!("#{key}")).collect();
     match kept {
         KeptPeers::First => write!(out, "Peers: first by [{}]", keys.join(", ")),

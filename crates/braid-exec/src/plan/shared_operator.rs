@@ -6,10 +6,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AggregationSpec, JoinCondition, Plan, SortSpec};
+use super::operator_tree::describe_peers;
+use super::{AggregationSpec, ForeignCall, JoinCondition, Plan, SortSpec, WindowSpec};
+use braid_storage::Scalar;
+
 use crate::expression::{Few, few};
+use crate::runtime::peers::KeptPeers;
 use crate::runtime::pipeline::Operator;
-use crate::{Batch, ExecError, SetNumber, SetStore};
+use crate::{Batch, ExecError, Expression, SetNumber, SetStore};
 
 /// The column of rows that holds their sets.
 #[derive(Clone, Debug)]
@@ -20,7 +24,7 @@ pub struct SetColumn {
     pub column: usize,
 }
 
-/// An operator that uses sets. The set is the last column of its rows.
+/// An operator that uses sets. The set is the last column of its rows, but for windows.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "plans hold operators in boxes, a few for each query")]
 pub enum SharedOperator {
@@ -52,6 +56,47 @@ pub enum SharedOperator {
         /// The rows' sets.
         sets: SetColumn,
     },
+    /// As [`Self::Aggregate`], with foreign aggregates: the results of the foreign calls come before the set.
+    Accumulate {
+        /// Rows.
+        input: Plan,
+        /// The keys and functions. The keys exclude the set.
+        spec: Arc<AggregationSpec>,
+        /// The foreign calls.
+        foreign: Arc<[ForeignCall]>,
+        /// The rows' sets.
+        sets: SetColumn,
+    },
+    /// Window functions over the rows of each query: each row, and a column for each call. The set stays among the columns of the input.
+    Window {
+        /// Rows, whose last column is the set.
+        input: Plan,
+        /// The partitions, their order, and the calls.
+        spec: Arc<WindowSpec>,
+        /// The rows' sets.
+        sets: SetColumn,
+    },
+    /// Sorted rows by the peers of each query.
+    Peers {
+        /// Rows, whose last column is the set. Those of all queries together are in order.
+        input: Plan,
+        /// The columns of the keys.
+        keys: Vec<usize>,
+        /// Which rows each query has.
+        kept: KeptPeers,
+        /// The rows' sets.
+        sets: SetColumn,
+    },
+    /// A plan whose expressions read the values of scalar subqueries, and which is shared when these are known. Its set is the last column.
+    Scalars {
+        /// The subqueries: a value for all queries; or a value and the set of the queries that have it, of which the first rows of each
+        /// query are enough.
+        subqueries: Vec<Plan>,
+        /// The plan that uses their values, as that of one query.
+        input: Plan,
+        /// Shares this plan.
+        sharing: Arc<dyn InputSharing>,
+    },
     /// Sorted rows, with a limit for each query.
     Sort {
         /// Rows, whose last column is the set.
@@ -74,6 +119,27 @@ pub enum SharedOperator {
     },
 }
 
+/// Shares a plan when the values of its scalar subqueries are known.
+pub trait InputSharing: Send + Sync + fmt::Debug {
+    /// The sets of the pass.
+    fn store(&self) -> &Arc<SetStore>;
+
+    /// The shared plan of `input`, with these values. Its last column is the set.
+    ///
+    /// # Errors
+    /// When memory for the queries' sets is refused, a constant of a query cannot be computed, or the plan cannot be shared.
+    fn share(&self, input: &Plan, values: Vec<SubqueryValue>) -> Result<Plan, ExecError>;
+}
+
+/// The value of a scalar subquery.
+#[derive(Clone, Debug)]
+pub enum SubqueryValue {
+    /// What stands for that of all queries.
+    OfAll(Expression),
+    /// That of each query.
+    OfEach(Vec<Option<Scalar>>),
+}
+
 /// A step on one batch at a time, independent in each worker.
 pub trait SharedStep: Send + Sync + fmt::Debug + fmt::Display {
     /// Number of columns of its rows, for an input with `input_count` columns.
@@ -84,6 +150,11 @@ pub trait SharedStep: Send + Sync + fmt::Debug + fmt::Display {
 
     /// The column of its input that a column equals.
     fn origin(&self, column: usize) -> Option<usize>;
+
+    /// Whether the rows of all queries together stay in their order.
+    fn keeps_order(&self) -> bool {
+        true
+    }
 
     /// One worker's operator. `wanted` tells which of its columns are read.
     fn operator(&self, wanted: &[bool]) -> Box<dyn Operator>;
@@ -134,7 +205,10 @@ impl SharedOperator {
                     + 1
             }
             Self::Aggregate { spec, .. } => spec.keys.len() + spec.aggregates.len() + 1,
-            Self::Sort { input, .. } | Self::Limit { input, .. } => input.column_count(),
+            Self::Accumulate { spec, foreign, .. } => spec.keys.len() + spec.aggregates.len() + foreign.len() + 1,
+            Self::Scalars { input, .. } => input.column_count() + 1,
+            Self::Window { input, spec, .. } => input.column_count() + spec.calls.len(),
+            Self::Peers { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => input.column_count(),
         }
     }
 
@@ -142,8 +216,12 @@ impl SharedOperator {
     pub(crate) fn inputs_mut(&mut self) -> Few<&mut Plan> {
         match self {
             Self::Join { build, probe, .. } => few([probe, build]),
+            Self::Scalars { subqueries, input, .. } => std::iter::once(input).chain(subqueries).collect(),
             Self::Step { input, .. }
             | Self::Aggregate { input, .. }
+            | Self::Accumulate { input, .. }
+            | Self::Window { input, .. }
+            | Self::Peers { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => few([input]),
         }
@@ -153,8 +231,12 @@ impl SharedOperator {
     pub(crate) fn inputs(&self) -> Few<&Plan> {
         match self {
             Self::Join { build, probe, .. } => few([probe, build]),
+            Self::Scalars { subqueries, input, .. } => std::iter::once(input).chain(subqueries).collect(),
             Self::Step { input, .. }
             | Self::Aggregate { input, .. }
+            | Self::Accumulate { input, .. }
+            | Self::Window { input, .. }
+            | Self::Peers { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. } => few([input]),
         }
@@ -171,6 +253,16 @@ impl fmt::Display for SharedOperator {
                 write!(f, "SharedHashJoin: {:?}{keys}", condition.kind)
             }
             Self::Aggregate { spec, .. } => write!(f, "SharedAggregate: {spec}"),
+            Self::Accumulate { spec, foreign, .. } => {
+                let calls: Vec<String> = foreign.iter().map(ToString::to_string).collect();
+                write!(f, "SharedAccumulate: {spec}, [{}]", calls.join(", "))
+            }
+            Self::Scalars { subqueries, .. } => write!(f, "SharedScalars: {} before the first input", subqueries.len()),
+            Self::Window { spec, .. } => write!(f, "SharedWindow: {spec}"),
+            Self::Peers { keys, kept, .. } => {
+                f.write_str("Shared")?;
+                describe_peers(keys, *kept, f)
+            }
             Self::Sort { spec, .. } => write!(f, "SharedSort: {spec:?}"),
             Self::Limit { offset, limit, .. } => write!(f, "SharedLimit: {limit:?} from {offset}"),
         }

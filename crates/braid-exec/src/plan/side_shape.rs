@@ -49,10 +49,16 @@ impl SideShape {
         match operator {
             SharedOperator::Step { input, .. } => Self { is_chain: false, ..Self::of(input) },
             SharedOperator::Join { build, probe, condition, .. } => Self::of_join(build, probe, condition.kind),
-            SharedOperator::Aggregate { input, .. } => Self { is_chain: false, is_ordered: false, ..Self::of(input) },
-            SharedOperator::Sort { input, .. } | SharedOperator::Limit { input, .. } => {
-                Self { is_chain: false, is_ordered: true, ..Self::of(input) }
+            SharedOperator::Aggregate { input, .. } | SharedOperator::Accumulate { input, .. } => {
+                Self { is_chain: false, is_ordered: false, ..Self::of(input) }
             }
+            SharedOperator::Scalars { input, .. } => Self { is_chain: false, ..Self::of(input) },
+            SharedOperator::Window { input, spec, .. } => {
+                Self { is_chain: false, is_ordered: spec.partition_by.is_empty(), ..Self::of(input) }
+            }
+            SharedOperator::Peers { input, .. }
+            | SharedOperator::Sort { input, .. }
+            | SharedOperator::Limit { input, .. } => Self { is_chain: false, is_ordered: true, ..Self::of(input) },
         }
     }
 

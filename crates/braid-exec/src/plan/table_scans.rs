@@ -35,9 +35,11 @@ impl Plan {
             Self::Recursion { spec, body, .. } => body.is_in_order(&|other| other != spec.cte && is_sorted(other)),
             Self::CteScan { cte, .. } => is_sorted(*cte),
             Self::Shared(operator) => match &**operator {
-                SharedOperator::Step { input, .. } => input.is_in_order(is_sorted),
-                SharedOperator::Sort { .. } | SharedOperator::Limit { .. } => true,
-                SharedOperator::Join { .. } | SharedOperator::Aggregate { .. } => false,
+                SharedOperator::Step { input, .. } | SharedOperator::Scalars { input, .. } => {
+                    input.is_in_order(is_sorted)
+                }
+                SharedOperator::Sort { .. } | SharedOperator::Limit { .. } | SharedOperator::Peers { .. } => true,
+                _ => false,
             },
             _ => false,
         }

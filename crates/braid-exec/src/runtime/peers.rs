@@ -61,7 +61,7 @@ impl PeerWindow {
         let is_peer = are_peers(&keys, seen.last.as_deref(), row_count);
         let first = seen.row_count;
         seen.row_count += row_count as u64;
-        seen.last = Some(keys.iter().map(|key| Arc::new(key.take(&[row_count as u32 - 1]))).collect());
+        seen.last = Some(last_keys(&keys, row_count));
         match self.kept {
             KeptPeers::First => is_peer.iter().map(|is_peer| !is_peer).collect(),
             KeptPeers::WithTies { offset, limit } => {
@@ -81,8 +81,13 @@ impl PeerWindow {
     }
 }
 
+/// The keys of the last of some rows, each a vector of one value.
+pub(crate) fn last_keys(keys: &[Arc<Vector>], row_count: usize) -> Vec<Arc<Vector>> {
+    keys.iter().map(|key| Arc::new(key.take(&[row_count as u32 - 1]))).collect()
+}
+
 /// Whether each row is equal to the row before it, of which there is none before the very first.
-fn are_peers(keys: &[Arc<Vector>], last: Option<&[Arc<Vector>]>, row_count: usize) -> Vec<bool> {
+pub(crate) fn are_peers(keys: &[Arc<Vector>], last: Option<&[Arc<Vector>]>, row_count: usize) -> Vec<bool> {
     let mut equal = Vec::new();
     let before_first = match last {
         Some(last) => {

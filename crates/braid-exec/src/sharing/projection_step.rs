@@ -60,6 +60,10 @@ impl SharedStep for ProjectionStep {
         variants.all(|column| column == Some(first)).then_some(first)
     }
 
+    fn keeps_order(&self) -> bool {
+        self.variants.len() == 1
+    }
+
     fn operator(&self, wanted: &[bool]) -> Box<dyn Operator> {
         let variants = self.variants.iter().map(|(expressions, queries)| {
             let mut columns = expressions.clone();

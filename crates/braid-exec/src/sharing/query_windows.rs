@@ -58,6 +58,11 @@ impl QueryWindows {
         self.open.words().iter().zip(queries).any(|(open, queries)| open & queries != 0)
     }
 
+    /// The bits of the queries with an open window.
+    pub(crate) fn open_words(&self) -> &[u64] {
+        self.open.words()
+    }
+
     /// Closes the windows of queries that need no more rows.
     pub(crate) fn give_up(&mut self, queries: &[u64]) {
         for query in queries_of(queries) {

@@ -177,7 +177,10 @@ impl SharedJoinLayout {
     /// side, or a key of the probe side that equals one.
     pub(crate) fn filtered_build_column(&self, column: usize) -> Option<usize> {
         match self.columns[column] {
-            JoinColumn::Build(column) => (self.kind != JoinKind::FullOuter).then_some(column),
+            // A second partner is an error, also one that is dropped above.
+            JoinColumn::Build(column) => {
+                (!matches!(self.kind, JoinKind::FullOuter | JoinKind::ProbeSingle)).then_some(column)
+            }
             JoinColumn::Probe(column) if matches!(self.kind, JoinKind::Inner | JoinKind::ProbeSemi) => {
                 let mut keys = self.probe_keys.iter().zip(&self.build_keys);
                 keys.find(|(probe, _)| **probe == column).map(|(_, build)| *build)

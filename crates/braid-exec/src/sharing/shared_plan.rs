@@ -8,11 +8,15 @@
 //! Parameters with one value for all queries are bound before that, and conditions without parameters move into scans, so that
 //! these parts of the plan are those of one query. If all queries are equal, the whole plan is.
 //!
-//! A plan with scalar subqueries is run once for all queries; one that reads parameters that differ between the queries cannot be shared.
+//! A plan with scalar subqueries is run once for all queries, if it reads no parameters that differ between the queries. Otherwise the
+//! subqueries run first, and the plan that reads their values is shared when these are known (`scalars`).
 
+mod operators;
+mod scalars;
 mod shared_tables;
 #[cfg(test)]
 mod tests;
+mod truth_joins;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +27,7 @@ use braid_storage::scalar::ScalarKey;
 
 use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
-use crate::plan::{CteId, JoinCondition, JoinKind, Plan};
+use crate::plan::{CteId, JoinCondition, JoinKind, NodeId, Plan};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{SetFilter, Source};
@@ -78,8 +82,7 @@ impl SharedPlan {
     /// [`PASS_QUERIES_MAX`](crate::PASS_QUERIES_MAX), and if a row has fewer values than the plan has parameters.
     ///
     /// # Errors
-    /// When there is not enough memory for the queries' sets, a constant of a query cannot be computed, or a scalar subquery
-    /// has parameters whose values differ.
+    /// When there is not enough memory for the queries' sets, a constant of a query cannot be computed, or the plan cannot be shared.
     pub fn new(plan: &Plan, parameters: &[ParameterRow], budget: Arc<dyn MemoryBudget>) -> Result<Self, ExecError> {
         assert!(parameters.len() <= PASS_QUERIES_MAX, "{} queries in one pass", parameters.len());
         let (firsts, distinct) =
@@ -142,81 +145,21 @@ impl Sharing<'_> {
 
     fn plan(&self, plan: &Plan) -> Result<Shared, ExecError> {
         Ok(match plan {
-            Plan::WithScalars { .. } if plan.has_parameters() || self.scans_sets(plan) => {
-                return Err(ExecError::Foreign("queries cannot share scalar subqueries that have parameters".into()));
+            Plan::WithScalars { subqueries, input } if plan.has_parameters() || self.scans_sets(plan) => {
+                self.with_scalars(subqueries, input)?
             }
             Plan::Source { .. } | Plan::WithScalars { .. } => Shared { plan: plan.clone(), set: None },
             Plan::Filter { input, condition } => self.filter(input, condition)?,
             Plan::Project { input, expressions } => self.project(self.plan(input)?, expressions)?,
-            Plan::Join { build, probe, condition, .. } => self.join(build, probe, condition)?,
-            Plan::Aggregate { input, spec } => match self.plan(input)? {
-                Shared { plan, set: None } => {
-                    Shared { plan: Plan::Aggregate { input: plan.into(), spec: spec.clone() }, set: None }
-                }
-                Shared { plan, set: Some(column) } => self.shared(SharedOperator::Aggregate {
-                    input: plan,
-                    spec: spec.clone(),
-                    sets: self.set_column(column),
-                }),
-            },
-            Plan::Accumulate { input, spec, foreign } => match self.plan(input)? {
-                Shared { plan, set: None } => {
-                    let (spec, foreign) = (spec.clone(), foreign.clone());
-                    Shared { plan: Plan::Accumulate { input: plan.into(), spec, foreign }, set: None }
-                }
-                Shared { set: Some(_), .. } => {
-                    return Err(ExecError::Foreign("queries cannot share groups with foreign aggregates".into()));
-                }
-            },
-            Plan::Expand { input, lists } => match self.plan(input)? {
-                Shared { plan, set: None } => {
-                    Shared { plan: Plan::Expand { input: plan.into(), lists: lists.clone() }, set: None }
-                }
-                Shared { set: Some(_), .. } => {
-                    return Err(ExecError::Foreign("queries cannot share grouping sets".into()));
-                }
-            },
-            Plan::Window { input, spec } => match self.plan(input)? {
-                Shared { plan, set: None } => {
-                    Shared { plan: Plan::Window { input: plan.into(), spec: spec.clone() }, set: None }
-                }
-                Shared { set: Some(_), .. } => {
-                    return Err(ExecError::Foreign("queries cannot share window functions".into()));
-                }
-            },
-            Plan::Peers { input, keys, kept } => match self.plan(input)? {
-                Shared { plan, set: None } => {
-                    Shared { plan: Plan::Peers { input: plan.into(), keys: keys.clone(), kept: *kept }, set: None }
-                }
-                Shared { set: Some(_), .. } => {
-                    return Err(ExecError::Foreign("queries cannot share DISTINCT ON and WITH TIES".into()));
-                }
-            },
-            Plan::ProjectSet { input, call } => match self.plan(input)? {
-                Shared { plan, set: None } => {
-                    Shared { plan: Plan::ProjectSet { input: plan.into(), call: call.clone() }, set: None }
-                }
-                Shared { set: Some(_), .. } => {
-                    return Err(ExecError::Foreign("queries cannot share rows of functions".into()));
-                }
-            },
-            Plan::Sort { input, spec } => match self.plan(input)? {
-                Shared { plan, set: Some(column) } if spec.limit.is_some() => {
-                    self.shared(SharedOperator::Sort { input: plan, spec: spec.clone(), sets: self.set_column(column) })
-                }
-                Shared { plan, set } => Shared { plan: Plan::Sort { input: plan.into(), spec: spec.clone() }, set },
-            },
-            Plan::Limit { input, offset, limit } => match self.plan(input)? {
-                Shared { plan, set: Some(column) } => self.shared(SharedOperator::Limit {
-                    input: plan,
-                    offset: *offset,
-                    limit: *limit,
-                    sets: self.set_column(column),
-                }),
-                Shared { plan, set: None } => {
-                    Shared { plan: Plan::Limit { input: plan.into(), offset: *offset, limit: *limit }, set: None }
-                }
-            },
+            Plan::Join { node, build, probe, condition } => self.join(*node, (build, probe), condition)?,
+            Plan::Aggregate { input, spec } => self.aggregate(input, spec)?,
+            Plan::Accumulate { input, spec, foreign } => self.accumulate(input, spec, foreign)?,
+            Plan::Expand { input, lists } => self.expand(input, lists)?,
+            Plan::Window { input, spec } => self.window(input, spec)?,
+            Plan::Peers { input, keys, kept } => self.peers(input, keys, *kept)?,
+            Plan::ProjectSet { input, call } => self.project_set(input, call)?,
+            Plan::Sort { input, spec } => self.sort(input, spec)?,
+            Plan::Limit { input, offset, limit } => self.limit(input, (*offset, *limit))?,
             Plan::Union(plans) => self.union(plans)?,
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body)?,
             Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, [start, step], body)?,
@@ -285,6 +228,11 @@ impl Sharing<'_> {
         self.step(input.plan, Arc::new(ConditionStep { store, conditions, column_count, has_set, description }))
     }
 
+    /// Rows without those of queries that are gone. What repeats itself would otherwise go on for them.
+    fn of_left_queries(&self, input: Shared) -> Shared {
+        self.condition_step(input, Vec::new(), &Expression::Constant(Some(Scalar::Bool(true))))
+    }
+
     fn project(&self, input: Shared, expressions: &[Expression]) -> Result<Shared, ExecError> {
         let own: Vec<&Expression> = expressions.iter().filter(|expression| has_parameters(expression)).collect();
         let may_fail = input.set.is_some() && expressions.iter().any(Expression::may_fail);
@@ -324,7 +272,13 @@ impl Sharing<'_> {
         self.step(shared.plan, Arc::new(AllQueriesStep { column_count }))
     }
 
-    fn join(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> Result<Shared, ExecError> {
+    /// Ordinary joins keep their number, by which a running pass knows them.
+    fn join(
+        &self,
+        node: NodeId,
+        (build, probe): (&Plan, &Plan),
+        condition: &JoinCondition,
+    ) -> Result<Shared, ExecError> {
         let side = |plan: &Plan| Ok(Side { count: plan.column_count(), shared: self.plan(plan)? });
         let (build, probe): (Side, Side) = (side(build)?, side(probe)?);
         let residual = condition.residual.iter().flat_map(Expression::conjuncts);
@@ -334,12 +288,13 @@ impl Sharing<'_> {
             |part: &Expression| kind == JoinKind::Inner && part.may_fail() && (probe.has_set() || build.has_set());
         let (own, common): (Vec<Expression>, Vec<Expression>) =
             residual.partition(|part| has_parameters(part) || goes_above(part));
+        let whole = condition;
         let condition = JoinCondition {
             residual: (!common.is_empty()).then(|| placed(Expression::And(common), &probe)),
             ..condition.clone()
         };
         if kind == JoinKind::Inner {
-            let joined = self.inner_join(build, probe, condition);
+            let joined = self.inner_join(node, build, probe, condition);
             if own.is_empty() {
                 return Ok(joined);
             }
@@ -349,12 +304,14 @@ impl Sharing<'_> {
         }
         let matches_depend_on_query = !own.is_empty()
             || (probe.shared.set.is_some() && kind.marks_build_rows())
-            || (build.shared.set.is_some() && (kind.keeps_probe_rows() || kind.tests_probe_rows()));
+            || (build.shared.set.is_some() && (kind.keeps_probe_rows() || kind.tests_probe_rows()))
+            // A second partner is the error of a row's queries.
+            || (probe.shared.set.is_some() && kind == JoinKind::ProbeSingle);
         if !matches_depend_on_query {
-            return Ok(plain_join(build, probe, condition));
+            return Ok(plain_join(node, build, probe, condition));
         }
-        if matches!(kind, JoinKind::ProbeTruth | JoinKind::ProbeSingle) {
-            return Err(ExecError::Foreign("queries cannot share marks of conditions and single joins".into()));
+        if kind == JoinKind::ProbeTruth {
+            return self.truth_join(build, probe, whole);
         }
         let own = (!own.is_empty()).then(|| self.set_condition(placed(Expression::And(own), &probe))).transpose()?;
         let sets =
@@ -364,15 +321,15 @@ impl Sharing<'_> {
     }
 
     /// An inner join whose rows have the columns of the plan without sets, followed by the set.
-    fn inner_join(&self, build: Side, probe: Side, condition: JoinCondition) -> Shared {
+    fn inner_join(&self, node: NodeId, build: Side, probe: Side, condition: JoinCondition) -> Shared {
         let both = probe.shared.set.is_some() && build.shared.set.is_some();
         let widths = SideWidths { probe: probe.count, build: build.count };
         if !both {
-            return plain_join(build, probe, condition);
+            return plain_join(node, build, probe, condition);
         }
-        let (build, probe) = (build.shared.plan, probe.shared.plan);
+        let (build, probe) = (build.shared.plan.into(), probe.shared.plan.into());
         let step = IntersectStep { store: self.store().clone(), widths };
-        self.step(Plan::join(build, probe, condition), Arc::new(step))
+        self.step(Plan::Join { node, build, probe, condition }, Arc::new(step))
     }
 
     fn set_condition(&self, condition: Expression) -> Result<SetCondition, ExecError> {
@@ -436,13 +393,13 @@ fn placed(mut condition: Expression, probe: &Side) -> Expression {
 }
 
 /// A join in which at most one side has sets, and in which the partners in the other side are the same for all queries.
-fn plain_join(build: Side, probe: Side, condition: JoinCondition) -> Shared {
+fn plain_join(node: NodeId, build: Side, probe: Side, condition: JoinCondition) -> Shared {
     let columns = condition.kind.columns();
     let build_set = build.shared.set.filter(|_| columns.build);
     let probe_set = probe.shared.set.filter(|_| columns.probe);
     let probe_count = if columns.probe { probe.count } else { 0 };
     let tail = usize::from(columns.mark) + if columns.build { build.count } else { 0 };
-    let plan = Plan::join(build.shared.plan, probe.shared.plan, condition);
+    let plan = Plan::Join { node, build: build.shared.plan.into(), probe: probe.shared.plan.into(), condition };
     if probe_set.is_none() {
         // The build side's set is the last column already.
         let set = build_set.map(|_| plan.column_count() - 1);

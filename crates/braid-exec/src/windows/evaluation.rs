@@ -18,6 +18,7 @@ use crate::values::distinct_bytes::DistinctBytes;
 use crate::{ExecError, Vector};
 
 /// The calls, with what they know of the current partition.
+#[derive(Clone)]
 pub(super) struct Evaluation {
     spec: Arc<WindowSpec>,
     keys: Arc<WindowKeys>,
@@ -26,6 +27,7 @@ pub(super) struct Evaluation {
 }
 
 /// What a call knows of the rows of the current partition before the segment.
+#[derive(Clone, Copy)]
 enum CallState {
     Ranks(Ranks),
     Running(RunningAggregate, Reach),

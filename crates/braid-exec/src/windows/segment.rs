@@ -48,6 +48,16 @@ impl WindowKeys {
         self.keys.iter().map(|key| columns[key.column].take(&[row as u32])).collect()
     }
 
+    /// The first row of each partition, and the number of rows, of whole partitions.
+    pub fn partition_bounds(&self, columns: &[Vector], row_count: usize) -> Vec<u32> {
+        let mut changed = vec![false; row_count];
+        changed.iter_mut().take(1).for_each(|first| *first = true);
+        self.mark_changes(0..self.partition_keys, columns, None, &mut changed);
+        let mut bounds = numbers(&changed);
+        bounds.push(row_count as u32);
+        bounds
+    }
+
     /// Marks the rows that differ from the row before in some of the first keys, from `keys.start` to before `keys.end`. The first row
     /// follows `before`, and differs from nothing.
     pub fn mark_changes(

@@ -10,12 +10,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::set_refinement::{Refinement, Refinements};
 use crate::aggregation::MERGED_ROWS;
 use crate::aggregation::OPERATOR;
 use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, KeyOrder, too_many_groups};
 use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::set_calculator::{set_column, sets_of};
+use crate::query_sets::set_refinement::{Refinement, Refinements};
 use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;
 use crate::{ExecError, Reservation, SetNumber};

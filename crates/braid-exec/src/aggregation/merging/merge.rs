@@ -13,7 +13,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::atom_groups::KeySets;
-use super::set_refinement::Refinements;
 use super::worker_groups::{Accumulated, WorkerGroups};
 use crate::aggregation::groups::group_table::{GroupTable, KeyOrder};
 use crate::aggregation::states::aggregate_plan::AggregatePlan;
@@ -21,6 +20,7 @@ use crate::aggregation::states::aggregate_states::InputStates;
 use crate::aggregation::states::foreign_groups::ForeignCalls;
 use crate::aggregation::{AggregationWorker, OPERATOR};
 use crate::plan::AggregationSpec;
+use crate::query_sets::set_refinement::Refinements;
 use crate::runtime::result_rows::ResultRows;
 use crate::tuning::AggregationTuning;
 use crate::values::vector::Vector;

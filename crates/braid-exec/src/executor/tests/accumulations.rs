@@ -11,7 +11,6 @@ use arrow::datatypes::{DataType, Int64Type};
 use super::*;
 use crate::plan::{AggregateCall, AggregateFunction, ForeignAggregate, ForeignCall, ForeignError, ForeignStates};
 use crate::runtime::pipeline::tests::Count;
-use crate::{ParameterRow, SharedPlan};
 
 /// The value that the aggregates of these tests refuse.
 const REFUSED: i64 = 1_000_000;
@@ -117,13 +116,34 @@ impl ForeignStates for ValuesOfGroups {
     }
 }
 
+/// The values of a group of these rows, with those of each call.
+pub fn with_values(group: Row, rows: &[Row], spec: &AggregationSpec, calls: &[ForeignCall]) -> Row {
+    let is_of_group = |row: &&Row| {
+        let keys: Row = spec.keys.iter().map(|key| row[*key].clone()).collect();
+        compare_rows(&keys, &group[..keys.len()]).is_eq()
+    };
+    let values = |call: &ForeignCall| {
+        let counts = |row: &&Row| call.filter.is_none_or(|filter| row[filter] == Some(Scalar::Bool(true)));
+        let value = |row: &Row| match row[call.arguments[0].0] {
+            Some(Scalar::Int(value)) => Some(value),
+            _ => None,
+        };
+        let mut values: Vec<i64> = rows.iter().filter(is_of_group).filter(counts).filter_map(value).collect();
+        if !call.function.needs_order() {
+            values.sort_unstable();
+        }
+        Some(Scalar::Bytes(values.into_iter().flat_map(i64::to_be_bytes).collect()))
+    };
+    group.iter().cloned().chain(calls.iter().map(values)).collect()
+}
+
 /// A call over a column, with a filter.
-fn call(column: usize, filter: Option<usize>, is_ordered: bool) -> ForeignCall {
+pub fn call(column: usize, filter: Option<usize>, is_ordered: bool) -> ForeignCall {
     let function = Arc::new(Values::new(is_ordered));
     ForeignCall { function, arguments: vec![(column, DataType::Int64)], filter }
 }
 
-fn accumulated(input: Plan, spec: AggregationSpec, foreign: Vec<ForeignCall>) -> Plan {
+pub fn accumulated(input: Plan, spec: AggregationSpec, foreign: Vec<ForeignCall>) -> Plan {
     Plan::Accumulate { input: input.into(), spec: spec.into(), foreign: foreign.into() }
 }
 
@@ -275,22 +295,6 @@ async fn a_cancelled_aggregation_stops() {
         canceller.await.unwrap();
     }
     assert!(cancelled > 0, "every run ended before it was cancelled");
-}
-
-#[test]
-fn queries_of_a_pass_do_not_share_it() {
-    let rows = Rows { rows: vec![(Some(1), Some(2), true)], part_rows: 1 };
-    let condition = Expression::Compare {
-        comparison: crate::expression::Comparison::Equal,
-        left: Expression::Column(0).into(),
-        right: Expression::Parameter(0).into(),
-    };
-    let spec = AggregationSpec { keys: vec![0], aggregates: Vec::new() };
-    let filtered = Plan::Filter { input: rows.plan().into(), condition };
-    let plan = accumulated(filtered, spec, vec![call(1, None, false)]);
-    let parameters: Vec<ParameterRow> = [1, 2].map(|value| vec![Some(Scalar::Int(value))]).into();
-    let shared = SharedPlan::new(&plan, &parameters, FixedBudget::new(PLENTY));
-    assert!(matches!(shared, Err(ExecError::Foreign(_))), "{shared:?}");
 }
 
 #[test]

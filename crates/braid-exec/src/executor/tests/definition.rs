@@ -101,7 +101,16 @@ impl Definition<'_> {
                 let rows = self.answer(input)?.all()?;
                 Answer { rows: project_sets::rows_of(call, &rows), order: Order::Any }
             }
-            Plan::Accumulate { .. } => unreachable!("no plan with foreign aggregates is generated"),
+            Plan::Accumulate { input, spec, foreign } => {
+                let input = self.answer(input)?;
+                if !matches!(input.order, Order::Total) && foreign.iter().any(|call| call.function.needs_order()) {
+                    return Err(NoAnswer::Undefined);
+                }
+                let rows = input.clone().all()?;
+                let groups = aggregate(input, spec)?;
+                let with_values = |group| accumulations::with_values(group, &rows, spec, foreign);
+                Answer { rows: groups.into_iter().map(with_values).collect(), order: Order::Any }
+            }
             Plan::Shared(_) => unreachable!("plans are generated for one query"),
             Plan::WithScalars { subqueries, input } => {
                 let value = |plan: &Plan| match self.scalar(plan) {

@@ -3,9 +3,8 @@
 use super::*;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::expand::ColumnLists;
-use crate::{ParameterRow, SharedPlan};
 
-fn lists(random: &mut SeededRandom, width: usize) -> ColumnLists {
+pub fn lists(random: &mut SeededRandom, width: usize) -> ColumnLists {
     let count = 1 + random.below(4);
     (0..count).map(|_| (0..width).map(|column| (!random.chance(1, 3)).then_some(column)).collect()).collect()
 }
@@ -50,20 +49,4 @@ fn a_plan_shows_its_lists() {
     let mut text = String::new();
     plan.describe(0, &mut text).unwrap();
     assert_eq!(text.lines().next().unwrap(), "Expand: [#0, null], [null, #1]");
-}
-
-#[test]
-fn queries_of_a_pass_do_not_share_it() {
-    let table = Table::of_integers(0, 1, &[&[Some(1)]]);
-    let condition = Expression::Compare {
-        comparison: crate::expression::Comparison::Equal,
-        left: Expression::Column(0).into(),
-        right: Expression::Parameter(0).into(),
-    };
-    let source = Plan::Source { source: table, column_count: 1 };
-    let filtered = Plan::Filter { input: source.into(), condition };
-    let plan = Plan::Expand { input: filtered.into(), lists: vec![vec![Some(0)]].into() };
-    let parameters: Vec<ParameterRow> = [1, 2].map(|value| vec![Some(Scalar::Int(value))]).into();
-    let shared = SharedPlan::new(&plan, &parameters, FixedBudget::new(PLENTY));
-    assert!(matches!(shared, Err(ExecError::Foreign(_))), "{shared:?}");
 }

@@ -41,7 +41,7 @@ impl Sink for MemberSink {
 }
 
 /// Runs a case, some of whose queries leave. Returns the numbers of queries that left and that stayed to the end.
-async fn check(mut case: SharedCase) -> (usize, usize) {
+pub async fn check(mut case: SharedCase) -> (usize, usize) {
     let Some(expected) = case.expected() else { return (0, 0) };
     if expected.iter().any(Result::is_err) {
         return (0, 0);

@@ -22,15 +22,14 @@ pub fn kept_rows(rows: Vec<Row>, keys: &[usize], kept: KeptPeers) -> Vec<Row> {
 }
 
 /// Rows in a total order, by their peers in the first keys of it.
-fn of_peers(case: &mut Case) -> Plan {
-    let width = case.plan.column_count();
-    let random = &mut case.random;
+pub fn of_peers(input: Plan, random: &mut SeededRandom) -> Plan {
+    let width = input.column_count();
     let mut columns: Vec<usize> = (0..width).collect();
     (1..width).rev().for_each(|at| columns.swap(at, random.below(at as u64 + 1) as usize));
     let key = |column| SortKey { column, descending: random.chance(1, 2), nulls_first: random.chance(1, 2) };
     let sort_keys: Vec<SortKey> = columns.iter().copied().map(key).collect();
     let sort = SortSpec { keys: sort_keys, limit: None };
-    let sorted = Plan::Sort { input: case.plan.clone().into(), spec: sort.into() };
+    let sorted = Plan::Sort { input: input.into(), spec: sort.into() };
     let keys = columns[..random.below(width.min(3) as u64 + 1) as usize].to_vec();
     let kept = match random.chance(1, 2) {
         true => KeptPeers::First,
@@ -50,7 +49,7 @@ async fn peers_are_what_they_are_defined_to_be() {
     let (mut compared, tally) = (0, Tally::default());
     for drawn in cases {
         let mut case = Case::new(drawn.seed);
-        case.plan = of_peers(&mut case);
+        case.plan = of_peers(case.plan.clone(), &mut case.random);
         compared += u64::from(check(case, &tally).await);
     }
     assert!(is_replay || compared * 2 > count, "only {compared} of {count} plans have one answer");

@@ -11,7 +11,6 @@ use super::*;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::runtime::set_functions::{ForeignSetFunction, SetFunctionCall, SetFunctionError, SetFunctionRows, SetPiece};
 use crate::scan::single_row::SingleRow;
-use crate::{ParameterRow, SharedPlan};
 
 /// The number from which the function of these tests fails.
 const REFUSED: i64 = 1 << 40;
@@ -69,7 +68,7 @@ impl SetFunctionRows for NumbersOfRows {
     }
 }
 
-fn numbers(input: Plan, argument: usize, piece_rows: usize) -> Plan {
+pub fn numbers(input: Plan, argument: usize, piece_rows: usize) -> Plan {
     let function = Arc::new(Numbers { piece_rows });
     let call = SetFunctionCall { function, arguments: vec![(argument, DataType::Int64)], column_count: 1 };
     Plan::ProjectSet { input: input.into(), call: Arc::new(call) }
@@ -228,19 +227,4 @@ fn a_plan_shows_its_functions() {
     let plan = one_row(3, 1);
     plan.describe(0, &mut text).unwrap();
     assert_eq!((text.lines().next().unwrap(), plan.column_count()), ("ProjectSet: numbers(#0)", 2));
-}
-
-#[test]
-fn queries_of_a_pass_do_not_share_the_rows_of_functions() {
-    let table = Table::of_integers(0, 1, &[&[Some(1)]]);
-    let condition = Expression::Compare {
-        comparison: crate::expression::Comparison::Equal,
-        left: Expression::Column(0).into(),
-        right: Expression::Parameter(0).into(),
-    };
-    let source = Plan::Source { source: table, column_count: 1 };
-    let filtered = Plan::Filter { input: source.into(), condition };
-    let parameters: Vec<ParameterRow> = [1, 2].map(|value| vec![Some(Scalar::Int(value))]).into();
-    let shared = SharedPlan::new(&numbers(filtered, 0, 1), &parameters, FixedBudget::new(PLENTY));
-    assert!(matches!(shared, Err(ExecError::Foreign(_))), "{shared:?}");
 }

@@ -25,7 +25,7 @@ const JOIN_KINDS: [JoinKind; 10] = [
 ];
 
 /// A plan and the kinds of its columns.
-type Typed = (Plan, Vec<Kind>);
+pub type Typed = (Plan, Vec<Kind>);
 
 pub struct Generator {
     pub random: SeededRandom,
@@ -186,9 +186,6 @@ impl Generator {
             2 => JoinKind::ProbeOuter,
             _ => self.one_of(&JOIN_KINDS),
         };
-        // Queries of a pass do not share truth values.
-        let is_of_pass = !self.parameters.is_empty();
-        let kind = if kind == JoinKind::ProbeTruth && is_of_pass { JoinKind::ProbeMark } else { kind };
         let both = [&probe_kinds[..], &build_kinds].concat();
         let residual = self.chance(1, 3).then(|| self.condition(&both, 1));
         let may_be_not_in = matches!(kind, JoinKind::ProbeAnti | JoinKind::ProbeMark) && build_keys.len() == 1;
@@ -311,8 +308,6 @@ impl Generator {
     }
 
     fn with_scalars(&mut self, depth: usize) -> Typed {
-        // Queries cannot share what is in here when it has parameters.
-        let parameters = std::mem::take(&mut self.parameters);
         let outer = std::mem::take(&mut self.subquery_values);
         let (mut subqueries, mut scope) = (Vec::new(), Vec::new());
         for _ in 0..1 + self.below(2) {
@@ -327,7 +322,6 @@ impl Generator {
             _ => self.join(depth),
         };
         self.subquery_values = outer;
-        self.parameters = parameters;
         (Plan::WithScalars { subqueries, input: input.into() }, kinds)
     }
 
@@ -482,7 +476,7 @@ impl Generator {
         }
     }
 
-    fn condition(&mut self, kinds: &[Kind], depth: usize) -> Expression {
+    pub fn condition(&mut self, kinds: &[Kind], depth: usize) -> Expression {
         const COMPARISONS: [Comparison; 6] = [
             Comparison::Equal,
             Comparison::NotEqual,

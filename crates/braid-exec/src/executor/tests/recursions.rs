@@ -102,7 +102,7 @@ async fn random_plans_recur() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn queries_of_a_pass_share_recursions_without_parameters() {
+async fn queries_of_a_pass_share_recursions() {
     let cases = cases!(0..1_500);
     let (is_replay, size) = (cases.is_replay(), cases.size_hint().0);
     let mut compared = 0;
@@ -113,7 +113,7 @@ async fn queries_of_a_pass_share_recursions_without_parameters() {
             compared += usize::from(case.check().await);
         }
     }
-    assert!(is_replay || compared * 8 > size, "only {compared} of {size} passes were compared");
+    assert!(is_replay || compared * 3 > size, "only {compared} of {size} passes were compared");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

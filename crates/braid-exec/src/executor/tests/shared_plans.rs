@@ -1,5 +1,6 @@
 //! Random plans with parameters for random queries. One pass must give each query the answer of the query alone.
 
+use super::memory_tables::Kind;
 use super::*;
 use crate::{ParameterRow, SharedPlan};
 
@@ -32,8 +33,13 @@ impl SharedCase {
         let kinds = generator.take_parameters();
         let depth = 1 + generator.random.below(5).min(generator.random.below(6)) as usize;
         let (plan, _) = generator.plan(depth);
+        Self::with_plan(generator, plan, &kinds)
+    }
+
+    /// A plan with parameters of these kinds, and random queries.
+    pub fn with_plan(mut generator: Generator, plan: Plan, kinds: &[Kind]) -> Self {
         let query_count = [1, 2, 3, 5, 9, 70][generator.random.below(6) as usize];
-        let mut parameters: Vec<ParameterRow> = (0..query_count).map(|_| generator.parameter_row(&kinds)).collect();
+        let mut parameters: Vec<ParameterRow> = (0..query_count).map(|_| generator.parameter_row(kinds)).collect();
         for parameter in 0..kinds.len() {
             // Many queries rarely agree on a value by chance.
             if generator.random.chance(1, 4) {

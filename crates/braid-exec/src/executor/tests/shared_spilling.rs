@@ -19,28 +19,35 @@ fn little_memory(random: &mut SeededRandom) -> (Arc<SpillSpace>, Arc<FixedBudget
     (spill_space(settings), FixedBudget::new(limit), limit)
 }
 
+/// Runs a pass with little memory. Returns whether its answers were compared, and whether it spilled.
+pub async fn check(mut case: PlanCase) -> (bool, bool) {
+    let Some(expected) = case.expected() else { return (false, false) };
+    let (space, budget, limit) = little_memory(&mut case.case.random);
+    let worker_count = 1 + case.case.random.below(3) as usize;
+    let is_compared = match case.run_with(worker_count, &budget, Some(&space)).await {
+        Ok(found) => {
+            case.assert_answers(found, &expected);
+            true
+        }
+        Err(ExecError::Memory(_)) if limit != PLENTY => false,
+        Err(ExecError::SeveralRows) if expected.iter().all(|answer| answer.is_err()) => false,
+        Err(error) => panic!("{error}, wanted {expected:?}"),
+    };
+    let has_spilled = space.file_count() > 0;
+    assert_given_back(&budget).await;
+    assert_files_given_back(&space).await;
+    (is_compared, is_compared && has_spilled)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shared_plans_that_spill_give_each_query_its_answer() {
     let cases = cases!(0..2_000);
     let (is_replay, count) = (cases.is_replay(), cases.size_hint().0);
     let (mut compared, mut spilled) = (0, 0);
     for drawn in cases {
-        let mut case = PlanCase::new(drawn.seed);
-        let Some(expected) = case.expected() else { continue };
-        let (space, budget, limit) = little_memory(&mut case.case.random);
-        let worker_count = 1 + case.case.random.below(3) as usize;
-        match case.run_with(worker_count, &budget, Some(&space)).await {
-            Ok(found) => {
-                case.assert_answers(found, &expected);
-                compared += 1;
-                spilled += usize::from(space.file_count() > 0);
-            }
-            Err(ExecError::Memory(_)) if limit != PLENTY => {}
-            Err(ExecError::SeveralRows) if expected.iter().all(|answer| answer.is_err()) => {}
-            Err(error) => panic!("{error}, wanted {expected:?}"),
-        }
-        assert_given_back(&budget).await;
-        assert_files_given_back(&space).await;
+        let (is_compared, has_spilled) = check(PlanCase::new(drawn.seed)).await;
+        compared += usize::from(is_compared);
+        spilled += usize::from(has_spilled);
     }
     println!("{compared} of {count} shared plans were compared, {spilled} spilled");
     assert!(is_replay || compared * 2 > count && spilled * 10 > count, "{compared} compared, {spilled} spilled");

@@ -8,12 +8,12 @@ use arrow::datatypes::{DataType, Int64Type};
 use super::definition::compare_keys;
 use super::memory_tables::{Kind, compare, integer};
 use super::*;
+use crate::ByteStrings;
 use crate::plan::{
     ForeignError, ForeignWindow, ForeignWindowCall, FrameAggregate, FrameBound, FrameMode, FramePlace, SortKey, Watch,
     WindowCall, WindowFrame, WindowFunction, WindowRows, WindowSpec,
 };
 use crate::values::vector::Values;
-use crate::{ByteStrings, ParameterRow, SharedPlan};
 
 /// The number of a row's peers, of other rows in its partition, and how many of these have an argument.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ fn function(kinds: &[Kind], is_total: bool, random: &mut SeededRandom) -> Window
 }
 
 /// The kind of a function's results.
-fn kind_of(function: &WindowFunction, kinds: &[Kind]) -> Kind {
+pub fn kind_of(function: &WindowFunction, kinds: &[Kind]) -> Kind {
     match function {
         WindowFunction::ValueInFrame { argument, .. } | WindowFunction::ValueAtDistance { argument, .. } => {
             kinds[*argument]
@@ -200,7 +200,7 @@ fn kind_of(function: &WindowFunction, kinds: &[Kind]) -> Kind {
 }
 
 /// A window over a plan with these columns. Where rows have numbers, peers are equal in all columns.
-fn window(input: Plan, kinds: &[Kind], random: &mut SeededRandom) -> Plan {
+pub fn window(input: Plan, kinds: &[Kind], random: &mut SeededRandom) -> Plan {
     let mut columns: Vec<usize> = (0..kinds.len()).collect();
     (0..columns.len()).for_each(|at| columns.swap(at, random.below(kinds.len() as u64) as usize));
     let partition_by: Vec<usize> = columns.iter().copied().take(random.below(3) as usize).collect();
@@ -299,20 +299,6 @@ fn a_plan_shows_its_windows() {
     assert_eq!(text.lines().next().unwrap(), expected);
     assert!(plan.may_fail());
     assert_eq!((plan.integer_bounds(2), plan.is_null_free(2)), (None, false));
-}
-
-#[test]
-fn queries_of_a_pass_do_not_share_windows() {
-    let Plan::Window { input, spec } = ranked() else { unreachable!("it is a window") };
-    let condition = Expression::Compare {
-        comparison: crate::expression::Comparison::Equal,
-        left: Expression::Column(0).into(),
-        right: Expression::Parameter(0).into(),
-    };
-    let plan = Plan::Window { input: Plan::Filter { input, condition }.into(), spec };
-    let parameters: Vec<ParameterRow> = [1, 2].map(|value| vec![Some(Scalar::Int(value))]).into();
-    let shared = SharedPlan::new(&plan, &parameters, FixedBudget::new(PLENTY));
-    assert!(matches!(shared, Err(ExecError::Foreign(_))), "{shared:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -103,6 +103,10 @@ impl SharedProbe {
         if kind.keeps_probe_rows() || kind.tests_probe_rows() {
             for (row, set) in pairs.probe_rows.iter().zip(&pairs.sets) {
                 let left = &mut left[*row as usize];
+                if kind == JoinKind::ProbeSingle {
+                    let again = self.calculator.subtract(*set, *left)?;
+                    self.fail_second_partner(again);
+                }
                 *left = self.calculator.subtract(*left, *set)?;
             }
         }
@@ -112,6 +116,13 @@ impl SharedProbe {
             }
         }
         Ok(())
+    }
+
+    /// The queries that have a second partner of a row fail. They run alone, and report it there.
+    fn fail_second_partner(&self, queries: SetNumber) {
+        if queries != SetNumber::EMPTY {
+            self.shared.store.gone().fail(&self.shared.store.words(queries), ExecError::SeveralRows);
+        }
     }
 
     /// NOT IN: removes from `left` the queries for which a row would have a partner if null were equal to every value.

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::aggregation::OPERATOR;
 use crate::keys::multiplicative_hasher::NumbersMap;
 use crate::query_sets::query_bitmap::words_for;
 use crate::{ExecError, MemoryBudget, Reservation, SetNumber, SetStore};
@@ -161,9 +160,9 @@ impl fmt::Debug for Refinements {
 }
 
 impl Refinements {
-    /// An empty cache.
-    pub(crate) fn new(store: Arc<SetStore>, budget: Arc<dyn MemoryBudget>) -> Self {
-        let reservation = Reservation::new(budget.clone(), OPERATOR);
+    /// An empty cache of an operator, which errors name.
+    pub(crate) fn new(store: Arc<SetStore>, budget: Arc<dyn MemoryBudget>, operator: &'static str) -> Self {
+        let reservation = Reservation::new(budget.clone(), operator);
         let known = RwLock::new(Known { by_sets: NumbersMap::default(), reservation });
         Self { store, budget, known }
     }
