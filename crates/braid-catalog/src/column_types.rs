@@ -97,6 +97,7 @@ fn encoded(sql_type: SqlType) -> ColumnType {
 fn is_stored_encoded(id: TypeId) -> bool {
     match id {
         TypeId::JSON | TypeId::JSONB | TypeId::JSONPATH | TypeId::TIMETZ | TypeId::OID | TypeId::CHAR => true,
+        TypeId::BIT | TypeId::VARBIT => true,
         _ => {
             let element = pg_catalog().element_of_array(id);
             element.is_some_and(|element| column_type_of(SqlType::of(element)).is_some())
