@@ -3,6 +3,7 @@
 //! | syntax | read as |
 //! |---|---|
 //! | `TABLE t` where a query begins | `SELECT * FROM t` |
+//! | `FROM ONLY t`, where no table inherits from another | `FROM t` |
 //! | `ORDER BY a USING <`, `USING >` | `ORDER BY a ASC`, `DESC` |
 //!
 //! A query begins at the start of a statement, behind a parenthesis, and behind UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
@@ -16,10 +17,13 @@ use super::words::is_keyword;
 /// Words behind which a query begins.
 const SET_WORDS: &[Keyword] = &[Keyword::UNION, Keyword::INTERSECT, Keyword::EXCEPT, Keyword::ALL, Keyword::DISTINCT];
 
+/// Words without which there is no such form.
+const FORMS: &[Keyword] = &[Keyword::TABLE, Keyword::USING, Keyword::ONLY];
+
 /// The tokens with these forms spelt out. In linear time.
 pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    if !tokens.iter().any(|token| is_keyword(&token.token, Keyword::TABLE) || is_keyword(&token.token, Keyword::USING))
-    {
+    let begins_form = |token: &TokenWithSpan| FORMS.iter().any(|word| is_keyword(&token.token, *word));
+    if !tokens.iter().any(begins_form) {
         return tokens;
     }
     let mut read: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 2);
@@ -30,6 +34,9 @@ pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             continue;
         }
         let before = last.map(|at| &read[at].token);
+        if is_keyword(&token.token, Keyword::ONLY) && before.is_some_and(begins_item) {
+            continue;
+        }
         if is_keyword(&token.token, Keyword::TABLE) && before.is_none_or(begins_query) {
             let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
             read.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
@@ -51,6 +58,11 @@ pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         read.push(token);
     }
     read
+}
+
+/// Whether an item of FROM may begin behind a token. ONLY is reserved, so that it is nothing else behind a comma.
+fn begins_item(before: &Token) -> bool {
+    *before == Token::Comma || is_keyword(before, Keyword::FROM) || is_keyword(before, Keyword::JOIN)
 }
 
 /// Whether a query may begin behind a token.
@@ -77,6 +89,17 @@ mod tests {
             ("SELECT 1 AS table", "SELECT 1 AS table"),
             ("SELECT 1 AS \"table\"", "SELECT 1 AS \"table\""),
             ("DROP TABLE t", "DROP TABLE t"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_says_nothing() {
+        for (text, expected) in [
+            ("SELECT * FROM ONLY t, ONLY s.u JOIN ONLY v ON true", "SELECT * FROM t, s.u JOIN v ON true"),
+            ("SELECT a FROM t FETCH FIRST 2 ROWS ONLY", "SELECT a FROM t FETCH FIRST 2 ROWS ONLY"),
+            ("SELECT a AS only FROM t", "SELECT a AS only FROM t"),
         ] {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
         }
