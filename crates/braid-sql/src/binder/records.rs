@@ -57,7 +57,11 @@ impl<'a> Binder<'a> {
         self.record(record_type, values)
     }
 
-    fn record(&self, record_type: RecordType, values: Vec<Expression>) -> Result<Expression, SqlError> {
+    pub(in crate::binder) fn record(
+        &self,
+        record_type: RecordType,
+        values: Vec<Expression>,
+    ) -> Result<Expression, SqlError> {
         if values.len() > FIELDS_MAX {
             let message = format!("ROW expressions can have at most {FIELDS_MAX} entries");
             return Err(SqlError::new(SqlState::TooManyColumns, message));

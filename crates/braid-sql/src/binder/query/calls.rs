@@ -10,16 +10,20 @@ use crate::binder::calls::{WrittenCall, is_written_out, unsupported_call};
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::spreading::spreading_call;
-use crate::binder::{Binder, Placed, fold};
+use crate::binder::{Binder, Placed, fold, truth};
 use crate::expression::{Expression, Node, SetCall};
 use crate::functions::sets::SetFunction;
 use crate::pg_catalog::{AggregateKind, FunctionEntry, FunctionKind, TypeId, Volatility, pg_catalog};
 use crate::relation::{AggregateCall, ColumnId, Relation, SetFunctionCall, SortKey, WindowCall};
 use crate::resolution::{FunctionResolution, resolve_function};
+use crate::values::{RecordField, RecordType, Value};
 use crate::{SqlError, SqlState, SqlType};
 
 /// Where a set-returning function may go.
 const LATERAL_HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
+
+/// Functions that return rows with a key, which is never null.
+const KEYED_ROWS: &[&str] = &["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"];
 
 impl<'a> Binder<'a> {
     /// The arguments of WITHIN GROUP.
@@ -289,7 +293,8 @@ impl<'a> Binder<'a> {
         place: Place<'_>,
     ) -> Result<Expression, SqlError> {
         self.clause.check_set().map_err(|error| self.places.mark(error, place))?;
-        let Some(scope) = self.scope.filter(|_| entry.columns.len() < 2) else {
+        let is_record = entry.columns.len() > 1;
+        let Some(scope) = self.scope.filter(|_| !is_record || KEYED_ROWS.contains(&entry.name)) else {
             return Err(unsupported_call(entry.name));
         };
         let call = set_call(entry, arguments, sql_type)?;
@@ -298,15 +303,35 @@ impl<'a> Binder<'a> {
             call.volatility == Volatility::Volatile || is_volatile(&call.arguments.iter().collect::<Vec<_>>());
         let mut calls = scope.calls.borrow_mut();
         let same = calls.sets.iter().filter(|_| !is_volatile).find_map(|other| match other {
-            SetFunctionCall::Set { call: other, columns } if *other == call => columns.first().copied(),
+            SetFunctionCall::Set { call: other, columns } if *other == call => Some(columns.clone()),
             _ => None,
         });
-        let column = same.unwrap_or_else(|| {
-            let column = self.new_column(entry.name, sql_type);
-            calls.sets.push(SetFunctionCall::Set { call, columns: vec![column] });
-            column
+        let columns = same.unwrap_or_else(|| {
+            let columns: Vec<ColumnId> = match is_record {
+                true => entry.columns.iter().map(|(name, id)| self.new_column(*name, SqlType::of(*id))).collect(),
+                false => vec![self.new_column(entry.name, sql_type)],
+            };
+            calls.sets.push(SetFunctionCall::Set { call, columns: columns.clone() });
+            columns
         });
-        Ok(call_column(column, sql_type, place))
+        drop(calls);
+        match columns[..] {
+            [column] => Ok(call_column(column, sql_type, place)),
+            _ => self.keyed_row(entry, &columns, place),
+        }
+    }
+
+    /// The record of a row whose first column is never null. It is null behind the function's last row.
+    fn keyed_row(&self, entry: &FunctionEntry, columns: &[ColumnId], place: Place<'_>) -> Result<Expression, SqlError> {
+        let named = || entry.columns.iter().map(|(name, id)| (*name, SqlType::of(*id)));
+        let fields = named().map(|(name, sql_type)| RecordField { name: name.into(), sql_type }).collect();
+        let values: Vec<Expression> =
+            columns.iter().zip(named()).map(|(column, (_, sql_type))| call_column(*column, sql_type, place)).collect();
+        let is_absent = truth(Node::IsNull(Box::new(values[0].clone())));
+        let record = self.record(RecordType { fields }, values)?;
+        let sql_type = record.sql_type;
+        let branches = vec![(is_absent, Expression::constant(Value::Null, sql_type))];
+        Ok(Expression { node: Node::Case { branches, otherwise: Box::new(record) }, sql_type })
     }
 
     /// The expression, refused if a set-returning function is in it.

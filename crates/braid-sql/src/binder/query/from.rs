@@ -179,12 +179,18 @@ impl Binder<'_> {
         Ok(joined)
     }
 
-    /// An item of FROM without its joins, of whose rows calls may ask whether they are there. The row of a function is its value.
+    /// An item of FROM without its joins, of whose rows calls may ask whether they are there. The row of a function of one
+    /// column is its value.
     fn item(&self, factor: &TableFactor, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
         let item = self.factor(factor, scope)?;
         Ok(match factor {
             TableFactor::Table { args: None, .. } | TableFactor::Derived { .. } => self.with_presence(item),
             TableFactor::NestedJoin { alias: Some(_), .. } => self.with_presence(item),
+            TableFactor::Table { .. } | TableFactor::Function { .. } | TableFactor::UNNEST { .. }
+                if item.names.iter().any(|relation| relation.columns.len() > 1) =>
+            {
+                self.with_presence(item)
+            }
             _ => item,
         })
     }
