@@ -3,6 +3,7 @@
 //! They are bound and evaluated in place. One that cannot be computed so (0A000) is for the operators.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use braid_exec::MemoryBudget;
@@ -11,7 +12,9 @@ use braid_plan::values::RowValues;
 use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::expression::Node;
 use braid_sql::functions::ValueMemory;
+use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
@@ -39,6 +42,7 @@ pub(crate) async fn execute(
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
     };
+    let bound = bound.after_sleeping(context, values).await?;
     let budget = context.value_budget();
     if !bound.expressions.iter().any(Expression::may_take_long) {
         // Volatile functions are called once.
@@ -90,6 +94,38 @@ impl BoundRow {
         self.names.iter().zip(&self.expressions)
     }
 
+    /// The same with values in place of calls of `pg_sleep`, which are waited for in order. The wait ends with the statement. Where other
+    /// volatile functions are called, which might tell before from after, the calls stay, and are refused.
+    async fn after_sleeping(mut self, context: &StatementContext, parameters: &[Value]) -> Result<Self, EngineError> {
+        if !self.only_sleeps() {
+            return Ok(self);
+        }
+        for expression in &mut self.expressions {
+            let Some(seconds) = slept(expression) else { continue };
+            let seconds = {
+                let facts = StatementFacts::of(context);
+                Evaluation::new(&facts, parameters).value(seconds)?
+            };
+            let value = match seconds {
+                Value::Float8(seconds) => {
+                    let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+                    tokio::time::sleep(wait).await;
+                    Value::text(String::new())
+                }
+                _ => Value::Null,
+            };
+            *expression = Expression::constant(value, expression.sql_type);
+        }
+        Ok(self)
+    }
+
+    /// Whether it calls `pg_sleep` and no other volatile function.
+    fn only_sleeps(&self) -> bool {
+        let (sleeping, others): (Vec<_>, Vec<_>) =
+            self.expressions.iter().partition(|expression| slept(expression).is_some());
+        !sleeping.is_empty() && !others.iter().any(|other| other.is_volatile())
+    }
+
     /// Its row. Long values on the way are counted under `memory`, those of the row under `budget`.
     fn row(
         &self,
@@ -117,6 +153,13 @@ impl BoundRow {
         let schema: SchemaRef = Arc::new(Schema::new(fields));
         Outcome::batch(schema, columns, "SELECT").map_err(|error| SqlError::new(error.state(), error.message()))
     }
+}
+
+/// What a call of `pg_sleep` waits for, without volatile functions.
+fn slept(expression: &Expression) -> Option<&Expression> {
+    let Node::Call(call) = &expression.node else { return None };
+    let is_sleep = pg_catalog().function(call.function.id).symbol == Some("pg_sleep");
+    call.arguments.first().filter(|seconds| is_sleep && !seconds.is_volatile())
 }
 
 /// Binds a query of one row; `None` if it is none. Without `declared` it has no parameters.

@@ -9,6 +9,9 @@ use crate::{SqlError, Value};
 
 /// The table of this family.
 pub const FUNCTIONS: Implementations = &[
+    ("pg_sleep", |_, _| {
+        Err(SqlError::unsupported("pg_sleep is supported in the select list of a query without FROM, alone"))
+    }),
     ("now", now),
     ("statement_timestamp", statement_timestamp),
     ("clock_timestamp", clock_timestamp),
