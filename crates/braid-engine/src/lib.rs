@@ -81,6 +81,7 @@ mod table_names;
 mod templates;
 
 pub use braid_sql::SqlState;
+pub use braid_sql::input::time_zones::{TimeZone, zone_offset_s};
 pub use braid_sql::output::float_digits;
 pub use config::Config;
 pub use database::Database;

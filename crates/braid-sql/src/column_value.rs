@@ -1,6 +1,6 @@
 //! Values of columns from text, of the types that columns have as bytes: by the type's input function, brought to its modifier.
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 
 use crate::functions::text_input::{ReadingSession, value_of_input};
 use crate::functions::{Call, Function, SessionFacts, UnlimitedMemory};
@@ -14,7 +14,7 @@ use crate::{SqlError, SqlType, Value};
 ///
 /// # Errors
 /// As PostgreSQL's on assignment; 0A000 for a type whose values are not supported.
-pub fn column_value(text: &str, sql_type: SqlType, zone: &Tz) -> Result<Value, SqlError> {
+pub fn column_value(text: &str, sql_type: SqlType, zone: &TimeZone) -> Result<Value, SqlError> {
     let read = |now_us| value_of_input(sql_type.id, text, &ReadingSession { zone: *zone, now_us });
     let value = read(TIMES_US[0])?;
     if depends_on_time(sql_type.id) && read(TIMES_US[1])? != value {

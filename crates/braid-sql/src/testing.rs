@@ -3,7 +3,7 @@
 pub mod naive;
 pub mod queries;
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 use sqlparser::ast::{Expr, SelectItem};
 use sqlparser::tokenizer::Token;
 
@@ -29,7 +29,7 @@ const DEPTH_MAX: usize = 100;
 pub struct FixedSession;
 
 impl SessionFacts for FixedSession {
-    fn zone(&self) -> Tz {
+    fn zone(&self) -> TimeZone {
         crate::input::datetime::utc()
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use braid_catalog::object_ids::table_object_id;
 use braid_catalog::{CatalogNames, ServerFacts};
 use braid_sql::Evaluation;
 use braid_sql::SearchPath;
 use braid_sql::binder::Statement;
 use braid_sql::functions::{ObjectNames, SessionFacts};
+use braid_sql::input::time_zones::TimeZone;
 use braid_sql::tables::NoTables;
 use braid_sql::testing::FixedSession;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -21,7 +21,7 @@ use crate::given_server::{GivenServer, user_catalog};
 struct NamedSession(Arc<CatalogNames>);
 
 impl SessionFacts for NamedSession {
-    fn zone(&self) -> Tz {
+    fn zone(&self) -> TimeZone {
         FixedSession.zone()
     }
 

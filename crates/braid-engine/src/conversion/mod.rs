@@ -15,9 +15,9 @@ mod text;
 
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
 use arrow::datatypes::{DataType, Decimal128Type};
+use braid_sql::input::time_zones::TimeZone;
 use braid_storage::{ColumnType, encoded_numerics};
 
 use crate::arrow_cast::strict_cast;
@@ -27,7 +27,7 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 
 /// `array` as values of `target`. `zone` is the session's: it tells local from universal time.
-pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
+pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
     let source = array.data_type();
     if let DataType::Dictionary(_, values) = source {
         return convert(&strict_cast(array, values)?, target, zone);

@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use arrow::array::{ArrayRef, AsArray, Date32Array, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType};
-use arrow::temporal_conversions::as_datetime_with_timezone;
 use braid_sql::functions::datetime::clocks::rounded_time;
+use braid_sql::input::time_zones::{TimeZone, zone_offset_s};
 use braid_storage::ColumnType;
 
 use crate::arrow_cast::strict_cast;
@@ -20,7 +19,7 @@ use crate::{EngineError, SqlState};
 const DAY_US: i64 = 86_400_000_000;
 
 /// A date, timestamp or timestamptz as another of the three.
-pub(crate) fn to_instant(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
+pub(crate) fn to_instant(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
     let zoned = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
     let naive = to_microseconds(array)?;
     let micros = naive.as_primitive::<TimestampMicrosecondType>();
@@ -73,14 +72,12 @@ fn to_microseconds(array: &ArrayRef) -> Result<ArrayRef, EngineError> {
 }
 
 /// What a clock in `zone` shows.
-pub(super) fn local_of(us: i64, zone: &Tz) -> Result<i64, EngineError> {
-    as_datetime_with_timezone::<TimestampMicrosecondType>(us, *zone)
-        .map(|datetime| datetime.naive_local().and_utc().timestamp_micros())
-        .ok_or_else(out_of_range)
+pub(super) fn local_of(us: i64, zone: &TimeZone) -> Result<i64, EngineError> {
+    us.checked_add(i64::from(zone_offset_s(us, zone)) * 1_000_000).ok_or_else(out_of_range)
 }
 
 /// When a clock in `zone` shows it.
-pub(super) fn instant_of(local: i64, zone: &Tz) -> Result<i64, EngineError> {
+pub(super) fn instant_of(local: i64, zone: &TimeZone) -> Result<i64, EngineError> {
     instant_of_local(local, zone).ok_or_else(out_of_range)
 }
 
@@ -96,7 +93,7 @@ mod tests {
     #[test]
     fn clocks_and_instants_convert_in_the_sessions_zone() {
         let hour = 3_600_000_000;
-        let berlin: Tz = "Europe/Berlin".parse().unwrap();
+        let berlin: TimeZone = "Europe/Berlin".parse().unwrap();
         let instants: ArrayRef =
             Arc::new(TimestampMicrosecondArray::from(vec![Some(-hour), None]).with_timezone("UTC"));
         let to = |array: &ArrayRef, target| convert(array, target, &berlin).unwrap();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::DataType;
+use braid_sql::input::time_zones::TimeZone;
 use braid_storage::ColumnType;
 
 use crate::EngineError;
@@ -14,7 +14,7 @@ use crate::input::bytes::{fit_char, fit_name, fit_varchar};
 use crate::output::{BooleanStyle, ColumnOutput};
 
 /// Strings read as values of `target`, by PostgreSQL's input functions.
-pub(crate) fn from_text(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
+pub(crate) fn from_text(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
     let views = strict_cast(array, &DataType::Utf8View)?;
     match target {
         ColumnType::Text | ColumnType::UnlimitedVarchar => return Ok(views),
@@ -32,7 +32,7 @@ pub(crate) fn from_text(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Resu
 }
 
 /// Values written as strings, by PostgreSQL's output functions.
-pub(crate) fn to_text(array: &ArrayRef, target: ColumnType, zone: &Tz) -> Result<ArrayRef, EngineError> {
+pub(crate) fn to_text(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
     let texts = written(&ColumnOutput::new(array, *zone, BooleanStyle::Word)?, array)?;
     fit_length(&texts, target)
 }

@@ -1,8 +1,8 @@
 //! COPY TO STDOUT: rows of a query as records of text, as they are produced.
 
-use arrow::array::timezone::Tz;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use braid_sql::input::time_zones::TimeZone;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use sqlparser::ast::Query;
@@ -22,7 +22,7 @@ struct RecordWriter {
     schema: SchemaRef,
     rows: RowBatches,
     options: CopyOptions,
-    zone: Tz,
+    zone: TimeZone,
     header_pending: bool,
     row_count: u64,
 }

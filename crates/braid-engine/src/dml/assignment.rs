@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use braid_sql::input::time_zones::TimeZone;
 use braid_storage::TableDef;
 
 use super::defaults::bound_default;
@@ -20,7 +20,7 @@ use crate::statement_context::StatementContext;
 pub(crate) struct Assignment {
     def: Arc<TableDef>,
     schema: SchemaRef,
-    zone: Tz,
+    zone: TimeZone,
     /// The default of each column; `None` for null.
     defaults: Vec<Option<AssignedExpression>>,
 }
@@ -94,7 +94,7 @@ impl Assignment {
     }
 
     /// The session's time zone.
-    pub fn zone(&self) -> &Tz {
+    pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::timezone::Tz;
 use braid_catalog::CatalogNames;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{ObjectNames, SessionFacts};
+use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
@@ -56,7 +56,7 @@ impl fmt::Debug for StatementFacts<'_> {
 }
 
 impl SessionFacts for StatementFacts<'_> {
-    fn zone(&self) -> Tz {
+    fn zone(&self) -> TimeZone {
         self.context.settings().zone()
     }
 
@@ -111,7 +111,7 @@ struct StatementNames {
 /// What a session was when a statement was planned. Later changes of its settings do not show.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptFacts {
-    zone: Tz,
+    zone: TimeZone,
     settings: SettingValues,
     provided: ProvidedValues,
     user: String,
@@ -123,7 +123,7 @@ pub(crate) struct KeptFacts {
 }
 
 impl SessionFacts for KeptFacts {
-    fn zone(&self) -> Tz {
+    fn zone(&self) -> TimeZone {
         self.zone
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, FixedSizeBinaryBuilder,
     Float32Builder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, IntervalMonthDayNanoBuilder,
@@ -11,6 +10,7 @@ use arrow::array::{
 use braid_catalog::column_types::{is_without_precision, sql_type_of};
 use braid_plan::values::codec::encode;
 use braid_sql::functions::datetime::clocks::rounded_timestamp;
+use braid_sql::input::time_zones::TimeZone;
 use braid_sql::{Value, column_value};
 use braid_storage::ColumnType;
 
@@ -22,7 +22,7 @@ use braid_sql::input::column_values::{column_date, column_interval, column_times
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {
     column_type: ColumnType,
-    zone: Tz,
+    zone: TimeZone,
     builder: Builder,
 }
 
@@ -70,7 +70,7 @@ macro_rules! each_builder {
 
 impl ColumnInput {
     /// An empty column. Timestamps with time zone that carry no offset are read as local time in `zone`.
-    pub fn new(column_type: ColumnType, zone: Tz) -> Self {
+    pub fn new(column_type: ColumnType, zone: TimeZone) -> Self {
         let builder = match column_type {
             ColumnType::Boolean => Builder::Boolean(BooleanBuilder::new()),
             ColumnType::SmallInt => Builder::SmallInt(Int16Builder::new()),

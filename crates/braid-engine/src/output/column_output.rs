@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -11,6 +10,7 @@ use arrow::datatypes::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use braid_sql::input::time_zones::TimeZone;
 
 use super::datetime::{write_date, write_interval, write_time_us, write_timestamp, write_timestamptz};
 use super::numbers::{write_double, write_numeric, write_real};
@@ -29,13 +29,13 @@ pub(crate) enum BooleanStyle {
 /// The texts of one column.
 pub(crate) struct ColumnOutput {
     array: ArrayRef,
-    zone: Tz,
+    zone: TimeZone,
     booleans: BooleanStyle,
 }
 
 impl ColumnOutput {
     /// A column to write. Arrow types with several units are brought to one here, once.
-    pub fn new(array: &ArrayRef, zone: Tz, booleans: BooleanStyle) -> Result<Self, EngineError> {
+    pub fn new(array: &ArrayRef, zone: TimeZone, booleans: BooleanStyle) -> Result<Self, EngineError> {
         let microseconds = |zone: &Option<Arc<str>>| DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
         let array = match array.data_type() {
             DataType::Timestamp(unit, zone) if *unit != TimeUnit::Microsecond => {

@@ -1,7 +1,13 @@
 //! SET, RESET and DISCARD.
 
 use braid_sql::functions::strings::quoting::quote_identifier;
-use sqlparser::ast::{ContextModifier, Expr, ObjectName, Reset, Set, UnaryOperator, Value, ValueWithSpan};
+use braid_sql::input::time_zones::TimeZone;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::{SqlType, Value, column_value};
+use sqlparser::ast::{
+    ContextModifier, DateTimeField, Expr, Interval, ObjectName, Reset, Set, UnaryOperator, Value as Literal,
+    ValueWithSpan,
+};
 
 use super::setting_change::{assign, reset_one};
 use super::transaction_block::{set_default_transaction, set_transaction};
@@ -25,7 +31,14 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
         }
         Set::SetTimeZone { local, value } => {
             let scope = if *local { Scope::Local } else { Scope::Session };
-            assign(context, "TimeZone", value_of(std::slice::from_ref(value), text_of)?.as_deref(), scope)?;
+            let zone = match value {
+                Expr::Interval(interval) => Some(zone_at(interval)?),
+                Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("local") => {
+                    None
+                }
+                value => value_of(std::slice::from_ref(value), text_of)?,
+            };
+            assign(context, "TimeZone", zone.as_deref(), scope)?;
         }
         Set::SetNames { charset_name, .. } => {
             assign(context, "client_encoding", Some(&charset_name.value), Scope::Session)?;
@@ -83,7 +96,7 @@ fn value_of(
 fn listed_name(value: &Expr) -> Result<String, EngineError> {
     match value {
         Expr::Identifier(word) => Ok(quote_identifier(&fold(word))),
-        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => Ok(number.clone()),
+        Expr::Value(ValueWithSpan { value: Literal::Number(number, _), .. }) => Ok(number.clone()),
         other => Ok(quote_identifier(&text_of(other)?)),
     }
 }
@@ -93,13 +106,39 @@ fn text_of(value: &Expr) -> Result<String, EngineError> {
         Expr::Identifier(word) => Ok(word.value.clone()),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(format!("-{}", text_of(expr)?)),
         Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => Ok(text.clone()),
-            Value::Number(number, _) => Ok(number.clone()),
-            Value::Boolean(value) => Ok(if *value { "on" } else { "off" }.to_owned()),
+            Literal::SingleQuotedString(text) | Literal::EscapedStringLiteral(text) => Ok(text.clone()),
+            Literal::Number(number, _) => Ok(number.clone()),
+            Literal::Boolean(value) => Ok(if *value { "on" } else { "off" }.to_owned()),
             other => Err(not_a_value(&other.to_string())),
         },
-        Expr::Interval(interval) => text_of(&interval.value),
         other => Err(not_a_value(&other.to_string())),
+    }
+}
+
+/// The name of the zone so far east of UTC: `INTERVAL '-3' HOUR`, `INTERVAL '+02:30' HOUR TO MINUTE`.
+fn zone_at(interval: &Interval) -> Result<String, EngineError> {
+    let Interval { value, leading_field, last_field, .. } = interval;
+    let text = text_of(value)?;
+    let written = match (leading_field, last_field) {
+        (None | Some(DateTimeField::Hour), Some(DateTimeField::Minute)) => text.clone(),
+        (Some(DateTimeField::Hour), None) => format!("{text} hours"),
+        (None, None) => text.clone(),
+        _ => {
+            let message = "time zone interval must be HOUR or HOUR TO MINUTE";
+            return Err(EngineError::new(SqlState::SyntaxError, message));
+        }
+    };
+    let invalid = |detail: &str| {
+        let message = format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{text}'\"");
+        EngineError::new(SqlState::InvalidParameterValue, message).with_detail(detail)
+    };
+    match column_value(&written, SqlType::of(TypeId::INTERVAL), &TimeZone::UTC)? {
+        Value::Interval(length) if length.months != 0 => Err(invalid("Cannot specify months in time zone interval.")),
+        Value::Interval(length) if length.days != 0 => Err(invalid("Cannot specify days in time zone interval.")),
+        Value::Interval(length) => TimeZone::at_offset(length.us / 1_000_000)
+            .map(|(_, name)| name)
+            .ok_or_else(|| invalid("UTC timezone offset is out of range.")),
+        other => Err(EngineError::internal(format!("{other:?} is no interval"))),
     }
 }
 

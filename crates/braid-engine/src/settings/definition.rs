@@ -1,8 +1,8 @@
 //! One setting: its name, its default, the values it takes and the form in which they are kept.
 
-use arrow::array::timezone::Tz;
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
+use braid_sql::input::time_zones::TimeZone;
 use braid_sql::search_path::names_of_list;
 
 use crate::{EngineError, SqlState};
@@ -107,12 +107,7 @@ impl Definition {
                 Ok(_) => Err(invalid()),
                 Err(error) => Err(invalid().with_detail(error.to_string())),
             },
-            Domain::Zone if trimmed.starts_with(['+', '-']) && trimmed.contains(':') => {
-                Err(EngineError::unsupported(format!("the time zone \"{trimmed}\" is not supported"))
-                    .with_detail("PostgreSQL reads such offsets with the opposite sign.")
-                    .with_hint("Use the name of a time zone, or SET TIME ZONE with a number of hours."))
-            }
-            Domain::Zone => canonical_zone(trimmed).ok_or_else(invalid),
+            Domain::Zone => TimeZone::of_setting(value).map(|(_, name)| name).ok_or_else(invalid),
             Domain::DateStyle => match date_order(trimmed) {
                 Some("MDY") => Ok("ISO, MDY".to_owned()),
                 Some(order) => {
@@ -156,20 +151,6 @@ fn canonical_milliseconds(ms: u64) -> String {
     }
 }
 
-/// Names and offsets that Arrow knows; PostgreSQL's `GMT` and `Z` are `UTC`, and `SET TIME ZONE 2` is `+02:00`.
-fn canonical_zone(zone: &str) -> Option<String> {
-    if let Ok(hours) = zone.parse::<i8>()
-        && (-15..=15).contains(&hours)
-    {
-        let sign = if hours < 0 { '-' } else { '+' };
-        return Some(format!("{sign}{:02}:00", hours.unsigned_abs()));
-    }
-    match zone.to_ascii_lowercase().as_str() {
-        "utc" | "gmt" | "z" | "etc/utc" | "default" | "local" => Some("UTC".to_owned()),
-        _ => zone.parse::<Tz>().is_ok().then(|| zone.to_owned()),
-    }
-}
-
 /// The order in `ISO` with `DMY`, `MDY` or `YMD`, in any order and case.
 fn date_order(style: &str) -> Option<&'static str> {
     let mut order = "MDY";
@@ -193,8 +174,8 @@ mod tests {
     fn values_are_brought_into_one_form() {
         for (name, value, canonical) in [
             ("timezone", "Europe/Berlin", "Europe/Berlin"),
-            ("TIME ZONE", "2", "+02:00"),
-            ("TimeZone", "gmt", "UTC"),
+            ("TIME ZONE", "2", "<+02>-02"),
+            ("TimeZone", "gmt", "GMT"),
             ("statement_timeout", "90s", "90s"),
             ("statement_timeout", "60000", "1min"),
             ("statement_timeout", "1500", "1500ms"),

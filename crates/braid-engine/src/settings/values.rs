@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
 use braid_sql::SearchPath;
+use braid_sql::input::time_zones::TimeZone;
 
 use super::definition::milliseconds;
 use crate::input::datetime::utc;
@@ -94,7 +94,7 @@ impl SettingValues {
     }
 
     /// The session's time zone.
-    pub fn zone(&self) -> Tz {
+    pub fn zone(&self) -> TimeZone {
         self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
     }
 
@@ -126,6 +126,8 @@ impl SettingValues {
 
 #[cfg(test)]
 mod tests {
+    use braid_sql::input::time_zones::zone_offset_s;
+
     use super::*;
 
     fn set(values: &mut SettingValues, value: &str, scope: Scope) {
@@ -169,7 +171,7 @@ mod tests {
         assert_eq!(values.statement_timeout_ms(), None);
         values.set("statement_timeout", "2s".to_owned(), Scope::Session);
         assert_eq!(values.statement_timeout_ms(), Some(2000));
-        values.set("TimeZone", "+02:00".to_owned(), Scope::Session);
-        assert_eq!(format!("{:?}", values.zone()), "Tz(Offset(+02:00))");
+        values.set("TimeZone", "<+02>-02".to_owned(), Scope::Session);
+        assert_eq!(zone_offset_s(0, &values.zone()), 7200);
     }
 }

@@ -4,10 +4,9 @@
 //! 2000-01-01. Years before 1 print as `0044-03-15 BC`.
 //! Calendar arithmetic after Howard Hinnant, "chrono-compatible low-level date algorithms".
 
+use braid_engine::{TimeZone, zone_offset_s};
+
 use super::decimal_digits::{append_padded, append_two, append_u64};
-use arrow::array::timezone::Tz;
-use arrow::datatypes::TimestampMicrosecondType;
-use arrow::temporal_conversions::as_datetime_with_timezone;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's binary dates start.
 pub(crate) const POSTGRES_EPOCH_DAYS: i32 = 10_957;
@@ -60,15 +59,11 @@ pub(crate) fn append_timestamp(out: &mut Vec<u8>, micros: i64) {
 }
 
 /// Appends an instant as a clock in `zone` shows it, with the zone's offset then; without a zone, as UTC.
-pub(crate) fn append_timestamptz(out: &mut Vec<u8>, micros: i64, zone: Option<&Tz>) {
+pub(crate) fn append_timestamptz(out: &mut Vec<u8>, micros: i64, zone: Option<&TimeZone>) {
     if let Some(text) = infinity(micros, i64::MIN, i64::MAX) {
         return out.extend_from_slice(text);
     }
-    let offset_of = |zone: &Tz| {
-        let datetime = as_datetime_with_timezone::<TimestampMicrosecondType>(micros, *zone)?;
-        Some((datetime.naive_local() - datetime.naive_utc()).num_seconds())
-    };
-    let offset = zone.and_then(offset_of).unwrap_or(0);
+    let offset = zone.map_or(0, |zone| i64::from(zone_offset_s(micros, zone)));
     append_date_and_time(out, micros + offset * 1_000_000, |out| append_offset(out, offset));
 }
 

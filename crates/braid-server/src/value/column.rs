@@ -6,7 +6,6 @@
 //!
 //! Callers check [`Column::is_null`] first; a null has no bytes.
 
-use arrow::array::timezone::Tz;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray,
     LargeBinaryArray, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
@@ -18,6 +17,7 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use braid_engine::TimeZone;
 
 use braid_engine::{binary_of_record, binary_of_text};
 
@@ -66,7 +66,7 @@ enum Values {
     Time(PrimitiveArray<Time64MicrosecondType>),
     Timestamp(PrimitiveArray<TimestampMicrosecondType>),
     /// With the time zone in which it is shown, unless that is UTC.
-    TimestampTz(PrimitiveArray<TimestampMicrosecondType>, Option<Tz>),
+    TimestampTz(PrimitiveArray<TimestampMicrosecondType>, Option<TimeZone>),
     Interval(PrimitiveArray<IntervalMonthDayNanoType>),
     List(Box<List>),
     Record(Record),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 
 use super::numbers::random::SessionRandom;
 use crate::SqlError;
@@ -13,7 +13,7 @@ use crate::value_memory::{GrowingValue, ValueMemory, reserve};
 /// What functions read of the session and of the time. A function that calls any of these is not immutable.
 pub trait SessionFacts: fmt::Debug {
     /// The setting `TimeZone`.
-    fn zone(&self) -> Tz;
+    fn zone(&self) -> TimeZone;
     /// Its name.
     fn zone_name(&self) -> String;
     /// When the transaction began, in microseconds since 1970-01-01 UTC: `now()`.

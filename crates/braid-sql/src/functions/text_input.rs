@@ -1,6 +1,6 @@
 //! Texts read by the input functions of their types.
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 
 use super::{Call, Function, SessionFacts};
 use crate::pg_catalog::{TypeId, pg_catalog};
@@ -32,7 +32,7 @@ pub fn value_of_input(id: TypeId, text: &str, session: &dyn SessionFacts) -> Res
 #[derive(Debug)]
 pub struct ReadingSession {
     /// The zone of texts without one.
-    pub zone: Tz,
+    pub zone: TimeZone,
     /// Microseconds since 1970-01-01 UTC.
     pub now_us: i64,
 }
@@ -45,12 +45,12 @@ impl ReadingSession {
 }
 
 impl SessionFacts for ReadingSession {
-    fn zone(&self) -> Tz {
+    fn zone(&self) -> TimeZone {
         self.zone
     }
 
     fn zone_name(&self) -> String {
-        self.zone.to_string()
+        self.zone.name()
     }
 
     fn transaction_us(&self) -> i64 {

@@ -3,7 +3,7 @@
 //! A column has intervals of nanoseconds in 64 bits. What does not fit is refused, and so are words like `today`: a row of a file has no
 //! time at which it is read.
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 use arrow::datatypes::IntervalMonthDayNano;
 
 use super::datetime::{fast_date, fast_timestamp, fast_timestamptz};
@@ -19,7 +19,7 @@ pub(crate) const TIMES_US: [i64; 2] = [0, 463 * DAY_US];
 const NS_OF_US: i64 = 1000;
 
 /// A date as days since 1970-01-01. A time after it is read and dropped.
-pub fn column_date(text: &str, zone: &Tz) -> Result<i32, SqlError> {
+pub fn column_date(text: &str, zone: &TimeZone) -> Result<i32, SqlError> {
     match fast_date(text) {
         Some(days) => Ok(days),
         None => at_any_time(text, "date", zone, date_of_text),
@@ -27,7 +27,7 @@ pub fn column_date(text: &str, zone: &Tz) -> Result<i32, SqlError> {
 }
 
 /// A timestamp without time zone as microseconds since 1970-01-01. A zone after it is read and dropped.
-pub fn column_timestamp(text: &str, zone: &Tz) -> Result<i64, SqlError> {
+pub fn column_timestamp(text: &str, zone: &TimeZone) -> Result<i64, SqlError> {
     match fast_timestamp(text) {
         Some(us) => Ok(us),
         None => at_any_time(text, "timestamp", zone, timestamp_of_text),
@@ -35,7 +35,7 @@ pub fn column_timestamp(text: &str, zone: &Tz) -> Result<i64, SqlError> {
 }
 
 /// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time in `zone`.
-pub fn column_timestamptz(text: &str, zone: &Tz) -> Result<i64, SqlError> {
+pub fn column_timestamptz(text: &str, zone: &TimeZone) -> Result<i64, SqlError> {
     match fast_timestamptz(text, zone) {
         Some(us) => Ok(us),
         None => at_any_time(text, "timestamp with time zone", zone, timestamptz_of_text),
@@ -61,7 +61,7 @@ pub(crate) fn reads_the_clock(text: &str, type_name: &str) -> SqlError {
 fn at_any_time<T: PartialEq>(
     text: &str,
     type_name: &str,
-    zone: &Tz,
+    zone: &TimeZone,
     read: impl Fn(&str, &Surroundings) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
     let [first, second] = TIMES_US.map(|now_us| read(text, &Surroundings { zone: *zone, now_us }));

@@ -4,9 +4,7 @@
 //! all there is in files; of PostgreSQL's other spellings those with names of months, without hyphens or with slashes. Years 0001 to 9999.
 //! What is not read here may still be a date: [`column_values`](super::column_values) reads on.
 
-use arrow::array::timezone::Tz;
-use arrow::datatypes::TimestampMicrosecondType;
-use arrow::temporal_conversions::as_datetime_with_timezone;
+use super::time_zones::{TimeZone, zone_offset_s};
 
 const DAY_US: i64 = 86_400_000_000;
 
@@ -26,7 +24,7 @@ pub(crate) fn fast_timestamp(text: &str) -> Option<i64> {
 }
 
 /// A timestamp with time zone as microseconds since 1970-01-01 UTC; without an offset it is local time in `zone`.
-pub(crate) fn fast_timestamptz(text: &str, zone: &Tz) -> Option<i64> {
+pub(crate) fn fast_timestamptz(text: &str, zone: &TimeZone) -> Option<i64> {
     match read_timestamp(text)? {
         (local_us, Some(offset_s)) => Some(local_us - i64::from(offset_s) * 1_000_000),
         (local_us, None) if is_utc(zone) => Some(local_us),
@@ -37,7 +35,7 @@ pub(crate) fn fast_timestamptz(text: &str, zone: &Tz) -> Option<i64> {
 /// When a clock in `zone` shows `local_us`. Where clocks are turned forward and never show it, the time before the change
 /// goes on; where they are turned back and show it twice, it is the second time (`DetermineTimeZoneOffset` in PostgreSQL's
 /// datetime.c). `None` out of range.
-pub fn instant_of_local(local_us: i64, zone: &Tz) -> Option<i64> {
+pub fn instant_of_local(local_us: i64, zone: &TimeZone) -> Option<i64> {
     // No zone is more than a day from UTC, and clocks are turned at most once in two days.
     let before_us = offset_us(local_us.checked_sub(DAY_US)?, zone)?;
     let after_us = offset_us(local_us.checked_add(DAY_US)?, zone)?;
@@ -47,18 +45,17 @@ pub fn instant_of_local(local_us: i64, zone: &Tz) -> Option<i64> {
 }
 
 /// How far the clocks of `zone` are ahead of UTC at an instant.
-pub fn offset_us(instant_us: i64, zone: &Tz) -> Option<i64> {
-    let datetime = as_datetime_with_timezone::<TimestampMicrosecondType>(instant_us, *zone)?;
-    (datetime.naive_local() - datetime.naive_utc()).num_microseconds()
+pub fn offset_us(instant_us: i64, zone: &TimeZone) -> Option<i64> {
+    Some(i64::from(zone_offset_s(instant_us, zone)) * 1_000_000)
 }
 
 /// The zone called UTC.
-pub fn utc() -> Tz {
-    "UTC".parse().expect("UTC is a zone that Arrow knows")
+pub fn utc() -> TimeZone {
+    TimeZone::UTC
 }
 
-fn is_utc(zone: &Tz) -> bool {
-    matches!(format!("{zone:?}").as_str(), "Tz(Timezone(UTC))" | "Tz(Offset(+00:00))")
+fn is_utc(zone: &TimeZone) -> bool {
+    *zone == TimeZone::UTC
 }
 
 /// Year, month, day.
@@ -301,7 +298,7 @@ mod tests {
 
     #[test]
     fn zones_shift_timestamps() {
-        let berlin: Tz = "Europe/Berlin".parse().unwrap();
+        let berlin: TimeZone = "Europe/Berlin".parse().unwrap();
         let hour = 3_600_000_000;
         for (text, zone, us) in [
             ("1970-01-01 00:00:00Z", &utc(), 0),

@@ -3,7 +3,7 @@
 //! A [`Reader`] takes the fields of a text one after the other, and remembers which parts of a date it has. A text with a date and
 //! one of a time only have rules of their own where a number could be either. DateStyle is `ISO, MDY`.
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 
 use super::datetime_numbers::{
     Clock, DATE, DAY, DAY_OF_WEEK, ERA, HALF_DAY, MONTH, Mask, SPECIAL, SUMMER_TIME, TIME, ZONE, fraction, leading_int,
@@ -17,7 +17,7 @@ use crate::values::calendar::{DAY_US, EPOCH_JULIAN_DAY, SECOND_US};
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// The session's time zone.
-    pub zone: Tz,
+    pub zone: TimeZone,
     /// When the transaction began: `now`.
     pub now_us: i64,
 }

@@ -13,6 +13,7 @@
 //! | [`datetime_values`] | values of date, time, timetz, timestamp, timestamptz from text |
 //! | [`interval_fields`] | all that PostgreSQL reads as an interval |
 //! | [`time_zones`] | zones by name, abbreviation and offset |
+//! | [`posix_zones`] | zones whose names define them |
 //! | [`json`] | json, jsonb |
 //! | [`json_tokens`] | the tokens of JSON |
 //! | [`json_path`] | jsonpath |
@@ -39,6 +40,7 @@ mod json_path_beginnings;
 mod json_path_tokens;
 pub(crate) mod json_tokens;
 pub mod numbers;
+pub mod posix_zones;
 pub mod records;
 pub mod time_zone_abbreviations;
 pub mod time_zones;

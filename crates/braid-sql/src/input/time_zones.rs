@@ -1,20 +1,76 @@
 //! Time zones by name, abbreviation and offset, and their offsets at any time that a timestamp can hold.
 //!
-//! Names are those of the IANA database and compare without case. An offset within a name has POSIX's sign: `UTC+3` and `+3` lie
-//! west of Greenwich. POSIX's rules for summer time (`EST5EDT4,M3.2.0,M11.1.0`) are not read.
+//! Names are those of the IANA database and compare without case, or zones of POSIX (`posix_zones`), whose offsets have another sign: `UTC+3`
+//! and `+3` lie west of Greenwich.
 //!
 //! The database's tables end in 2099. A zone that has summer time then keeps its rules: a later year is looked up as the year of
 //! the table's last 28 that has the same calendar, as PostgreSQL finds it in the year's 400-year cycle.
 
-use arrow::array::timezone::Tz;
-use arrow::datatypes::TimestampMicrosecondType;
-use arrow::temporal_conversions::as_datetime_with_timezone;
-use chrono::TimeZone as _;
-use chrono_tz::{OffsetComponents as _, OffsetName as _};
+use std::str::FromStr;
 
+use chrono::{Offset as _, TimeZone as _};
+use chrono_tz::{OffsetComponents as _, OffsetName as _, Tz};
+
+use super::posix_zones::PosixZone;
 use super::time_zone_abbreviations::{Abbreviation, abbreviation};
 use crate::values::calendar::{DAY_US, SECOND_US, civil_of_days, day_of_week, days_of_civil, is_leap_year};
 use crate::{SqlError, SqlState};
+
+/// A time zone of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeZone {
+    /// One of the IANA database.
+    Database(Tz),
+    /// One that its name defines.
+    Posix(PosixZone),
+}
+
+impl TimeZone {
+    /// The zone called UTC.
+    pub const UTC: Self = Self::Database(Tz::UTC);
+
+    /// The zone of a setting's text, and the name that the setting has then. A number is hours east of UTC.
+    pub fn of_setting(text: &str) -> Option<(Self, String)> {
+        let number = text.trim_start();
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
+        if let (true, Ok(hours)) = (is_number, number.parse::<f64>()) {
+            return Self::at_offset((hours * 3600.0) as i64);
+        }
+        match database_zone(text) {
+            Some(zone) => Some((Self::Database(zone), zone.name().to_owned())),
+            None => PosixZone::of(text).map(|zone| (Self::Posix(zone), text.to_ascii_uppercase())),
+        }
+    }
+
+    /// The name of a zone of the database; of another one, that of the offset that it had in 1970.
+    pub fn name(self) -> String {
+        match self {
+            Self::Database(zone) => zone.name().to_owned(),
+            Self::Posix(zone) => PosixZone::at_offset(zone.offset_at(0).0).map_or_else(String::new, |(_, name)| name),
+        }
+    }
+
+    /// The zone so many seconds east of UTC, and its name.
+    pub fn at_offset(east_s: i64) -> Option<(Self, String)> {
+        let (zone, name) = PosixZone::at_offset(i32::try_from(east_s).ok()?)?;
+        Some((Self::Posix(zone), name))
+    }
+}
+
+impl FromStr for TimeZone {
+    type Err = SqlError;
+
+    fn from_str(name: &str) -> Result<Self, SqlError> {
+        let posix = || PosixZone::of(name).map(Self::Posix);
+        database_zone(name).map(Self::Database).or_else(posix).ok_or_else(|| unknown_zone(name))
+    }
+}
+
+fn database_zone(name: &str) -> Option<Tz> {
+    name.parse()
+        .ok()
+        .or_else(|| chrono_tz::TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied())
+}
 
 /// A time zone of a value or a setting.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +78,9 @@ pub enum Zone {
     /// Seconds east of UTC.
     Fixed(i32),
     /// A zone with rules.
-    Named(Tz),
+    Named(TimeZone),
     /// An abbreviation whose meaning depends on the time, and the zone that uses it.
-    Abbreviated(&'static str, Tz),
+    Abbreviated(&'static str, TimeZone),
 }
 
 impl Zone {
@@ -65,37 +121,10 @@ impl Zone {
 
 /// The zone of a name in any case, `None` if there is none. Abbreviations are no names here.
 pub fn zone_named(name: &str) -> Option<Zone> {
-    let known = chrono_tz::TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
-    match known {
-        Some(zone) => zone.name().parse().ok().map(Zone::Named),
-        None => posix_zone(name),
-    }
-}
-
-/// `[<]NAME[>]offset` or an offset alone, with POSIX's sign: positive is west.
-fn posix_zone(name: &str) -> Option<Zone> {
-    let start = if let Some(quoted) = name.strip_prefix('<') {
-        quoted.find('>')? + 2
-    } else {
-        name.bytes().take_while(u8::is_ascii_alphabetic).count()
-    };
-    let offset = name.get(start..)?;
-    let (sign, digits) = match offset.as_bytes().first()? {
-        b'-' => (1, &offset[1..]),
-        b'+' => (-1, &offset[1..]),
-        _ => (-1, offset),
-    };
-    let mut parts = digits.split(':').map(|part| {
-        let is_short = !part.is_empty() && part.len() <= 3 && part.bytes().all(|c| c.is_ascii_digit());
-        is_short.then(|| part.parse::<i32>().ok()).flatten()
-    });
-    let hours = parts.next()??;
-    let minutes = parts.next().map_or(Some(0), |part| part)?;
-    let seconds = parts.next().map_or(Some(0), |part| part)?;
-    if parts.next().is_some() || hours > 167 || minutes > 59 || seconds > 60 {
-        return None;
-    }
-    Some(Zone::Fixed(sign * (hours * 3600 + minutes * 60 + seconds)))
+    name.parse().ok().map(|zone: TimeZone| match zone {
+        TimeZone::Posix(posix) => posix.constant_offset().map_or(Zone::Named(zone), Zone::Fixed),
+        TimeZone::Database(_) => Zone::Named(zone),
+    })
 }
 
 /// The zone that AT TIME ZONE means by a text: an abbreviation before a name.
@@ -132,9 +161,14 @@ pub fn unknown_zone(name: &str) -> SqlError {
 const TABLES_END_US: i64 = 47_117 * DAY_US;
 
 /// Seconds that clocks of `zone` are ahead of UTC at an instant, at any time.
-pub fn zone_offset_s(instant_us: i64, zone: &Tz) -> i32 {
-    let within = instant_within_tables(instant_us, |instant| table_offset_s(instant, zone));
-    table_offset_s(within, zone)
+pub fn zone_offset_s(instant_us: i64, zone: &TimeZone) -> i32 {
+    match zone {
+        TimeZone::Database(zone) => {
+            let within = instant_within_tables(instant_us, |instant| table_offset_s(instant, *zone));
+            table_offset_s(within, *zone)
+        }
+        TimeZone::Posix(zone) => zone.offset_at(instant_us).0,
+    }
 }
 
 /// An instant of the tables with the same offset. Before 1800 all zones have their first offset.
@@ -159,15 +193,15 @@ fn instant_within_tables(instant_us: i64, offset_at: impl Fn(i64) -> i32) -> i64
     (days_of_civil(same_calendar, 1, 1) + (days - first)) * DAY_US + instant_us.rem_euclid(DAY_US)
 }
 
-fn table_offset_s(instant_us: i64, zone: &Tz) -> i32 {
-    as_datetime_with_timezone::<TimestampMicrosecondType>(instant_us, *zone)
-        .map_or(0, |datetime| (datetime.naive_local() - datetime.naive_utc()).num_seconds() as i32)
+fn table_offset_s(instant_us: i64, zone: Tz) -> i32 {
+    chrono::DateTime::from_timestamp_micros(instant_us)
+        .map_or(0, |instant| zone.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc())
 }
 
 /// Seconds that clocks of `zone` are ahead of UTC when they show `local_us`. Where clocks are turned forward and never show it,
 /// the time before the change goes on; where they are turned back and show it twice, it is the second time
 /// (`DetermineTimeZoneOffset` in PostgreSQL's datetime.c).
-pub fn local_offset_s(local_us: i64, zone: &Tz) -> i32 {
+pub fn local_offset_s(local_us: i64, zone: &TimeZone) -> i32 {
     let before = zone_offset_s(local_us.saturating_sub(DAY_US), zone);
     let after = zone_offset_s(local_us.saturating_add(DAY_US), zone);
     let second = local_us.saturating_sub(i64::from(after) * SECOND_US);
@@ -175,12 +209,13 @@ pub fn local_offset_s(local_us: i64, zone: &Tz) -> i32 {
 }
 
 /// What `zone` meant by an abbreviation at an instant: its last use before, else its first use after, else the zone's offset.
-fn abbreviated_offset_s(word: &str, instant_us: i64, zone: &Tz) -> i32 {
+fn abbreviated_offset_s(word: &str, instant_us: i64, zone: &TimeZone) -> i32 {
     let own = zone_offset_s(instant_us, zone);
-    let Some(zone) = named_zone(zone).filter(|_| !word.is_empty()) else {
+    let TimeZone::Database(zone) = zone else { return own };
+    if word.is_empty() {
         return own;
-    };
-    let uses = |at: i64| names_at(at, zone).filter(|(name, _)| name == word).map(|(_, offset)| offset);
+    }
+    let uses = |at: i64| names_at(at, *zone).filter(|(name, _)| name == word).map(|(_, offset)| offset);
     // Two weeks are shorter than any use. The tables hold changes between 1850 and 2100.
     let (first, last) = (-44_000 * DAY_US, 47_480 * DAY_US);
     let step = 14 * DAY_US;
@@ -190,20 +225,12 @@ fn abbreviated_offset_s(word: &str, instant_us: i64, zone: &Tz) -> i32 {
     earlier.or_else(later).unwrap_or(own)
 }
 
-/// The zone of the database behind a zone of Arrow; `None` for a fixed offset.
-fn named_zone(zone: &Tz) -> Option<chrono_tz::Tz> {
-    // Arrow shows what is inside only when it is debugged: "Tz(Timezone(Europe/Berlin))".
-    let shown = format!("{zone:?}");
-    let name = shown.strip_prefix("Tz(Timezone(")?.strip_suffix("))")?.to_owned();
-    name.parse().ok()
-}
-
 /// Abbreviation and offset in use at an instant; an offset stands for an abbreviation that there is not.
-fn names_at(instant_us: i64, zone: chrono_tz::Tz) -> Option<(String, i32)> {
+fn names_at(instant_us: i64, zone: Tz) -> Option<(String, i32)> {
     let utc = chrono::DateTime::from_timestamp_micros(instant_us)?.naive_utc();
     let offset = zone.offset_from_utc_datetime(&utc);
-    let seconds = chrono::Offset::fix(&offset).local_minus_utc();
-    Some((offset.abbreviation().map_or_else(|| offset_name(seconds, ""), str::to_owned), seconds))
+    let seconds = offset.fix().local_minus_utc();
+    Some((offset.abbreviation().map_or_else(|| offset_name(seconds), str::to_owned), seconds))
 }
 
 /// What a zone of the database uses at an instant.
@@ -224,7 +251,7 @@ pub fn zone_names() -> impl Iterator<Item = &'static str> + Send {
 
 /// What the zone of a name uses at an instant; `None` if there is no such zone.
 pub fn zone_use(name: &str, instant_us: i64) -> Option<ZoneUse> {
-    let zone: chrono_tz::Tz = name.parse().ok()?;
+    let zone: Tz = name.parse().ok()?;
     let within = instant_within_tables(instant_us, |at| names_at(at, zone).map_or(0, |(_, offset)| offset));
     let utc = chrono::DateTime::from_timestamp_micros(within)?.naive_utc();
     let is_summer = !zone.offset_from_utc_datetime(&utc).dst_offset().is_zero();
@@ -232,17 +259,21 @@ pub fn zone_use(name: &str, instant_us: i64) -> Option<ZoneUse> {
     Some(ZoneUse { abbreviation, offset_s, is_summer })
 }
 
-/// What a zone calls its time at an instant: `CET`, `-03`; an offset's name is the offset.
-pub fn abbreviation_at(instant_us: i64, zone: &Tz) -> String {
-    let within = instant_within_tables(instant_us, |instant| table_offset_s(instant, zone));
-    let named = named_zone(zone).and_then(|zone| names_at(within, zone)).map(|(name, _)| name);
-    named.unwrap_or_else(|| offset_name(zone_offset_s(instant_us, zone), ":"))
+/// What a zone calls its time at an instant: `CET`, `-03`.
+pub fn abbreviation_at(instant_us: i64, zone: &TimeZone) -> String {
+    match zone {
+        TimeZone::Database(zone) => {
+            let within = instant_within_tables(instant_us, |instant| table_offset_s(instant, *zone));
+            names_at(within, *zone).map_or_else(String::new, |(name, _)| name)
+        }
+        TimeZone::Posix(zone) => zone.abbreviation_at(instant_us),
+    }
 }
 
-/// `+03`, `+0330`; what separates minutes from hours depends on whether a zone of the database or an offset has the name.
-fn offset_name(seconds: i32, separator: &str) -> String {
+/// `+03`, `+0330`
+fn offset_name(seconds: i32) -> String {
     let (sign, rest) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());
-    let minutes = if rest % 3600 == 0 { String::new() } else { format!("{separator}{:02}", rest / 60 % 60) };
+    let minutes = if rest % 3600 == 0 { String::new() } else { format!("{:02}", rest / 60 % 60) };
     format!("{sign}{:02}{minutes}", rest / 3600)
 }
 
@@ -270,7 +301,7 @@ mod tests {
         ] {
             assert_eq!(offset(name, 0), seconds, "{name}");
         }
-        for name in ["", "Mars/Base", "+", "UTC+", "+1:2:3:4", "+200", "UTC+a"] {
+        for name in ["", "Mars/Base", "+", "UTC+", "+1:2:3:4", "+200", "UTC+a", "FOO1BAR"] {
             assert_eq!(zone_meant_by(name).unwrap_err().message(), format!("time zone \"{name}\" not recognized"));
         }
     }
@@ -284,7 +315,29 @@ mod tests {
             assert_eq!(used(name), Some((abbreviation.to_owned(), offset_s)));
             assert_eq!(abbreviation_at(0, &name.parse().unwrap()).len(), abbreviation.len(), "{name}");
         }
-        assert_eq!(abbreviation_at(0, &"+05:30".parse().unwrap()), "+05:30");
+        assert_eq!(abbreviation_at(0, &"<+05:30>-05:30".parse().unwrap()), "+05:30");
+    }
+
+    #[test]
+    fn settings_have_postgresqls_names() {
+        let name = |text: &str| TimeZone::of_setting(text).map(|(_, name)| name);
+        for (text, expected) in [
+            ("europe/berlin", "Europe/Berlin"),
+            ("gmt", "GMT"),
+            ("foo-2", "FOO-2"),
+            ("+05:30", "+05:30"),
+            ("-3", "<-03>+03"),
+            ("  3", "<+03>-03"),
+            ("5.5", "<+05:30>-05:30"),
+            ("0", "<+00>-00"),
+            ("5.0002778", "<+05:00:01>-05:00:01"),
+        ] {
+            assert_eq!(name(text).as_deref(), Some(expected), "{text}");
+            assert_eq!(name(expected).as_deref(), Some(expected));
+        }
+        for text in ["z", "local", "168", "", "1e10", "inf"] {
+            assert_eq!(name(text), None, "{text}");
+        }
     }
 
     #[test]

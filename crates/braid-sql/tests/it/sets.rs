@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use arrow::array::timezone::Tz;
 use braid_sql::binder::Statement;
 use braid_sql::functions::SessionFacts;
+use braid_sql::input::time_zones::TimeZone;
 use braid_sql::tables::NoTables;
 use braid_sql::testing::{FixedSession, PREFIX, parsed};
 use braid_sql::types::type_names::format_type;
@@ -22,10 +22,10 @@ const ROWS_MAX: usize = 20;
 
 /// A session in another zone than UTC.
 #[derive(Debug)]
-struct ZonedSession(Tz);
+struct ZonedSession(TimeZone);
 
 impl SessionFacts for ZonedSession {
-    fn zone(&self) -> Tz {
+    fn zone(&self) -> TimeZone {
         self.0
     }
 

@@ -2,7 +2,7 @@
 //!
 //! `timestamp` ends in the year 294247: Braid counts microseconds from 1970 in 64 bits, PostgreSQL from 2000, and has 29 years more.
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 
 use crate::functions::Call;
 use crate::input::datetime_fields::Surroundings;
@@ -79,7 +79,7 @@ pub fn local_us(instant_us: i64, call: &Call<'_>) -> i128 {
 }
 
 /// What clocks of a zone show at an instant.
-pub fn zone_local_us(instant_us: i64, zone: &Tz) -> i128 {
+pub fn zone_local_us(instant_us: i64, zone: &TimeZone) -> i128 {
     i128::from(instant_us) + i128::from(zone_offset_s(instant_us, zone)) * i128::from(SECOND_US)
 }
 
@@ -89,7 +89,7 @@ pub fn instant_us(local_us: i128, call: &Call<'_>) -> Result<i64, SqlError> {
 }
 
 /// When clocks of a zone show `local_us`.
-pub fn zone_instant_us(local_us: i128, zone: &Tz) -> Result<i64, SqlError> {
+pub fn zone_instant_us(local_us: i128, zone: &TimeZone) -> Result<i64, SqlError> {
     let clamped = local_us.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
     let offset_s = local_offset_s(clamped, zone);
     checked_timestamp(local_us - i128::from(offset_s) * i128::from(SECOND_US))

@@ -2,7 +2,7 @@
 //!
 //! PostgreSQL compares both types with the same functions, so that those take either variant of [`Value`].
 
-use arrow::array::timezone::Tz;
+use crate::input::time_zones::TimeZone;
 
 use super::clocks::rounded_timestamp;
 use super::intervals::negated;
@@ -121,7 +121,7 @@ pub fn plus_interval(us: i64, interval: Interval) -> Result<i64, SqlError> {
 }
 
 /// The same of a timestamp with time zone: months and days are those of the zone's calendar.
-pub fn zoned_plus_interval(us: i64, interval: Interval, zone: &Tz) -> Result<i64, SqlError> {
+pub fn zoned_plus_interval(us: i64, interval: Interval, zone: &TimeZone) -> Result<i64, SqlError> {
     if !is_finite(us) {
         return Ok(us);
     }
