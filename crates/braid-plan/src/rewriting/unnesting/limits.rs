@@ -3,7 +3,7 @@
 
 use braid_sql::expression::Node;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::relation::{Relation, SortKey, Subquery, SubqueryKind};
+use braid_sql::relation::{Relation, SortKey};
 use braid_sql::row_counts::RowCount;
 use braid_sql::{Expression, SqlType, Value};
 
@@ -75,14 +75,6 @@ impl Unnester<'_> {
         Some(filtered(relation, conditions))
     }
 
-    /// A value that reads no row, as one that is computed before the query, also if there are no rows.
-    fn before_the_query(&mut self, value: Expression) -> Expression {
-        let (sql_type, made) = (value.sql_type, self.columns.add("count", value.sql_type));
-        let relation = Relation::Map { input: Box::new(Relation::OneRow), expressions: vec![(made, value)] };
-        let scalar = Subquery { kind: SubqueryKind::Scalar, relation, columns: vec![made] };
-        Expression { node: Node::Subquery(Box::new(scalar)), sql_type }
-    }
-
     /// A number of rows, as a column of a relation unless it is constant; `None` if it says nothing.
     fn count(&mut self, expression: Option<Expression>, clause: RowCount, relation: &mut Relation) -> Option<Count> {
         let expression = expression?;
@@ -94,11 +86,7 @@ impl Unnester<'_> {
         }
         let made = self.columns.add("count", SqlType::of(TypeId::INT8));
         let input = Box::new(std::mem::replace(relation, Relation::OneRow));
-        let mut checked = clause.checked(expression);
-        if checked.free_columns().is_empty() {
-            checked = self.before_the_query(checked);
-        }
-        let map = Relation::Map { input, expressions: vec![(made, checked)] };
+        let map = Relation::Map { input, expressions: vec![(made, clause.checked(expression))] };
         *relation = self.without_subqueries(map);
         Some(Count::Computed(column(made, self.columns)))
     }
