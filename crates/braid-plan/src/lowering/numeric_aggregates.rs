@@ -1,4 +1,4 @@
-//! Sums, averages and extremes of numerics as integers.
+//! Sums, averages and extremes of numerics as integers, and variances of integers by the sum of their squares.
 //!
 //! A sum shows as many digits after the point as the number with the most of them. Where the rows of an argument show several scales, the
 //! maximum of these is one more aggregate; of an extreme they are the last digits of the compared integers.
@@ -11,10 +11,11 @@ use braid_exec::expression::{Arithmetic, NumberRange};
 use braid_exec::plan::{AggregateCall as LoweredCall, AggregateFunction};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{AggregateCall, ColumnId};
+use braid_sql::values::numeric::sums::Spread;
 use braid_sql::{Expression, SqlError};
 
 use super::groups::Groups;
-use super::numeric_functions::{AsEncoded, Quotients, SHOWN_DIGITS_BASE, WithShownDigits};
+use super::numeric_functions::{AsEncoded, Quotients, SHOWN_DIGITS_BASE, Variances, WithShownDigits};
 use super::numerics::{FixedPoint, scaled_up};
 use super::query::Lowering;
 use crate::values::Form;
@@ -34,6 +35,8 @@ pub(super) enum NumericFinish {
     Shown { sum: usize, digits: usize, scale: u8 },
     /// The quotient of a sum and a count; how many digits the sum shows, if that is not its scale.
     Quotient { sum: usize, count: usize, digits: Option<usize>, scale: u8 },
+    /// A variance by the sum, the sum of squares and the count.
+    Variance { sum: usize, squares: usize, count: usize, function: Variances },
     /// An extreme whose last digits are how many of the others it shows after the point.
     Extreme { call: usize, scale: u8 },
 }
@@ -76,6 +79,9 @@ impl Lowering<'_> {
         groups: &mut Groups,
     ) -> Result<Option<NumericFinish>, SqlError> {
         let [argument] = &call.arguments[..] else { return Ok(None) };
+        if let Some(function) = variances(name) {
+            return self.variance(function, call, filter, columns, groups);
+        }
         let Some(number) = self.summand(name, argument, columns)? else { return Ok(None) };
         // Which of equal numbers is kept, with the digits that it shows, is not known.
         if call.is_distinct && number.shown.is_some() && !matches!(name, "min" | "max") {
@@ -127,6 +133,46 @@ impl Lowering<'_> {
         }))
     }
 
+    /// A variance of integers whose sum of squares has 128 bits; `None` for others.
+    fn variance(
+        &self,
+        function: Variances,
+        call: &AggregateCall,
+        filter: Option<usize>,
+        columns: &[ColumnId],
+        groups: &mut Groups,
+    ) -> Result<Option<NumericFinish>, SqlError> {
+        let [argument] = &call.arguments[..] else { return Ok(None) };
+        let digits = match argument.sql_type.id {
+            TypeId::INT2 => 5,
+            TypeId::INT4 => 10,
+            _ => return Ok(None),
+        };
+        // Different numbers have equal squares, and the argument is computed for the sum and for the squares.
+        if call.is_distinct || argument.is_volatile() {
+            return Ok(None);
+        }
+        let value = self.expression(argument, columns)?;
+        let square = Lowered::Arithmetic {
+            operation: Arithmetic::Multiply,
+            left: Box::new(value.clone()),
+            right: Box::new(value.clone()),
+            range: NumberRange::Numeric,
+        };
+        let own = |value: Lowered, digits, at| Argument {
+            number: FixedPoint::of(value, digits, 0),
+            at,
+            is_distinct: false,
+            filter,
+        };
+        let (at, at_square) = (groups.argument(&value), groups.expression(square.clone()));
+        let (number, square) = (own(value, digits, at), own(square, 2 * digits, at_square));
+        let sum = number.call(AggregateFunction::Sum, groups);
+        let count = number.call(AggregateFunction::Count, groups);
+        let squares = square.call(AggregateFunction::Sum, groups);
+        Ok(Some(NumericFinish::Variance { sum, squares, count, function }))
+    }
+
     /// The numbers that are aggregated: numerics as integers, or integers whose aggregate is a numeric.
     fn summand(&self, name: &str, argument: &Expression, columns: &[ColumnId]) -> Result<Option<FixedPoint>, SqlError> {
         let digits = match (argument.sql_type.id, name) {
@@ -145,7 +191,7 @@ impl NumericFinish {
     pub fn form(&self) -> Form {
         match self {
             Self::Plain { form, .. } => *form,
-            Self::Shown { .. } | Self::Quotient { .. } | Self::Extreme { .. } => Form::Encoded,
+            Self::Shown { .. } | Self::Quotient { .. } | Self::Variance { .. } | Self::Extreme { .. } => Form::Encoded,
         }
     }
 
@@ -164,10 +210,30 @@ impl NumericFinish {
                 arguments.extend(digits.map(|digits| (column(digits), DataType::Int64)));
                 Lowered::Foreign { function: Arc::new(Quotients { scale }), arguments }
             }
+            Self::Variance { sum, squares, count, function } => Lowered::Foreign {
+                function: Arc::new(function),
+                arguments: vec![
+                    (column(sum), decimal(0)),
+                    (column(squares), decimal(0)),
+                    (column(count), DataType::Int64),
+                ],
+            },
             Self::Extreme { call, scale } => Lowered::Foreign {
                 function: Arc::new(WithShownDigits { scale }),
                 arguments: vec![(column(call), decimal(0))],
             },
         }
     }
+}
+
+/// What a function named so computes, if it is a variance or a deviation.
+fn variances(name: &str) -> Option<Variances> {
+    let (spread, is_deviation) = match name {
+        "stddev" | "stddev_samp" => (Spread::Sample, true),
+        "stddev_pop" => (Spread::Population, true),
+        "variance" | "var_samp" => (Spread::Sample, false),
+        "var_pop" => (Spread::Population, false),
+        _ => return None,
+    };
+    Some(Variances { spread, is_deviation })
 }

@@ -8,6 +8,7 @@ use arrow::datatypes::{Decimal128Type, Int64Type};
 use braid_exec::ExecError;
 use braid_exec::expression::ForeignExpression;
 use braid_sql::values::Numeric;
+use braid_sql::values::numeric::sums::{NumericSum, Spread, variance};
 use braid_sql::{SqlError, Value};
 
 use crate::values::Form;
@@ -85,6 +86,44 @@ impl ForeignExpression for Quotients {
 impl fmt::Display for Quotients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("average")
+    }
+}
+
+/// Variances of integers, or their roots: `(sums, sums of squares, counts)`.
+#[derive(Debug)]
+pub(super) struct Variances {
+    /// What they are of.
+    pub spread: Spread,
+    /// Whether the root is taken.
+    pub is_deviation: bool,
+}
+
+impl ForeignExpression for Variances {
+    fn evaluate(&self, arguments: &[ArrayRef], row_count: usize) -> Evaluated {
+        let mut results = ArrayBuilder::new(Form::Encoded);
+        let [sums, squares] = [0, 1].map(|at| arguments[at].as_primitive::<Decimal128Type>());
+        let counts = arguments[2].as_primitive::<Int64Type>();
+        let count_min = if self.spread == Spread::Sample { 2 } else { 1 };
+        for row in 0..row_count {
+            let count = counts.value(row);
+            if count < count_min {
+                results.add(&Value::Null)?;
+                continue;
+            }
+            let [sum, squares] = [sums, squares].map(|sums| {
+                let mut sum = NumericSum::default();
+                sum.add_integer(sums.value(row));
+                sum
+            });
+            results.add(&Value::Numeric(variance(&sum, &squares, count, self.spread, self.is_deviation)?))?;
+        }
+        Ok(results.finish())
+    }
+}
+
+impl fmt::Display for Variances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_deviation { "deviation" } else { "variance" })
     }
 }
 
