@@ -209,6 +209,10 @@ mod tests {
             "SET NAMES 'utf8'",
             "LISTEN a",
             "COMMENT ON TABLE t IS 'x'",
+            "SELECT a, t.b, s.t.c, 5, 'x' FROM t WHERE a = 1 AND t.b <= 'y' OR c IN (1, 'z') ORDER BY a DESC, t.b ASC",
+            "SELECT a + 1, 1 - b, a * 2, a / t.b, a <> 'x', (a), f(a, 'b', t.c), t.* FROM t GROUP BY a, 5",
+            "SELECT CASE WHEN a THEN 'b' ELSE t.c END, a LIKE 'x', a COLLATE \"C\", 'a' COLLATE \"C\", a[1], 5 IS NULL",
+            "SELECT date, interval, t.date, a b, 'a' AS c; SELECT a; SELECT 'a'",
         ] {
             let ours = Parser::parse_sql(&SqlDialect::for_text(sql), sql);
             assert_eq!(ours, Parser::parse_sql(&PostgreSqlDialect {}, sql), "{sql}");
