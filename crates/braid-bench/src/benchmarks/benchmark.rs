@@ -14,7 +14,7 @@ pub struct BenchOptions {
     /// Directory of the benchmarks' data, with one subdirectory per scale; existing data is reused.
     #[arg(long, value_name = "DIR", default_value = "braid-data")]
     pub data: PathBuf,
-    /// TPC-H scale factor.
+    /// TPC-H or TPC-DS scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub scale: f64,
     /// Client counts; each is one measurement. The sizes of the batches of `heavy-light`.
@@ -23,7 +23,7 @@ pub struct BenchOptions {
     /// Seconds per measurement.
     #[arg(long, default_value_t = 15.0)]
     pub seconds: f64,
-    /// Rounds of the benchmarks with many clients; the medians count.
+    /// Rounds of the benchmarks with many clients, and runs of each query of `tpch-power` and `tpcds-power`; the medians count.
     #[arg(long, default_value_t = 3)]
     pub rounds: usize,
     /// Buffer capacity, such as 512MB [default: chosen by the benchmark].

@@ -9,6 +9,7 @@
 //! | `client_pool` | connections to it that run closed and open loops |
 //! | `answer_checks` | answers under load against answers alone, of other plans, and of DuckDB |
 //! | `concurrent_clients` | a workload with many clients, sharing off and on, beside DuckDB: for `tpch-mix`, `panels`, `star`, `unlike` |
+//! | `power_run` | each query alone, on Braid and DuckDB: for `tpch-power`, `tpcds-power` |
 //! | [`demo`] | the demo: one database, sharing off and on |
 //! | all others | one benchmark each |
 
@@ -29,12 +30,14 @@ mod measured_server;
 mod one_pass;
 mod overload;
 mod panels;
+mod power_run;
 mod query_sets;
 pub mod registry;
 mod scan_sharing;
 mod spilling;
 mod star;
 mod star_merged;
+mod tpcds_power;
 mod tpch_check;
 mod tpch_memory;
 mod tpch_mix;

@@ -3,7 +3,8 @@
 use crate::benchmarks::benchmark::{BenchOptions, Benchmark};
 use crate::benchmarks::{
     cold_scan, differential, footprint, heavy_light, histories, join_order, load, one_pass, overload, panels,
-    query_sets, scan_sharing, spilling, star, star_merged, tpch_check, tpch_memory, tpch_mix, tpch_power, unlike,
+    query_sets, scan_sharing, spilling, star, star_merged, tpcds_power, tpch_check, tpch_memory, tpch_mix, tpch_power,
+    unlike,
 };
 use crate::report::{Report, machine};
 use crate::workloads::loading::check_scale;
@@ -41,6 +42,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "tpch-power",
             about: "runs the 22 TPC-H queries with hot data on Braid and DuckDB: time",
             run: |options, _| Box::pin(tpch_power::run(options)),
+        },
+        Benchmark {
+            name: "tpcds-power",
+            about: "runs the 99 TPC-DS queries with hot data on Braid and DuckDB: time",
+            run: |options, _| Box::pin(tpcds_power::run(options)),
         },
         Benchmark {
             name: "spilling",

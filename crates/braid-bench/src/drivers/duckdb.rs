@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use serde::de::DeserializeOwned;
 
 use crate::BenchError;
+use crate::workloads::answer::Answer;
 
 /// Environment variable for a Python with DuckDB other than that of `bench/peers/run.sh`.
 pub(crate) const PEERS_PYTHON: &str = "BRAID_PEERS_PYTHON";
@@ -74,8 +75,6 @@ struct Version {
 pub(crate) struct QueryRun {
     /// Seconds until all rows were there.
     pub(crate) seconds: f64,
-    /// Number of rows.
-    pub(crate) rows: usize,
 }
 
 /// The result of a statement of [`DuckDbSession::ask`].
@@ -119,7 +118,7 @@ impl DuckDbSession {
         let input = child.stdin.take().expect("standard input is piped");
         let output = BufReader::new(child.stdout.take().expect("standard output is piped"));
         let mut session = Self { child, input, output, version: String::new() };
-        session.version = session.answer::<Version>()?.version;
+        session.version = session.reply::<Version>()?.version;
         Ok(Some(session))
     }
 
@@ -129,6 +128,15 @@ impl DuckDbSession {
     /// When it fails.
     pub(crate) fn run(&mut self, sql: &str) -> Result<QueryRun, BenchError> {
         self.request(&sql.into())
+    }
+
+    /// The answer of a query of a session with tables. Blocks.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn answer(&mut self, sql: &str) -> Result<Answer, BenchError> {
+        let rows: Vec<Vec<Option<String>>> = self.request(&serde_json::json!([sql]))?;
+        Ok(Answer::from_wire(rows.iter().map(|row| row.iter().map(Option::as_deref).collect())))
     }
 
     /// Runs statements one after the other, and returns their rows or errors. Blocks.
@@ -145,10 +153,10 @@ impl DuckDbSession {
     /// When it does not answer.
     pub(crate) fn request<T: DeserializeOwned>(&mut self, request: &serde_json::Value) -> Result<T, BenchError> {
         writeln!(self.input, "{request}").map_err(|e| BenchError::other("asking DuckDB", e))?;
-        self.answer()
+        self.reply()
     }
 
-    fn answer<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
+    fn reply<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
         let mut line = String::new();
         self.output.read_line(&mut line).map_err(|e| BenchError::other("reading from DuckDB", e))?;
         serde_json::from_str(&line).map_err(|e| BenchError::other("DuckDB's answer; it says why above", e))
