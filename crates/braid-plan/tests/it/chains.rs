@@ -88,7 +88,8 @@ fn constant_beginnings_of_chains_are_computed_before_the_query() {
     assert_eq!(of(&format!("SELECT 1 / x + {ones} + NULL FROM generate_series(0, 1) x")), "[[\"\\\\N\"], [\"\\\\N\"]]");
     let too_large = format!("SELECT 2147483600 + {ones} + x FROM generate_series(1, 0) x");
     assert_eq!(of(&too_large), "[]");
-    assert_eq!(of(&too_large.replace("40", "0").replace("00 +", "40 +")), "[]");
+    // PostgreSQL computes it when it plans, too.
+    assert_eq!(of(&too_large.replace("40", "0").replace("00 +", "40 +")), "22003 integer out of range");
     assert_eq!(
         of(&format!("SELECT 2147483640 + {ones} + x FROM generate_series(1, 1) x")),
         "22003 integer out of range"
