@@ -14,7 +14,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use braid_base::ByteSize;
-use braid_bench::workloads::tpch::{TpchTable, generator, load::new_table};
+use braid_bench::workloads::generated::{GeneratedTable, batches};
+use braid_bench::workloads::tpch::TpchTable;
 use braid_engine::{Config, Database, Outcome};
 use futures::{StreamExt, TryStreamExt};
 use tokio_util::sync::CancellationToken;
@@ -45,9 +46,9 @@ async fn open(directory: &std::path::Path) -> Arc<Database> {
     config.target_partitions = 2;
     let database = Database::open(config).await.unwrap();
     for table in TpchTable::ALL {
-        let rows: Vec<_> = generator::batches(table, 0.002).try_collect().await.unwrap();
+        let rows: Vec<_> = batches(*table, 0.002).try_collect().await.unwrap();
         let rows = futures::stream::iter(rows.into_iter().map(Ok)).boxed();
-        database.load_batches(new_table(table), rows).await.unwrap();
+        database.load_batches(table.new_table(), rows).await.unwrap();
     }
     database
 }
