@@ -13,6 +13,7 @@ mod long_values;
 mod queries;
 mod result_cache;
 mod sessions;
+mod shared_operators;
 mod sharing;
 mod sharing_views;
 mod slow_readers;
