@@ -136,11 +136,11 @@ struct RunningPart {
 
 /// The rows with their results.
 enum Results {
-    OfSegments(Evaluation),
+    Segments(Evaluation),
     /// Of a pass: those of the classes of each partition.
-    OfClasses(Evaluation, Arc<QueryClasses>, Option<ClassPieces>),
+    Classes(Evaluation, Arc<QueryClasses>, Option<ClassPieces>),
     /// Of a pass, of a stream of rows: those of classes with states.
-    OfStates(ClassStates),
+    States(ClassStates),
 }
 
 /// The segments of a part.
@@ -192,16 +192,16 @@ impl Started {
     fn results(&self, is_stream: bool) -> (Cut, Results) {
         let evaluation = Evaluation::new(self.spec.clone(), self.keys.clone(), self.cancelled.clone());
         let Some(OfClasses { spec, keys, classes }) = &self.classes else {
-            return (evaluation.cut(), Results::OfSegments(evaluation));
+            return (evaluation.cut(), Results::Segments(evaluation));
         };
         let partitions = Cut::Keys(self.keys.partition_keys());
         if is_stream && self.keys.partition_keys() == 0 && evaluation.cut() != partitions {
             let (sets, budget) = (classes.sets.clone(), self.sorter.budget().clone());
             let cut = evaluation.cut();
-            return (cut, Results::OfStates(ClassStates::new(sets, self.keys.clone(), evaluation, budget)));
+            return (cut, Results::States(ClassStates::new(sets, self.keys.clone(), evaluation, budget)));
         }
         let evaluation = Evaluation::new(spec.clone(), keys.clone(), self.cancelled.clone());
-        (partitions, Results::OfClasses(evaluation, classes.clone(), None))
+        (partitions, Results::Classes(evaluation, classes.clone(), None))
     }
 }
 
@@ -224,20 +224,20 @@ impl Results {
     /// Takes a segment. Returns its rows with their results if these do not come in pieces.
     fn take(&mut self, rows: CutRows, turn: &Turn) -> Result<Option<ResultRows>, ExecError> {
         turn.go_on_for(rows.row_count, || match self {
-            Self::OfSegments(evaluation) => evaluation.results(rows).map(Some),
-            Self::OfClasses(_, classes, pieces) => {
+            Self::Segments(evaluation) => evaluation.results(rows).map(Some),
+            Self::Classes(_, classes, pieces) => {
                 *pieces = Some(classes.pieces(rows)?);
                 Ok(None)
             }
-            Self::OfStates(states) => states.take(rows).map(|()| None),
+            Self::States(states) => states.take(rows).map(|()| None),
         })
     }
 
     /// The next rows of the segment with their results.
     fn next(&mut self, turn: &Turn) -> Result<Option<ResultRows>, ExecError> {
         match self {
-            Self::OfSegments(_) => Ok(None),
-            Self::OfClasses(evaluation, _, of_segment) => {
+            Self::Segments(_) => Ok(None),
+            Self::Classes(evaluation, _, of_segment) => {
                 let Some(pieces) = of_segment else { return Ok(None) };
                 let found = turn.go_on_for(pieces.row_count(), || match pieces.next()? {
                     Some(piece) => evaluation.results(piece).map(Some),
@@ -248,7 +248,7 @@ impl Results {
                 }
                 Ok(found)
             }
-            Self::OfStates(states) => turn.go_on_for(states.row_count(), || states.next()),
+            Self::States(states) => turn.go_on_for(states.row_count(), || states.next()),
         }
     }
 }

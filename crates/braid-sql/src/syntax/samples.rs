@@ -65,8 +65,7 @@ enum Within {
 /// Whether TABLESAMPLE stands here, with the name of a method and a parenthesis behind it.
 fn starts_sample(at: usize, solid: &[usize], tokens: &[TokenWithSpan]) -> bool {
     let token = |at: usize| solid.get(at).map(|at| &tokens[*at].token);
-    let is_name =
-        at > 0 && matches!(token(at - 1), Some(Token::Period)) || at > 0 && is_word(token(at - 1), Keyword::AS);
+    let is_name = at > 0 && (matches!(token(at - 1), Some(Token::Period)) || is_word(token(at - 1), Keyword::AS));
     if !is_word(token(at), Keyword::TABLESAMPLE) || is_name {
         return false;
     }

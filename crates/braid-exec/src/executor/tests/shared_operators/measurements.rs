@@ -77,11 +77,14 @@ async fn in_one_pass(plan: &Plan, parameters: &[ParameterRow]) -> (Vec<Vec<Row>>
     (found.into_iter().map(|sinks| sinks.into_iter().flat_map(|sink| sink.0).collect()).collect(), since.elapsed())
 }
 
+/// An operator above rows, with its name.
+type Form = (&'static str, fn(Plan) -> Plan);
+
 #[tokio::test]
 #[ignore = "a measurement"]
 async fn one_pass_of_64_queries() {
     let parameters: Vec<ParameterRow> = (0..QUERIES).map(|value| vec![Some(Scalar::Int(value))]).collect();
-    let forms: [(&str, fn(Plan) -> Plan); 2] = [("window", ranked), ("rollup", rolled_up)];
+    let forms: [Form; 2] = [("window", ranked), ("rollup", rolled_up)];
     for (name, form) in forms {
         for comparison in [Comparison::Equal, Comparison::Less] {
             let plan = form(selected(comparison, &mut SeededRandom::new(1)));
