@@ -318,15 +318,16 @@ impl Lowering<'_> {
         let mut arguments: Vec<(Lowered, DataType)> = Vec::new();
         for column in expression.free_columns() {
             let without_rows = subqueries.iter().find(|(own, _, _)| *own == column);
-            let (argument, form, id) = match without_rows {
+            let (value, form, id) = match without_rows {
                 Some((_, id, (value, form))) => (value.clone(), *form, *id),
                 None => {
-                    let (argument, id) = (Lowered::Column(position(column, input)?), self.columns.sql_type(column).id);
-                    match self.form(column) {
-                        form @ Form::Unpadded { .. } => (in_form(argument, form, Form::Text), Form::Text, id),
-                        form => (argument, form, id),
-                    }
+                    let value = Lowered::Column(position(column, input)?);
+                    (value, self.form(column), self.columns.sql_type(column).id)
                 }
+            };
+            let (argument, form) = match form {
+                Form::Unpadded { .. } => (in_form(value, form, Form::Text), Form::Text),
+                form => (value, form),
             };
             columns.push((column, id));
             arguments.push((argument, form.data_type()));
