@@ -1,4 +1,4 @@
-//! What every room of Braid shares: ids, units, limits, the clock and randomness.
+//! What every room of Braid shares: ids, units, limits, the clock, a hash and randomness.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | `nan` | the one NaN of SQL |
 //! | `clock` | the only source of time, so that everything can run in virtual time |
 //! | `manual_clock` | that virtual time: only in tests (the feature `testing`) |
+//! | `multiplicative_hasher` | a fast hash for keys that no client chooses |
 //! | [`random`] | the only source of randomness, so that everything can be replayed from a seed |
 //!
 //! This crate knows nothing but the standard library: no I/O, no threads, no Arrow.
@@ -17,6 +18,7 @@ mod ids;
 mod limits;
 #[cfg(any(test, feature = "testing"))]
 mod manual_clock;
+mod multiplicative_hasher;
 mod nan;
 pub mod random;
 mod units;
@@ -26,6 +28,7 @@ pub use ids::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
 pub use limits::{BATCH_BYTES_MAX, CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VALUE_BYTES_MAX, VECTOR_ROWS};
 #[cfg(any(test, feature = "testing"))]
 pub use manual_clock::ManualClock;
+pub use multiplicative_hasher::MultiplicativeHasher;
 pub use nan::{one_nan, one_nan_real};
 pub use random::{Random, SeededRandom};
 pub use units::{ByteSize, ParseByteSizeError};

@@ -2,7 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `key_hashes`, `multiplicative_hasher` | hashes of keys |
+//! | `key_hashes` | hashes of keys |
+//! | `number_map` | maps of numbers that the engine assigns |
 //! | `key_addresses` | integer keys mapped to one number of a known range |
 //! | `key_equality` | comparison of keys, one vector at a time |
 //! | `key_bitmap`, `bloom_filter` | sets of keys: exact for small ranges, approximate in general |
@@ -15,5 +16,5 @@ pub(crate) mod key_bitmap;
 pub(crate) mod key_equality;
 pub mod key_filter;
 pub(crate) mod key_hashes;
-pub(crate) mod multiplicative_hasher;
 pub mod null_keys;
+pub(crate) mod number_map;

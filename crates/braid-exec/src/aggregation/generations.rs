@@ -9,7 +9,7 @@
 //! Several generations may contain the same group. A sample of one in [`SAMPLED`] of the keys' hashes shows how often this
 //! happens. All generations together have at most [`REPEATED_MAX`] times the groups of a single table, plus one generation.
 
-use crate::keys::multiplicative_hasher::NumberMap;
+use crate::keys::number_map::NumberMap;
 
 /// Number of rows per group from which on a table is kept.
 const ROWS_PER_GROUP: u64 = 4;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::keys::multiplicative_hasher::NumbersMap;
+use crate::keys::number_map::NumbersMap;
 use crate::query_sets::query_bitmap::words_for;
 use crate::{ExecError, MemoryBudget, Reservation, SetNumber, SetStore};
 

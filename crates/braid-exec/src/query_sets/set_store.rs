@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::keys::multiplicative_hasher::NumbersMap;
+use crate::keys::number_map::NumbersMap;
 use crate::query_sets::gone_queries::GoneQueries;
 use crate::query_sets::query_bitmap::{queries_of, words_for};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;

@@ -4,7 +4,7 @@
 //! When this table has more groups than there are keys, the caller switches to hashing.
 
 use super::direct_groups::DirectGroups;
-use crate::keys::multiplicative_hasher::{NumberMap, pair};
+use crate::keys::number_map::{NumberMap, pair};
 
 /// The entry for a missing group.
 const NONE: u32 = u32::MAX;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::aggregation::MERGED_ROWS;
 use crate::aggregation::OPERATOR;
 use crate::aggregation::groups::group_table::{GROUPS_MAX, GroupTable, KeyOrder, too_many_groups};
-use crate::keys::multiplicative_hasher::NumbersMap;
+use crate::keys::number_map::NumbersMap;
 use crate::query_sets::set_calculator::{set_column, sets_of};
 use crate::query_sets::set_refinement::{Refinement, Refinements};
 use crate::tuning::AggregationTuning;

@@ -8,7 +8,7 @@ use braid_storage::scalar::ScalarKey;
 
 use super::{ParameterRow, PassParameters};
 use crate::expression::Evaluator;
-use crate::keys::multiplicative_hasher::NumberMap;
+use crate::keys::number_map::NumberMap;
 use crate::query_sets::query_bitmap::words_for;
 use crate::{Batch, ExecError, Expression, MemoryBudget, QueryBitmap, QueryNumber, SetNumber, SetStore};
 
