@@ -4,7 +4,7 @@
 
 use sqlparser::ast::{Query as Syntax, SetExpr, With};
 
-use super::ordering::Tail;
+use super::ordering::{Tail, ties_without_order};
 use crate::binder::Binder;
 use crate::binder::places::Place;
 use crate::{SqlError, SqlState};
@@ -53,6 +53,9 @@ impl Binder<'_> {
             let message = format!("multiple {clause} clauses not allowed");
             self.places.mark(SqlError::new(SqlState::SyntaxError, message), place)
         };
+        if inner.tail.has_ties_without_order() {
+            return Err(ties_without_order());
+        }
         let tail = inner.tail.within(tail).map_err(|(clause, place)| twice(clause, place))?;
         if let (Some(with), Some(_)) = (with, inner.with) {
             return Err(twice("WITH", Place::At(with.with_token.0.span.start)));

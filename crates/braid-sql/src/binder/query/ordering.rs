@@ -87,17 +87,26 @@ impl<'q> Tail<'q> {
         })
     }
 
+    /// Whether it keeps the peers of the last row of no order.
+    pub fn has_ties_without_order(&self) -> bool {
+        self.with_ties && self.order_by.is_empty()
+    }
+
     fn is_empty(&self) -> bool {
         self.order_by.is_empty() && self.limit.is_none() && self.offset.is_none() && self.fetch.is_none()
     }
+}
+
+/// The error of WITH TIES where rows have no order.
+pub(super) fn ties_without_order() -> SqlError {
+    SqlError::new(SqlState::SyntaxError, "WITH TIES cannot be specified without ORDER BY clause")
 }
 
 impl Limits {
     /// The rows that are wanted of a relation, which is sorted by `keys`.
     pub fn around(self, relation: Relation, keys: &[SortKey]) -> Result<Relation, SqlError> {
         if self.with_ties && keys.is_empty() {
-            let message = "WITH TIES cannot be specified without ORDER BY clause";
-            return Err(SqlError::new(SqlState::SyntaxError, message));
+            return Err(ties_without_order());
         }
         if self.limit.is_none() && self.offset.is_none() {
             return Ok(relation);
