@@ -11,6 +11,7 @@
 //! | [`arithmetic`] | sums, products, quotients, rounding, divisors |
 //! | [`powers`] | roots, exponentials, logarithms, powers |
 //! | [`convert`] | from and to integers and floats |
+//! | [`narrow`] | quotients, roots and rounding of 128 bits |
 //! | [`decimal`] | integers of any width with a scale: what computes where 128 bits do not suffice |
 //! | [`scales`] | the scale of a quotient, a root and so on |
 //! | [`series`] | logarithm and exponential as series |
@@ -18,6 +19,7 @@
 mod arithmetic;
 mod convert;
 mod decimal;
+mod narrow;
 pub(crate) mod powers;
 mod scales;
 mod series;
@@ -29,8 +31,10 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
+use arithmetic::aligned;
 pub(crate) use convert::NumericKind;
 use decimal::Decimal;
+use narrow::Narrow;
 
 use crate::{SqlError, SqlState};
 
@@ -46,6 +50,13 @@ const SCALE_MAX: i32 = 16_383;
 /// order, and values that are equal by it have one [`Numeric::normal_form`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Numeric(Repr);
+
+impl From<Narrow> for Numeric {
+    /// The scale of a result is one that numerics have.
+    fn from(Narrow { unscaled, scale }: Narrow) -> Self {
+        Self::from_unscaled(unscaled, u16::try_from(scale).expect("scales are from 0 to 16383"))
+    }
+}
 
 /// A number that fits [`Repr::Narrow`] is never [`Repr::Wide`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,6 +101,11 @@ impl Numeric {
         }
     }
 
+    /// The number, if it has 128 bits.
+    fn narrow(&self) -> Option<Narrow> {
+        self.unscaled().map(|(unscaled, scale)| Narrow::new(unscaled, scale))
+    }
+
     /// Digits after the point; `None` for infinities and NaN.
     pub fn scale(&self) -> Option<u16> {
         match &self.0 {
@@ -130,12 +146,12 @@ impl Numeric {
 
     /// SQL's order: infinities are beyond all numbers, and NaN is greater than anything but NaN.
     pub fn compare(&self, other: &Self) -> Ordering {
-        match (self.unscaled(), other.unscaled()) {
-            (Some((a, a_scale)), Some((b, b_scale))) if a_scale == b_scale => a.cmp(&b),
-            _ => match (self.decimal(), other.decimal()) {
-                (Some(a), Some(b)) => a.compare(&b),
-                _ => self.rank().cmp(&other.rank()),
-            },
+        if let Some((a, b, _)) = aligned(self, other) {
+            return a.cmp(&b);
+        }
+        match (self.decimal(), other.decimal()) {
+            (Some(a), Some(b)) => a.compare(&b),
+            _ => self.rank().cmp(&other.rank()),
         }
     }
 

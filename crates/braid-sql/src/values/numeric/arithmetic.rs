@@ -6,6 +6,7 @@
 use num_bigint::BigInt;
 
 use super::decimal::{Behind, Decimal};
+use super::narrow::narrow_power;
 use super::scales::quotient_scale;
 use super::{Numeric, Repr, SCALE_MAX, WHOLE_DIGITS_MAX, division_by_zero, numeric_overflow};
 use crate::SqlError;
@@ -16,18 +17,13 @@ const ROUNDING_MIN: i32 = -(WHOLE_DIGITS_MAX as i32) - 1;
 /// The largest n whose factorial is in range.
 const FACTORIAL_MAX: i64 = 32_177;
 
-/// `10^exponent`, if it fits.
-pub(super) fn narrow_power(exponent: u32) -> Option<i128> {
-    10_i128.checked_pow(exponent)
-}
-
 /// Both numbers with the larger scale.
-fn aligned(a: &Numeric, b: &Numeric) -> Option<(i128, i128, u16)> {
+pub(super) fn aligned(a: &Numeric, b: &Numeric) -> Option<(i128, i128, u16)> {
     let ((a, a_scale), (b, b_scale)) = (a.unscaled()?, b.unscaled()?);
     let scale = a_scale.max(b_scale);
     let stretched = |value: i128, own: u16| match scale - own {
         0 => Some(value),
-        more => value.checked_mul(narrow_power(u32::from(more))?),
+        more => value.checked_mul(narrow_power(more.into())?.cast_signed()),
     };
     Some((stretched(a, a_scale)?, stretched(b, b_scale)?, scale))
 }
@@ -49,13 +45,16 @@ impl Numeric {
 
     /// The sum, with the larger scale.
     pub fn checked_add(&self, other: &Self) -> Result<Self, SqlError> {
-        let narrow = aligned(self, other).and_then(|(a, b, scale)| Some(Self::from_unscaled(a.checked_add(b)?, scale)));
-        match (narrow, self.decimals(other)) {
-            (Some(sum), _) => Ok(sum),
-            (None, Some((a, b))) => Self::of_decimal(a.plus(&b)),
-            (None, None) if self.is_nan() || other.is_nan() => Ok(Self::NAN),
-            (None, None) if self.is_infinite() && other.is_infinite() && self != other => Ok(Self::NAN),
-            (None, None) => Ok(if self.is_infinite() { self.clone() } else { other.clone() }),
+        if let Some((a, b, scale)) = aligned(self, other)
+            && let Some(sum) = a.checked_add(b)
+        {
+            return Ok(Self::from_unscaled(sum, scale));
+        }
+        match self.decimals(other) {
+            Some((a, b)) => Self::of_decimal(a.plus(&b)),
+            None if self.is_nan() || other.is_nan() => Ok(Self::NAN),
+            None if self.is_infinite() && other.is_infinite() && self != other => Ok(Self::NAN),
+            None => Ok(if self.is_infinite() { self.clone() } else { other.clone() }),
         }
     }
 
@@ -86,12 +85,29 @@ impl Numeric {
         self.divided(divisor, Behind::Rounded)
     }
 
+    /// The scale of the quotient of two numbers, without the quotient.
+    pub fn scale_of_quotient(&self, divisor: &Self) -> Result<u16, SqlError> {
+        let (Some(dividend), Some(divisor)) = (self.narrow(), divisor.narrow()) else {
+            return Ok(self.checked_div(divisor)?.scale().unwrap_or(0));
+        };
+        if divisor.unscaled == 0 {
+            return Err(division_by_zero());
+        }
+        Ok(u16::try_from(dividend.scale_of_quotient(divisor)).expect("it is at most 1000"))
+    }
+
     /// The quotient without its digits after the point.
     pub fn div_trunc(&self, divisor: &Self) -> Result<Self, SqlError> {
         self.divided(divisor, Behind::Cut)
     }
 
     fn divided(&self, divisor: &Self, behind: Behind) -> Result<Self, SqlError> {
+        if let (Some(dividend), Some(by)) = (self.narrow(), divisor.narrow())
+            && by.unscaled != 0
+            && let Some(quotient) = dividend.divided(by, behind)
+        {
+            return Ok(quotient.into());
+        }
         let Some((dividend, decimal)) = self.decimals(divisor) else {
             return self.divided_specially(divisor);
         };
@@ -166,18 +182,21 @@ impl Numeric {
 
     /// The number rounded half away from zero, to a number of digits after the point, or before it for a negative one.
     pub fn round(&self, digits: i32) -> Result<Self, SqlError> {
-        self.with_digits(digits, Decimal::rounded)
+        self.with_digits(digits, Behind::Rounded)
     }
 
     /// The number with digits cut off, as [`round`](Self::round) counts them.
     pub fn trunc(&self, digits: i32) -> Result<Self, SqlError> {
-        self.with_digits(digits, Decimal::cut)
+        self.with_digits(digits, Behind::Cut)
     }
 
-    fn with_digits(&self, digits: i32, change: fn(&Decimal, i32) -> Decimal) -> Result<Self, SqlError> {
+    fn with_digits(&self, digits: i32, behind: Behind) -> Result<Self, SqlError> {
         let digits = digits.clamp(ROUNDING_MIN, SCALE_MAX);
+        if let Some(number) = self.narrow().and_then(|number| number.at_scale(digits, behind)) {
+            return Ok(number.into());
+        }
         match self.decimal() {
-            Some(decimal) => Self::of_decimal(change(&decimal, digits).with_scale_at_least(0)),
+            Some(decimal) => Self::of_decimal(decimal.at_scale(digits, behind).with_scale_at_least(0)),
             None => Ok(self.clone()),
         }
     }

@@ -1,6 +1,6 @@
 //! Numerics from and to integers and floats.
 
-use super::decimal::{Decimal, power_of_ten};
+use super::decimal::{Behind, Decimal, power_of_ten};
 use super::{Numeric, Repr};
 
 macro_rules! from_integers {
@@ -38,14 +38,14 @@ impl Numeric {
         match &self.0 {
             Repr::Nan => NumericKind::Nan,
             Repr::Infinity | Repr::NegativeInfinity => NumericKind::Infinite,
-            Repr::Narrow { .. } | Repr::Wide(_) => match (self.unscaled(), self.decimal()) {
-                (Some((unscaled, 0)), _) => NumericKind::Integer(unscaled),
-                (_, Some(decimal)) => {
-                    let beyond = if decimal.is_negative() { i128::MIN } else { i128::MAX };
-                    NumericKind::Integer(i128::try_from(&decimal.rounded(0).unscaled).unwrap_or(beyond))
+            Repr::Narrow { .. } | Repr::Wide(_) => {
+                if let Some(integer) = self.narrow().and_then(|number| number.at_scale(0, Behind::Rounded)) {
+                    return NumericKind::Integer(integer.unscaled);
                 }
-                (_, None) => NumericKind::Nan,
-            },
+                let Some(decimal) = self.decimal() else { return NumericKind::Nan };
+                let beyond = if decimal.is_negative() { i128::MIN } else { i128::MAX };
+                NumericKind::Integer(i128::try_from(&decimal.rounded(0).unscaled).unwrap_or(beyond))
+            }
         }
     }
 

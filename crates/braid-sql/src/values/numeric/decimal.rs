@@ -53,7 +53,8 @@ impl Decimal {
         self.at_scale(scale, Behind::Cut)
     }
 
-    fn at_scale(&self, scale: i32, behind: Behind) -> Self {
+    /// With this many digits after the point. A larger scale appends zeros.
+    pub fn at_scale(&self, scale: i32, behind: Behind) -> Self {
         if scale >= self.scale {
             return Self::new(&self.unscaled * power_of_ten(scale.abs_diff(self.scale)), scale);
         }

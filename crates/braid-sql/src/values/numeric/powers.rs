@@ -4,6 +4,7 @@
 //! that is made of it. What it says of infinities and NaN is what POSIX says of `pow` and `log`.
 
 use super::decimal::{Behind, Decimal, GROUP_DIGITS};
+use super::narrow::Narrow;
 use super::scales::{LOG10_E, RESULT_SCALE_MAX, SIGNIFICANT_DIGITS, logarithm_exponent, result_scale, root_scale};
 use super::series::{exponential, natural_logarithm};
 use super::{Numeric, Repr, WHOLE_DIGITS_MAX, division_by_zero, numeric_overflow};
@@ -56,8 +57,11 @@ impl Numeric {
         if self.signum() < 0 {
             return Err(root_of_negative());
         }
+        if let Some(root) = self.narrow().and_then(Narrow::square_root) {
+            return Ok(root.into());
+        }
         let Some(radicand) = self.decimal() else { return Ok(self.clone()) };
-        Self::of_decimal(root(&radicand, root_scale(&radicand)))
+        Self::of_decimal(root(&radicand, root_scale(radicand.weight(), radicand.scale)))
     }
 
     /// `e^x`
@@ -66,7 +70,7 @@ impl Numeric {
             return Ok(if self.0 == Repr::NegativeInfinity { Self::ZERO } else { self.clone() });
         };
         let digits = (exponent.approximate() * LOG10_E).clamp(-2000.0, 2000.0) as i64;
-        Self::of_decimal(power_of_e(&exponent, result_scale(digits, &[&exponent]))?)
+        Self::of_decimal(power_of_e(&exponent, result_scale(digits, &[exponent.scale]))?)
     }
 
     /// The natural logarithm.
@@ -78,7 +82,7 @@ impl Numeric {
         if argument.is_zero() {
             return Err(logarithm_of_zero());
         }
-        let scale = result_scale(logarithm_exponent(&argument), &[&argument]);
+        let scale = result_scale(logarithm_exponent(&argument), &[argument.scale]);
         Self::of_decimal(natural_logarithm(&argument, scale))
     }
 
@@ -98,7 +102,7 @@ impl Numeric {
             }
         }
         let (base_exponent, exponent) = (logarithm_exponent(&base_digits), logarithm_exponent(&digits));
-        let scale = result_scale(exponent - base_exponent, &[&base_digits, &digits]);
+        let scale = result_scale(exponent - base_exponent, &[base_digits.scale, digits.scale]);
         let significant = i64::from(scale) + exponent - base_exponent + GUARD_DIGITS;
         let base_logarithm = natural_logarithm(&base_digits, scale_of(significant - base_exponent));
         let logarithm = natural_logarithm(&digits, scale_of(significant - exponent));
@@ -169,7 +173,7 @@ fn power(base: &Decimal, exponent: &Decimal) -> Result<Decimal, SqlError> {
     let integer = exponent.cut(0);
     let is_integer = integer.compare(exponent).is_eq();
     if is_integer && let Ok(exponent) = i32::try_from(&integer.unscaled) {
-        let scale = result_scale(0, &[base]);
+        let scale = result_scale(0, &[base.scale]);
         return integer_power(base, exponent, scale);
     }
     if base.is_zero() {
@@ -189,7 +193,7 @@ fn positive_power(base: &Decimal, exponent: &Decimal) -> Result<Decimal, SqlErro
         return if estimate > 0.0 { Err(numeric_overflow()) } else { Ok(Decimal::new(0, scale_of(RESULT_SCALE_MAX))) };
     }
     let digits = (estimate * LOG10_E) as i64;
-    let scale = result_scale(digits, &[base, exponent]);
+    let scale = result_scale(digits, &[base.scale, exponent.scale]);
     let significant = (i64::from(scale) + digits).max(0);
     power_of_e(&exponent_of_e(scale_of(significant - logarithm_exponent + GUARD_DIGITS)), scale)
 }

@@ -20,24 +20,31 @@ const LN_10: f64 = std::f64::consts::LN_10;
 
 /// The scale that gives a result its digits, where `exponent` is the power of ten of its first: at least the scales of the
 /// arguments, at most 1000.
-pub(super) fn result_scale(exponent: i64, arguments: &[&Decimal]) -> i32 {
-    let given = arguments.iter().map(|argument| i64::from(argument.scale)).max().unwrap_or(0);
+pub(super) fn result_scale(exponent: i64, scales: &[i32]) -> i32 {
+    let given = scales.iter().copied().max().map_or(0, i64::from);
     let scale = (SIGNIFICANT_DIGITS - exponent).max(given).clamp(0, RESULT_SCALE_MAX);
     i32::try_from(scale).expect("it is at most 1000")
 }
 
-/// A quotient's. The exponent of its first group of digits is estimated from the first groups of both.
+/// A quotient's.
 pub(super) fn quotient_scale(dividend: &Decimal, divisor: &Decimal) -> i32 {
-    let first_group = |decimal: &Decimal| if decimal.is_zero() { 0 } else { decimal.first_groups(1) };
-    let borrows = first_group(dividend) <= first_group(divisor);
-    let weight = dividend.weight() - divisor.weight() - i64::from(borrows);
-    result_scale(weight * GROUP_DIGITS, &[dividend, divisor])
+    let first_group = |decimal: &Decimal| {
+        let group = if decimal.is_zero() { 0 } else { decimal.first_groups(1) };
+        (decimal.weight(), u128::from(group))
+    };
+    result_scale(quotient_exponent(first_group(dividend), first_group(divisor)), &[dividend.scale, divisor.scale])
 }
 
-/// A square root's.
-pub(super) fn root_scale(radicand: &Decimal) -> i32 {
-    let exponent = (radicand.weight() + 1) * GROUP_DIGITS / 2 - 1;
-    result_scale(exponent, &[radicand])
+/// The exponent of a quotient's first group of digits, estimated from the weights and the values of the first groups of both.
+pub(super) fn quotient_exponent(dividend: (i64, u128), divisor: (i64, u128)) -> i64 {
+    let borrows = dividend.1 <= divisor.1;
+    (dividend.0 - divisor.0 - i64::from(borrows)) * GROUP_DIGITS
+}
+
+/// A square root's, of a number with this weight and scale.
+pub(super) fn root_scale(weight: i64, scale: i32) -> i32 {
+    let exponent = (weight + 1) * GROUP_DIGITS / 2 - 1;
+    result_scale(exponent, &[scale])
 }
 
 /// The exponent of the first digit of a natural logarithm, estimated. The argument is positive.

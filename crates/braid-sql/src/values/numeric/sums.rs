@@ -4,11 +4,11 @@
 
 use num_bigint::BigInt;
 
-use super::Numeric;
-use super::arithmetic::narrow_power;
 use super::decimal::{Behind, Decimal};
+use super::narrow::{self, Narrow, narrow_power};
 use super::powers::root;
 use super::scales::quotient_scale;
+use super::{Numeric, SCALE_MAX};
 use crate::{SqlError, Value};
 
 /// A sum of numbers. Its scale is the largest of them.
@@ -105,7 +105,19 @@ impl NumericSum {
 
     /// The sum; an error if it is out of range.
     pub fn total(&self) -> Result<Numeric, SqlError> {
-        Numeric::of_decimal(self.decimal())
+        match self.narrow_total() {
+            Some(total) => Ok(total.into()),
+            None => Numeric::of_decimal(self.decimal()),
+        }
+    }
+
+    /// The sum, if it has 128 bits and a numeric's scale.
+    fn narrow_total(&self) -> Option<Narrow> {
+        match self.0 {
+            Total::Narrow { unscaled, scale } => Some(Narrow::new(unscaled, u16::try_from(scale).ok()?)),
+            Total::Wide(_) => None,
+        }
+        .filter(|total| total.scale <= SCALE_MAX)
     }
 
     /// The sum as two values, whatever its size: its digits as the bytes of an integer, and its scale.
@@ -136,7 +148,7 @@ fn narrow_sum(left: (i128, u32), right: (i128, u32)) -> Option<(i128, u32)> {
     let scale = left.1.max(right.1);
     let stretched = |(unscaled, own): (i128, u32)| match scale - own {
         0 => Some(unscaled),
-        more => unscaled.checked_mul(narrow_power(more)?),
+        more => unscaled.checked_mul(narrow_power(more)?.cast_signed()),
     };
     Some((stretched(left)?.checked_add(stretched(right)?)?, scale))
 }
@@ -159,6 +171,11 @@ pub fn variance(
     spread: Spread,
     is_deviation: bool,
 ) -> Result<Numeric, SqlError> {
+    if let (Some(sum), Some(squares)) = (sum.narrow_total(), squares.narrow_total())
+        && let Some(variance) = narrow::variance(sum, squares, count, spread, is_deviation)
+    {
+        return Ok(variance.into());
+    }
     let (sum, squares, integer) = (sum.decimal(), squares.decimal(), Decimal::new(count, 0));
     let dividend = squares.times(&integer).minus(&sum.times(&sum));
     if dividend.is_zero() || dividend.is_negative() {
