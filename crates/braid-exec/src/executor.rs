@@ -118,6 +118,14 @@ impl Executor {
         self
     }
 
+    /// Another run with the same workers, budget and files.
+    #[must_use]
+    pub fn another_run(&self) -> Self {
+        let mut run = Self::new(self.worker_count, self.budget.clone()).with_tuning(self.tuning);
+        run.spill.clone_from(&self.spill);
+        run
+    }
+
     /// Stops the run at the next batch of each worker once it is [reached](StopFlag::raise).
     pub fn cancellation(&self) -> StopFlag {
         self.cancelled.clone()

@@ -21,6 +21,7 @@
 //! | [`filtered_arguments`] | arguments of aggregates with FILTER, which fail for no other rows |
 //! | [`forms`] | the forms of columns; where arithmetic may overflow |
 //! | [`numerics`] | numerics as integers: arithmetic, CASE |
+//! | [`numeric_quotients`] | quotients of numerics as integers |
 //! | [`numeric_rounding`] | casts and rounding as integers |
 //! | [`numeric_comparisons`] | comparisons of numerics as integers |
 //! | [`numeric_aggregates`] | sums, averages and extremes of numerics as integers |
@@ -50,6 +51,7 @@ mod marks;
 mod numeric_aggregates;
 mod numeric_comparisons;
 mod numeric_functions;
+mod numeric_quotients;
 mod numeric_rounding;
 mod numerics;
 mod operators;

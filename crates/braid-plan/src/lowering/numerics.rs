@@ -55,6 +55,13 @@ pub(super) struct Shown {
     parts: usize,
 }
 
+impl Shown {
+    /// Digits that an expression of its own computes.
+    pub fn of(scale: Lowered) -> Self {
+        Self { scale, parts: 1 }
+    }
+}
+
 impl FixedPoint {
     /// An expression that shows all digits of its scale, and is null itself where it is.
     pub fn of(value: Lowered, digits: u8, scale: u8) -> Self {
@@ -248,6 +255,7 @@ impl Lowering<'_> {
             ("numeric_add", [left, right]) => self.fixed_sum(Arithmetic::Add, left, right, input),
             ("numeric_sub", [left, right]) => self.fixed_sum(Arithmetic::Subtract, left, right, input),
             ("numeric_mul", [left, right]) => self.fixed_product(left, right, input),
+            ("numeric_div", [left, right]) => self.fixed_quotient(left, right, input),
             ("numeric_uplus", [operand]) => self.fixed(operand, input),
             ("numeric_uminus", [operand]) => Ok(self.fixed(operand, input)?.and_then(|operand| {
                 let zero = Lowered::Constant(Some(Scalar::Int(0)));
@@ -259,7 +267,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn fixed_operands(
+    pub(super) fn fixed_operands(
         &self,
         left: &Expression,
         right: &Expression,
@@ -376,7 +384,7 @@ impl Lowering<'_> {
 }
 
 /// What is null where one of both sides is.
-fn both_nullable(left: &FixedPoint, right: &FixedPoint) -> Vec<Lowered> {
+pub(super) fn both_nullable(left: &FixedPoint, right: &FixedPoint) -> Vec<Lowered> {
     if left.is_null_constant() || right.is_null_constant() {
         return vec![Lowered::Constant(None)];
     }

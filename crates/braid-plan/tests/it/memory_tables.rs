@@ -134,7 +134,7 @@ impl MemoryTable {
         let batches = match run_by(&lowered, executor) {
             Err(Failure::TooNarrow) if lowered.is_optimistic => {
                 lowered = self.lowered(sql, tables, Numerics::Wide).map_err(Failure::OfSql)?;
-                run_by(&lowered, executor)?
+                run_by(&lowered, &executor.another_run())?
             }
             ended => ended?,
         };

@@ -245,7 +245,7 @@ fn columns_of_one_scale_are_integers() {
         ("SELECT 1.5 UNION ALL SELECT 2.5", "Decimal128(38, 1)"),
         ("SELECT 1.5 UNION ALL SELECT 2.50", "BinaryView"),
         ("WITH w AS (SELECT 1.5 AS x) SELECT w.x + v.x FROM w, w v", "Decimal128(38, 1)"),
-        ("SELECT round(x / 3, 2), round(x, 1) FROM (VALUES (1.50)) v(x)", "BinaryView Decimal128(38, 1)"),
+        ("SELECT round(x / 3, 2), round(x, 1) FROM (VALUES (1.50)) v(x)", "Decimal128(38, 2) Decimal128(38, 1)"),
         ("SELECT (SELECT max(x) FROM (VALUES (1.50)) v(x)) * 2", "Decimal128(38, 2)"),
     ] {
         assert_eq!(types(sql), expected, "{sql}");

@@ -84,6 +84,13 @@ impl Binder<'_> {
     }
 
     fn operator_call(&self, resolved: &ResolvedOperator, operands: Vec<Placed<'_>>) -> Result<Expression, SqlError> {
+        if let ("numeric_div", [_, (divisor, _)]) =
+            (pg_catalog().function(resolved.function).symbol.unwrap_or(""), &operands[..])
+            && let Node::Parameter(number) = divisor.node
+        {
+            // The divisor tells how many digits quotients have.
+            self.look_at_parameter(number)?;
+        }
         let operands = operands.into_iter().zip(&resolved.argument_types);
         let operands =
             operands.map(|((operand, place), id)| self.coerce(operand, place, SqlType::of(*id), CastContext::Implicit));
