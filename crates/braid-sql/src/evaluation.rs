@@ -157,11 +157,22 @@ impl<'a> Evaluation<'a> {
     }
 
     fn call(&self, call: &FunctionCall, result_type: SqlType) -> Result<Value, SqlError> {
-        let arguments = call.arguments.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>, _>>()?;
+        // Most functions have one or two arguments, which need no allocation.
+        match &call.arguments[..] {
+            [argument] => self.apply_to(call, &[self.value(argument)?], result_type),
+            [left, right] => self.apply_to(call, &[self.value(left)?, self.value(right)?], result_type),
+            arguments => {
+                let arguments = arguments.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>, _>>()?;
+                self.apply_to(call, &arguments, result_type)
+            }
+        }
+    }
+
+    fn apply_to(&self, call: &FunctionCall, arguments: &[Value], result_type: SqlType) -> Result<Value, SqlError> {
         if call.is_strict && arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        self.apply(call.function, &arguments, &call.argument_types, result_type)
+        self.apply(call.function, arguments, &call.argument_types, result_type)
     }
 
     fn apply(

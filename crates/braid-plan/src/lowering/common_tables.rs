@@ -59,10 +59,10 @@ impl Lowering<'_> {
         Ok(Input { plan, columns: columns.to_vec() })
     }
 
-    /// The place of a definition that this body reads.
+    /// The place of a definition that this body reads. All of its rows are kept before a scan returns the first.
     fn place_of_table(&self, body: &Relation) -> Place {
         let place = self.place.get();
-        if has_union(body) { place.united() } else { place }
+        if has_union(body) { place.united() } else { place.collected() }
     }
 }
 

@@ -120,9 +120,10 @@ fn largest(dividend: &FixedPoint, divisor: &FixedPoint) -> Option<(u8, u32)> {
     if scale > DIGITS_MAX {
         return None;
     }
-    let whole_digits = greatest.checked_div(&least_divisor).ok()?.trunc(0).ok()?.unscaled()?.0.checked_ilog10();
-    // Rounding may carry into one more digit.
-    Some((scale, whole_digits.map_or(0, |log| log + 1) + u32::from(scale) + 1))
+    // Rounding may carry into the whole digits: 99.9 becomes 100.
+    let whole_max = greatest.checked_div(&least_divisor).ok()?.trunc(0).ok()?.unscaled()?.0 + 1;
+    let whole_digits = whole_max.checked_ilog10().map_or(0, |log| log + 1);
+    Some((scale, whole_digits + u32::from(scale)))
 }
 
 impl Lowering<'_> {
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn constants_need_fewer_digits() {
         let constant = FixedPoint { value: Lowered::Constant(Some(Scalar::Int(2))), ..form(1, 0) };
-        assert_eq!(largest(&form(10, 2), &constant), Some((20, 29)));
+        assert_eq!(largest(&form(10, 2), &constant), Some((20, 28)));
         assert_eq!(largest(&form(10, 2), &form(10, 0)), Some((28, 37)));
         let zero = FixedPoint { value: Lowered::Constant(Some(Scalar::Int(0))), ..form(1, 0) };
         assert_eq!(largest(&form(10, 2), &zero), None);
