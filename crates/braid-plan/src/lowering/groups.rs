@@ -18,6 +18,7 @@ use braid_storage::Scalar;
 
 use super::accumulations::AccumulatedCall;
 use super::filtered_arguments::with_filtered_arguments;
+use super::float_averages::FloatAverage;
 use super::grouping_sets::{AddedRows, ExpandedRows, grouping, made_columns};
 use super::numeric_aggregates::NumericFinish;
 use super::query::Lowering;
@@ -31,6 +32,8 @@ enum Finish {
     Plain(usize),
     /// A numeric is made of the operator's results.
     Numeric(NumericFinish),
+    /// An average is made of the operator's results.
+    Average(FloatAverage),
     /// The result is that of a foreign call.
     Foreign(usize),
 }
@@ -147,7 +150,9 @@ impl Lowering<'_> {
         for ((column, _), finish) in aggregation.aggregates.iter().zip(&finishes) {
             let form = match finish {
                 Finish::Numeric(finish) => finish.form(),
-                Finish::Plain(_) | Finish::Foreign(_) => Form::of(self.columns.sql_type(*column).id),
+                Finish::Plain(_) | Finish::Average(_) | Finish::Foreign(_) => {
+                    Form::of(self.columns.sql_type(*column).id)
+                }
             };
             self.note_form(*column, form);
         }
@@ -228,8 +233,12 @@ impl Lowering<'_> {
                 Some(groups.expression(condition))
             }
         };
-        match self.native_call(call, filter, columns, groups)? {
-            Some(finish) => Ok(finish),
+        if let Some(finish) = self.native_call(call, filter, columns, groups)? {
+            return Ok(finish);
+        }
+        let name = pg_catalog().function(call.function).name;
+        match self.float_average(name, call, filter, columns, groups)? {
+            Some(average) => Ok(Finish::Average(average)),
             None => self.foreign_call(call, filter, columns, groups),
         }
     }
@@ -376,6 +385,7 @@ impl Finish {
             Self::Foreign(call) => Lowered::Column(keys + calls + call),
             Self::Plain(call) => Lowered::Column(keys + call),
             Self::Numeric(finish) => finish.expression(keys),
+            Self::Average(average) => average.expression(keys),
         }
     }
 }
@@ -394,7 +404,7 @@ impl NativeCalls {
     pub fn form(&self) -> Option<Form> {
         match &self.finish {
             Finish::Numeric(finish) => Some(finish.form()),
-            Finish::Plain(_) | Finish::Foreign(_) => None,
+            Finish::Plain(_) | Finish::Average(_) | Finish::Foreign(_) => None,
         }
     }
 

@@ -25,6 +25,7 @@
 //! | [`numeric_rounding`] | casts and rounding as integers |
 //! | [`numeric_comparisons`] | comparisons of numerics as integers |
 //! | [`numeric_aggregates`] | sums, averages and extremes of numerics as integers |
+//! | [`float_averages`] | averages of floats as sums and counts |
 //! | [`numeric_functions`] | functions of numerics as integers that have no kernel |
 //! | [`operators`] | which functions are comparisons and arithmetic |
 //! | [`parameters`] | expressions that read no row: constants, and parameters of plans for many statements |
@@ -43,6 +44,7 @@ mod date_fields;
 mod expansions;
 mod expressions;
 mod filtered_arguments;
+mod float_averages;
 mod forms;
 mod grouping_sets;
 mod groups;
