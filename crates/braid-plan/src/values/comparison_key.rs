@@ -12,6 +12,8 @@ use braid_sql::{SqlError, SqlState, Value};
 pub fn has_key(id: TypeId) -> bool {
     match id {
         TypeId::NUMERIC | TypeId::INTERVAL | TypeId::TIMETZ | TypeId::BPCHAR | TypeId::CHAR | TypeId::JSONB => true,
+        // They are texts of zeros and ones, which are ordered as PostgreSQL orders the bits: a string is after its prefixes.
+        TypeId::BIT | TypeId::VARBIT => true,
         // Numbers of objects, and of transactions, which are only equal or not.
         TypeId::OID
         | TypeId::XID
