@@ -39,6 +39,16 @@ const LONG_FUNCTIONS: &[&str] = &[
     "bpcharicregex",
 ];
 
+/// Whether a function of such a name takes few steps with arguments of these types: floats have few digits, and `substring(text, integer)`
+/// is no search.
+fn is_of_few_steps(name: &str, argument_types: &[SqlType]) -> bool {
+    match name {
+        "factorial" => false,
+        "substring" => argument_types.get(1).is_some_and(|second| second.id == TypeId::INT4),
+        _ => argument_types.iter().all(|argument| [TypeId::FLOAT4, TypeId::FLOAT8].contains(&argument.id)),
+    }
+}
+
 /// The parts of an expression or an operator: seldom more than four, which need no allocation.
 pub type Few<T> = SmallVec<[T; 4]>;
 
@@ -308,7 +318,7 @@ impl Expression {
     pub fn may_take_long(&self) -> bool {
         self.has_call(&|call| {
             let name = pg_catalog().function(call.function.id).name;
-            LONG_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix))
+            LONG_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix)) && !is_of_few_steps(name, &call.argument_types)
         })
     }
 

@@ -7,21 +7,25 @@
 //! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long stay, too, and those
 //! whose values are long.
 //!
+//! A column that is a constant is replaced where it is read. PostgreSQL knows such a column of a subquery only if it makes the subquery
+//! a part of the query around it, which here cannot be told apart.
+//!
 //! PostgreSQL's planner computes constants likewise, and fails where one does: `1/0` is an error in a query of no rows, and behind WHEN. It
 //! looks at operands in order, and at none behind a constant that decides AND, OR, CASE or COALESCE. [`folded_with_error`] has that error.
 
 use std::cell::{Cell, RefCell};
 
 use braid_sql::evaluation::Evaluation;
-use braid_sql::expression::{ElementCast, Node};
+use braid_sql::expression::{ElementCast, Few, Node};
 use braid_sql::functions::{Function, LimitedMemory, SessionFacts};
 use braid_sql::pg_catalog::{Volatility, pg_catalog};
-use braid_sql::relation::Relation;
+use braid_sql::relation::{Aggregation, ColumnId, JoinKind, Relation};
 use braid_sql::{Expression, SqlError, Value};
 
 use super::Ruled;
 use super::expressions::{
-    all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, no_rows, with_inputs,
+    Substitution, all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, no_rows,
+    replace_columns, replace_columns_within, with_inputs,
 };
 use crate::planning_memory::planning_memory;
 
@@ -37,7 +41,7 @@ pub(super) fn fold_constants(relation: Relation, session: &dyn SessionFacts) -> 
 pub(super) fn folded_with_error(relation: Relation, session: &dyn SessionFacts) -> (Ruled, Option<SqlError>) {
     let memory = planning_memory(&relation);
     let folding = Folding { session, memory, is_changed: Cell::new(false), error: RefCell::default() };
-    let relation = folded_relation(relation, &folding);
+    let (relation, _) = folded_relation(relation, &folding);
     (Ruled { relation, is_changed: folding.is_changed.get() }, folding.error.into_inner())
 }
 
@@ -71,13 +75,84 @@ impl Folding<'_> {
     }
 }
 
-fn folded_relation(relation: Relation, folding: &Folding<'_>) -> Relation {
-    let mut relation = with_inputs(relation, &mut |input| folded_relation(input, folding));
+/// The relation, and its columns that are constants.
+fn folded_relation(relation: Relation, folding: &Folding<'_>) -> (Relation, Substitution) {
+    let is_join = matches!(relation, Relation::Join { .. });
+    let mut of_inputs: Few<Substitution> = Few::new();
+    let mut relation = with_inputs(relation, &mut |mut input| {
+        // The right side may read columns of the left one.
+        if let (true, Some(left)) = (is_join, of_inputs.first().filter(|left| !left.is_empty())) {
+            replace_columns_within(&mut input, left);
+        }
+        let (input, constants) = folded_relation(input, folding);
+        of_inputs.push(constants);
+        input
+    });
+    let constants = handed_on(&relation, of_inputs);
+    let is_replaced = !constants.is_empty() && reads_constants(&relation);
+    folding.note_change(is_replaced);
     for expression in relation.expressions_mut() {
+        if is_replaced {
+            replace_columns(expression, &constants);
+        }
         fold(expression, folding);
     }
     // After the expressions: a subquery that none of them needs is gone.
-    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, folding));
+    in_subquery_relations(&mut relation, &mut |subquery| folded_relation(subquery, folding).0);
+    let constants = with_own_constants(&relation, constants);
+    (with_conditions_simplified(relation), constants)
+}
+
+/// Whether an operator computes or tests something of single rows. Orders and groups keep their keys.
+fn reads_constants(relation: &Relation) -> bool {
+    matches!(relation, Relation::Filter { .. } | Relation::Map { .. } | Relation::Join { .. })
+}
+
+/// The constants of the inputs that an operator hands on.
+fn handed_on(relation: &Relation, of_inputs: Few<Substitution>) -> Substitution {
+    let mut of_inputs = of_inputs.into_iter();
+    match relation {
+        Relation::Filter { .. }
+        | Relation::Map { .. }
+        | Relation::Sort { .. }
+        | Relation::Limit { .. }
+        | Relation::DistinctOn { .. }
+        | Relation::Distinct { .. } => of_inputs.next().unwrap_or_default(),
+        Relation::Join { kind: JoinKind::Inner, .. } => of_inputs.flatten().collect(),
+        Relation::Join { kind: JoinKind::Right | JoinKind::Full, .. } => Substitution::new(),
+        Relation::Join { .. } => of_inputs.next().unwrap_or_default(),
+        Relation::Aggregate(aggregation) => keys_among(aggregation, &of_inputs.next().unwrap_or_default()),
+        _ => Substitution::new(),
+    }
+}
+
+/// The keys of groups that are constants. In another grouping set they would be null.
+fn keys_among(aggregation: &Aggregation, constants: &Substitution) -> Substitution {
+    let [set] = &aggregation.sets[..] else { return Substitution::new() };
+    let keys = set.iter().map(|at| &aggregation.keys[*at]);
+    keys.filter_map(|(column, key)| Some((*column, constants.get(&as_column(key)?)?.clone()))).collect()
+}
+
+/// With the columns that an operator makes of constants.
+fn with_own_constants(relation: &Relation, mut constants: Substitution) -> Substitution {
+    let mut add = |column: &ColumnId, expression: &Expression| {
+        if matches!(expression.node, Node::Constant(_)) {
+            constants.insert(*column, expression.clone());
+        }
+    };
+    match relation {
+        Relation::Map { expressions, .. } => expressions.iter().for_each(|(column, value)| add(column, value)),
+        Relation::Values { columns, rows } => {
+            if let [row] = &rows[..] {
+                columns.iter().zip(row).for_each(|(column, value)| add(column, value));
+            }
+        }
+        _ => {}
+    }
+    constants
+}
+
+fn with_conditions_simplified(relation: Relation) -> Relation {
     match relation {
         Relation::Filter { input, condition } => {
             let conditions = conjuncts(condition);
