@@ -36,6 +36,7 @@
 //! | [`expressions`] | expressions made and taken apart |
 //! | [`nulls`] | what nulls make of expressions |
 //! | [`failing`] | which expressions may fail |
+//! | [`known_signs`] | which numbers a CASE knows not to be zero |
 //! | [`static_rows`] | relations of at most one row; values of aggregates without rows |
 //! | [`identity_types`] | types whose equal values are the same |
 //! | [`renumbering`] | copies of relations |
@@ -53,6 +54,7 @@ mod folding;
 pub(crate) mod identity_types;
 mod inlining;
 mod invariants;
+mod known_signs;
 mod nulls;
 mod orders;
 mod outer_joins;
