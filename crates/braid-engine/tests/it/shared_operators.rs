@@ -7,12 +7,15 @@ use futures::future::join_all;
 use crate::test_db::{TestDb, run};
 
 /// Statements over `facts (k int, v int, name text)`. `#` is a constant, which differs between the clients.
-const SHAPES: [&str; 24] = [
+const SHAPES: [&str; 26] = [
     "select k, v, rank() over (partition by k order by v), sum(v) over (partition by k) from facts where v < # order by 1, 2, 3",
     "select k, v, row_number() over (order by v, k, name), lag(v) over (order by v, k, name) from facts where k < # order by 3",
     "select k, v, avg(v) over (partition by k order by v rows between 3 preceding and 1 following) from facts
      where v > # order by 1, 2, 3",
     "select k, name, count(*), sum(v) from facts where v < # group by rollup (k, name) order by 1, 2, 3",
+    "select k, name, l, grouping(name), count(*) filter (where v > 50), avg(v), stddev(v), min(name)
+     from (select facts.*, length(name) as l from facts) as f where v < # group by rollup (l, k, name) order by 1, 2, 3, 4, 5",
+    "select k, count(*), sum(case when v = # then 1 else 0 end) from facts where v > 5 group by rollup (k) order by 1, 2",
     "select k, name, grouping(k), max(v) from facts where v > # group by cube (k, name) order by 1, 2, 3",
     "select count(*), sum(v) from facts where v < # - 100 group by grouping sets ((), (k))",
     "select distinct on (k) k, v, name from facts where v > # order by k, v, name",

@@ -59,7 +59,7 @@ mod nulls;
 mod orders;
 mod outer_joins;
 mod pruning;
-mod renumbering;
+pub(crate) mod renumbering;
 mod restored_orders;
 mod restricted_tables;
 mod static_rows;
