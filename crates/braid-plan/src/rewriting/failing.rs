@@ -124,9 +124,21 @@ fn makes_no_values(relation: &Relation) -> bool {
     makes_none && relation.inputs().into_iter().all(makes_no_values)
 }
 
-/// Whether an expression may fail.
+/// Whether an expression may fail for a row.
 pub(crate) fn may_fail(expression: &Expression) -> bool {
     may_fail_where(expression, &mut KnownSigns::default())
+}
+
+/// Whether an expression may fail for a row, or for the parameters of a statement.
+pub(super) fn may_fail_at_all(expression: &Expression) -> bool {
+    fn may_not_be_bound(expression: &Expression) -> bool {
+        let own = match &expression.node {
+            Node::Call(call) => !is_total(call, &mut KnownSigns::default()) && is_of_parameters(expression),
+            _ => false,
+        };
+        own || expression.any_operand(&mut may_not_be_bound)
+    }
+    may_fail(expression) || may_not_be_bound(expression)
 }
 
 /// The same where this is known.
@@ -154,13 +166,25 @@ fn may_fail_where<'e>(expression: &'e Expression, known: &mut KnownSigns<'e>) ->
         | Node::Distinct(..)
         | Node::OnRecord(..)
         | Node::Quantified(_) => false,
-        Node::Call(call) => !is_total(call, known),
+        Node::Call(call) => !is_total(call, known) && !is_of_parameters(expression),
         Node::Subquery(subquery) => subquery_may_fail(subquery),
         Node::ThroughText(_) | Node::EachElement { .. } | Node::Array(..) | Node::Subscript(..) => {
             !is_array_of_values(expression)
         }
     };
     own || expression.operands().into_iter().any(|operand| may_fail_where(operand, known))
+}
+
+/// Whether an expression is computed when a statement is bound to its plan. A statement for which it fails is not bound to it.
+fn is_of_parameters(expression: &Expression) -> bool {
+    fn has_parameter(expression: &Expression) -> bool {
+        matches!(expression.node, Node::Parameter(_)) || expression.any_operand(&mut has_parameter)
+    }
+    fn reads_more(expression: &Expression) -> bool {
+        matches!(expression.node, Node::Column(..) | Node::Subquery(_) | Node::Operand)
+            || expression.any_operand(&mut reads_more)
+    }
+    has_parameter(expression) && !reads_more(expression) && !expression.is_volatile()
 }
 
 /// Whether an expression compares operands by the order or equality of their types.

@@ -76,7 +76,7 @@ const PARAMETRISED: &[(&str, bool)] = &[
         true,
     ),
     (
-        "WITH c AS (SELECT src, dst, sum(cost) AS s, 'a' AS kind FROM t GROUP BY src, dst UNION ALL SELECT dst, src, count(*), 'b' FROM t GROUP BY dst, src) SELECT l.src, l.s, m.s FROM c l, c m WHERE l.src = m.src AND l.kind = 'a' AND l.dst = $1 AND l.s > 0 AND m.kind = 'b' AND m.dst = 2",
+        "WITH c AS (SELECT src, dst, sum(cost) AS s, 'a' AS kind FROM t GROUP BY src, dst UNION ALL SELECT dst, src, count(*), 'b' FROM t GROUP BY dst, src) SELECT l.src, l.s, m.s FROM c l, c m WHERE l.src = m.src AND l.kind = 'a' AND l.dst = $1 AND l.s > 0 AND m.kind = 'b' AND m.dst = $1 + 1",
         true,
     ),
     (

@@ -5,7 +5,7 @@ use braid_sql::testing::FixedSession;
 use braid_sql::testing::naive::rows_of;
 
 use super::{SmallTables, bound};
-use crate::rewriting::failing::may_fail;
+use crate::rewriting::failing::{may_fail, may_fail_at_all};
 use crate::rewriting::folding::fold_constants;
 
 /// Rows of extreme values.
@@ -109,4 +109,21 @@ fn expressions_fail_only_if_they_may() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_is_computed_of_parameters_fails_before_the_query() {
+    for (condition, expected) in [
+        ("a = $1 + 1", false),
+        ("a BETWEEN $1 AND $1 + 10 AND b > 10 / $1", false),
+        ("a = ANY (ARRAY[$1, $1 + 1])", false),
+        ("a + $1 > 1", true),
+        ("a = 1 / $1 + b", true),
+        ("a = random()::int + $1", true),
+    ] {
+        let (query, _) = bound(&format!("SELECT * FROM t WHERE {condition}")).unwrap();
+        let Relation::Filter { condition: found, .. } = &query.relation else { panic!("{condition} is folded") };
+        assert_eq!(may_fail(found), expected, "{condition}");
+        assert!(may_fail_at_all(found), "{condition}");
+    }
 }
