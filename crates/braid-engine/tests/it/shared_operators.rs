@@ -7,12 +7,15 @@ use futures::future::join_all;
 use crate::test_db::{TestDb, run};
 
 /// Statements over `facts (k int, v int, name text)`. `#` is a constant, which differs between the clients.
-const SHAPES: [&str; 23] = [
+const SHAPES: [&str; 26] = [
     "select k, v, rank() over (partition by k order by v), sum(v) over (partition by k) from facts where v < # order by 1, 2, 3",
     "select k, v, row_number() over (order by v, k, name), lag(v) over (order by v, k, name) from facts where k < # order by 3",
     "select k, v, avg(v) over (partition by k order by v rows between 3 preceding and 1 following) from facts
      where v > # order by 1, 2, 3",
     "select k, name, count(*), sum(v) from facts where v < # group by rollup (k, name) order by 1, 2, 3",
+    "select k, name, l, grouping(name), count(*) filter (where v > 50), avg(v), stddev(v), min(name)
+     from (select facts.*, length(name) as l from facts) as f where v < # group by rollup (l, k, name) order by 1, 2, 3, 4, 5",
+    "select k, count(*), sum(case when v = # then 1 else 0 end) from facts where v > 5 group by rollup (k) order by 1, 2",
     "select k, name, grouping(k), max(v) from facts where v > # group by cube (k, name) order by 1, 2, 3",
     "select count(*), sum(v) from facts where v < # - 100 group by grouping sets ((), (k))",
     "select distinct on (k) k, v, name from facts where v > # order by k, v, name",
@@ -25,6 +28,9 @@ const SHAPES: [&str; 23] = [
     "select k, name from facts where v < # except all select k, name from facts where v < 5 order by 1, 2",
     "select k % 3 from facts where v < # intersect all select k % 5 from facts where v < 40 order by 1",
     "select k, generate_series(1, k % 4) from facts where v = # order by 1, 2",
+    "with c as (select k, v, count(*) as n, 'f' as kind from facts group by k, v union all select k, v, count(*), 'l' from labels group by k, v)
+     select l.v, l.n, m.k, m.n from c l, c m, c o where l.kind = 'f' and l.k = # and l.n > 1 and m.kind = 'f' and m.v = l.v and m.k = 3
+     and o.kind = 'l' and o.k = 1 order by 1, 2, 3, 4",
     "with recursive steps (n, k) as (select 1, # union all select n + 1, k + n from steps where n < 12)
      select s.n, count(*) from steps s join facts f on f.k = s.k % 23 group by s.n order by s.n",
     "with recursive reached (k) as (select # union select (r.k + f.v) % 23 from reached r join facts f on f.k = r.k where f.v < 4)

@@ -191,7 +191,10 @@ impl Source for TableSource {
     fn with_predicate(&self, column: usize, predicate: ColumnPredicate) -> Option<Arc<dyn Source>> {
         let predicate = placed(predicate, self.physical(column))?;
         let mut spec = self.spec.clone();
-        spec.predicates.push((spec.projection[column], predicate));
+        let predicate = (spec.projection[column], predicate);
+        if !spec.predicates.contains(&predicate) {
+            spec.predicates.push(predicate);
+        }
         Some(Arc::new(self.with_spec(spec)))
     }
 

@@ -38,14 +38,7 @@ pub(super) struct AddedRows {
 
 impl Lowering<'_> {
     /// The rows of an aggregation's input, once for each grouping set.
-    ///
-    /// # Errors
-    /// As unsupported (0A000) volatile arguments, which would have another value for each set.
-    pub(super) fn expanded(&self, aggregation: &Aggregation) -> Result<ExpandedRows, SqlError> {
-        if aggregation.aggregates.iter().any(|(_, call)| reads_volatile(call)) {
-            return Err(unsupported("volatile arguments of aggregates over several grouping sets"));
-        }
-        let input = self.relation(&aggregation.input)?;
+    pub(super) fn expanded(&self, aggregation: &Aggregation, input: Input) -> Result<ExpandedRows, SqlError> {
         let keys = aggregation.keys.iter().map(|(column, key)| Ok((*column, self.made(*column, key, &input.columns)?)));
         let keys = keys.collect::<Result<Vec<_>, SqlError>>()?;
         let first_key = input.columns.len();
@@ -92,6 +85,17 @@ impl AddedRows {
     }
 }
 
+/// Refuses arguments that might have another value for each set.
+///
+/// # Errors
+/// As unsupported (0A000) volatile arguments.
+pub(super) fn check_is_stable(aggregation: &Aggregation) -> Result<(), SqlError> {
+    match aggregation.aggregates.iter().any(|(_, call)| reads_volatile(call)) {
+        true => Err(unsupported("volatile arguments of aggregates over several grouping sets")),
+        false => Ok(()),
+    }
+}
+
 fn reads_volatile(call: &AggregateCall) -> bool {
     let keys = call.order_by.iter().map(|key| &key.expression);
     call.arguments.iter().chain(keys).chain(&call.filter).any(Expression::is_volatile)
@@ -99,9 +103,13 @@ fn reads_volatile(call: &AggregateCall) -> bool {
 
 /// `GROUPING(…)` of these keys, of the number of a row's set.
 pub(super) fn grouping(aggregation: &Aggregation, keys: &[usize], number: usize) -> Lowered {
-    let bits = |set: &Vec<usize>| keys.iter().fold(0, |bits, key| bits * 2 + i64::from(!set.contains(key)));
-    let function = Arc::new(GroupingBits(aggregation.sets.iter().map(bits).collect()));
+    let function = Arc::new(GroupingBits(aggregation.sets.iter().map(|set| lacking_bits(keys, set)).collect()));
     Lowered::Foreign { function, arguments: vec![(Lowered::Column(number), DataType::Int64)] }
+}
+
+/// A bit for each of these keys that a set lacks, the last one's lowest.
+pub(super) fn lacking_bits(keys: &[usize], set: &[usize]) -> i64 {
+    keys.iter().fold(0, |bits, key| bits * 2 + i64::from(!set.contains(key)))
 }
 
 /// A bit for each key that a set lacks, by the numbers of the sets.

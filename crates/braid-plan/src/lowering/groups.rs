@@ -19,7 +19,8 @@ use braid_storage::Scalar;
 use super::accumulations::AccumulatedCall;
 use super::filtered_arguments::with_filtered_arguments;
 use super::float_averages::FloatAverage;
-use super::grouping_sets::{AddedRows, ExpandedRows, grouping, made_columns};
+use super::grouping_levels::{can_be_combined, levels};
+use super::grouping_sets::{AddedRows, ExpandedRows, check_is_stable, grouping, lacking_bits, made_columns};
 use super::numeric_aggregates::NumericFinish;
 use super::query::Lowering;
 use super::relations::Input;
@@ -38,15 +39,25 @@ enum Finish {
     Foreign(usize),
 }
 
+/// A grouping whose keys and aggregates are known.
+struct Prepared {
+    groups: Groups,
+    /// The keys over those of the groups, and their forms.
+    values: Vec<Lowered>,
+    forms: Vec<Form>,
+    /// What becomes of each aggregate.
+    finishes: Vec<Finish>,
+}
+
 /// A grouping that is put together.
 pub(super) struct Groups {
     input: Input,
     /// Expressions over the input, one for each position that keys and calls refer to.
     expressions: Vec<Lowered>,
-    keys: usize,
-    calls: Vec<LoweredCall>,
+    pub keys: usize,
+    pub calls: Vec<LoweredCall>,
     /// Foreign calls, which come after the others.
-    foreign: Vec<ForeignCall>,
+    pub foreign: Vec<ForeignCall>,
     /// Rows of grouping sets, whose number is the last key.
     added: AddedRows,
 }
@@ -89,7 +100,7 @@ impl Groups {
     }
 
     /// The plan: keys, then results of calls.
-    fn plan(self) -> Plan {
+    pub fn plan(self) -> Plan {
         let (plan, positions) = self.input.with_positions(self.expressions);
         // A filter is null for added rows, which are therefore not counted.
         let number = self.keys.checked_sub(1).map_or(0, |key| positions[key]);
@@ -121,33 +132,86 @@ impl Lowering<'_> {
     }
 
     fn groups(&self, aggregation: &Aggregation) -> Result<Input, SqlError> {
-        let has_one_set = matches!(&aggregation.sets[..], [set] if set.len() == aggregation.keys.len());
-        let (mut groups, keys, number) = match has_one_set {
-            true => {
-                let keys = aggregation.keys.iter().map(|(_, key)| key.clone()).collect();
-                (Groups::new(self.relation(&aggregation.input)?), keys, None)
+        let keys: Vec<Expression> = aggregation.keys.iter().map(|(_, key)| key.clone()).collect();
+        if matches!(&aggregation.sets[..], [set] if set.len() == keys.len()) {
+            let groups = Groups::new(self.relation(&aggregation.input)?);
+            return self.grouped(aggregation, self.prepared(aggregation, &keys, None, groups)?);
+        }
+        check_is_stable(aggregation)?;
+        let input = self.relation(&aggregation.input)?;
+        if let Some(levels) = levels(aggregation) {
+            let prepared = self.prepared(aggregation, &keys, None, Groups::new(input.clone()))?;
+            if can_be_combined(&prepared.groups) {
+                return self.leveled(aggregation, prepared, &levels);
             }
-            false => {
-                let expanded = self.expanded(aggregation)?;
-                let number = expanded.number();
-                let ExpandedRows { input, keys, added } = expanded;
-                (Groups { added, ..Groups::new(input) }, keys, Some(number))
-            }
-        };
+        }
+        let expanded = self.expanded(aggregation, input)?;
+        let number = expanded.number();
+        let ExpandedRows { input, keys, added } = expanded;
+        let groups = Groups { added, ..Groups::new(input) };
+        self.grouped(aggregation, self.prepared(aggregation, &keys, Some(number), groups)?)
+    }
+
+    /// The keys and the aggregates of groups. The number of the grouping set is one more key.
+    fn prepared(
+        &self,
+        aggregation: &Aggregation,
+        keys: &[Expression],
+        number: Option<Lowered>,
+        mut groups: Groups,
+    ) -> Result<Prepared, SqlError> {
         let columns = groups.input.columns.clone();
         let keys: Vec<&Expression> = keys.iter().collect();
-        let (mut values, forms) = self.group_keys(&keys, number, &columns, &mut groups)?;
-        aggregation.keys.iter().zip(forms).for_each(|((column, _), form)| self.note_form(*column, form));
+        let (values, forms) = self.group_keys(&keys, number, &columns, &mut groups)?;
         let mut finishes = Vec::new();
         for (_, call) in &aggregation.aggregates {
             finishes.push(self.aggregate_call(call, &columns, &mut groups)?);
         }
+        Ok(Prepared { groups, values, forms, finishes })
+    }
+
+    /// The groups of rows that are there once for each set.
+    fn grouped(&self, aggregation: &Aggregation, prepared: Prepared) -> Result<Input, SqlError> {
+        self.note_forms(aggregation, &prepared);
+        let Prepared { mut groups, mut values, finishes, .. } = prepared;
         if groups.keys == 0 && groups.calls.is_empty() && groups.foreign.is_empty() {
             // One group, which exists even without rows.
             let count = AggregateFunction::CountRows;
             groups.call(LoweredCall { function: count, argument: None, distinct: false, filter: None });
         }
-        for ((column, _), finish) in aggregation.aggregates.iter().zip(&finishes) {
+        let (keys, calls) = (groups.keys, groups.calls.len());
+        let plan = groups.plan();
+        values.extend(finishes.into_iter().map(|finish| finish.expression(keys, calls)));
+        values.extend(aggregation.groupings.iter().map(|(_, of_keys)| match &aggregation.sets[..] {
+            [set] if set.len() == aggregation.keys.len() => Lowered::Constant(Some(Scalar::Int(0))),
+            _ => grouping(aggregation, of_keys, keys - 1),
+        }));
+        let plan = Plan::Project { input: Box::new(plan), expressions: values };
+        Ok(Input { plan, columns: made_columns(aggregation) })
+    }
+
+    /// The groups of sets each of which is a part of the one before.
+    fn leveled(&self, aggregation: &Aggregation, prepared: Prepared, levels: &[Vec<usize>]) -> Result<Input, SqlError> {
+        self.note_forms(aggregation, &prepared);
+        let Prepared { groups, values, finishes, .. } = prepared;
+        let (keys, calls) = (groups.keys, groups.calls.len());
+        let results: Vec<Lowered> = finishes.into_iter().map(|finish| finish.expression(keys, calls)).collect();
+        let plan = self.by_levels(groups, levels, |level| {
+            let of_key = |(key, value): (usize, &Lowered)| match level.contains(&key) {
+                true => value.clone(),
+                false => Lowered::Constant(None),
+            };
+            let groupings = aggregation.groupings.iter();
+            let groupings = groupings.map(|(_, keys)| Lowered::Constant(Some(Scalar::Int(lacking_bits(keys, level)))));
+            values.iter().enumerate().map(of_key).chain(results.iter().cloned()).chain(groupings).collect()
+        })?;
+        Ok(Input { plan, columns: made_columns(aggregation) })
+    }
+
+    fn note_forms(&self, aggregation: &Aggregation, prepared: &Prepared) {
+        let keys = aggregation.keys.iter().zip(&prepared.forms);
+        keys.for_each(|((column, _), form)| self.note_form(*column, *form));
+        for ((column, _), finish) in aggregation.aggregates.iter().zip(&prepared.finishes) {
             let form = match finish {
                 Finish::Numeric(finish) => finish.form(),
                 Finish::Plain(_) | Finish::Average(_) | Finish::Foreign(_) => {
@@ -156,16 +220,6 @@ impl Lowering<'_> {
             };
             self.note_form(*column, form);
         }
-        let (keys, calls) = (groups.keys, groups.calls.len());
-        let plan = groups.plan();
-        values.extend(finishes.into_iter().map(|finish| finish.expression(keys, calls)));
-        values.extend(aggregation.groupings.iter().map(|(_, of_keys)| match has_one_set {
-            // Every key is in the only set.
-            true => Lowered::Constant(Some(Scalar::Int(0))),
-            false => grouping(aggregation, of_keys, keys - 1),
-        }));
-        let plan = Plan::Project { input: Box::new(plan), expressions: values };
-        Ok(Input { plan, columns: made_columns(aggregation) })
     }
 
     /// Adds the keys of groups, before all other expressions: what gives their values, and in which form. The number of the grouping set

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use braid_exec::plan::Plan;
+use braid_exec::plan::{CteId as LoweredCte, Plan};
 use braid_sql::functions::LimitedMemory;
 use braid_sql::relation::{ColumnId, ColumnSet, Columns, CteId, Query, Relation};
 use braid_sql::values::RecordType;
@@ -19,6 +19,7 @@ use super::parameters::{PlanParameter, check_is_for_many_sessions};
 use super::relations::Input;
 use super::tables::{StoredTables, read_columns};
 use crate::planning_memory::planning_memory;
+use crate::rewriting::renumbering::CteNumbers;
 use crate::values::Form;
 
 /// Most operators of a plan.
@@ -101,6 +102,7 @@ pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> 
         common_tables: RefCell::default(),
         scalars: RefCell::default(),
         operator_count: Cell::new(0),
+        table_numbers: RefCell::new(CteNumbers::after(&query.relation)),
         parameters: RefCell::default(),
         value_that_matters: Cell::default(),
         forms: RefCell::default(),
@@ -141,6 +143,8 @@ pub(super) struct Lowering<'a> {
     /// The plans of the scalar subqueries of the innermost query, by their columns.
     scalars: RefCell<Vec<(ColumnId, Plan)>>,
     operator_count: Cell<usize>,
+    /// Numbers of common tables that the query does not have.
+    table_numbers: RefCell<CteNumbers>,
     /// The plan's parameters so far.
     pub parameters: RefCell<Vec<PlanParameter>>,
     /// A parameter of the query whose value the plan would depend on.
@@ -197,6 +201,11 @@ impl Lowering<'_> {
         let mut scalars = self.scalars.borrow_mut();
         scalars.push((column, plan));
         Ok(scalars.len() - 1)
+    }
+
+    /// The number of a further common table.
+    pub(super) fn add_common_table(&self) -> LoweredCte {
+        LoweredCte(self.table_numbers.borrow_mut().add().0)
     }
 
     /// Counts an operator.

@@ -16,6 +16,7 @@ use super::sources::ConstantRows;
 use crate::values::Form;
 
 /// The plan of a relation, and its columns by position.
+#[derive(Clone)]
 pub(super) struct Input {
     pub plan: Plan,
     pub columns: Vec<ColumnId>,

@@ -252,11 +252,17 @@ impl Ordering<'_> {
         kept.scaled(1.0 - (mean_log * self.queries.len() as f64).exp())
     }
 
+    /// Inputs have no more values together than the one with the most: equal ones, or few, as the levels of groups.
     fn union(&self, plans: &[Plan]) -> (Plan, Estimate) {
         let (plans, estimates): (Vec<Plan>, Vec<Estimate>) = plans.iter().map(|plan| self.plan(plan)).unzip();
         let rows = estimates.iter().map(|estimate| estimate.rows).sum();
         let explodes = estimates.iter().any(|estimate| estimate.explodes);
-        let mut estimate = estimates.into_iter().next().unwrap_or_else(|| unknown(0));
+        let mut estimates = estimates.into_iter();
+        let mut estimate = estimates.next().unwrap_or_else(|| unknown(0));
+        for other in estimates {
+            let columns = estimate.distinct.iter_mut().zip(other.distinct);
+            columns.for_each(|(distinct, other)| *distinct = distinct.max(other));
+        }
         (estimate.rows, estimate.explodes) = (rows, explodes);
         (Plan::Union(plans), estimate)
     }

@@ -27,7 +27,7 @@ pub(super) fn factor_disjunctions(relation: Relation) -> Relation {
 }
 
 /// The conjuncts of a condition whose shared parts are factored out.
-fn factored(condition: Expression) -> Vec<Expression> {
+pub(super) fn factored(condition: Expression) -> Vec<Expression> {
     let Node::Or(alternatives) = condition.node else { return vec![condition] };
     let mut alternatives: Vec<Vec<Expression>> = alternatives.into_iter().map(conjuncts).collect();
     let shared = shared(&alternatives);

@@ -10,6 +10,7 @@ use braid_sql::pg_catalog::{CatalogSet, FunctionId, TypeId, pg_catalog};
 use braid_sql::relation::{Recursion, Relation, Subquery, SubqueryKind};
 use braid_sql::{Expression, Value};
 
+use super::known_signs::{CasePart, KnownSigns, Sign};
 use super::static_rows::has_at_most_one_row;
 
 /// Operators whose functions never fail, on any type that has them in this list's types.
@@ -23,7 +24,7 @@ const TOTAL: &[&str] = &[
     "numeric_uminus",
     "numeric_abs",
     "int48",
-    "int24",
+    "i2toi4",
     "int28",
     "int4_numeric",
     "int8_numeric",
@@ -73,6 +74,10 @@ static TOTAL_FUNCTIONS: LazyLock<CatalogSet<FunctionId>> = LazyLock::new(|| {
     COMPARISON_FUNCTIONS.iter().copied().chain(listed).collect()
 });
 
+/// Aggregates of exact numbers that never fail.
+const TOTAL_OF_EXACT: &[&str] =
+    &["sum", "avg", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"];
+
 /// Aggregates that never fail. Sums are of wider types than their arguments, except those of floats.
 const TOTAL_AGGREGATES: &[&str] = &["count", "min", "max", "bool_and", "bool_or", "every", "array_agg"];
 
@@ -83,7 +88,7 @@ pub(super) fn relation_may_fail(relation: &Relation) -> bool {
         Relation::Recursive(recursion) => !ends(recursion),
         Relation::Aggregate(aggregation) => aggregation.aggregates.iter().any(|(_, call)| {
             let entry = pg_catalog().function(call.function);
-            let is_exact_sum = ["sum", "avg"].contains(&entry.name)
+            let is_exact_sum = TOTAL_OF_EXACT.contains(&entry.name)
                 && entry.symbol.is_some()
                 && entry
                     .arguments
@@ -119,15 +124,36 @@ fn makes_no_values(relation: &Relation) -> bool {
     makes_none && relation.inputs().into_iter().all(makes_no_values)
 }
 
-/// Whether an expression may fail.
+/// Whether an expression may fail for a row.
 pub(crate) fn may_fail(expression: &Expression) -> bool {
+    may_fail_where(expression, &mut KnownSigns::default())
+}
+
+/// Whether an expression may fail for a row, or for the parameters of a statement.
+pub(super) fn may_fail_at_all(expression: &Expression) -> bool {
+    fn may_not_be_bound(expression: &Expression) -> bool {
+        let own = match &expression.node {
+            Node::Call(call) => !is_total(call, &mut KnownSigns::default()) && is_of_parameters(expression),
+            _ => false,
+        };
+        own || expression.any_operand(&mut may_not_be_bound)
+    }
+    may_fail(expression) || may_not_be_bound(expression)
+}
+
+/// The same where this is known.
+fn may_fail_where<'e>(expression: &'e Expression, known: &mut KnownSigns<'e>) -> bool {
     let own = match &expression.node {
+        Node::Case { branches, otherwise } => {
+            return known.any_part(branches, otherwise, &mut |part, known| match part {
+                CasePart::Condition(part) | CasePart::Result(part) => may_fail_where(part, known),
+            });
+        }
         Node::Constant(_)
         | Node::Parameter(_)
         | Node::Operand
         | Node::Column(..)
         | Node::Relabel(_)
-        | Node::Case { .. }
         | Node::Let { .. }
         | Node::Chain { .. }
         | Node::Coalesce(_)
@@ -140,13 +166,25 @@ pub(crate) fn may_fail(expression: &Expression) -> bool {
         | Node::Distinct(..)
         | Node::OnRecord(..)
         | Node::Quantified(_) => false,
-        Node::Call(call) => !is_total(call),
+        Node::Call(call) => !is_total(call, known) && !is_of_parameters(expression),
         Node::Subquery(subquery) => subquery_may_fail(subquery),
         Node::ThroughText(_) | Node::EachElement { .. } | Node::Array(..) | Node::Subscript(..) => {
             !is_array_of_values(expression)
         }
     };
-    own || expression.operands().into_iter().any(may_fail)
+    own || expression.operands().into_iter().any(|operand| may_fail_where(operand, known))
+}
+
+/// Whether an expression is computed when a statement is bound to its plan. A statement for which it fails is not bound to it.
+fn is_of_parameters(expression: &Expression) -> bool {
+    fn has_parameter(expression: &Expression) -> bool {
+        matches!(expression.node, Node::Parameter(_)) || expression.any_operand(&mut has_parameter)
+    }
+    fn reads_more(expression: &Expression) -> bool {
+        matches!(expression.node, Node::Column(..) | Node::Subquery(_) | Node::Operand)
+            || expression.any_operand(&mut reads_more)
+    }
+    has_parameter(expression) && !reads_more(expression) && !expression.is_volatile()
 }
 
 /// Whether an expression compares operands by the order or equality of their types.
@@ -182,8 +220,8 @@ pub(crate) fn ends_in_escape(pattern: &str) -> bool {
     pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
-/// Whether a call fails for no values of its arguments that are not constant.
-fn is_total(call: &FunctionCall) -> bool {
+/// Whether a call fails for no values of its arguments that are not constant, where this is known of them.
+fn is_total<'e>(call: &'e FunctionCall, known: &mut KnownSigns<'e>) -> bool {
     if TOTAL_FUNCTIONS.contains(&call.function.id) {
         return true;
     }
@@ -205,17 +243,18 @@ fn is_total(call: &FunctionCall) -> bool {
             Some(Value::Int2(divisor)) => !matches!(divisor, 0 | -1),
             Some(Value::Int4(divisor)) => !matches!(divisor, 0 | -1),
             Some(Value::Int8(divisor)) => !matches!(divisor, 0 | -1),
-            _ => false,
+            _ => known.sign_of(&call.arguments[1]) == Some(Sign::Positive),
         },
         ("int2mod" | "int4mod" | "int8mod", 2) => match constant(1) {
             Some(Value::Int2(divisor)) => *divisor != 0,
             Some(Value::Int4(divisor)) => *divisor != 0,
             Some(Value::Int8(divisor)) => *divisor != 0,
-            _ => false,
+            _ => known.sign_of(&call.arguments[1]).is_some(),
         },
-        ("numeric_div", 2) => {
-            matches!(constant(1), Some(Value::Numeric(divisor)) if !divisor.is_nan() && divisor.signum() != 0)
-        }
+        ("numeric_div", 2) => match constant(1) {
+            Some(Value::Numeric(divisor)) => !divisor.is_nan() && divisor.signum() != 0,
+            _ => known.sign_of(&call.arguments[1]).is_some(),
+        },
         ("extract_date", 2) => matches!(constant(0), Some(Value::Text(field)) if DATE_FIELDS.contains(&&**field)),
         _ => false,
     }

@@ -9,9 +9,11 @@
 //!    are above sorts.
 //! 3. [`outer_joins`], [`derived_constants`], [`filter_pushdown`], up to twice: a condition that has moved makes further joins inner and
 //!    meets further equalities. [`folding`] between them, because a condition may have got constants in place of columns.
-//! 4. [`empties`], [`pruning`]: what no one reads goes, so that joins come next to each other.
-//! 5. [`filter_pushdown`] and [`cross_joins`], last, because they place conditions.
-//! 6. [`invariants`], because no condition moves into what is kept; [`orders`], and [`pruning`] of what only sorts read.
+//! 4. [`restricted_tables`], once conditions are above the scans of common table expressions; what has got conditions by it is looked at
+//!    again.
+//! 5. [`empties`], [`pruning`]: what no one reads goes, so that joins come next to each other.
+//! 6. [`filter_pushdown`] and [`cross_joins`], last, because they place conditions.
+//! 7. [`invariants`], because no condition moves into what is kept; [`orders`], and [`pruning`] of what only sorts read.
 //!
 //! | module | contents |
 //! |---|---|
@@ -25,6 +27,7 @@
 //! | [`outer_joins`] | outer joins that are inner ones |
 //! | [`derived_constants`] | constants of equal columns |
 //! | [`filter_pushdown`] | conditions as early as possible |
+//! | [`restricted_tables`] | common table expressions without rows that none of their readers wants |
 //! | [`cross_joins`] | inner joins without cross products |
 //! | [`empties`] | inputs without rows |
 //! | [`pruning`] | columns that nothing reads |
@@ -33,6 +36,7 @@
 //! | [`expressions`] | expressions made and taken apart |
 //! | [`nulls`] | what nulls make of expressions |
 //! | [`failing`] | which expressions may fail |
+//! | [`known_signs`] | which numbers a CASE knows not to be zero |
 //! | [`static_rows`] | relations of at most one row; values of aggregates without rows |
 //! | [`identity_types`] | types whose equal values are the same |
 //! | [`renumbering`] | copies of relations |
@@ -50,12 +54,14 @@ mod folding;
 pub(crate) mod identity_types;
 mod inlining;
 mod invariants;
+mod known_signs;
 mod nulls;
 mod orders;
 mod outer_joins;
 mod pruning;
-mod renumbering;
+pub(crate) mod renumbering;
 mod restored_orders;
+mod restricted_tables;
 mod static_rows;
 #[cfg(test)]
 mod tests;
@@ -101,6 +107,7 @@ pub(crate) fn rewritten_with_error(
     relation = unnest(as_written(folded.relation, &contents, columns), columns);
     relation = restored_orders::restore_orders(relation, columns);
     relation = with_conditions_down(relation, columns, session);
+    relation = with_tables_restricted(relation, columns, session);
     relation = empties::remove_empty_inputs(relation, columns);
     relation = prune(relation);
     relation = filter_pushdown::push_filters_down(relation, columns);
@@ -139,6 +146,15 @@ fn with_conditions_down(mut relation: Relation, columns: &mut Columns, session: 
         (relation, has_news) = (folded.relation, folded.is_changed);
     }
     relation
+}
+
+/// Common table expressions with the conditions of their readers. These meet constants and equalities there.
+fn with_tables_restricted(relation: Relation, columns: &mut Columns, session: &dyn SessionFacts) -> Relation {
+    let Ruled { relation, is_changed } = restricted_tables::restrict_common_tables(relation, columns);
+    match is_changed {
+        true => with_conditions_down(folding::fold_constants(relation, session).relation, columns, session),
+        false => relation,
+    }
 }
 
 /// A relation after a rule.

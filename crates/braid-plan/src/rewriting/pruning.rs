@@ -14,7 +14,7 @@ use braid_sql::expression::Node;
 use braid_sql::relation::{Aggregation, ColumnId, ColumnSet, CteId, Relation, SubqueryKind};
 
 use super::expressions::{has_subquery, in_subqueries, is_volatile};
-use super::failing::may_fail;
+use super::failing::may_fail_at_all;
 use super::renumbering::each_relation;
 
 /// The columns that a relation's operators read, and these outputs. Of a table's columns only these need to be scanned.
@@ -78,11 +78,11 @@ pub(super) fn failing_columns(relation: &Relation) -> ColumnSet {
 fn made_by_failing(relation: &Relation, columns: &[ColumnId]) -> Vec<ColumnId> {
     let made: Vec<ColumnId> = match relation {
         Relation::Map { expressions, .. } => {
-            expressions.iter().filter(|(_, made)| may_fail(made)).map(|(made, _)| *made).collect()
+            expressions.iter().filter(|(_, made)| may_fail_at_all(made)).map(|(made, _)| *made).collect()
         }
         Relation::Aggregate(aggregation) => {
             let calls = aggregation.aggregates.iter();
-            calls.filter(|(_, call)| call.arguments.iter().any(may_fail)).map(|(made, _)| *made).collect()
+            calls.filter(|(_, call)| call.arguments.iter().any(may_fail_at_all)).map(|(made, _)| *made).collect()
         }
         _ => Vec::new(),
     };

@@ -8,7 +8,7 @@ use braid_sql::relation::{ColumnId, Columns, CteId, Relation};
 
 /// Numbers of common table expressions that a statement does not have yet.
 #[derive(Debug)]
-pub(super) struct CteNumbers(u32);
+pub(crate) struct CteNumbers(u32);
 
 impl CteNumbers {
     /// Those after the ones of a relation.

@@ -112,13 +112,13 @@ pub(super) fn bound(sql: &str) -> Result<(Query, Columns), SqlError> {
     bound_to(sql, &SmallTables { rows: Default::default() })
 }
 
-/// A query bound to some tables.
+/// A query bound to some tables, which may have a parameter.
 pub(super) fn bound_to(sql: &str, tables: &dyn Tables) -> Result<(Query, Columns), SqlError> {
     let syntax_error = |error: ParserError| SqlError::new(SqlState::SyntaxError, error.to_string());
     let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).map_err(syntax_error)?;
     let mut syntax = parser.parse_query().map_err(syntax_error)?;
     rebind_all(&mut syntax);
-    let statement = Statement::new(sql, &FixedSession, tables);
+    let statement = Statement::new(sql, &FixedSession, tables).with_parameters(&[None]);
     let query = statement.binder().whole_query(&syntax)?;
     Ok((query, statement.into_columns()))
 }

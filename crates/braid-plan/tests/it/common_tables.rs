@@ -30,6 +30,8 @@ const QUERIES: &[&str] = &[
     "WITH c AS (SELECT src, min(cost) AS m FROM t GROUP BY src), d AS (SELECT a.src, a.m FROM c a JOIN c b ON a.m = b.m) SELECT src, count(*), sum(m) FROM d GROUP BY src UNION ALL SELECT src, 0, m FROM c",
     "WITH c AS (SELECT src, max(cost) AS m FROM t GROUP BY src) SELECT src, (SELECT max(m) FROM c WHERE c.src = t.dst) FROM t WHERE EXISTS (SELECT 1 FROM c WHERE c.m = t.cost)",
     "WITH c AS (SELECT src, dst FROM t ORDER BY src, dst, cost, name LIMIT 5) SELECT l.src, m.dst FROM c l, c m WHERE l.dst = m.src",
+    "WITH c AS (SELECT src, dst, sum(cost) AS s, 'a' AS kind FROM t GROUP BY src, dst UNION ALL SELECT dst, src, count(*), 'b' FROM t GROUP BY dst, src) SELECT l.src, l.s, m.s, o.s FROM c l, c m, c o WHERE l.src = m.src AND o.src = l.src AND l.kind = 'a' AND l.dst = 1 AND l.s > 0 AND m.kind = 'b' AND m.dst = 2 AND o.kind = 'a' AND o.dst = 2",
+    "WITH c AS (SELECT name, src, max(cost) AS m FROM t GROUP BY name, src) SELECT src, m FROM c WHERE name < 'b' AND m > 1 UNION ALL SELECT src, (SELECT min(m) FROM c WHERE name = '') FROM c WHERE src IN (1, 3)",
     "WITH RECURSIVE r(n) AS (SELECT src FROM t WHERE cost > 3 UNION SELECT dst FROM r JOIN t ON src = n) SELECT n FROM r",
     "WITH RECURSIVE r(n, m) AS (SELECT src, dst FROM t UNION SELECT n, dst FROM r JOIN t ON src = m) SELECT n, count(*), min(m) FROM r GROUP BY n",
     "WITH RECURSIVE r(n, depth, total) AS (SELECT src, 0, 0::numeric FROM t WHERE src = 1 UNION ALL SELECT dst, depth + 1, total + cost FROM r JOIN t ON src = n WHERE depth < 3) SELECT depth, count(*), sum(total), max(n) FROM r GROUP BY depth",
@@ -71,6 +73,14 @@ const PARAMETRISED: &[(&str, bool)] = &[
     ),
     (
         "WITH c AS (SELECT src, min(day) AS d FROM t WHERE dst <> $1 GROUP BY src) SELECT src FROM t WHERE src IN (SELECT src FROM c) AND day NOT IN (SELECT d FROM c WHERE d IS NOT NULL)",
+        true,
+    ),
+    (
+        "WITH c AS (SELECT src, dst, sum(cost) AS s, 'a' AS kind FROM t GROUP BY src, dst UNION ALL SELECT dst, src, count(*), 'b' FROM t GROUP BY dst, src) SELECT l.src, l.s, m.s FROM c l, c m WHERE l.src = m.src AND l.kind = 'a' AND l.dst = $1 AND l.s > 0 AND m.kind = 'b' AND m.dst = $1 + 1",
+        true,
+    ),
+    (
+        "WITH c AS (SELECT src, name, cost FROM t, (VALUES (1), (2)) v(n) WHERE n <= src) SELECT l.name, m.cost FROM c l, c m WHERE l.src = m.src AND l.cost > $2 AND m.src = $1",
         true,
     ),
     (

@@ -68,6 +68,14 @@ fn queries_without_tables() {
         ("WITH r AS (SELECT clock_timestamp() AS t) SELECT (SELECT t FROM r) = (SELECT t FROM r)", "t"),
         ("WITH r AS (SELECT clock_timestamp() AS t) SELECT count(t) FROM r", "1"),
         (
+            "SELECT x, count(*), count(y), sum(y), avg(y), stddev(y), bool_or(y > 1), max(y) FROM (VALUES (1, 2), (1, NULL), (2, 5)) v(x, y) WHERE x > 5 GROUP BY ROLLUP (x)",
+            "\\N 0 0 \\N \\N \\N \\N \\N",
+        ),
+        (
+            "SELECT x, y, grouping(x, y), count(z), avg(z), sum(z) FROM (VALUES (1.0, 'a', 1.5), (1.00, 'a', 2), (1, 'b', NULL), (NULL, 'b', 4)) v(x, y, z) GROUP BY ROLLUP (x, y) ORDER BY 3, 1, 2",
+            "1.0 a 0 2 1.7500000000000000 3.5, 1 b 0 0 \\N \\N, \\N b 0 1 4.0000000000000000 4, 1.0 \\N 1 2 1.7500000000000000 3.5, \\N \\N 1 1 4.0000000000000000 4, \\N \\N 3 3 2.5000000000000000 7.5",
+        ),
+        (
             "SELECT x, max(clock_timestamp()) FROM generate_series(1, 2) x GROUP BY ROLLUP (x)",
             "0A000 volatile arguments of aggregates over several grouping sets are not supported by Braid's operators yet",
         ),

@@ -6,7 +6,6 @@ use braid_sql::Expression;
 use braid_sql::expression::Node;
 use braid_sql::relation::{ColumnId, Columns, Relation};
 
-use super::joins::SideColumns;
 use crate::rewriting::expressions::{
     Substitution, all_of, conjuncts, filtered, has_subquery, is_volatile, replaced, truth,
 };
@@ -79,26 +78,27 @@ impl Conjunct {
         Self { is_derived: self.is_derived, ..Self::new(expression, self.stage) }
     }
 
-    /// What follows from an OR if only conditions on these columns are known: `(a AND x) OR (b AND y)` implies `a OR b`.
-    pub fn consequence(&self, columns: &SideColumns) -> Option<Self> {
+    /// What follows from an OR if only conditions on known columns are kept: `(a AND x) OR (b AND y)` implies `a OR b`.
+    pub fn consequence(&self, is_known: &dyn Fn(ColumnId) -> bool) -> Option<Self> {
         let Node::Or(alternatives) = &self.expression.node else { return None };
         if self.may_fail || self.is_volatile || self.has_subquery {
             return None;
         }
-        let mut known = Vec::new();
+        let is_of_known = |each: &Expression| each.free_columns().into_iter().all(is_known);
+        let mut known: Vec<Expression> = Vec::new();
         for alternative in alternatives {
-            let of_columns = |each: &Expression| {
-                let read = each.free_columns();
-                !read.is_empty() && read.iter().all(|column| columns.contains(*column))
-            };
-            let parts: Vec<Expression> = conjuncts(alternative.clone()).into_iter().filter(of_columns).collect();
+            let parts: Vec<Expression> = conjuncts(alternative.clone()).into_iter().filter(is_of_known).collect();
             if parts.is_empty() {
                 return None;
             }
-            known.push(all_of(parts));
+            let part = all_of(parts);
+            if !known.contains(&part) {
+                known.push(part);
+            }
         }
-        let expression = truth(Node::Or(known));
-        Some(Self { is_derived: true, ..Self::new(expression, self.stage) })
+        let expression = if known.len() == 1 { known.remove(0) } else { truth(Node::Or(known)) };
+        let consequence = Self { is_derived: true, ..Self::new(expression, self.stage) };
+        (!consequence.columns.is_empty()).then_some(consequence)
     }
 
     /// Whether it is the same for values that are equal: these columns are of types whose equal values are the same, or it compares them.

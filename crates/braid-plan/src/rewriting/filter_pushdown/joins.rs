@@ -37,10 +37,10 @@ impl JoinSides {
     /// What follows from a condition for the sides that are open.
     fn consequences(&self, conjunct: &Conjunct, open: Open, to: &mut [Vec<Conjunct>; 2]) {
         if open.left {
-            to[0].extend(conjunct.consequence(&self.left));
+            to[0].extend(conjunct.consequence(&|column| self.left.contains(column)));
         }
         if open.right {
-            to[1].extend(conjunct.consequence(&self.right));
+            to[1].extend(conjunct.consequence(&|column| self.right.contains(column)));
         }
     }
 }
@@ -52,7 +52,7 @@ struct JoinSides {
 }
 
 /// The columns of a side, in the order of their numbers.
-pub(super) struct SideColumns(Vec<ColumnId>);
+struct SideColumns(Vec<ColumnId>);
 
 impl SideColumns {
     fn of(side: &Relation) -> Self {
@@ -62,7 +62,7 @@ impl SideColumns {
     }
 
     /// Whether a column is one of them.
-    pub fn contains(&self, column: ColumnId) -> bool {
+    fn contains(&self, column: ColumnId) -> bool {
         self.0.binary_search(&column).is_ok()
     }
 }

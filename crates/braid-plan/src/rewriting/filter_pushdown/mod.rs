@@ -11,7 +11,8 @@
 //!    values: 1.0 and 1.00 are one group, and have different texts.
 //! 4. A condition that is needed on several inputs is copied. One with a subquery is not.
 //!
-//! Of an OR over both sides of a join, what follows from it for one side alone moves there, too (TPC-H Q7 and Q19).
+//! Of an OR over both sides of a join, what follows from it for one side alone moves there, too (TPC-H Q7 and Q19). So does what follows for
+//! the keys of groups alone.
 //!
 //! | module | contents |
 //! |---|---|
@@ -154,19 +155,19 @@ impl Pushdown<'_> {
         })
     }
 
-    /// Conditions on keys that are in all grouping sets drop whole groups.
+    /// Conditions on keys that are in all grouping sets drop whole groups, and so does what follows from others for these keys.
     fn aggregate(&mut self, aggregation: Aggregation, above: Vec<Conjunct>) -> Relation {
         let is_in_all_sets = |at: usize| aggregation.sets.iter().all(|set| set.contains(&at));
         let keys = aggregation.keys.iter().enumerate().filter(|(at, _)| is_in_all_sets(*at)).map(|(_, key)| key);
         let keys = substitution(keys, &above);
-        let (down, stay) = divided(above, |conjunct| {
+        let of_keys = |conjunct: &Conjunct| {
             let is_of_keys =
                 !conjunct.columns.is_empty() && conjunct.columns.iter().all(|column| keys.contains_key(column));
-            match is_of_keys && conjunct.respects_equality(self.columns) {
-                true => conjunct.replaced(&keys).into(),
-                false => Passage::Stays,
-            }
-        });
+            (is_of_keys && conjunct.respects_equality(self.columns)).then(|| conjunct.replaced(&keys)).flatten()
+        };
+        let (mut down, stay) = divided(above, |conjunct| of_keys(conjunct).into());
+        let consequences = stay.iter().filter_map(|each| each.consequence(&|column| keys.contains_key(&column)));
+        down.extend(consequences.filter_map(|each| of_keys(&each)));
         let input = self.pushed(aggregation.input, down);
         with_filters(Relation::Aggregate(Box::new(Aggregation { input, ..aggregation })), stay)
     }

@@ -1,4 +1,4 @@
-//! Random queries: joins of all kinds, nested tables, conditions with and without guards.
+//! Random queries: joins of all kinds, nested tables, common tables, conditions with and without guards.
 
 use super::rows::{RULES, check_form};
 
@@ -135,9 +135,40 @@ impl Generator {
         Item { text: format!("{} {kind} {} ON {condition}", left.text, right.text), columns }
     }
 
+    /// A common table expression `w(a, b)`, and its readers.
+    fn common_table(&mut self) -> (String, Vec<Item>) {
+        let item = self.joined(1);
+        let (one, other) = (self.column(&item.columns), self.column(&item.columns));
+        let rows = format!("FROM {} WHERE {}", item.text, self.conjunction(&item.columns));
+        let query = match self.next(4) {
+            0 => format!("SELECT {one}, {other} {rows}"),
+            1 => format!("SELECT {one}, count({other})::int {rows} GROUP BY {one}"),
+            2 => format!("SELECT {one}, max({other}) {rows} GROUP BY {one} UNION ALL SELECT x, 1 FROM s"),
+            _ => format!("SELECT DISTINCT {one}, {other} {rows}"),
+        };
+        let readers = (0..2 + self.next(2)).map(|_| {
+            let name = self.name();
+            let columns = vec![format!("{name}.a"), format!("{name}.b")];
+            Item { text: format!("w {name}"), columns }
+        });
+        let readers = readers.collect();
+        (format!("WITH w(a, b) AS ({query}) "), readers)
+    }
+
     fn query(&mut self) -> String {
+        if self.next(4) == 0 {
+            let (with, readers) = self.common_table();
+            let own: Vec<String> =
+                readers.iter().map(|reader| format!(" AND ({})", self.condition(&reader.columns, 1))).collect();
+            return format!("{with}{}", self.query_of(readers, &own.concat()));
+        }
         let (count, depth) = [(1, 2), (2, 1), (3, 0)][self.next(3)];
-        let items: Vec<Item> = (0..count).map(|_| self.joined(depth)).collect();
+        let items = (0..count).map(|_| self.joined(depth)).collect();
+        self.query_of(items, "")
+    }
+
+    /// A query of these items, with these conditions among others.
+    fn query_of(&mut self, items: Vec<Item>, own: &str) -> String {
         let columns: Vec<String> = items.iter().flat_map(|item| item.columns.clone()).collect();
         let from: Vec<String> = items.into_iter().map(|item| item.text).collect();
         let condition = self.conjunction(&columns);
@@ -161,7 +192,7 @@ impl Generator {
         } else {
             String::new()
         };
-        format!("{head} FROM {} WHERE {condition} {further} {groups}", from.join(", "))
+        format!("{head} FROM {} WHERE {condition}{own} {further} {groups}", from.join(", "))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::rewriting::renumbering::each_relation;
 use crate::rewriting::unnesting::tests::{ARRAYS, FORMS as NESTED_FORMS};
 use crate::rewriting::{
     array_subqueries, cross_joins, derived_constants, empties, factoring, filter_pushdown, folding, inlining,
-    invariants, orders, outer_joins, pruning, rewrite,
+    invariants, orders, outer_joins, pruning, restricted_tables, rewrite,
 };
 
 /// A rule, which may know the results of the query.
@@ -25,6 +25,10 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("outer_joins", |relation, _, columns| outer_joins::simplify_outer_joins(relation, columns)),
     ("derived_constants", |relation, _, columns| derived_constants::derive_constants(relation, columns).relation),
     ("filter_pushdown", |relation, _, columns| filter_pushdown::push_filters_down(relation, columns)),
+    ("restricted_tables", |relation, _, columns| {
+        let pushed = filter_pushdown::push_filters_down(relation, columns);
+        restricted_tables::restrict_common_tables(pushed, columns).relation
+    }),
     ("cross_joins", |relation, _, _| cross_joins::avoid_cross_joins(relation)),
     ("invariants", |relation, _, columns| invariants::move_invariants(relation, columns)),
     ("pruning", |relation, outputs, _| pruning::prune_columns(relation, outputs, &Default::default())),
