@@ -1,10 +1,11 @@
 //! No bytes make the manifest's reader panic, and what it accepts encodes to something it accepts as the same.
 //!
 //! A fuzzer cannot guess checksums, so the target puts the right magic, version, length and checksum in front of
-//! whatever it is given: what is fuzzed is everything behind them.
+//! whatever it is given, for each version: what is fuzzed is everything behind them.
 
 #![no_main]
 
+use braid_storage::manifest::{FORMAT_VERSION, FORMAT_VERSION_OLDEST};
 use braid_storage::{Manifest, checksum};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,9 +14,16 @@ const BODY_FROM: usize = 32;
 
 fuzz_target!(|body: &[u8]| {
     let _ = Manifest::decode(body);
+    for version in FORMAT_VERSION_OLDEST..=FORMAT_VERSION {
+        decode(version, body);
+    }
+});
+
+fn decode(version: u32, body: &[u8]) {
     let mut bytes = Vec::with_capacity(BODY_FROM + body.len());
-    bytes.extend_from_slice(b"BRAIDMAN\x02\0\0\0\0\0\0\0");
-    bytes.extend_from_slice(&[0; 8]);
+    bytes.extend_from_slice(b"BRAIDMAN");
+    bytes.extend_from_slice(&version.to_le_bytes());
+    bytes.extend_from_slice(&[0; 12]);
     bytes.extend_from_slice(&((BODY_FROM + body.len()) as u64).to_le_bytes());
     bytes.extend_from_slice(body);
     let sum = checksum(&bytes[CHECKED_FROM..]);
@@ -23,4 +31,4 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(manifest) = Manifest::decode(&bytes) {
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
     }
-});
+}

@@ -8,12 +8,14 @@
 //! | `nan` | the one NaN of SQL |
 //! | `clock` | the only source of time, so that everything can run in virtual time |
 //! | `manual_clock` | that virtual time: only in tests (the feature `testing`) |
+//! | [`enum_types`] | the enumerated types of the databases that are open |
 //! | `multiplicative_hasher` | a fast hash for keys that no client chooses |
 //! | [`random`] | the only source of randomness, so that everything can be replayed from a seed |
 //!
 //! This crate knows nothing but the standard library: no I/O, no threads, no Arrow.
 
 mod clock;
+pub mod enum_types;
 mod ids;
 mod limits;
 #[cfg(any(test, feature = "testing"))]
@@ -24,6 +26,7 @@ pub mod random;
 mod units;
 
 pub use clock::{Clock, SystemClock};
+pub use enum_types::{EnumLabel, EnumType, EnumTypeId, EnumTypeRef};
 pub use ids::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
 pub use limits::{BATCH_BYTES_MAX, CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VALUE_BYTES_MAX, VECTOR_ROWS};
 #[cfg(any(test, feature = "testing"))]

@@ -1,5 +1,6 @@
 //! Types of stored columns as PostgreSQL's types with modifiers, and back.
 
+use braid_base::EnumTypeRef;
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_storage::ColumnType;
@@ -39,6 +40,7 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
         ColumnType::RoundedTimestampTz(digits) => with_second_digits(TypeId::TIMESTAMPTZ, digits),
         ColumnType::Name => SqlType::of(TypeId::NAME),
         ColumnType::UnlimitedVarchar => SqlType::of(TypeId::VARCHAR),
+        ColumnType::Enum(enum_type) => SqlType::of(TypeId::of_enum(enum_type.opened())),
         ColumnType::Encoded { type_oid, modifier } => SqlType { id: TypeId(type_oid), modifier },
     }
 }
@@ -75,6 +77,7 @@ pub fn column_type_of(sql_type: SqlType) -> Option<ColumnType> {
         TypeId::BYTEA => ColumnType::Bytea,
         TypeId::UUID => ColumnType::Uuid,
         TypeId::NAME => ColumnType::Name,
+        id if id.enum_type().is_some() => ColumnType::Enum(EnumTypeRef::Open(id.enum_type()?)),
         id if is_stored_encoded(id) => encoded(sql_type),
         _ => return None,
     })
@@ -100,7 +103,9 @@ fn is_stored_encoded(id: TypeId) -> bool {
         TypeId::BIT | TypeId::VARBIT => true,
         _ => {
             let element = pg_catalog().element_of_array(id);
-            element.is_some_and(|element| column_type_of(SqlType::of(element)).is_some())
+            // Stored bytes name the type of the elements, which is a number of the process for an enumerated type.
+            let is_stored = |id: TypeId| id.enum_type().is_none() && column_type_of(SqlType::of(id)).is_some();
+            element.is_some_and(is_stored)
         }
     }
 }

@@ -1,9 +1,10 @@
-//! The names of relations, schemas and roles, by which `regclass` and its like are read and shown.
+//! The names of relations, types, schemas and roles, by which `regclass` and its like are read and shown.
 
 use std::sync::Arc;
 
 use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_storage::{Catalog, TableVersion};
 
@@ -100,6 +101,26 @@ impl ObjectNames for CatalogNames {
     fn role(&self, id: u32) -> Option<String> {
         let told = self.roles.iter().find(|role| role.id == id).map(|role| role.name.clone());
         told.or_else(|| stored_roles().find(|(stored, _)| *stored == id).map(|(_, name)| name.to_owned()))
+    }
+
+    fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        match schema {
+            None => self.path.searched().find_map(|schema| self.type_id(Some(schema), name)),
+            Some(USER_SCHEMA) => self.catalog.enum_types().find_map(|known| match name {
+                name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
+                name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
+                _ => None,
+            }),
+            Some(_) => None,
+        }
+    }
+
+    fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
+        self.catalog.enum_types().find_map(|known| match oid {
+            oid if known.definition.oid == oid => Some(TypeId::of_enum(known.id)),
+            oid if known.definition.array_oid == oid => Some(TypeId::of_enum_array(known.id)),
+            _ => None,
+        })
     }
 
     fn has_column(&self, relation: u32, name: &str) -> bool {

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | 15 000 | views of what the server does |
 //! | 16 384 | tables |
+//! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
 //! | 0x8000_0000 | indexes of primary keys |
 //! | 0xA000_0000 | constraints of primary keys |
 //! | 0xC000_0000 | defaults of columns |
@@ -15,6 +16,7 @@
 //! 2^19 share the ids of their defaults, and of 2^29 those of their indexes.
 
 use braid_base::TableId;
+use braid_base::enum_types::FIRST_TYPE_OID;
 
 /// Above the ids that a new cluster of PostgreSQL gives, below those of users.
 const FIRST_SERVER_VIEW_ID: u32 = 15_000;
@@ -50,14 +52,14 @@ pub fn server_view_id(at: usize) -> u32 {
     FIRST_SERVER_VIEW_ID.saturating_add(at).min(FIRST_TABLE_ID - 1)
 }
 
-/// The id of a user's table. Ids of tables end at 2^31 - 1.
+/// The id of a user's table. Ids of tables end at 2^30 - 1.
 pub fn table_object_id(table: TableId) -> u32 {
-    FIRST_TABLE_ID.saturating_add(table.0).min(FIRST_INDEX_ID - 1)
+    FIRST_TABLE_ID.saturating_add(table.0).min(FIRST_TYPE_OID - 1)
 }
 
 /// The user's table with this object id, if it is in their range.
 pub fn table_of_object_id(id: u32) -> Option<TableId> {
-    (FIRST_TABLE_ID..FIRST_INDEX_ID).contains(&id).then(|| TableId(id - FIRST_TABLE_ID))
+    (FIRST_TABLE_ID..FIRST_TYPE_OID).contains(&id).then(|| TableId(id - FIRST_TABLE_ID))
 }
 
 /// The id of the index of a table's primary key.
@@ -79,6 +81,7 @@ pub fn default_id(table: TableId, at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use braid_base::enum_types::TYPE_OID_END;
 
     #[test]
     fn ids_lead_back_to_their_tables() {
@@ -93,7 +96,8 @@ mod tests {
     #[test]
     fn ranges_do_not_overlap() {
         let last = TableId(u32::MAX);
-        assert!(table_object_id(last) < FIRST_INDEX_ID);
+        assert!(table_object_id(last) < FIRST_TYPE_OID);
+        assert_eq!(TYPE_OID_END, FIRST_INDEX_ID);
         assert!(primary_key_index_id(last) < FIRST_CONSTRAINT_ID);
         assert!(primary_key_constraint_id(last) < FIRST_DEFAULT_ID);
         assert_eq!(default_id(TableId(3), 1599) + 1 + (2048 - 1600), default_id(TableId(4), 0));

@@ -26,12 +26,13 @@ pub(crate) struct StoredType {
     pub operator_class: u32,
 }
 
-/// How values of this type lie.
+/// How values of this type lie; those of enumerated types all alike.
 ///
 /// # Panics
 /// If there is no such type.
 pub(crate) fn stored_type(id: TypeId) -> StoredType {
     static TYPES: OnceLock<HashMap<TypeId, StoredType>> = OnceLock::new();
+    let id = if id.enum_type().is_some() { TypeId::ANYENUM } else { id };
     *TYPES.get_or_init(read).get(&id).unwrap_or_else(|| panic!("{id:?} is not stored"))
 }
 

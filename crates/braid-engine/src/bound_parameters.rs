@@ -1,9 +1,10 @@
 //! The parameters of a statement that is executed: their types and their values.
 
-use braid_sql::pg_catalog::{TypeId, pg_catalog};
+use braid_sql::functions::SessionFacts;
 use braid_sql::{SqlType, Value};
 
 use crate::outcome::ParameterType;
+use crate::parameter_value::type_of_oid;
 use crate::{EngineError, ParameterValue, SqlState};
 
 /// The values of `$1`, `$2`, …
@@ -18,9 +19,9 @@ impl BoundParameters {
     ///
     /// # Errors
     /// 42704 for a type that does not exist.
-    pub fn of(values: &[ParameterValue]) -> Result<Self, EngineError> {
+    pub fn of(values: &[ParameterValue], session: &dyn SessionFacts) -> Result<Self, EngineError> {
         Ok(Self {
-            types: values.iter().map(|value| sql_type_of(value.oid())).collect::<Result<_, _>>()?,
+            types: values.iter().map(|value| sql_type_of(value.oid(), session)).collect::<Result<_, _>>()?,
             values: values.iter().map(|value| value.value().clone()).collect(),
         })
     }
@@ -45,13 +46,16 @@ impl BoundParameters {
 ///
 /// # Errors
 /// 42704 for a type that does not exist.
-pub(crate) fn declared_types(declared: &[Option<ParameterType>]) -> Result<Vec<Option<SqlType>>, EngineError> {
-    declared.iter().map(|declared| declared.map(|parameter| sql_type_of(parameter.oid)).transpose()).collect()
+pub(crate) fn declared_types(
+    declared: &[Option<ParameterType>],
+    session: &dyn SessionFacts,
+) -> Result<Vec<Option<SqlType>>, EngineError> {
+    declared.iter().map(|declared| declared.map(|parameter| sql_type_of(parameter.oid, session)).transpose()).collect()
 }
 
-fn sql_type_of(oid: u32) -> Result<SqlType, EngineError> {
-    match pg_catalog().find_type(TypeId(oid)) {
-        Some(_) => Ok(SqlType::of(TypeId(oid))),
+fn sql_type_of(oid: u32, session: &dyn SessionFacts) -> Result<SqlType, EngineError> {
+    match type_of_oid(oid, session) {
+        Some(id) => Ok(SqlType::of(id)),
         None => Err(EngineError::new(SqlState::UndefinedObject, format!("type with OID {oid} does not exist"))),
     }
 }

@@ -11,7 +11,7 @@
 //! | [`session`] | one client: each statement to its room |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
-//! | `table`, `dml` | CREATE TABLE and DROP TABLE; INSERT |
+//! | `table`, `enum_types`, `dml` | CREATE TABLE and DROP TABLE; CREATE, ALTER and DROP TYPE; INSERT |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
@@ -56,6 +56,7 @@ mod conversion;
 mod copy;
 mod deep_stack;
 mod dml;
+mod enum_types;
 mod error_mapping;
 mod explain;
 mod front_end;

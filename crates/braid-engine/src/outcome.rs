@@ -68,6 +68,8 @@ pub struct DescribedType {
     pub oid: u32,
     /// `pg_type.typlen`
     pub length: i16,
+    /// The number by which the engine knows it: for enumerated types another one than the oid.
+    pub number: u32,
     /// `atttypmod`
     pub modifier: i32,
 }
@@ -76,9 +78,9 @@ impl DescribedType {
     /// The type that a column says it has; `None` if it leaves it to Arrow's type.
     pub fn of(field: &Field) -> Option<Self> {
         let mut numbers = field.metadata().get(DESCRIBED_TYPE_KEY)?.split(' ');
-        let oid = numbers.next()?.parse().ok()?;
+        let number = numbers.next()?.parse().ok()?;
         let length = numbers.next()?.parse().ok()?;
-        Some(Self { oid, length, modifier: numbers.next()?.parse().ok()? })
+        Some(Self { oid: TypeId(number).oid(), length, number, modifier: numbers.next()?.parse().ok()? })
     }
 }
 
@@ -86,9 +88,9 @@ impl DescribedType {
 ///
 /// # Errors
 /// For a type that has no binary format here (0A000), and a text that is no value of the type.
-pub fn binary_of_text(oid: u32, text: &str) -> Result<Vec<u8>, EngineError> {
+pub fn binary_of_text(number: u32, text: &str) -> Result<Vec<u8>, EngineError> {
     let mut out = Vec::new();
-    let id = TypeId(oid);
+    let id = TypeId(number);
     if id == TypeId::VOID {
         return Ok(out);
     }
@@ -96,9 +98,9 @@ pub fn binary_of_text(oid: u32, text: &str) -> Result<Vec<u8>, EngineError> {
     Ok(out)
 }
 
-/// The number of the type of an array type's elements; `None` for other types.
-pub fn element_of_array(oid: u32) -> Option<u32> {
-    pg_catalog().element_of_array(TypeId(oid)).map(|element| element.0)
+/// The oid of the type of an array type's elements, by the number of the array type; `None` for other types.
+pub fn element_of_array(number: u32) -> Option<u32> {
+    pg_catalog().element_of_array(TypeId(number)).map(|element| element.oid())
 }
 
 /// Metadata of a column of records: the numbers of the types of their fields, with blanks between.
@@ -164,7 +166,7 @@ pub struct ParameterType {
 impl ParameterType {
     /// A type by its oid.
     pub(crate) fn of(sql_type: SqlType) -> Self {
-        Self { oid: sql_type.id.0 }
+        Self { oid: sql_type.id.oid() }
     }
 }
 

@@ -6,7 +6,7 @@ use braid_sql::Value;
 use braid_sql::functions::SessionFacts;
 use braid_sql::functions::text_input::{value_of_input, value_of_text};
 use braid_sql::input::binary::receive;
-use braid_sql::pg_catalog::TypeId;
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
 
 use crate::EngineError;
 use crate::input::datetime::utc;
@@ -20,6 +20,11 @@ pub enum SentValue<'a> {
     Text(&'a [u8]),
     /// As its type's receive function reads it.
     Binary(&'a [u8]),
+}
+
+/// The type with this oid, of the system or of the session's database.
+pub(crate) fn type_of_oid(oid: u32, session: &dyn SessionFacts) -> Option<TypeId> {
+    pg_catalog().type_of_oid(oid).or_else(|| session.objects()?.type_of_oid(oid))
 }
 
 /// A value of one of PostgreSQL's types, or its null.
@@ -53,7 +58,8 @@ impl ParameterValue {
     /// # Errors
     /// For what is no value of the type; as unsupported (0A000) for a type without values here.
     pub(crate) fn read(oid: u32, sent: Option<SentValue<'_>>, session: &dyn SessionFacts) -> Result<Self, EngineError> {
-        let id = TypeId(oid);
+        // The value of a type that does not exist is null or refused; its statement says which type does not exist.
+        let id = type_of_oid(oid, session).unwrap_or(TypeId(0));
         let value = match sent {
             None => Value::Null,
             Some(SentValue::Binary(bytes)) => receive(id, bytes)?,

@@ -8,6 +8,7 @@ use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
 use crate::bound_parameters::BoundParameters;
+use crate::enum_types::Behavior;
 use crate::front_end::{Described, StatementFacts};
 use crate::interrupt::Interrupt;
 use crate::parameter_value::SentValue;
@@ -17,7 +18,7 @@ use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
     Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, SqlState, Statement, StatementKind,
-    TransactionStatus, copy, dml, explain, front_end, recall, session_control, table,
+    TransactionStatus, copy, dml, enum_types, explain, front_end, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -127,7 +128,7 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
         self.context.begin_statement(statement.kind())?;
-        let params = BoundParameters::of(params)?;
+        let params = BoundParameters::of(params, &StatementFacts::of(&self.context))?;
         let interrupt = self.interrupt(cancel);
         let running = self.database().statements().token();
         let outcome = interrupt.run(self.dispatch(statement, &params, &interrupt)).await;
@@ -187,6 +188,14 @@ impl Session {
                 S::CreateTable(create) => table::create_table(context, create).await,
                 S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
                     table::drop_tables(context, names, table::Missing::of(*if_exists)).await
+                }
+                S::CreateType { name, representation } => {
+                    enum_types::create_type(context, name, representation.as_ref()).await
+                }
+                S::AlterType(alter) => enum_types::alter_type(context, alter).await,
+                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropType => {
+                    let behavior = if *cascade { Behavior::Cascade } else { Behavior::Restrict };
+                    enum_types::drop_types(context, names, table::Missing::of(*if_exists), behavior).await
                 }
                 other => self.control(statement, other),
             },
@@ -290,6 +299,9 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::Insert => "INSERT",
         StatementKind::CopyFrom => "COPY FROM",
         StatementKind::CreateTable => "CREATE TABLE",
+        StatementKind::CreateType => "CREATE TYPE",
+        StatementKind::AlterType => "ALTER TYPE",
+        StatementKind::DropType => "DROP TYPE",
         _ => "DROP TABLE",
     }
 }

@@ -5,6 +5,7 @@
 use arrow::datatypes::{DataType as ArrowType, Field};
 use braid_catalog::column_types::column_type_of as column_type_of_sql;
 use braid_sql::binder::type_of_syntax;
+use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnType, SQL_TYPE_KEY};
@@ -17,7 +18,7 @@ use crate::names::fold_parts;
 ///
 /// # Errors
 /// As the binder's for a type in an expression; 0A000 for a type of which no column is.
-pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, EngineError> {
+pub(crate) fn column_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<ColumnType, EngineError> {
     if let DataType::Custom(name, _) = data_type
         && let [.., last] = &fold_parts(name)?[..]
         && SERIAL.contains(&last.as_str())
@@ -26,7 +27,7 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, EngineErro
             format!("type {last} is not supported: Braid has no sequences; INSERT or COPY must provide the values");
         return Err(EngineError::unsupported(message));
     }
-    let sql_type = type_of_syntax(data_type)?;
+    let sql_type = type_of_syntax(data_type, session)?;
     let is_cut = match sql_type.id {
         TypeId::INTERVAL => sql_type.modifier >= 0,
         // Blanks at its end do not count.
@@ -106,13 +107,15 @@ fn second_digits(digits: u32) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use braid_sql::SqlType;
+    use braid_sql::functions::text_input::ReadingSession;
     use sqlparser::dialect::PostgreSqlDialect;
     use sqlparser::parser::Parser;
 
     use super::*;
 
     fn read(text: &str) -> Result<ColumnType, EngineError> {
-        column_type(&Parser::new(&PostgreSqlDialect {}).try_with_sql(text).unwrap().parse_data_type().unwrap())
+        let syntax = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).unwrap().parse_data_type().unwrap();
+        column_type(&syntax, &ReadingSession::of_output())
     }
 
     fn encoded(id: TypeId, modifier: i32) -> ColumnType {

@@ -97,6 +97,9 @@ fn name(kind: StatementKind) -> &'static str {
         StatementKind::Insert => "INSERT",
         StatementKind::CopyFrom => "COPY FROM",
         StatementKind::CreateTable => "CREATE TABLE",
+        StatementKind::CreateType => "CREATE TYPE",
+        StatementKind::AlterType => "ALTER TYPE",
+        StatementKind::DropType => "DROP TYPE",
         _ => "DROP TABLE",
     }
 }

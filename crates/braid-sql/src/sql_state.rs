@@ -137,6 +137,8 @@ sql_states! {
     UndefinedColumn = "42703",
     /// No such type, setting or other object.
     UndefinedObject = "42704",
+    /// A type of this name exists.
+    DuplicateObject = "42710",
     /// Two tables of one alias.
     DuplicateAlias = "42712",
     /// An expression outside GROUP BY that is not aggregated, and the like.
@@ -199,6 +201,12 @@ sql_states! {
     TooManyColumns = "54011",
     /// Another process has the data directory, or the object is in use.
     ObjectInUse = "55006",
+    /// An object that others need.
+    DependentObjectsStillExist = "2BP01",
+    /// A label that exists.
+    UniqueViolation = "23505",
+    /// An object that is not yet what the statement needs.
+    ObjectNotInPrerequisiteState = "55000",
     /// A setting that cannot be changed now.
     CannotChangeNow = "55P02",
     /// Cancelled by the client, or timed out.

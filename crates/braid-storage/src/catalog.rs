@@ -1,4 +1,4 @@
-//! The catalog: all tables of one state of the database, by name and by id.
+//! The catalog: all tables and enumerated types of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
-use crate::manifest::{ManifestHeader, encode_table};
-use crate::{ColumnDef, DistinctCount, TableVersion};
+use crate::manifest::{ManifestHeader, encode_table, encode_types};
+use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
 
 /// What CREATE TABLE asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,17 @@ pub struct Catalog {
     sequence: u64,
     entries: BTreeMap<TableId, Arc<TableEntry>>,
     ids: HashMap<String, TableId>,
+    types: Arc<BTreeMap<u32, CatalogType>>,
+    types_changed: u64,
+}
+
+/// An enumerated type of a catalog.
+#[derive(Clone, Debug)]
+pub struct CatalogType {
+    /// The type in all states of the database.
+    pub id: EnumTypeId,
+    /// What it is in this one.
+    pub definition: Arc<EnumType>,
 }
 
 /// A table of a catalog, with what the manifest says of it.
@@ -41,9 +52,15 @@ pub(crate) struct TableEntry {
 }
 
 impl Catalog {
-    /// The catalog with `entries`, as of the manifest with number `sequence`.
-    pub(crate) fn new(sequence: u64, entries: impl IntoIterator<Item = TableEntry>) -> Self {
-        let mut catalog = Self { sequence, entries: BTreeMap::new(), ids: HashMap::new() };
+    /// The catalog with `types`, by their oids, and `entries`, as of the manifest with number `sequence`.
+    pub(crate) fn new(
+        sequence: u64,
+        types: BTreeMap<u32, CatalogType>,
+        entries: impl IntoIterator<Item = TableEntry>,
+    ) -> Self {
+        let types = Arc::new(types);
+        let mut catalog =
+            Self { sequence, entries: BTreeMap::new(), ids: HashMap::new(), types, types_changed: sequence };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
     }
@@ -74,6 +91,63 @@ impl Catalog {
         chunks.map(|chunk| chunk.file.id()).collect::<HashSet<_>>().len()
     }
 
+    /// All enumerated types, oldest first.
+    pub fn enum_types(&self) -> impl ExactSizeIterator<Item = &CatalogType> {
+        self.types.values()
+    }
+
+    /// The enumerated type called `name`, exactly as stored.
+    pub fn enum_type(&self, name: &str) -> Option<&CatalogType> {
+        self.types.values().find(|known| known.definition.name == name)
+    }
+
+    /// Number of the commit that last changed the types, or of the state that was opened.
+    pub fn types_changed(&self) -> u64 {
+        self.types_changed
+    }
+
+    /// The columns of an enumerated type, with their tables.
+    pub fn columns_of_type(&self, id: EnumTypeId) -> impl Iterator<Item = (&TableDef, &ColumnDef)> {
+        let columns =
+            self.tables().flat_map(|version| version.def.columns.iter().map(|column| (&*version.def, column)));
+        columns.filter(move |(_, column)| column.column_type == ColumnType::Enum(EnumTypeRef::Open(id)))
+    }
+
+    /// Checks that a new table has a name that no type has, and columns of types that exist.
+    pub(crate) fn check_types_of(&self, def: &TableDef) -> Result<(), StoreError> {
+        let is_named =
+            |known: &CatalogType| known.definition.name == def.name || known.definition.array_name == def.name;
+        if self.types.values().any(is_named) {
+            return Err(StoreError::TypeExists { name: def.name.clone() });
+        }
+        for column in &def.columns {
+            if let ColumnType::Enum(enum_type) = column.column_type
+                && !self.types.contains_key(&enum_type.oid())
+            {
+                return Err(StoreError::UnknownType { name: column.column_type.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    /// All enumerated types by their oids.
+    pub(crate) fn types_by_oid(&self) -> &BTreeMap<u32, CatalogType> {
+        &self.types
+    }
+
+    /// The next state: this one with these types.
+    pub(crate) fn with_types(&self, types: BTreeMap<u32, CatalogType>) -> Self {
+        let sequence = self.sequence + 1;
+        Self { sequence, types: Arc::new(types), types_changed: sequence, ..self.clone() }
+    }
+
+    /// Makes the definitions of this state those that all statements see.
+    pub(crate) fn announce_types(&self, before: &Self) {
+        if !Arc::ptr_eq(&self.types, &before.types) {
+            self.types.values().for_each(|known| known.id.redefine(known.definition.clone()));
+        }
+    }
+
     /// The entry of the table with the id `id`.
     pub(crate) fn entry(&self, id: TableId) -> Option<&TableEntry> {
         self.entries.get(&id).map(Arc::as_ref)
@@ -97,9 +171,10 @@ impl Catalog {
     }
 
     /// The bytes of the manifest of this state.
-    pub(crate) fn manifest_bytes(&self, next_file_id: u64, next_table_id: u32) -> Vec<u8> {
+    pub(crate) fn manifest_bytes(&self, next_file_id: u64, next_table_id: u32, next_type_oid: u32) -> Vec<u8> {
+        let types = encode_types(next_type_oid, self.types.values().map(|known| &*known.definition));
         let header = ManifestHeader { sequence: self.sequence, next_file_id, next_table_id };
-        header.assemble(self.entries.values().map(|entry| entry.section.as_slice()))
+        header.assemble(&types, self.entries.values().map(|entry| entry.section.as_slice()))
     }
 
     fn insert(&mut self, entry: TableEntry) {

@@ -19,6 +19,7 @@
 //! | [`manifest`], `manifest_error` | the file that names all tables, chunks and data files of one state |
 //! | `store_shared` | what a store and its appenders have in common: the newest catalog, commits |
 //! | `store` | a data directory that is open: its tables |
+//! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `table_appender` | rows on their way into a table |
 //! | `check` | whether everything on disk is as it was written |
 //! | `store_error` | what can go wrong in a store |
@@ -47,10 +48,11 @@ mod store_error;
 mod store_shared;
 mod table;
 mod table_appender;
+mod type_changes;
 mod types;
 mod zone_map;
 
-pub use catalog::{Catalog, NewTable};
+pub use catalog::{Catalog, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
@@ -69,5 +71,6 @@ pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
 pub use table::{ChunkMeta, ColumnDef, SegmentMeta, TableDef, TableVersion};
 pub use table_appender::TableAppender;
+pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
 pub use zone_map::{Verdict, ZoneMap};

@@ -17,7 +17,8 @@
 //! | 40 | 8 | next data file id |
 //! | 48 | 4 | next table id |
 //! | 52 | 4 | number of tables |
-//! | 56 | | one section for each table |
+//! | 56 | | from version 4 on: the enumerated types, in the form of [`type_section`] |
+//! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
 //! Invariant: [`Manifest::decode`] is total. On any bytes it returns a manifest whose every relation has been checked
@@ -25,7 +26,7 @@
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
-//! have no numerics without a precision as integers.
+//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -33,20 +34,23 @@
 mod byte_reader;
 mod sketch_section;
 mod table_section;
+mod type_section;
 
 use std::collections::HashSet;
 
-use braid_base::{ChunkId, SEGMENT_ALIGN_BYTES};
+use braid_base::enum_types::FIRST_TYPE_OID;
+use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
-use crate::{DistinctSketch, ManifestError, SegmentMeta, TableDef};
+use crate::{ColumnType, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
+pub(crate) use type_section::encode_types;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -57,6 +61,9 @@ const CHECKED_FROM: usize = 24;
 /// Bytes before the first section.
 const HEADER_BYTES: usize = 56;
 
+/// The first version with enumerated types.
+const TYPES_SINCE: u32 = 4;
+
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
@@ -66,7 +73,11 @@ pub struct Manifest {
     pub next_file_id: u64,
     /// The id that the next table gets.
     pub next_table_id: u32,
-    /// All tables, by ascending id.
+    /// The oid that the next enumerated type, array type of one, or label gets.
+    pub next_type_oid: u32,
+    /// All enumerated types, by ascending oid.
+    pub types: Vec<EnumType>,
+    /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
 
@@ -101,14 +112,15 @@ pub struct ManifestChunk {
 impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
-        Self { sequence: 0, next_file_id: 1, next_table_id: 1, tables: Vec::new() }
+        let (types, tables) = (Vec::new(), Vec::new());
+        Self { sequence: 0, next_file_id: 1, next_table_id: 1, next_type_oid: FIRST_TYPE_OID, types, tables }
     }
 
     /// The bytes of the manifest file.
     pub fn encode(&self) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.tables.iter().map(ManifestTable::encode).collect();
         ManifestHeader { sequence: self.sequence, next_file_id: self.next_file_id, next_table_id: self.next_table_id }
-            .assemble(sections.iter().map(Vec::as_slice))
+            .assemble(&encode_types(self.next_type_oid, self.types.iter()), sections.iter().map(Vec::as_slice))
     }
 
     /// Reads the bytes of a manifest file, checking everything that can be checked without the data files.
@@ -144,16 +156,24 @@ impl Manifest {
     fn decode_checked(mut reader: ByteReader<'_>, version: u32) -> Result<Self, ManifestError> {
         let (sequence, next_file_id, next_table_id) = (reader.u64()?, reader.u64()?, reader.u32()?);
         let table_count = reader.u32()? as usize;
+        let (next_type_oid, types) = match version {
+            ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
+            _ => type_section::decode_types(&mut reader)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
+        names.extend(types.iter().flat_map(|definition| [definition.name.clone(), definition.array_name.clone()]));
         for _ in 0..table_count {
             let table = table_section::decode_table(&mut reader, version)?;
             if tables.last().is_some_and(|last| last.def.id >= table.def.id) || table.def.id.0 >= next_table_id {
                 return Err(reader.malformed(format!("table id {} is out of order", table.def.id)));
             }
             if !names.insert(table.def.name.clone()) {
-                return Err(reader.malformed(format!("two tables are called \"{}\"", table.def.name)));
+                return Err(reader.malformed(format!("two tables or types are called \"{}\"", table.def.name)));
+            }
+            if let Some(oid) = types_of(&table.def).find(|oid| !types.iter().any(|known| known.oid == *oid)) {
+                return Err(reader.malformed(format!("table \"{}\" has a column of type {oid:#x}", table.def.name)));
             }
             if table.sequence > sequence {
                 return Err(reader.malformed(format!("table {} is newer than its manifest", table.def.id)));
@@ -168,8 +188,16 @@ impl Manifest {
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
-        Ok(Self { sequence, next_file_id, next_table_id, tables })
+        Ok(Self { sequence, next_file_id, next_table_id, next_type_oid, types, tables })
     }
+}
+
+/// The oids of the enumerated types of a table's columns.
+fn types_of(def: &TableDef) -> impl Iterator<Item = u32> {
+    def.columns.iter().filter_map(|column| match column.column_type {
+        ColumnType::Enum(EnumTypeRef::Stored(oid)) => Some(oid),
+        _ => None,
+    })
 }
 
 impl ManifestTable {
@@ -189,11 +217,11 @@ pub(crate) struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The bytes of a manifest file made of `sections`, which [`encode_table`] wrote, by ascending table id. Unchanged
-    /// tables keep their section from commit to commit, so a small INSERT beside large tables costs a copy of them,
-    /// not an encoding.
-    pub(crate) fn assemble<'a>(&self, sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-        let length = HEADER_BYTES + sections.clone().map(<[u8]>::len).sum::<usize>();
+    /// The bytes of a manifest file made of `types`, which [`encode_types`] wrote, and of `sections`, which [`encode_table`] wrote, by
+    /// ascending table id. Unchanged tables keep their section from commit to commit, so a small INSERT beside large tables costs a copy
+    /// of them, not an encoding.
+    pub(crate) fn assemble<'a>(&self, types: &[u8], sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+        let length = HEADER_BYTES + types.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
         let mut out = Vec::with_capacity(length.next_multiple_of(SEGMENT_ALIGN_BYTES));
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -205,6 +233,7 @@ impl ManifestHeader {
         out.extend_from_slice(&self.next_table_id.to_le_bytes());
         out.extend_from_slice(&(sections.clone().count() as u32).to_le_bytes());
         assert_eq!(out.len(), HEADER_BYTES, "the header is as long as its table says");
+        out.extend_from_slice(types);
         sections.for_each(|section| out.extend_from_slice(section));
         let sum = checksum(&out[CHECKED_FROM..]);
         out[16..24].copy_from_slice(&sum.to_le_bytes());

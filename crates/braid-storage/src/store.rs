@@ -12,22 +12,23 @@
 //! Deliberately not done here: statements, transactions of several statements, names that are not exact (the engine
 //! folds case), values of defaults, uniqueness.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use braid_base::{EnumType, EnumTypeId, EnumTypeRef};
 use braid_io::Device;
 use futures::future::BoxFuture;
 
-use crate::catalog::{Catalog, NewTable, TableEntry};
+use crate::catalog::{Catalog, CatalogType, NewTable, TableEntry};
 use crate::data_directory::{DataDirectory, SwitchError};
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::manifest::{Manifest, ManifestTable};
 use crate::store_shared::{Commit, CommitLock, NextIds, StoreShared};
 use crate::table_appender::TableAppender;
-use crate::{ChunkMeta, DistinctCount, DistinctSketch, StoreError, TableVersion};
+use crate::{ChunkMeta, ColumnType, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
 
 /// What a store is built on.
 #[derive(Clone)]
@@ -56,8 +57,9 @@ impl Store {
         let manifest = read_manifest(&directory)?;
         let next_file_id = remove_orphans(&directory, &manifest)?;
         let next_table_id = manifest.next_table_id;
+        let next_type_oid = manifest.next_type_oid;
         let catalog = open_tables(&directory, manifest)?;
-        let next_ids = NextIds { file: next_file_id, table: next_table_id };
+        let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
         let shared = StoreShared::new(directory, options.device, catalog, next_ids, options.encode_threads);
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
@@ -87,6 +89,7 @@ impl Store {
         if catalog.table(&def.name).is_some() {
             return Err(StoreError::TableExists { table: def.name });
         }
+        catalog.check_types_of(&def)?;
         let distinct = vec![Some(DistinctCount::new(DistinctSketch::empty())); def.columns.len()].into();
         let (def, chunks, sequence) = (Arc::new(def), Arc::from([]), catalog.sequence() + 1);
         let version = Arc::new(TableVersion::new(def, chunks, sequence, distinct));
@@ -183,8 +186,10 @@ fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64,
 /// The catalog that `manifest` describes, with its data files open.
 fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Catalog, StoreError> {
     let mut entries = Vec::with_capacity(manifest.tables.len());
+    let types = open_types(manifest.types);
     for table in manifest.tables {
-        let ManifestTable { def, next_chunk_id, sequence, chunks, sketches } = table;
+        let ManifestTable { mut def, next_chunk_id, sequence, chunks, sketches } = table;
+        resolve_types(&mut def, &types);
         let mut files: HashMap<DataFileId, Arc<DataFile>> = HashMap::new();
         let mut opened = Vec::with_capacity(chunks.len());
         for chunk in chunks {
@@ -203,5 +208,24 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);
         entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
     }
-    Ok(Catalog::new(manifest.sequence, entries))
+    Ok(Catalog::new(manifest.sequence, types, entries))
+}
+
+fn open_types(types: Vec<EnumType>) -> BTreeMap<u32, CatalogType> {
+    let opened = types.into_iter().map(|definition| {
+        let definition = Arc::new(definition);
+        (definition.oid, CatalogType { id: EnumTypeId::register(definition.clone()), definition })
+    });
+    opened.collect()
+}
+
+/// The columns of enumerated types are of those that are open, instead of oids.
+fn resolve_types(def: &mut TableDef, types: &BTreeMap<u32, CatalogType>) {
+    for column in &mut def.columns {
+        if let ColumnType::Enum(enum_type) = &mut column.column_type
+            && let Some(known) = types.get(&enum_type.oid())
+        {
+            *enum_type = EnumTypeRef::Open(known.id);
+        }
+    }
 }

@@ -52,6 +52,21 @@ pub enum StoreError {
         /// The name.
         table: String,
     },
+    /// CREATE TABLE of a name that a type has.
+    #[error("type \"{name}\" already exists")]
+    TypeExists {
+        /// The name.
+        name: String,
+    },
+    /// CREATE TABLE with a column of a type that was dropped in the meantime.
+    #[error("type \"{name}\" does not exist")]
+    UnknownType {
+        /// The name.
+        name: String,
+    },
+    /// No oids are left for types and their labels: 2^30 have been given out.
+    #[error("no object ids are left for types and labels")]
+    TooManyTypes,
     /// CREATE TABLE with a definition that makes no sense.
     #[error("table \"{table}\" cannot be created: {reason}")]
     InvalidTable {

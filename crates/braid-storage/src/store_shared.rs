@@ -22,6 +22,7 @@ pub(crate) use commit::{Commit, CommitLock};
 pub(crate) struct NextIds {
     pub(crate) file: u64,
     pub(crate) table: u32,
+    pub(crate) type_oid: u32,
 }
 
 /// What a store and its appenders have in common.
@@ -33,6 +34,7 @@ pub(crate) struct StoreShared {
     commits: Arc<Mutex<commit::CommitState>>,
     next_file_id: AtomicU64,
     next_table_id: AtomicU32,
+    pub(crate) next_type_oid: AtomicU32,
     pub(crate) encode_permits: Arc<Semaphore>,
 }
 
@@ -51,6 +53,7 @@ impl StoreShared {
             commits: Arc::default(),
             next_file_id: AtomicU64::new(next_ids.file),
             next_table_id: AtomicU32::new(next_ids.table),
+            next_type_oid: AtomicU32::new(next_ids.type_oid),
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
         }
     }

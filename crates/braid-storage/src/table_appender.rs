@@ -151,7 +151,7 @@ fn base_of(catalog: &Catalog, def: &TableDef, target: Target) -> Result<Option<A
     match (target, catalog.by_id(def.id), catalog.table(&def.name)) {
         (Target::Existing, Some(version), _) => Ok(Some(Arc::clone(version))),
         (Target::Existing, None, _) => Err(StoreError::UnknownTable { table: def.name.clone() }),
-        (Target::New, _, None) => Ok(None),
+        (Target::New, _, None) => catalog.check_types_of(def).map(|()| None),
         (Target::New, _, Some(_)) => Err(StoreError::TableExists { table: def.name.clone() }),
     }
 }

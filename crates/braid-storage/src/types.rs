@@ -15,6 +15,7 @@
 //! | interval | Interval(MonthDayNano) | Interval |
 //! | bytea | BinaryView | Bytes |
 //! | uuid | FixedSizeBinary(16) | Bytes |
+//! | an enumerated type | Int64 | Int (the keys of labels) |
 //! | any other | BinaryView | Bytes, which say nothing of equality and order; numerics of one scale in a chunk: Int128 |
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
+use braid_base::EnumTypeRef;
 
 /// Precision up to which a numeric is stored and computed as a 64-bit integer: 10^18 - 1 < 2^63.
 pub const NUMERIC_64_PRECISION_MAX: u8 = 18;
@@ -87,6 +89,8 @@ pub enum ColumnType {
     Bytea,
     /// `uuid`
     Uuid,
+    /// An enumerated type: keys of labels, which are ordered as the labels are
+    Enum(EnumTypeRef),
     /// Values of any other type, as bytes that only the front end reads. Values may be equal and their bytes not.
     Encoded {
         /// PostgreSQL's oid of the type.
@@ -122,7 +126,7 @@ impl ColumnType {
             Self::Boolean => DataType::Boolean,
             Self::SmallInt => DataType::Int16,
             Self::Integer => DataType::Int32,
-            Self::BigInt => DataType::Int64,
+            Self::BigInt | Self::Enum(_) => DataType::Int64,
             Self::Real => DataType::Float32,
             Self::Double => DataType::Float64,
             Self::Numeric { precision, scale } => DataType::Decimal128(precision, scale as i8),
@@ -150,6 +154,7 @@ impl ColumnType {
             Self::RoundedTimestamp(digits) => field.with_metadata(sql_type(format!("timestamp({digits})"))),
             Self::RoundedTimestampTz(digits) => field.with_metadata(sql_type(format!("timestamptz({digits})"))),
             Self::Name => field.with_metadata(sql_type("name".to_owned())),
+            Self::Enum(enum_type) => field.with_metadata(sql_type(format!("enum({})", enum_type.oid()))),
             Self::Encoded { type_oid, modifier } => {
                 field.with_metadata(sql_type(format!("encoded({type_oid},{modifier})")))
             }
@@ -164,6 +169,7 @@ impl ColumnType {
             Self::SmallInt
             | Self::Integer
             | Self::BigInt
+            | Self::Enum(_)
             | Self::Date
             | Self::Time
             | Self::Timestamp
@@ -233,6 +239,8 @@ impl fmt::Display for ColumnType {
             Self::Interval => f.write_str("interval"),
             Self::Bytea => f.write_str("bytea"),
             Self::Uuid => f.write_str("uuid"),
+            Self::Enum(EnumTypeRef::Open(id)) => f.write_str(&id.definition().name),
+            Self::Enum(EnumTypeRef::Stored(oid)) => write!(f, "the enumerated type with oid {oid}"),
             Self::Encoded { type_oid, .. } => write!(f, "the type with oid {type_oid}"),
         }
     }

@@ -13,6 +13,9 @@ use crate::text_forms::{
 /// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's dates and timestamps begin.
 const EPOCH_US: i64 = 10_957 * DAY_US;
 
+/// The first oid of enumerated types and of their array types.
+const FIRST_TYPE_OID: u32 = 0x4000_0000;
+
 /// Bytes that are no value of their type.
 pub type Malformed = String;
 
@@ -104,11 +107,22 @@ impl<'a> Bytes<'a> {
                 [1] => String::from_utf8(self.take(self.0.len())?.to_vec()).map_err(|e| e.to_string())?,
                 [other] => return Err(format!("{other} is no version of jsonb")),
             },
+            FIRST_TYPE_OID.. => self.of_enumerated(zone)?,
             _ => match ARRAYS.iter().find(|(array, _)| *array == oid) {
                 Some((_, element)) => self.elements(*element, zone)?,
                 None => return Err("no such type is expected".to_owned()),
             },
         })
+    }
+
+    /// A label, or an array of labels, which begins with the number of its dimensions and names the type of its elements.
+    fn of_enumerated(&mut self, zone: Tz) -> Result<String, Malformed> {
+        if self.0.first() != Some(&0) {
+            return String::from_utf8(self.take(self.0.len())?.to_vec()).map_err(|e| e.to_string());
+        }
+        let element = self.0.get(8..12).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+        let element = element.filter(|oid| *oid >= FIRST_TYPE_OID).ok_or("it is no array of labels")?;
+        self.elements(element, zone)
     }
 
     /// A length and as many bytes of a value; -1 is null.

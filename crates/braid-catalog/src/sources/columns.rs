@@ -39,7 +39,7 @@ fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType) -> NamedRo
     vec![
         ("attrelid", oid(relation)),
         ("attname", text(name)),
-        ("atttypid", oid(sql_type.id.0)),
+        ("atttypid", oid(sql_type.id.oid())),
         ("attstattarget", Value::Int4(-1)),
         ("attlen", Value::Int2(stored.length)),
         ("attnum", small(at + 1)),

@@ -5,6 +5,7 @@
 //! | [`tables`] | `pg_class` |
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
 //! | [`primary_keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
+//! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
 //! | [`sessions`] | `pg_stat_activity` |
@@ -15,6 +16,7 @@ mod roles;
 mod sessions;
 mod settings;
 mod tables;
+mod types;
 
 use braid_storage::Catalog;
 
@@ -30,6 +32,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_attrdef" => columns::defaults(catalog),
         "pg_constraint" => primary_keys::constraints(catalog),
         "pg_index" => primary_keys::indexes(catalog),
+        "pg_type" => types::types(catalog),
+        "pg_enum" => types::labels(catalog),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
         "pg_settings" => settings::settings(facts),

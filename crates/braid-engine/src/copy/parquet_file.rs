@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use braid_storage::ColumnType;
 use futures::stream::BoxStream;
@@ -106,6 +106,12 @@ pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<
                 format!("column \"{name}\" of file \"{}\" has bytes, which are no value", file.path.display());
             return Err(EngineError::new(SqlState::DatatypeMismatch, message));
         }
+        if let Some(ColumnType::Enum(_)) = of_table.map(|column| column.column_type)
+            && !is_text(fields[at].data_type())
+        {
+            let message = format!("column \"{name}\" of file \"{}\" has no texts, as labels are", file.path.display());
+            return Err(EngineError::new(SqlState::DatatypeMismatch, message));
+        }
         chosen.push(at);
     }
     if !target.columns_given
@@ -124,6 +130,14 @@ pub(crate) fn column_sources(target: &CopyTarget, file: &ParquetFile) -> Result<
         batch_columns[*at] = file_columns.iter().position(|column| column == source);
     }
     Ok(ColumnSources { file_columns, batch_columns })
+}
+
+/// Whether values are texts, perhaps of a dictionary.
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
 }
 
 fn unreadable(path: &Path, error: &str) -> EngineError {

@@ -183,7 +183,8 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             | ColumnType::RoundedTimestampTz(_)
             | ColumnType::Interval
             | ColumnType::Bytea
-            | ColumnType::Uuid => mismatch(if number.contains(['.', 'e', 'E']) { "numeric" } else { "integer" }),
+            | ColumnType::Uuid
+            | ColumnType::Enum(_) => mismatch(if number.contains(['.', 'e', 'E']) { "numeric" } else { "integer" }),
             _ => literals.append(number),
         },
         Cell::Boolean(value) => match column.column_type {

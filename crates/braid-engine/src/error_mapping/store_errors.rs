@@ -14,6 +14,16 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::UnknownTable { table } => {
             return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
         }
+        StoreError::TypeExists { name } => {
+            return EngineError::new(SqlState::DuplicateObject, format!("type \"{name}\" already exists")).with_hint(
+                "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any \
+                 existing type.",
+            );
+        }
+        StoreError::UnknownType { name } => {
+            return EngineError::new(SqlState::UndefinedObject, format!("type \"{name}\" does not exist"));
+        }
+        StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
         StoreError::SchemaMismatch { .. } => SqlState::DatatypeMismatch,

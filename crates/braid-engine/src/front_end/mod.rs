@@ -103,7 +103,7 @@ pub(crate) async fn describe(
     statement: &Statement,
     declared: &[Option<ParameterType>],
 ) -> Result<Described, EngineError> {
-    let declared = declared_types(declared)?;
+    let declared = declared_types(declared, &StatementFacts::of(context))?;
     match constant_query::describe(context, statement, &declared)? {
         Some(prepared) => Ok(Described { prepared, tables: Vec::new() }),
         None if takes_long(statement.origin(), statement.size()) => {

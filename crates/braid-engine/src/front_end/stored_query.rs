@@ -96,7 +96,7 @@ pub(crate) async fn insert_parameters(
     declared: &[Option<ParameterType>],
 ) -> Result<Vec<ParameterType>, EngineError> {
     statement.size().check_for_planning()?;
-    let declared = declared_types(declared)?;
+    let declared = declared_types(declared, &StatementFacts::of(context))?;
     let (size, statement, source) = (statement.size(), statement.clone(), stored_in.source(statement));
     let work = async move |context: StatementContext| {
         let literals = Literals::InPlace(Numerics::Optimistic);

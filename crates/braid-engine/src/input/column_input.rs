@@ -10,7 +10,9 @@ use arrow::array::{
 use braid_catalog::column_types::{is_without_precision, sql_type_of};
 use braid_plan::values::codec::encode;
 use braid_sql::functions::datetime::clocks::rounded_timestamp;
+use braid_sql::input::enums::value_of_label;
 use braid_sql::input::time_zones::TimeZone;
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::{Value, column_value};
 use braid_storage::ColumnType;
 
@@ -41,6 +43,8 @@ enum Builder {
     Interval(IntervalMonthDayNanoBuilder),
     Bytea(BinaryViewBuilder),
     Uuid(FixedSizeBinaryBuilder),
+    /// Keys of the labels of a type.
+    Enum(TypeId, Int64Builder),
     /// The bytes of a value that is being read, and those of the others.
     Encoded(Vec<u8>, BinaryViewBuilder),
 }
@@ -63,6 +67,7 @@ macro_rules! each_builder {
             Builder::Interval($b) => $body,
             Builder::Bytea($b) => $body,
             Builder::Uuid($b) => $body,
+            Builder::Enum(_, $b) => $body,
             Builder::Encoded(_, $b) => $body,
         }
     };
@@ -97,6 +102,7 @@ impl ColumnInput {
             ColumnType::Interval => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
             ColumnType::Bytea => Builder::Bytea(BinaryViewBuilder::new()),
             ColumnType::Uuid => Builder::Uuid(FixedSizeBinaryBuilder::new(16)),
+            ColumnType::Enum(_) => Builder::Enum(sql_type_of(column_type).id, Int64Builder::new()),
             ColumnType::Encoded { .. } => Builder::Encoded(Vec::new(), BinaryViewBuilder::new()),
         };
         Self { column_type, zone, builder }
@@ -131,6 +137,7 @@ impl ColumnInput {
                 Value::Time(us) => b.append_value(us),
                 other => unreachable!("{other:?} is no time"),
             },
+            Builder::Enum(id, b) => b.append_value(value_of_label(text, *id)?.as_enum().key),
             Builder::Encoded(bytes, b) => {
                 bytes.clear();
                 encode(&column_value(text, sql_type_of(self.column_type), &self.zone)?, bytes)?;

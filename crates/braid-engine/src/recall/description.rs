@@ -20,7 +20,7 @@ pub(crate) fn described(
     scanned: &ScannedText,
     declared: &[Option<ParameterType>],
 ) -> Option<Prepared> {
-    let (key, snapshot) = (key(scanned, &BoundParameters::none(), &context.settings()).ok()?, context.snapshot());
+    let (key, snapshot) = (key(scanned, &BoundParameters::none(), context).ok()?, context.snapshot());
     let database = context.database();
     if has_parameters(scanned) || !declared.is_empty() {
         let table_of = |table| Some(snapshot.by_id(table)?.def.clone());
@@ -41,7 +41,7 @@ pub(crate) fn keep_description(
     tables: Vec<Arc<TableDef>>,
     prepared: &Prepared,
 ) {
-    let Ok(key) = key(scanned, &BoundParameters::none(), &context.settings()) else { return };
+    let Ok(key) = key(scanned, &BoundParameters::none(), context) else { return };
     let holes = scanned.holes.iter().map(|hole| hole.content.clone()).collect();
     let description = Description { holes, declared: declared.to_vec(), tables, prepared: prepared.clone() };
     context.database().templates().descriptions().keep(&key, description);

@@ -13,7 +13,6 @@ use super::template_planner::{NoTemplate, plan_template};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{StatementFacts, outcome, unless_too_narrow};
 use crate::interrupt::Interrupt;
-use crate::settings::SettingValues;
 use crate::sharing::Wanted;
 use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
@@ -25,7 +24,7 @@ use crate::{EngineError, Outcome, Statement};
 
 /// Whether a text has a plan already, or a description if it has parameters, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
-    let Ok(key) = key(scanned, &BoundParameters::none(), &context.settings()) else { return false };
+    let Ok(key) = key(scanned, &BoundParameters::none(), context) else { return false };
     // The types of parameters are part of a plan's key, and not known yet.
     if has_parameters(scanned) {
         return context.database().templates().descriptions().is_known(&key, scanned);
@@ -42,7 +41,7 @@ pub(crate) async fn execute(
 ) -> Result<Option<Outcome>, EngineError> {
     let Some(scanned) = statement.scanned() else { return Ok(None) };
     let settings = context.settings();
-    let Ok(key) = key(scanned, params, &settings) else { return Ok(None) };
+    let Ok(key) = key(scanned, params, context) else { return Ok(None) };
     let facts = StatementFacts::of(context);
     let Some(constants) = constants_of(scanned, params, &facts)? else { return Ok(None) };
     let entry = context.database().templates().entry(&key);
@@ -116,16 +115,17 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
-/// The key of a text's entry: its template, and what else plans depend on: the session's zone, the schemas that names are looked up in, and
-/// the types of the parameters. Of `params` the text may name fewer.
+/// The key of a text's entry: its template, and what else plans depend on: the session's zone, the schemas that names are looked up in,
+/// the types of the parameters, and the state of the database's own types. Of `params` the text may name fewer.
 ///
 /// # Errors
 /// [`TemplatesOff`] if the session's statements have none.
 pub(super) fn key(
     scanned: &ScannedText,
     params: &BoundParameters,
-    settings: &SettingValues,
+    context: &StatementContext,
 ) -> Result<String, TemplatesOff> {
+    let settings = context.settings();
     if settings.get("braid.templates") == Some("off") {
         return Err(TemplatesOff::Setting);
     }
@@ -138,6 +138,11 @@ pub(super) fn key(
     let mut key = format!("{}\0{zone}\0{path}", scanned.template);
     for sql_type in params.types() {
         key.push_str(&format!("\0{}", sql_type.id.0));
+    }
+    // What names of types and labels mean.
+    let snapshot = context.snapshot();
+    if snapshot.enum_types().len() > 0 {
+        key.push_str(&format!("\0types of {}", snapshot.types_changed()));
     }
     Ok(key)
 }

@@ -50,7 +50,7 @@ impl KnownTemplate {
             Ok(scanned) => scanned,
             Err(reason) => return Ok(Self::Unscanned(*reason)),
         };
-        let key = match key(scanned, params, &context.settings()) {
+        let key = match key(scanned, params, context) {
             Ok(key) => key,
             Err(reason) => return Ok(Self::Off(reason)),
         };

@@ -14,6 +14,7 @@ use arrow::buffer::OffsetBuffer;
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use braid_sql::functions::SessionFacts;
+use braid_sql::output::enums::label_of;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::values::{ArrayValue, Interval};
 use braid_sql::{Evaluation, SqlError, SqlType, Value};
@@ -146,6 +147,8 @@ fn arrow_type(sql_type: SqlType, session: &dyn SessionFacts) -> Result<DataType,
         TypeId::TIMESTAMP => DataType::Timestamp(TimeUnit::Microsecond, None),
         TypeId::TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some(session.zone_name().into())),
         TypeId::INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
+        // Their labels.
+        id if id.enum_type().is_some() => DataType::Utf8,
         _ => return Err(unsupported(sql_type)),
     })
 }
@@ -167,6 +170,7 @@ fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, SqlError> {
         Value::Float8(value) => Arc::new(Float64Array::from(vec![*value])),
         Value::Numeric(value) => decimal(value, data_type)?,
         Value::Text(text) => Arc::new(StringArray::from(vec![&**text])),
+        Value::Enum(value) => Arc::new(StringArray::from(vec![&*label_of(*value)?])),
         Value::Bytea(bytes) => Arc::new(BinaryArray::from(vec![&**bytes])),
         Value::Uuid(bytes) => {
             Arc::new(FixedSizeBinaryArray::try_from_iter(std::iter::once(bytes)).expect("a uuid has 16 bytes"))

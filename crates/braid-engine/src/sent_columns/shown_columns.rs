@@ -110,6 +110,10 @@ impl ShownColumns {
             {
                 return Ok(Arc::new(encoded_numerics(integers)) as ArrayRef);
             }
+            // Operators hold the keys that columns store.
+            if let (ColumnType::Enum(_), DataType::Int64) = (column_type, array.data_type()) {
+                return Ok(array.clone());
+            }
             if let ColumnType::Encoded { .. } = column_type {
                 let values = (0..batch.num_rows()).map(|row| value_at(array, row, column.sql_type.id));
                 return Ok(encoded_array(values.collect::<Result<Vec<_>, _>>()?)?);

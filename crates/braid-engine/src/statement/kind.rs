@@ -21,6 +21,12 @@ pub enum StatementKind {
     CreateTable,
     /// DROP TABLE.
     DropTable,
+    /// CREATE TYPE.
+    CreateType,
+    /// ALTER TYPE.
+    AlterType,
+    /// DROP TYPE.
+    DropType,
     /// SET.
     Set,
     /// SHOW: answers rows.
@@ -55,6 +61,9 @@ impl StatementKind {
                 S::Insert(_) => Self::Insert,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+                S::CreateType { .. } => Self::CreateType,
+                S::AlterType(_) => Self::AlterType,
+                S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
@@ -70,7 +79,8 @@ impl StatementKind {
 
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
-        matches!(self, Self::Insert | Self::CopyFrom | Self::CreateTable | Self::DropTable)
+        let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
+        is_of_types || matches!(self, Self::Insert | Self::CopyFrom | Self::CreateTable | Self::DropTable)
     }
 
     /// Whether it ends a transaction block: all that a failed block still accepts.
@@ -114,6 +124,9 @@ mod tests {
             ("create table t as select 1 as a with no data", CreateTable),
             ("create table t as select 1 as a with data", CreateTable),
             ("drop table if exists a, b", DropTable),
+            ("create type t as enum ('a')", CreateType),
+            ("alter type t add value 'b'", AlterType),
+            ("drop type if exists t, u", DropType),
             ("set timezone = 'UTC'", Set),
             ("show server_version", Show),
             ("show all", Show),

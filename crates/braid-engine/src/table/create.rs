@@ -6,7 +6,7 @@ use sqlparser::ast::{CreateTable, Ident};
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
-use crate::front_end::{self, TableOfQuery};
+use crate::front_end::{self, StatementFacts, TableOfQuery};
 use crate::interrupt::to_the_end;
 use crate::names::columns_named;
 use crate::statement_context::StatementContext;
@@ -29,7 +29,7 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         _ => UnenforcedKeys::Refuse,
     };
     let name = created_table(context, &create.name)?;
-    let table = new_table(name, create, unenforced)?;
+    let table = new_table(name, create, unenforced, &StatementFacts::of(context))?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }

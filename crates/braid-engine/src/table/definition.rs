@@ -6,6 +6,7 @@
 //! refused.
 
 use braid_base::ColumnId;
+use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
 use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{
@@ -32,12 +33,13 @@ pub(crate) fn new_table(
     name: String,
     create: &CreateTable,
     unenforced: UnenforcedKeys,
+    session: &dyn SessionFacts,
 ) -> Result<NewTable, EngineError> {
     check_clauses(create)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut keys: Vec<Vec<String>> = Vec::new();
     for column in &create.columns {
-        columns.push(column_def(column, &mut keys, unenforced)?);
+        columns.push(column_def(column, &mut keys, unenforced, session)?);
     }
     let mut unique = Vec::new();
     for constraint in &create.constraints {
@@ -94,6 +96,7 @@ fn column_def(
     column: &SqlColumn,
     keys: &mut Vec<Vec<String>>,
     unenforced: UnenforcedKeys,
+    session: &dyn SessionFacts,
 ) -> Result<ColumnDef, EngineError> {
     let name = fold(&column.name);
     let mut nullable = true;
@@ -125,7 +128,7 @@ fn column_def(
             }
         }
     }
-    Ok(ColumnDef { name, column_type: column_type(&column.data_type)?, nullable, default })
+    Ok(ColumnDef { name, column_type: column_type(&column.data_type, session)?, nullable, default })
 }
 
 /// Refuses a key, unless it is known not to be enforced.
@@ -201,6 +204,7 @@ fn key_ids(key: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>, Engin
 
 #[cfg(test)]
 mod tests {
+    use braid_sql::functions::text_input::ReadingSession;
     use braid_storage::ColumnType;
     use sqlparser::ast::Statement;
     use sqlparser::dialect::PostgreSqlDialect;
@@ -215,7 +219,7 @@ mod tests {
     fn define_with(sql: &str, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0);
         let Statement::CreateTable(create) = statement else { panic!("{sql}") };
-        new_table("t".to_owned(), &create, unenforced)
+        new_table("t".to_owned(), &create, unenforced, &ReadingSession::of_output())
     }
 
     #[test]

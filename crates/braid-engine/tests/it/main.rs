@@ -5,6 +5,7 @@ mod attaching;
 mod copy;
 mod dml;
 mod doubtful_commits;
+mod enum_types;
 mod errors;
 mod explosions;
 mod failed_passes;

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use braid_sql::pg_catalog::{FunctionId, Volatility, pg_catalog};
 
-/// Stable functions of the same result in all sessions of one zone, by the names of PostgreSQL's C functions. Input functions are none of them:
-/// they read `now`, and dates by the setting DateStyle.
+/// Stable functions of the same result in all sessions of one zone, by the names of PostgreSQL's C functions. Of input functions only
+/// that of enumerated types is one of them: others read `now`, and dates by the setting DateStyle.
 const OF_ZONE: &[&str] = &[
     "array_out",
     "array_to_json",
@@ -18,10 +18,16 @@ const OF_ZONE: &[&str] = &[
     "array_to_text_null",
     "date_out",
     "date_timestamptz",
+    "enum_first",
+    "enum_in",
+    "enum_last",
+    "enum_out",
+    "enum_range_all",
+    "enum_range_bounds",
+    "enum_send",
     "extract_timestamptz",
     "float4_to_char",
     "float8_to_char",
-    "format_type",
     "in_range_timestamptz_interval",
     "int4_to_char",
     "int8_to_char",

@@ -26,7 +26,9 @@ const IDENTITIES: &[TypeId] = &[
 
 /// Whether equal values of a type are the same.
 pub(crate) fn is_identity_type(id: TypeId) -> bool {
-    IDENTITIES.contains(&id) || pg_catalog().element_of_array(id).is_some_and(is_identity_type)
+    IDENTITIES.contains(&id)
+        || id.enum_type().is_some()
+        || pg_catalog().element_of_array(id).is_some_and(is_identity_type)
 }
 
 /// Whether equal values of this column are the same, but not always those of another column of its type: values of `char(n)` have n

@@ -9,7 +9,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use braid_exec::values::intervals::{interval_bytes, interval_of_bytes};
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::values::{Interval, Numeric};
+use braid_sql::values::{EnumValue, Interval, Numeric};
 use braid_sql::{SqlError, SqlState, Value};
 use braid_storage::Scalar;
 
@@ -176,6 +176,7 @@ fn integer_of(value: &Value) -> Option<i64> {
         Value::Int2(value) => i64::from(*value),
         Value::Int4(value) | Value::Date(value) => i64::from(*value),
         Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => *value,
+        Value::Enum(value) => value.key,
         _ => return None,
     })
 }
@@ -188,7 +189,10 @@ fn integer_value(value: i64, id: TypeId) -> Value {
         TypeId::TIME => Value::Time(value),
         TypeId::TIMESTAMP => Value::Timestamp(value),
         TypeId::TIMESTAMPTZ => Value::TimestampTz(value),
-        _ => Value::Int8(value),
+        id => match id.enum_type() {
+            Some(enum_type) => Value::Enum(EnumValue { enum_type, key: value }),
+            None => Value::Int8(value),
+        },
     }
 }
 

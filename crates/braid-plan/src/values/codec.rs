@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use braid_base::EnumTypeId;
 use braid_sql::input::json::parse_jsonb;
 use braid_sql::input::json_path::parse_json_path;
 use braid_sql::output::json::jsonb_text;
 use braid_sql::output::json_path::json_path_text;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::values::{ArrayValue, Interval, Numeric, RecordField, RecordType, RecordValue};
+use braid_sql::values::{ArrayValue, EnumValue, Interval, Numeric, RecordField, RecordType, RecordValue};
 use braid_sql::{SqlError, SqlState, SqlType, Value};
 
 /// Arrays and records within each other that are read. PostgreSQL's arrays hold no arrays, but records hold records.
@@ -44,6 +45,8 @@ mod tag {
     pub const NARROW_NUMERIC: u8 = braid_storage::NUMERIC_TAG;
     /// The number of fields; of each its name, its type with its modifier, and its value.
     pub const RECORD: u8 = 23;
+    /// The number of an enumerated type within the process, and a key. Such values are in plans and temporary files only.
+    pub const ENUM: u8 = 24;
 }
 
 /// Appends a value.
@@ -84,6 +87,10 @@ pub fn encode(value: &Value, to: &mut Vec<u8>) -> Result<(), SqlError> {
         }
         Value::Uuid(value) => put(to, tag::UUID, value),
         Value::Oid(value) => put(to, tag::OID, &value.to_le_bytes()),
+        Value::Enum(value) => {
+            put(to, tag::ENUM, &value.enum_type.number().to_le_bytes());
+            to.extend(value.key.to_le_bytes());
+        }
         Value::Array(array) => {
             put(to, tag::ARRAY, &array.element.0.to_le_bytes());
             to.extend(length(array.dimensions.len()));
@@ -181,6 +188,10 @@ fn next(rest: &mut &[u8], depth: usize) -> Result<Value, SqlError> {
         }
         tag::UUID => Value::Uuid(take(rest)?),
         tag::OID => Value::Oid(u32::from_le_bytes(take(rest)?)),
+        tag::ENUM => {
+            let enum_type = EnumTypeId::of_number(u32::from_le_bytes(take(rest)?)).ok_or_else(broken)?;
+            Value::Enum(EnumValue { enum_type, key: i64::from_le_bytes(take(rest)?) })
+        }
         tag::ARRAY if depth > 0 => {
             let element = TypeId(u32::from_le_bytes(take(rest)?));
             let dimensions = (0..take_length(rest)?)

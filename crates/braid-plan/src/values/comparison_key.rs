@@ -50,6 +50,7 @@ fn append(value: &Value, key: &mut Vec<u8>) -> Result<(), SqlError> {
             integer(*value, key);
         }
         Value::Oid(value) => integer(i64::from(*value), key),
+        Value::Enum(value) => integer(value.key, key),
         Value::Char(value) => key.push(*value),
         Value::Float4(value) => float(f64::from(*value), key),
         Value::Float8(value) => float(*value, key),

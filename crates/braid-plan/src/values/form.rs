@@ -59,6 +59,9 @@ impl Form {
             }
             TypeId::BYTEA | TypeId::UUID => Self::Bytes,
             TypeId::INTERVAL => Self::Interval,
+            // Keys of labels, which are ordered as the labels are.
+            TypeId::ANYENUM => Self::Integer,
+            id if id.enum_type().is_some() => Self::Integer,
             _ => Self::Encoded,
         }
     }
@@ -70,6 +73,7 @@ impl Form {
             ColumnType::SmallInt
             | ColumnType::Integer
             | ColumnType::BigInt
+            | ColumnType::Enum(_)
             | ColumnType::Date
             | ColumnType::Time
             | ColumnType::Timestamp

@@ -124,11 +124,13 @@ impl Column {
     }
 
     /// Binds `array` as values of the type with this number. Texts are those that its values are shown as.
-    pub fn bind_as(array: &ArrayRef, oid: u32) -> Result<Self, ValueError> {
+    pub fn bind_as(array: &ArrayRef, number: u32) -> Result<Self, ValueError> {
         let column = Self::bind(array)?;
         Ok(match column.values {
-            Values::Text(texts) if !TEXT_OIDS.contains(&oid) => Self { values: Values::TextOf(texts, oid), ..column },
-            Values::List(list) => Self { values: Values::List(Box::new(list.with_elements_of(oid))), ..column },
+            Values::Text(texts) if !TEXT_OIDS.contains(&number) => {
+                Self { values: Values::TextOf(texts, number), ..column }
+            }
+            Values::List(list) => Self { values: Values::List(Box::new(list.with_elements_of(number))), ..column },
             values => Self { values, ..column },
         })
     }
@@ -195,9 +197,9 @@ impl Column {
             Values::Numeric128(a, scale) => numeric::append_binary_128(out, a.value(row), *scale),
             Values::Numeric256(a, scale) => numeric::append_binary_256(out, a.value(row), *scale),
             Values::Text(a) => out.extend_from_slice(a.value(row).as_bytes()),
-            Values::TextOf(a, oid) => {
-                let bytes = binary_of_text(*oid, a.value(row));
-                out.extend_from_slice(&bytes.map_err(|_| ValueError::NoBinaryForm { oid: *oid })?);
+            Values::TextOf(a, number) => {
+                let bytes = binary_of_text(*number, a.value(row));
+                out.extend_from_slice(&bytes.map_err(|_| ValueError::NoBinaryForm { oid: *number })?);
             }
             Values::TextOfRecord(a, fields) => {
                 let bytes = binary_of_record(fields, a.value(row));

@@ -60,8 +60,8 @@ impl List {
     }
 
     /// The same lists as arrays of the type with this number: texts may be names or of limited length.
-    pub fn with_elements_of(self, array_oid: u32) -> Self {
-        Self { element_oid: element_of_array(array_oid).unwrap_or(self.element_oid), ..self }
+    pub fn with_elements_of(self, array_number: u32) -> Self {
+        Self { element_oid: element_of_array(array_number).unwrap_or(self.element_oid), ..self }
     }
 
     fn range(&self, row: usize) -> std::ops::Range<usize> {

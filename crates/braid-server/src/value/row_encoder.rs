@@ -62,7 +62,7 @@ impl RowEncoder {
     /// The RowDescription message of these rows.
     pub fn description(&self) -> RowDescription {
         let describe = |column: &EncodedColumn| {
-            if let Some(DescribedType { oid, length, modifier }) = column.described {
+            if let Some(DescribedType { oid, length, modifier, .. }) = column.described {
                 return FieldDescription::new(column.name.clone(), 0, 0, oid, length, modifier, column.format.code());
             }
             let (oid, length) = PgType::described(&column.data_type);
@@ -84,7 +84,7 @@ impl RowEncoder {
         let columns = self.columns.iter().zip(batch.columns()).zip(schema.fields()).map(|((column, array), field)| {
             let bound = match column.described {
                 Some(described) if DescribedType::of(field) == Some(described) => {
-                    let bound = Column::bind_as(array, described.oid)?;
+                    let bound = Column::bind_as(array, described.number)?;
                     match record_fields(field) {
                         Some(fields) => bound.with_record_fields(fields),
                         None => bound,

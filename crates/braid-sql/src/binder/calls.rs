@@ -11,7 +11,7 @@ use super::spreading::spreading_call;
 use super::{Binder, Placed, Statement, fold};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::{CastContext, FunctionKind, TypeId, pg_catalog};
-use crate::resolution::{FunctionResolution, ResolvedFunction, resolve_function};
+use crate::resolution::{FunctionResolution, Pathway, ResolvedFunction, coercion_pathway, resolve_function};
 use crate::syntax::{SqlDialect, VARIADIC, parser_of};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
@@ -271,6 +271,15 @@ impl Binder<'_> {
         self.resolved_call(name, arguments, &names, &WrittenCall::default())
     }
 
+    /// A call with the name of a type of the database, `mood('happy')`, if its argument can be cast to the type without a function.
+    fn cast_to_own_type(&self, name: &str, ids: &[TypeId], names: &[Option<&str>]) -> Option<FunctionResolution> {
+        let ([source], [None]) = (ids, names) else { return None };
+        let target = self.session.objects()?.type_id(None, name)?;
+        let pathway = coercion_pathway(*source, target, CastContext::Explicit)?;
+        let is_cast = matches!(pathway, Pathway::Relabel | Pathway::InputOutput) && *source != TypeId::RECORD;
+        is_cast.then_some(FunctionResolution::Coercion(target, pathway))
+    }
+
     fn resolved_call<'s>(
         &self,
         name: &str,
@@ -283,7 +292,9 @@ impl Binder<'_> {
         arguments.extend(within_group);
         let ids: Vec<TypeId> = arguments.iter().map(|(argument, _)| argument.sql_type.id).collect();
         let is_variadic = written.is_variadic;
-        let resolution = resolve_function(name, &ids, names, is_variadic).map_err(|error| match arguments.last() {
+        let resolution = resolve_function(name, &ids, names, is_variadic);
+        let resolution = resolution.or_else(|error| self.cast_to_own_type(name, &ids, names).ok_or(error));
+        let resolution = resolution.map_err(|error| match arguments.last() {
             Some((_, last)) if is_variadic && error.state() == SqlState::DatatypeMismatch => {
                 self.places.mark(error, *last)
             }

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::places::Place;
 use super::{Binder, Statement, fold};
-use crate::functions::text_input::ReadingSession;
+use crate::functions::SessionFacts;
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::tables::NoTables;
 use crate::types::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
@@ -17,8 +17,8 @@ use crate::{SqlError, SqlState, SqlType};
 ///
 /// # Errors
 /// For a type that does not exist (42704), and parameters that it does not have.
-pub fn type_of_syntax(syntax: &DataType) -> Result<SqlType, SqlError> {
-    Statement::new("", &ReadingSession::of_output(), &NoTables).binder().type_of(syntax)
+pub fn type_of_syntax(syntax: &DataType, session: &dyn SessionFacts) -> Result<SqlType, SqlError> {
+    Statement::new("", session, &NoTables).binder().type_of(syntax)
 }
 
 impl Binder<'_> {
@@ -71,19 +71,22 @@ impl Binder<'_> {
             let error = SqlError::new(SqlState::UndefinedObject, format!("type \"{shown}\" does not exist"));
             self.places.mark(error, place)
         };
-        let last = match &parts[..] {
-            [last] => last,
-            [schema, last] if fold(schema) == "pg_catalog" => last,
-            _ => return Err(unknown(parts.iter().map(|part| fold(part)).collect::<Vec<_>>().join("."))),
+        let shown = parts.iter().map(|part| fold(part)).collect::<Vec<_>>().join(".");
+        let (schema, last) = match &parts[..] {
+            [last] => (None, last),
+            [schema, last] => (Some(fold(schema)), last),
+            _ => return Err(unknown(shown)),
         };
         let folded = fold(last);
-        // A quoted name is a name of the catalog; `"char"` is not `char`.
-        let id = if last.quote_style.is_some() || parts.len() > 1 {
-            pg_catalog().type_named(&folded)
-        } else {
-            type_by_name(&folded)
+        let of_system = match &schema {
+            // A quoted name is a name of the catalog; `"char"` is not `char`.
+            None if last.quote_style.is_none() => type_by_name(&folded),
+            None => pg_catalog().type_named(&folded),
+            Some(schema) if schema == "pg_catalog" => pg_catalog().type_named(&folded),
+            Some(_) => None,
         };
-        let id = id.ok_or_else(|| unknown(folded.clone()))?;
+        let of_users = || self.session.objects()?.type_id(schema.as_deref(), &folded);
+        let id = of_system.or_else(of_users).ok_or_else(|| unknown(shown))?;
         if parameters.is_empty() {
             return Ok(SqlType::of(id));
         }

@@ -7,6 +7,7 @@ use crate::input::time_zones::TimeZone;
 
 use super::numbers::random::SessionRandom;
 use crate::SqlError;
+use crate::pg_catalog::TypeId;
 use crate::types::SqlType;
 use crate::value_memory::{GrowingValue, ValueMemory, reserve};
 
@@ -54,6 +55,14 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     fn role_id(&self, name: &str) -> Option<u32>;
     /// The name of a role.
     fn role(&self, id: u32) -> Option<String>;
+    /// An enumerated type, or an array type of one.
+    fn type_id(&self, _schema: Option<&str>, _name: &str) -> Option<TypeId> {
+        None
+    }
+    /// The enumerated type, or the array type of one, with this oid.
+    fn type_of_oid(&self, _oid: u32) -> Option<TypeId> {
+        None
+    }
     /// Whether a relation has a column of this name.
     fn has_column(&self, relation: u32, name: &str) -> bool;
     /// Bytes of a relation's rows on disk; `None` if there is no such relation.

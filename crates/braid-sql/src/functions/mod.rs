@@ -13,6 +13,7 @@
 //! | [`strings`] | texts, patterns, bytes, uuid |
 //! | [`datetime`] | dates, times and intervals |
 //! | [`arrays`] | arrays |
+//! | [`enums`] | enumerated types |
 //! | [`nulls`] | how many arguments are null |
 //! | [`records`] | rows as values |
 //! | [`sending`] | values in binary format |
@@ -27,6 +28,7 @@
 pub mod arrays;
 pub mod call;
 pub mod datetime;
+pub mod enums;
 pub mod hashes;
 pub mod in_range;
 pub mod json;
@@ -64,6 +66,7 @@ const ROOMS: &[&[Implementations]] = &[
     datetime::FAMILIES,
     hashes::FAMILIES,
     &[
+        enums::FUNCTIONS,
         in_range::FUNCTIONS,
         nulls::FUNCTIONS,
         records::FUNCTIONS,

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use super::arrays::comparisons::compare_arrays;
 use super::datetime::intervals;
 use super::datetime::times::compare_timetz;
+use super::enums;
 use super::numbers::comparisons::order_of_floats;
 use super::strings::text_types::without_blanks;
 use super::{Call, Implementation, SessionFacts, UnlimitedMemory, implementation_of};
@@ -98,6 +99,7 @@ fn default_entry(id: TypeId) -> Option<&'static OrderEntry> {
     let class = match entry.kind {
         TypeKind::Range if entry.name.ends_with("multirange") => TypeId::ANYMULTIRANGE,
         TypeKind::Range => TypeId::ANYRANGE,
+        TypeKind::Enum => TypeId::ANYENUM,
         TypeKind::Base | TypeKind::Pseudo => id,
     };
     let mut defaults = catalog.orders().iter().filter(|order| order.is_default);
@@ -141,6 +143,7 @@ fn kernel(symbol: &str) -> Option<Kernel> {
         },
         "timetz_cmp" => compare_timetz,
         "interval_cmp" => intervals::compare,
+        "enum_cmp" => enums::compare_values,
         _ => return None,
     };
     Some(kernel)

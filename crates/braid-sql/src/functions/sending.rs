@@ -14,6 +14,7 @@ pub const FUNCTIONS: Implementations = &[
     ("byteasend", sent),
     ("charsend", sent),
     ("date_send", sent),
+    ("enum_send", sent),
     ("float4send", sent),
     ("float8send", sent),
     ("int2send", sent),

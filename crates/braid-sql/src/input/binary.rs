@@ -1,6 +1,7 @@
 //! Values in binary format, as the receive functions of PostgreSQL's types read them; [`send`](crate::output::binary::send) writes them.
 
 use crate::input::bytes::NAME_BYTES_MAX;
+use crate::input::enums::value_of_label;
 use crate::input::json::{check_json, parse_jsonb};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::values::array_limits::{check_dimension_count, checked_count, too_many_elements};
@@ -79,6 +80,7 @@ impl<'a> Message<'a> {
                 Value::Interval(Interval { months, days, us })
             }
             TypeId::BIT | TypeId::VARBIT => self.bit_string()?,
+            other if other.enum_type().is_some() => value_of_label(self.text()?, other)?,
             other => {
                 let entry = pg_catalog().find_type(other).and_then(|_| pg_catalog().element_of_array(other));
                 let element = entry.ok_or_else(|| SqlError::unsupported("this type has no binary format here"))?;
@@ -246,8 +248,8 @@ impl<'a> Message<'a> {
         if !matches!(self.int4()?, 0 | 1) {
             return Err(invalid("invalid array flags"));
         }
-        let sent = TypeId(self.int4()? as u32);
-        if sent != element {
+        let sent = self.int4()? as u32;
+        if sent != element.oid() {
             return Err(other_element(sent, element));
         }
         let mut dimensions = Vec::with_capacity(count);
@@ -283,14 +285,14 @@ impl<'a> Message<'a> {
     }
 }
 
-fn other_element(sent: TypeId, expected: TypeId) -> SqlError {
-    let name = |id: TypeId| pg_catalog().find_type(id).map_or("unknown", |entry| entry.name);
+fn other_element(sent: u32, expected: TypeId) -> SqlError {
+    let name = |id: Option<TypeId>| id.map_or("unknown", |id| pg_catalog().type_entry(id).name);
     let message = format!(
         "binary data has array element type {} ({}) instead of expected {} ({})",
-        sent.0,
-        name(sent),
-        expected.0,
-        name(expected)
+        sent,
+        name(pg_catalog().type_of_oid(sent)),
+        expected.oid(),
+        name(Some(expected))
     );
     SqlError::new(SqlState::DatatypeMismatch, message)
 }

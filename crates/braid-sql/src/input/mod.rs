@@ -14,6 +14,7 @@
 //! | [`interval_fields`] | all that PostgreSQL reads as an interval |
 //! | [`time_zones`] | zones by name, abbreviation and offset |
 //! | [`posix_zones`] | zones whose names define them |
+//! | [`enums`] | enumerated types |
 //! | [`json`] | json, jsonb |
 //! | [`json_tokens`] | the tokens of JSON |
 //! | [`json_path`] | jsonpath |
@@ -32,6 +33,7 @@ pub mod datetime_fields;
 pub mod datetime_numbers;
 pub mod datetime_values;
 pub mod datetime_words;
+pub mod enums;
 pub mod interval_fields;
 pub mod json;
 pub mod json_path;

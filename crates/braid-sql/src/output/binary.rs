@@ -7,8 +7,10 @@
 //! | arrays | dimensions, 1 if there is a null, element type; length and lower bound of each dimension; values with their lengths |
 //! | `record` | number of fields; of each its type and its value with its length |
 //! | `jsonb` | 1, then the text |
+//! | an enumerated type | the label |
 //! | `bit` | number of bits, then the bits |
 
+use crate::output::enums::label_of;
 use crate::output::json::jsonb_text;
 use crate::pg_catalog::TypeId;
 use crate::values::{ArrayValue, Numeric, RecordValue, Value};
@@ -58,6 +60,7 @@ pub fn send(value: &Value, id: TypeId, out: &mut Vec<u8>) -> Result<(), SqlError
             out.extend(value.days.to_be_bytes());
             out.extend(value.months.to_be_bytes());
         }
+        Value::Enum(value) => out.extend(label_of(*value)?.as_bytes()),
         Value::Array(array) => array_of(array, out)?,
         Value::Record(record) => record_of(record, out)?,
         Value::Jsonb(tree) => {
@@ -76,7 +79,7 @@ fn array_of(array: &ArrayValue, out: &mut Vec<u8>) -> Result<(), SqlError> {
     let count = |length: usize| i32::try_from(length).map_err(|_| too_long());
     out.extend(count(array.dimensions.len())?.to_be_bytes());
     out.extend(i32::from(array.values.iter().any(Value::is_null)).to_be_bytes());
-    out.extend(array.element.0.to_be_bytes());
+    out.extend(array.element.oid().to_be_bytes());
     for (length, lower) in &array.dimensions {
         out.extend(count(*length)?.to_be_bytes());
         out.extend(lower.to_be_bytes());
@@ -101,7 +104,7 @@ fn record_of(record: &RecordValue, out: &mut Vec<u8>) -> Result<(), SqlError> {
     let count = |length: usize| i32::try_from(length).map_err(|_| too_long());
     out.extend(count(record.values.len())?.to_be_bytes());
     for (value, sql_type) in record.typed_values() {
-        out.extend(sql_type.id.0.to_be_bytes());
+        out.extend(sql_type.id.oid().to_be_bytes());
         if value.is_null() {
             out.extend((-1_i32).to_be_bytes());
             continue;

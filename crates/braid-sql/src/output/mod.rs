@@ -10,6 +10,7 @@
 //! | [`float_text`] | floats in messages |
 //! | [`binary`] | the binary format of the wire |
 //! | [`datetime`] | date, timestamp, timestamptz, interval |
+//! | [`enums`] | enumerated types |
 //! | [`json`] | JSON |
 //! | [`json_path`] | jsonpath |
 //! | [`datetime_text`] | the same and times over their whole range, with infinities |
@@ -17,6 +18,7 @@
 pub mod binary;
 pub mod datetime;
 pub mod datetime_text;
+pub mod enums;
 pub mod float_digits;
 pub mod float_text;
 pub mod json;

@@ -15,6 +15,8 @@ pub enum TypeKind {
     Pseudo,
     /// A range or a multirange.
     Range,
+    /// An enumerated type of a database.
+    Enum,
 }
 
 /// `pg_type.typcategory`: the letter of PostgreSQL's documentation, table "typcategory Codes".
@@ -24,6 +26,8 @@ pub struct TypeCategory(pub char);
 impl TypeCategory {
     /// Arrays.
     pub const ARRAY: Self = Self('A');
+    /// Enumerated types.
+    pub const ENUM: Self = Self('E');
     /// Strings.
     pub const STRING: Self = Self('S');
     /// The type of literals whose type is not known yet.

@@ -44,6 +44,17 @@ pub fn key_word(word: &str) -> Option<KeyWord> {
     KEY_WORDS.binary_search_by_key(&word, |known| known.word).ok().map(|at| KEY_WORDS[at])
 }
 
+/// A name as SQL has it: in quotes, unless it is of small letters, digits and underscores and no key word.
+pub fn quote_identifier(name: &str) -> String {
+    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_');
+    if is_plain && key_word(name).is_none_or(|found| found.category == b'U') {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

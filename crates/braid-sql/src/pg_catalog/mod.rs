@@ -6,6 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`type_id`] | the number of a type |
+//! | `enum_entries` | the rows of enumerated types, which databases have |
 //! | [`entries`] | the rows of the tables |
 //! | [`aggregates`] | the rows of the table of aggregates |
 //! | [`orders`] | the rows of the table of orders |
@@ -17,6 +18,7 @@
 pub mod aggregates;
 pub mod catalog_map;
 pub mod entries;
+mod enum_entries;
 pub mod key_words;
 pub mod orders;
 pub mod tables;

@@ -8,6 +8,7 @@ use super::entries::{
     CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
     TypeEntry, TypeKind, Volatility,
 };
+use super::enum_entries::enum_entry;
 use super::orders::{self, OrderEntry};
 use super::tsv::{flag, number, optional, rows};
 use super::type_id::TypeId;
@@ -65,12 +66,17 @@ impl PgCatalog {
 
     /// A type by its number.
     pub fn type_entry(&self, id: TypeId) -> &TypeEntry {
-        self.types.get(&id).unwrap_or_else(|| panic!("{id:?} is not in the catalog"))
+        self.find_type(id).unwrap_or_else(|| panic!("{id:?} is not in the catalog"))
     }
 
-    /// A type by its number; `None` for a number that a client made up.
+    /// A type by its number; `None` if there is no such type.
     pub fn find_type(&self, id: TypeId) -> Option<&TypeEntry> {
-        self.types.get(&id)
+        self.types.get(&id).or_else(|| enum_entry(id))
+    }
+
+    /// One of PostgreSQL's own types by the oid that a client names; `None` for all others.
+    pub fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
+        self.types.get(&TypeId(oid)).map(|entry| entry.id)
     }
 
     /// A type by `typname`.

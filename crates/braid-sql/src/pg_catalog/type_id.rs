@@ -1,6 +1,11 @@
-//! The number of a type: `pg_type.oid`, as it also goes over the wire.
+//! The number of a type: `pg_type.oid`, as it also goes over the wire, but for enumerated types.
+//!
+//! An enumerated type belongs to a database, and two databases may have types of one oid. So it has a number of its own within the process,
+//! beyond all oids, and [`TypeId::oid`] is its oid.
 
 use std::fmt;
+
+use braid_base::EnumTypeId;
 
 /// A type of PostgreSQL, without its modifier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,7 +84,40 @@ type_ids! {
     ANYCOMPATIBLERANGE = 5080,
 }
 
+/// The first number of enumerated types and their array types, in turn.
+const FIRST_ENUM: u32 = braid_base::enum_types::TYPE_OID_END;
+
 impl TypeId {
+    /// An enumerated type.
+    pub fn of_enum(enum_type: EnumTypeId) -> Self {
+        Self(FIRST_ENUM + 2 * enum_type.number())
+    }
+
+    /// The type of arrays of an enumerated type.
+    pub fn of_enum_array(enum_type: EnumTypeId) -> Self {
+        Self(Self::of_enum(enum_type).0 + 1)
+    }
+
+    /// The enumerated type that it is.
+    pub fn enum_type(self) -> Option<EnumTypeId> {
+        self.user_type().and_then(|(enum_type, is_array)| (!is_array).then_some(enum_type))
+    }
+
+    /// `pg_type.oid`
+    pub fn oid(self) -> u32 {
+        match self.user_type() {
+            None => self.0,
+            Some((enum_type, false)) => enum_type.definition().oid,
+            Some((enum_type, true)) => enum_type.definition().array_oid,
+        }
+    }
+
+    /// The enumerated type that it is, or is of arrays of.
+    pub(super) fn user_type(self) -> Option<(EnumTypeId, bool)> {
+        let number = self.0.checked_sub(FIRST_ENUM)?;
+        Some((EnumTypeId::of_number(number / 2)?, number % 2 == 1))
+    }
+
     /// Whether it stands for the type of an argument (`anyelement`, `anyarray`, …), and not `any`.
     pub fn is_polymorphic(self) -> bool {
         self.is_simple_polymorphic() || self.is_compatible_polymorphic()

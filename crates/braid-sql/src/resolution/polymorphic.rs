@@ -147,7 +147,9 @@ fn deduce_simple(given: &[TypeId], declared: &[TypeId]) -> Option<Family> {
         family.multirange = multirange_of(range);
     }
     let wants_no_array = declared.contains(&TypeId::ANYNONARRAY);
-    let is_refused = (wants_no_array && family.element.is_some_and(is_array)) || declared.contains(&TypeId::ANYENUM);
+    let wants_enum = declared.contains(&TypeId::ANYENUM);
+    let is_refused = (wants_no_array && family.element.is_some_and(is_array))
+        || (wants_enum && family.element.is_none_or(|element| element.enum_type().is_none()));
     (!is_refused).then_some(family)
 }
 

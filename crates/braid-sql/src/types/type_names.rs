@@ -3,7 +3,8 @@
 //! `pg_type.typname` is the name in the catalog (`int4`). The SQL standard has others (`integer`), and some of several words. Parameters
 //! are encoded in one integer, the modifier.
 
-use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::pg_catalog::key_words::quote_identifier;
+use crate::pg_catalog::{TypeId, TypeKind, pg_catalog};
 use crate::sql_type::SqlType;
 use crate::sql_type::numeric_digits;
 use crate::types::interval_modifier::{DAY, FULL_PRECISION, FULL_RANGE, HOUR, MINUTE, MONTH, SECOND, YEAR};
@@ -149,6 +150,7 @@ pub fn type_name(id: TypeId) -> String {
         TypeId::VARBIT => "bit varying",
         TypeId::VARCHAR => "character varying",
         other => match pg_catalog().find_type(other) {
+            Some(entry) if entry.kind == TypeKind::Enum => return quote_identifier(entry.name),
             Some(entry) => entry.name,
             // As PostgreSQL prints a number that no type has.
             None => "???",

@@ -13,13 +13,16 @@ pub struct NamedType {
     pub name: String,
 }
 
+/// Finds a type of the database by its schema, if that is given, and its name.
+pub type UserTypes<'a> = &'a dyn Fn(Option<&str>, &str) -> Option<TypeId>;
+
 /// The type of a text. Parameters are checked, and left out.
-pub fn type_of_text(text: &str) -> Result<NamedType, SqlError> {
+pub fn type_of_text(text: &str, users: UserTypes<'_>) -> Result<NamedType, SqlError> {
     let tokens = tokens(text)?;
     if tokens.is_empty() {
         return Err(SqlError::new(SqlState::SyntaxError, format!("invalid type name \"{text}\"")));
     }
-    let mut reader = Reader { tokens: &tokens, at: 0 };
+    let mut reader = Reader { tokens: &tokens, at: 0, users };
     let (mut id, mut name) = reader.scalar_type()?;
     if reader.is_array()? {
         // A type that stands for others has no arrays, nor has an array.
@@ -90,6 +93,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, SqlError> {
 struct Reader<'a> {
     tokens: &'a [Token],
     at: usize,
+    users: UserTypes<'a>,
 }
 
 impl<'a> Reader<'a> {
@@ -142,7 +146,7 @@ impl<'a> Reader<'a> {
             }
             Some(id) => modifier_of(id, &parameters).map(|_| (Some(id), name)),
             None if name.contains(' ') => Err(Token::Word(words.last().unwrap_or(first).clone()).unexpected()),
-            None => Ok((None, name)),
+            None => Ok(((self.users)(None, &name), name)),
         }
     }
 
@@ -159,7 +163,12 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        let id = known_schema(&parts)?.and_then(|name| pg_catalog().type_named(name));
+        let of_system = known_schema(&parts)?.and_then(|name| pg_catalog().type_named(name));
+        let id = of_system.or_else(|| match &parts[..] {
+            [name] => (self.users)(None, name),
+            [schema, name] => (self.users)(Some(schema), name),
+            _ => None,
+        });
         let parameters = self.parameters(usize::MAX)?;
         if let Some(id) = id {
             modifier_of(id, &parameters)?;

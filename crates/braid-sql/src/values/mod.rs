@@ -6,6 +6,7 @@
 //! | [`numeric`] | numbers with any number of digits |
 //! | [`interval`] | months, days and microseconds |
 //! | [`array`], [`array_limits`] | arrays; how large they may be |
+//! | [`enum_value`] | values of enumerated types |
 //! | [`record`] | rows as values |
 //! | `memory` | how much memory values hold |
 //! | [`json`] | the trees of jsonb |
@@ -16,6 +17,7 @@
 pub mod array;
 pub mod array_limits;
 pub mod calendar;
+pub mod enum_value;
 pub mod interval;
 pub mod json;
 pub mod json_datetime;
@@ -26,6 +28,7 @@ pub mod record;
 pub mod value;
 
 pub use array::ArrayValue;
+pub use enum_value::EnumValue;
 pub use interval::Interval;
 pub use json::Jsonb;
 pub use json_path::JsonPath;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::array::ArrayValue;
+use super::enum_value::EnumValue;
 use super::interval::Interval;
 use super::json::Jsonb;
 use super::json_path::JsonPath;
@@ -55,6 +56,8 @@ pub enum Value {
     Uuid([u8; 16]),
     /// `oid`, `regclass` and its like.
     Oid(u32),
+    /// An enumerated type.
+    Enum(EnumValue),
     /// An array of any type.
     Array(Arc<ArrayValue>),
     /// `record`
@@ -117,6 +120,7 @@ accessors! {
     as_interval: Interval(value) => Interval, *value, "An interval";
     as_uuid: Uuid(value) => &[u8; 16], value, "A uuid";
     as_oid: Oid(value) => u32, *value, "An oid";
+    as_enum: Enum(value) => EnumValue, *value, "A value of an enumerated type";
     as_array: Array(value) => &ArrayValue, value, "An array";
     as_record: Record(value) => &RecordValue, value, "A record";
     as_jsonb: Jsonb(value) => &Jsonb, value, "A jsonb";

@@ -18,8 +18,8 @@
 //! | width | meaning |
 //! |---|---|
 //! | string | name |
-//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end, 21 time(n), 22 timestamp(n), 23 timestamptz(n) |
-//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, times and timestamps their digits of a second, 0 to 6, otherwise 0 |
+//! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end, 21 time(n), 22 timestamp(n), 23 timestamptz(n), from version 4 on 24 an enumerated type |
+//! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, times and timestamps their digits of a second, 0 to 6, an enumerated type its oid, otherwise 0 |
 //! | 4 | for bytes of the front end only: the type's modifier, signed |
 //! | 1 | bit 0: nullable; bit 1: has a default |
 //! | string | the default's SQL text, if it has one |
@@ -45,7 +45,7 @@
 //! | 1 | only if they are: their scale, 0 to 38 |
 //! | | minimum, then maximum, those there are, in the form of the column's physical type, or of 128-bit integers if the values are such: bool 1 byte; integers 8; 128-bit integers 16; floats 8 (IEEE 754 double); bytes 2 for the length, then the bytes; interval 4 months, 4 days, 8 nanoseconds |
 
-use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, SEGMENT_ALIGN_BYTES, TableId};
+use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, TableId};
 
 use super::byte_reader::ByteReader;
 use super::sketch_section::{put_sketch, take_sketch};
@@ -171,7 +171,7 @@ fn take_sketches(
     Ok(sketches)
 }
 
-fn put_string(out: &mut Vec<u8>, text: &str) {
+pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
     let length = u32::try_from(text.len()).expect("names and defaults are checked at CREATE TABLE");
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(text.as_bytes());
@@ -236,6 +236,7 @@ fn type_code(column_type: ColumnType) -> (u8, u32) {
         ColumnType::RoundedTime(digits) => (21, digits.into()),
         ColumnType::RoundedTimestamp(digits) => (22, digits.into()),
         ColumnType::RoundedTimestampTz(digits) => (23, digits.into()),
+        ColumnType::Enum(enum_type) => (24, enum_type.oid()),
     }
 }
 
@@ -248,6 +249,7 @@ fn type_of_code(tag: u8, parameter: u32) -> Option<ColumnType> {
         }
         (9, limit) => return Some(ColumnType::Varchar(limit)),
         (10, limit) => return Some(ColumnType::Char(limit)),
+        (24, oid) => return Some(ColumnType::Enum(EnumTypeRef::Stored(oid))),
         (1, 0) => ColumnType::Boolean,
         (2, 0) => ColumnType::SmallInt,
         (3, 0) => ColumnType::Integer,

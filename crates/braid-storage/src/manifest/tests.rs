@@ -1,6 +1,7 @@
 //! Round trips, damage, and forgeries whose checksum holds.
 
-use braid_base::{CHUNK_ROWS, ColumnId, Random, SeededRandom, TableId};
+use braid_base::enum_types::{EnumLabel, EnumType, FIRST_TYPE_OID, TYPE_OID_END};
+use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SeededRandom, TableId};
 use braid_testing::cases;
 
 use super::*;
@@ -93,8 +94,29 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
 
 fn random_manifest(random: &mut SeededRandom) -> Manifest {
     let (sequence, table_count) = (random.below(1 << 50), random.below(5) as u32);
-    let tables = (0..table_count).map(|i| random_table(2 * i + 1, sequence, random)).collect();
-    Manifest { sequence, next_file_id: 1000, next_table_id: 10, tables }
+    let mut tables: Vec<ManifestTable> = (0..table_count).map(|i| random_table(2 * i + 1, sequence, random)).collect();
+    let types: Vec<EnumType> = (0..random.below(4) as u32).map(|i| random_type(i, random)).collect();
+    let columns = tables.iter_mut().flat_map(|table| &mut table.def.columns);
+    for column in columns.filter(|column| column.column_type == ColumnType::BigInt) {
+        if !types.is_empty() {
+            let oid = types[random.below(types.len() as u64) as usize].oid;
+            column.column_type = ColumnType::Enum(EnumTypeRef::Stored(oid));
+        }
+    }
+    let next_type_oid = FIRST_TYPE_OID + 400;
+    Manifest { sequence, next_file_id: 1000, next_table_id: 10, next_type_oid, types, tables }
+}
+
+/// A type with up to five labels, whose keys are anywhere.
+fn random_type(number: u32, random: &mut SeededRandom) -> EnumType {
+    let oid = FIRST_TYPE_OID + 100 * number;
+    let mut keys: Vec<i64> = (0..random.below(6)).map(|_| random.next_u64() as i64).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let label = |(i, key): (u32, i64)| EnumLabel { oid: oid + 2 + i, key, text: format!("label {i} ä").into() };
+    let labels = (0..).zip(keys).map(label).collect();
+    let (name, array_name) = (format!("type {number}"), format!("_type {number}"));
+    EnumType { oid, array_oid: oid + 1, name, array_name, labels }
 }
 
 /// Makes the checksum and the length right for whatever the bytes are, as a forger would.
@@ -145,8 +167,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 4), ManifestError::UnknownVersion { found: 4, oldest: 1, newest: 3 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 3 });
+    assert_eq!(error(&|b| b[8] = 5), ManifestError::UnknownVersion { found: 5, oldest: 1, newest: 4 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 4 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
@@ -255,18 +277,29 @@ fn table_without_scales(random: &mut SeededRandom) -> ManifestTable {
 }
 
 fn manifest_of(table: ManifestTable) -> Manifest {
-    Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table] }
+    Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table], ..Manifest::empty() }
+}
+
+/// The bytes that a version before the fourth wrote of a manifest without types, if all else was written so then.
+fn without_types(manifest: &Manifest, version: u8) -> Vec<u8> {
+    let mut bytes = manifest.encode();
+    let length = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
+    assert_eq!(bytes[HEADER_BYTES + 4..HEADER_BYTES + 8], [0; 4], "there are no types");
+    bytes.truncate(length);
+    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
+    bytes[8] = version;
+    reseal(&mut bytes);
+    bytes
 }
 
 /// The bytes that version 1 wrote of a manifest with one table, which has no sketches: there, nothing follows the chunks.
 fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
     let column_count = manifest.tables[0].sketches.len();
-    let mut bytes = manifest.encode();
-    let length = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
+    let mut bytes = without_types(manifest, 1);
+    let length = bytes.len();
     let without_sketches = length - column_count;
     assert!(bytes[without_sketches..length].iter().all(|&form| form == 0), "no column has a sketch");
     bytes.truncate(without_sketches);
-    bytes[8] = 1;
     reseal(&mut bytes);
     bytes
 }
@@ -283,11 +316,7 @@ fn version_1_is_read_and_has_no_sketches() {
 
 #[test]
 fn version_2_is_read_and_has_no_numerics_as_integers() {
-    let as_version_2 = |manifest: &Manifest| {
-        let mut bytes = manifest.encode();
-        bytes[8] = 2;
-        Manifest::decode(&bytes)
-    };
+    let as_version_2 = |manifest: &Manifest| Manifest::decode(&without_types(manifest, 2));
     let mut with_scales = 0;
     for case in cases!(0..50) {
         let manifest = manifest_of(table_without_scales(&mut case.random()));
@@ -299,6 +328,55 @@ fn version_2_is_read_and_has_no_numerics_as_integers() {
         }
     }
     assert!(with_scales > 0);
+}
+
+#[test]
+fn version_3_is_read_and_has_no_types() {
+    for case in cases!(0..50) {
+        let manifest = manifest_of(random_table(1, 9, &mut case.random()));
+        assert_eq!(Manifest::decode(&without_types(&manifest, 3)), Ok(manifest));
+    }
+    let mut table = random_table(1, 9, &mut SeededRandom::new(1));
+    table.chunks.clear();
+    table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
+    let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
+    assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{decoded:?}");
+}
+
+#[test]
+fn forged_types_are_refused() {
+    let random = &mut SeededRandom::new(7);
+    let mut manifest = manifest_of(random_table(1, 9, random));
+    manifest.next_type_oid = FIRST_TYPE_OID + 400;
+    let labels = ["a", "b"].into_iter().zip(1..);
+    let labels = labels.map(|(text, i)| EnumLabel { oid: FIRST_TYPE_OID + 1 + i, key: i.into(), text: text.into() });
+    let of_labels = EnumType { labels: labels.collect(), ..random_type(0, random) };
+    manifest.types = vec![of_labels, random_type(1, random)];
+    assert_eq!(Manifest::decode(&manifest.encode()).as_ref(), Ok(&manifest));
+    let refused = |what: &str, forge: &dyn Fn(&mut Manifest)| {
+        let mut forged = manifest.clone();
+        forge(&mut forged);
+        let decoded = Manifest::decode(&forged.encode());
+        assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}: {decoded:?}");
+    };
+    refused("a next oid among those of tables", &|m| m.next_type_oid = FIRST_TYPE_OID - 1);
+    refused("a next oid beyond those of types", &|m| m.next_type_oid = TYPE_OID_END + 1);
+    refused("an oid not given out", &|m| m.next_type_oid = m.types[1].oid);
+    refused("types out of order", &|m| m.types.reverse());
+    refused("twice the same oid", &|m| m.types[1].array_oid = m.types[0].oid);
+    refused("a label with the oid of another", &|m| m.types[0].labels[1].oid = m.types[0].labels[0].oid);
+    refused("twice the same name", &|m| m.types[1].name = m.types[0].name.clone());
+    refused("an array type called like a type", &|m| m.types[1].array_name = m.types[0].name.clone());
+    refused("no name", &|m| m.types[0].name.clear());
+    refused("a table called like a type", &|m| m.tables[0].def.name = m.types[1].name.clone());
+    refused("labels out of order", &|m| m.types[0].labels.reverse());
+    refused("twice the same key", &|m| m.types[0].labels[1].key = 1);
+    refused("twice the same label", &|m| m.types[0].labels[1].text = "a".into());
+    refused("a label that is too long", &|m| m.types[0].labels[1].text = "x".repeat(64).into());
+    refused("a column of no type", &|m| {
+        m.tables[0].def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID + 99));
+        m.tables[0].chunks.clear();
+    });
 }
 
 #[test]

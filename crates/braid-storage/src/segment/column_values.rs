@@ -39,7 +39,7 @@ impl<'a> ColumnValues<'a> {
             }
             ColumnType::SmallInt => Self::integers::<Int16Type>(array, nulls),
             ColumnType::Integer => Self::integers::<Int32Type>(array, nulls),
-            ColumnType::BigInt => Self::integers::<Int64Type>(array, nulls),
+            ColumnType::BigInt | ColumnType::Enum(_) => Self::integers::<Int64Type>(array, nulls),
             ColumnType::Date => Self::integers::<Date32Type>(array, nulls),
             ColumnType::Time | ColumnType::RoundedTime(_) => Self::integers::<Time64MicrosecondType>(array, nulls),
             ColumnType::Timestamp

@@ -67,7 +67,7 @@ impl Segment {
             ColumnType::Boolean => Arc::new(BooleanArray::new(self.gather_bits(selected), nulls)),
             ColumnType::SmallInt => self.gather_primitive::<Int16Type>(selected, nulls),
             ColumnType::Integer => self.gather_primitive::<Int32Type>(selected, nulls),
-            ColumnType::BigInt => self.gather_primitive::<Int64Type>(selected, nulls),
+            ColumnType::BigInt | ColumnType::Enum(_) => self.gather_primitive::<Int64Type>(selected, nulls),
             ColumnType::Real => match self.body() {
                 Body::Floats32(floats) => gather_floats::<Float32Type>(floats, selected, nulls),
                 _ => self.gather_primitive::<Float32Type>(selected, nulls),

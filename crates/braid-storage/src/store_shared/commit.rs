@@ -81,7 +81,8 @@ impl CommitLock {
         }
         let next_file_id = shared.next_file_id.load(Ordering::Relaxed);
         let next_table_id = shared.next_table_id.load(Ordering::Relaxed);
-        let bytes = catalog.manifest_bytes(next_file_id, next_table_id);
+        let next_type_oid = shared.next_type_oid.load(Ordering::Relaxed);
+        let bytes = catalog.manifest_bytes(next_file_id, next_table_id, next_type_oid);
         added.iter().for_each(|file| file.spare());
         match shared.directory.switch_manifest(&bytes) {
             Ok(()) => {}
@@ -96,6 +97,8 @@ impl CommitLock {
                 return Err(StoreError::Uncertain { reason });
             }
         }
+        // Before the state that names them is seen: who knows it must not bind labels of the state before.
+        catalog.announce_types(&shared.snapshot());
         *shared.catalog.write() = Arc::new(catalog);
         removed.iter().for_each(|file| file.doom());
         Ok(())

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use braid_base::CHUNK_ROWS;
+use braid_base::enum_types::{EnumLabel, KEY_GAP, LabelPlace};
 use braid_io::{Fault, FaultDevice};
-use braid_storage::{Store, StoreError};
+use braid_storage::{CatalogType, Store, StoreError, TypeChanges};
 
 use crate::test_table::{
     data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open_again, open_on, read_ids, rows,
@@ -16,7 +17,7 @@ use crate::test_table::{
 /// The system's number of an error of the disk.
 const EIO: i32 = 5;
 
-/// Tables and the numbers of their rows.
+/// Tables and the numbers of their rows; enumerated types, and the sort orders of their labels.
 pub type State = BTreeMap<String, Vec<i64>>;
 
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,14 @@ pub enum Action {
     Insert(&'static str, i64, i64),
     CreateAs(&'static str, i64, i64),
     Drop(&'static str),
+    AddType(&'static str),
+    AddLabel(&'static str),
+    DropType(&'static str),
+}
+
+/// What a type is called in a state.
+fn type_entry(name: &str) -> String {
+    format!("type {name}")
 }
 
 impl Action {
@@ -38,6 +47,19 @@ impl Action {
                 appender.commit().await.map(|_| ())
             }
             Self::Drop(table) => store.drop_table(table).await,
+            Self::AddType(name) => {
+                let labels = vec!["a".to_owned(), "b".to_owned()];
+                store.change_types(|changes| changes.add(name.to_owned(), format!("_{name}"), labels)).await
+            }
+            Self::AddLabel(name) => store.change_types(|changes| add_label(changes, name)).await,
+            Self::DropType(name) => {
+                let drop_it = |changes: &mut TypeChanges<'_>| {
+                    let oid = changes.named(name).unwrap().definition.oid;
+                    changes.remove(oid);
+                    Ok(())
+                };
+                store.change_types(drop_it).await
+            }
         }
     }
 
@@ -47,8 +69,31 @@ impl Action {
             Self::Insert(table, from, to) => state.get_mut(table).unwrap().extend(from..to),
             Self::CreateAs(table, from, to) => drop(state.insert(table.to_owned(), (from..to).collect())),
             Self::Drop(table) => drop(state.remove(table)),
+            Self::AddType(name) => drop(state.insert(type_entry(name), vec![1, 2])),
+            Self::AddLabel(name) => {
+                let orders = state.get_mut(&type_entry(name)).unwrap();
+                orders.push(orders.len() as i64 + 1);
+            }
+            Self::DropType(name) => drop(state.remove(&type_entry(name))),
         }
     }
+}
+
+/// Puts a label behind the others.
+fn add_label(changes: &mut TypeChanges<'_>, name: &str) -> Result<(), StoreError> {
+    let mut definition = (*changes.named(name).unwrap().definition).clone();
+    let key = definition.key_at(LabelPlace::Last).unwrap();
+    let oid = changes.label_oid()?;
+    definition.insert(EnumLabel { oid, key, text: format!("label {oid}").into() });
+    changes.replace(definition);
+    Ok(())
+}
+
+/// The sort orders of the labels of all types.
+fn types_of(store: &Store) -> State {
+    let orders = |known: &CatalogType| known.definition.labels.iter().map(|label| label.key / KEY_GAP).collect();
+    let snapshot = store.snapshot();
+    snapshot.enum_types().map(|known| (type_entry(&known.definition.name), orders(known))).collect()
 }
 
 /// A disk on which everything is refused from operation `n` on, from 1.
@@ -93,7 +138,7 @@ async fn crash_at(n: u64, actions: &[Action]) -> bool {
 pub async fn read_state(dir: &Path, crash: &str) -> State {
     let device = test_device(dir);
     let store = open_again(dir).await.unwrap_or_else(|error| panic!("{crash}: {error}"));
-    let mut state = State::new();
+    let mut state = types_of(&store);
     for version in store.snapshot().tables() {
         state.insert(version.def.name.clone(), read_ids(device.as_ref(), version).await);
     }
@@ -121,14 +166,18 @@ async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u
     }
 }
 
-const SMALL_COMMITS: [Action; 7] = [
+const SMALL_COMMITS: [Action; 11] = [
+    Action::AddType("mood"),
     Action::Create("a"),
     Action::Insert("a", 0, 10),
     Action::CreateAs("b", 0, 300),
     // Merged with the ten rows before: replaces a file.
     Action::Insert("a", 10, 40),
+    Action::AddLabel("mood"),
+    Action::AddType("temper"),
     Action::Insert("b", 300, 310),
     Action::Drop("a"),
+    Action::DropType("temper"),
     Action::Insert("b", 310, 320),
 ];
 
@@ -181,7 +230,12 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
         before.clone_from(&after);
     }
     // Whatever failed, what was there before can be read, in this process and in the next.
+    let types = types_of(&store);
     for (table, ids) in &before {
+        if let Some(orders) = types.get(table) {
+            assert_eq!(orders, ids, "failure at {n}");
+            continue;
+        }
         assert_eq!(&read_ids(device.as_ref(), store.snapshot().table(table).unwrap()).await, ids, "failure at {n}");
     }
     drop(store);

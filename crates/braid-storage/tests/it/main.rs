@@ -5,6 +5,7 @@
 mod appends;
 mod crashes;
 mod damage;
+mod enum_columns;
 mod kills;
 mod model;
 mod numeric_columns;

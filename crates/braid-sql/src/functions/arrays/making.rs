@@ -222,7 +222,7 @@ pub fn stored_bytes(value: &Value) -> usize {
         Value::Bytea(bytes) => (bytes.len() + 4).next_multiple_of(4),
         Value::Bool(_) | Value::Char(_) => 1,
         Value::Int2(_) => 2,
-        Value::Int4(_) | Value::Float4(_) | Value::Date(_) | Value::Oid(_) => 4,
+        Value::Int4(_) | Value::Float4(_) | Value::Date(_) | Value::Oid(_) | Value::Enum(_) => 4,
         Value::Interval(_) | Value::Uuid(_) | Value::TimeTz(..) => 16,
         _ => 8,
     }

@@ -14,7 +14,7 @@ use crate::functions::arrays::vectors::oids_of_vector;
 use crate::functions::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::types::type_names::type_name;
-use crate::values::{ArrayValue, Numeric};
+use crate::values::{ArrayValue, EnumValue, Numeric};
 use crate::{SqlError, SqlState, Value};
 
 /// The tables of this room.
@@ -23,6 +23,7 @@ pub const FAMILIES: &[Implementations] = &[FUNCTIONS, EXTENDED];
 /// Hashes of 32 bits.
 const FUNCTIONS: Implementations = &[
     ("hash_array", short),
+    ("hashenum", short),
     ("hash_numeric", short),
     ("hashbpchar", short),
     ("hashchar", short),
@@ -45,6 +46,7 @@ const FUNCTIONS: Implementations = &[
 /// Hashes of 64 bits with a seed.
 const EXTENDED: Implementations = &[
     ("hash_array_extended", long),
+    ("hashenumextended", long),
     ("hash_numeric_extended", long),
     ("hashbpcharextended", long),
     ("hashcharextended", long),
@@ -85,6 +87,11 @@ fn long(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     Ok(Value::Int8(hash.cast_signed()))
 }
 
+/// What PostgreSQL has in the place of a label.
+fn oid_of_label(value: EnumValue) -> u32 {
+    value.enum_type.definition().label_of_key(value.key).map_or(0, |label| label.oid)
+}
+
 fn vector_bytes(vector: &Value) -> Result<Vec<u8>, SqlError> {
     Ok(oids_of_vector(vector)?.flat_map(u32::to_le_bytes).collect())
 }
@@ -118,6 +125,7 @@ impl Hash {
             Value::Text(text) if IS_TEXT.contains(&id) => self.of_bytes(text.as_bytes()),
             Value::Bytea(bytes) => self.of_bytes(bytes),
             Value::Uuid(bytes) => self.of_bytes(bytes),
+            Value::Enum(value) => self.of_word(oid_of_label(*value).cast_signed()),
             Value::Array(array) => return self.of_array(array),
             _ => {
                 let message = format!("hashes of type {} are not supported", type_name(id));

@@ -71,7 +71,8 @@ fn type_of_argument(written: &str, takes_none: bool) -> Result<Option<TypeId>, S
     if takes_none && written.eq_ignore_ascii_case("none") {
         return Ok(None);
     }
-    let named = type_of_text(written)?;
+    // No function of the catalog has a type of a database.
+    let named = type_of_text(written, &|_, _| None)?;
     let missing = || SqlError::new(SqlState::UndefinedObject, format!("type \"{}\" does not exist", named.name));
     named.id.map(Some).ok_or_else(missing)
 }

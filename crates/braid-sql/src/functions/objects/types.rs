@@ -1,61 +1,92 @@
 //! `regtype`: numbers of types, which are shown by name.
 
 use super::names::number_of_text;
+use super::relations::objects;
 use super::{is_visible, unknown_number};
-use crate::functions::Implementations;
+use crate::functions::{Call, Implementations};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::types::type_names::{format_type, interval_words, type_name};
-use crate::types::type_text::type_of_text;
+use crate::types::type_text::{NamedType, type_of_text};
 use crate::{SqlError, SqlState, SqlType, Value};
 
 /// Functions of types.
 pub const FUNCTIONS: Implementations = &[
-    ("regtypein", |arguments, _| regtype(arguments[0].as_text())),
-    ("regtypeout", |arguments, _| named(arguments[0].as_oid())),
-    ("to_regtype", |arguments, _| {
-        Ok(type_of_text(arguments[0].as_text())?.id.map_or(Value::Null, |id| Value::Oid(id.0)))
+    ("regtypein", |arguments, call| regtype(arguments[0].as_text(), call)),
+    ("regtypeout", |arguments, call| named(arguments[0].as_oid(), call)),
+    ("to_regtype", |arguments, call| {
+        Ok(type_named(arguments[0].as_text(), call)?.id.map_or(Value::Null, |id| Value::Oid(id.oid())))
     }),
-    ("pg_typeof", |_, call| Ok(Value::Oid(call.argument_types[0].id.0))),
-    ("format_type", |arguments, _| formatted(arguments)),
-    ("pg_type_is_visible", |arguments, _| {
+    ("pg_typeof", |_, call| Ok(Value::Oid(call.argument_types[0].id.oid()))),
+    ("format_type", formatted),
+    ("pg_type_is_visible", |arguments, call| {
         let number = arguments[0].as_oid();
-        is_visible(number, pg_catalog().find_type(TypeId(number)).is_some())
+        match type_of_oid(number, call) {
+            Some(id) => Ok(Value::Bool(schema_to_show(id, call)?.is_none())),
+            None => is_visible(number, false),
+        }
     }),
 ];
 
-fn regtype(text: &str) -> Result<Value, SqlError> {
+/// The type with an oid. A session without names has no types of its own.
+fn type_of_oid(number: u32, call: &Call<'_>) -> Option<TypeId> {
+    pg_catalog().type_of_oid(number).or_else(|| call.session.objects()?.type_of_oid(number))
+}
+
+/// The schema that the name of a type needs; `None` if the type is found without one.
+fn schema_to_show(id: TypeId, call: &Call<'_>) -> Result<Option<&'static str>, SqlError> {
+    let element = pg_catalog().element_of_array(id).unwrap_or(id);
+    if element.enum_type().is_none() {
+        return Ok(None);
+    }
+    let is_found = objects(call)?.type_id(None, pg_catalog().type_entry(element).name) == Some(element);
+    Ok((!is_found).then_some("public"))
+}
+
+/// A name of a type with the schema that it needs.
+fn qualified(id: TypeId, name: String, call: &Call<'_>) -> Result<Value, SqlError> {
+    Ok(Value::text(match schema_to_show(id, call)? {
+        Some(schema) => format!("{schema}.{name}"),
+        None => name,
+    }))
+}
+
+fn type_named(text: &str, call: &Call<'_>) -> Result<NamedType, SqlError> {
+    type_of_text(text, &|schema, name| call.session.objects()?.type_id(schema, name))
+}
+
+fn regtype(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
     if let Some(number) = number_of_text(text, "-") {
         return number;
     }
-    let named = type_of_text(text)?;
+    let named = type_named(text, call)?;
     let id = named
         .id
         .ok_or_else(|| SqlError::new(SqlState::UndefinedObject, format!("type \"{}\" does not exist", named.name)))?;
-    Ok(Value::Oid(id.0))
+    Ok(Value::Oid(id.oid()))
 }
 
-fn named(number: u32) -> Result<Value, SqlError> {
-    match pg_catalog().find_type(TypeId(number)) {
+fn named(number: u32, call: &Call<'_>) -> Result<Value, SqlError> {
+    match type_of_oid(number, call) {
         _ if number == 0 => Ok(Value::text("-")),
-        Some(entry) => Ok(Value::text(type_name(entry.id))),
+        Some(id) => qualified(id, type_name(id), call),
         None => unknown_number(number),
     }
 }
 
 /// `format_type(number, modifier)`; a modifier of null is not the same as -1.
-fn formatted(arguments: &[Value]) -> Result<Value, SqlError> {
+fn formatted(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let Value::Oid(number) = arguments[0] else { return Ok(Value::Null) };
-    match (pg_catalog().find_type(TypeId(number)), &arguments[1]) {
+    match (type_of_oid(number, call), &arguments[1]) {
         _ if number == 0 => Ok(Value::text("-")),
-        (Some(entry), Value::Int4(modifier)) => {
-            let element = pg_catalog().element_of_array(entry.id).unwrap_or(entry.id);
+        (Some(id), Value::Int4(modifier)) => {
+            let element = pg_catalog().element_of_array(id).unwrap_or(id);
             if element == TypeId::INTERVAL && *modifier >= 0 && interval_words(*modifier).is_none() {
                 let message = format!("invalid INTERVAL typmod: 0x{modifier:x}");
                 return Err(SqlError::new(SqlState::InternalError, message));
             }
-            Ok(Value::text(format_type(SqlType { id: entry.id, modifier: *modifier })))
+            qualified(id, format_type(SqlType { id, modifier: *modifier }), call)
         }
-        (Some(entry), _) => Ok(Value::text(type_name(entry.id))),
+        (Some(id), _) => qualified(id, type_name(id), call),
         (None, _) => unknown_number(number).map(|_| Value::text("???")),
     }
 }

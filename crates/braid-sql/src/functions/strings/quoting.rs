@@ -3,7 +3,7 @@
 use super::results::cast_to_text;
 use crate::Value;
 use crate::functions::Implementations;
-use crate::pg_catalog::key_words::key_word;
+pub use crate::pg_catalog::key_words::quote_identifier;
 
 /// Functions that quote.
 pub const FUNCTIONS: Implementations = &[
@@ -23,17 +23,6 @@ pub const FUNCTIONS: Implementations = &[
         }))
     }),
 ];
-
-/// A name as SQL has it: in quotes, unless it is of small letters, digits and underscores and no key word.
-pub fn quote_identifier(name: &str) -> String {
-    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_');
-    if is_plain && key_word(name).is_none_or(|found| found.category == b'U') {
-        name.to_owned()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
-}
 
 /// A text as a literal. With a backslash in it, it is one with escapes.
 pub fn quote_literal(text: &str) -> String {

@@ -24,7 +24,7 @@ pub(crate) fn column(column_type: ColumnType, shape: u64, rows: usize, null_perc
         ColumnType::Boolean => Arc::new(column.map(|v| v & 1 == 1).collect::<BooleanArray>()),
         ColumnType::SmallInt => Arc::new(column.map(|v| v as i16).collect::<Int16Array>()),
         ColumnType::Integer => Arc::new(column.map(|v| v as i32).collect::<Int32Array>()),
-        ColumnType::BigInt => Arc::new(column.map(|v| v).collect::<Int64Array>()),
+        ColumnType::BigInt | ColumnType::Enum(_) => Arc::new(column.map(|v| v).collect::<Int64Array>()),
         ColumnType::Date => Arc::new(column.map(|v| v as i32).collect::<Date32Array>()),
         ColumnType::Time | ColumnType::RoundedTime(_) => {
             Arc::new(column.map(|v| v).collect::<Time64MicrosecondArray>())

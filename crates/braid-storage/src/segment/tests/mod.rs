@@ -53,7 +53,7 @@ pub(crate) fn scalar_of(array: &dyn Array, row: usize, column_type: ColumnType) 
         ColumnType::Boolean => Scalar::Bool(array.as_boolean().value(row)),
         ColumnType::SmallInt => Scalar::Int(array.as_primitive::<Int16Type>().value(row).into()),
         ColumnType::Integer => Scalar::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        ColumnType::BigInt => Scalar::Int(array.as_primitive::<Int64Type>().value(row)),
+        ColumnType::BigInt | ColumnType::Enum(_) => Scalar::Int(array.as_primitive::<Int64Type>().value(row)),
         ColumnType::Date => Scalar::Int(array.as_primitive::<Date32Type>().value(row).into()),
         ColumnType::Time | ColumnType::RoundedTime(_) => {
             Scalar::Int(array.as_primitive::<Time64MicrosecondType>().value(row))

@@ -1,0 +1,84 @@
+//! `pg_type` and `pg_enum`: enumerated types, their array types and their labels.
+
+use braid_base::{EnumLabel, EnumType};
+use braid_sql::Value;
+use braid_storage::Catalog;
+
+use crate::named_row::{NamedRow, letter, oid, text, yes};
+use crate::object_ids::{BOOTSTRAP_ROLE_ID, PUBLIC_NAMESPACE_ID};
+
+/// The functions of a type, by the columns that name them.
+type Functions = [(&'static str, u32); 5];
+
+/// `enum_in`, `enum_out`, `enum_recv`, `enum_send`; there is no subscript.
+const OF_ENUMS: Functions =
+    [("typinput", 3506), ("typoutput", 3507), ("typreceive", 3532), ("typsend", 3533), ("typsubscript", 0)];
+
+/// `array_in`, `array_out`, `array_recv`, `array_send`, `array_subscript_handler`.
+const OF_ARRAYS: Functions =
+    [("typinput", 750), ("typoutput", 751), ("typreceive", 2400), ("typsend", 2401), ("typsubscript", 6179)];
+
+/// `array_typanalyze`
+const ARRAY_ANALYZE: u32 = 3816;
+
+/// All enumerated types, each with its array type behind it.
+pub(super) fn types(catalog: &Catalog) -> Vec<NamedRow> {
+    catalog.enum_types().flat_map(|known| [enumerated(&known.definition), arrays(&known.definition)]).collect()
+}
+
+fn enumerated(definition: &EnumType) -> NamedRow {
+    let mut row = common(definition.oid, &definition.name, OF_ENUMS);
+    row.extend([
+        ("typlen", Value::Int2(4)),
+        ("typbyval", yes()),
+        ("typtype", letter(b'e')),
+        ("typcategory", letter(b'E')),
+        ("typarray", oid(definition.array_oid)),
+        ("typstorage", letter(b'p')),
+    ]);
+    row
+}
+
+fn arrays(definition: &EnumType) -> NamedRow {
+    let mut row = common(definition.array_oid, &definition.array_name, OF_ARRAYS);
+    row.extend([
+        ("typlen", Value::Int2(-1)),
+        ("typtype", letter(b'b')),
+        ("typcategory", letter(b'A')),
+        ("typelem", oid(definition.oid)),
+        ("typanalyze", oid(ARRAY_ANALYZE)),
+        ("typstorage", letter(b'x')),
+    ]);
+    row
+}
+
+fn common(id: u32, name: &str, functions: Functions) -> NamedRow {
+    let mut row = vec![
+        ("oid", oid(id)),
+        ("typname", text(name)),
+        ("typnamespace", oid(PUBLIC_NAMESPACE_ID)),
+        ("typowner", oid(BOOTSTRAP_ROLE_ID)),
+        ("typisdefined", yes()),
+        ("typdelim", letter(b',')),
+        ("typalign", letter(b'i')),
+        ("typtypmod", Value::Int4(-1)),
+    ];
+    row.extend(functions.map(|(column, function)| (column, oid(function))));
+    row
+}
+
+/// All labels, those of a type in order.
+pub(super) fn labels(catalog: &Catalog) -> Vec<NamedRow> {
+    let of_type = |definition: &EnumType| -> Vec<NamedRow> {
+        let row = |(label, order): (&EnumLabel, f32)| {
+            vec![
+                ("oid", oid(label.oid)),
+                ("enumtypid", oid(definition.oid)),
+                ("enumsortorder", Value::Float4(order)),
+                ("enumlabel", text(&label.text)),
+            ]
+        };
+        definition.labels.iter().zip(definition.sort_orders()).map(row).collect()
+    };
+    catalog.enum_types().flat_map(|known| of_type(&known.definition)).collect()
+}

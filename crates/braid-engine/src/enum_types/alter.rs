@@ -1,0 +1,143 @@
+//! ALTER TYPE: labels are added and renamed, types are renamed.
+
+use std::sync::Arc;
+
+use braid_base::enum_types::{EnumLabel, EnumType, LabelPlace, NoKey};
+use braid_storage::TypeChanges;
+use sqlparser::ast::{
+    AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, AlterTypeRenameValue, Ident,
+};
+
+use super::labels::{array_name, check_length, free_name, label_of};
+use super::mentions;
+use super::named_type::NamedType;
+use crate::interrupt::to_the_end;
+use crate::names::fold;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, SqlState};
+
+/// Changes a type.
+///
+/// # Errors
+/// For a type that is none of the database's enumerated types, and labels that do not exist, or exist already.
+pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) -> Result<Outcome, EngineError> {
+    let altered = context.database().store().change_types(|changes| {
+        let named = NamedType::find(context, changes.catalog(), &alter.name)?;
+        if let Some(missing) = named.missing() {
+            return Err(missing);
+        }
+        match &alter.operation {
+            AlterTypeOperation::AddValue(add) => add_value(changes, enumerated(&named)?, add),
+            AlterTypeOperation::RenameValue(rename) => rename_value(changes, enumerated(&named)?, rename),
+            AlterTypeOperation::Rename(rename) => rename_type(changes, &named, &rename.new_name),
+        }
+    });
+    to_the_end(altered).await?;
+    Ok(Outcome::done("ALTER TYPE"))
+}
+
+/// The type, if it has labels.
+fn enumerated(named: &NamedType) -> Result<EnumType, EngineError> {
+    match named {
+        NamedType::Enum(known) => Ok((*known.definition).clone()),
+        other => Err(EngineError::new(SqlState::WrongObjectType, format!("{} is not an enum", other.shown()))),
+    }
+}
+
+fn add_value(
+    changes: &mut TypeChanges<'_>,
+    mut definition: EnumType,
+    add: &AlterTypeAddValue,
+) -> Result<(), EngineError> {
+    let label = label_of(&add.value)?;
+    check_length(label)?;
+    if definition.label(label).is_some() {
+        return if add.if_not_exists { Ok(()) } else { Err(existing(label)) };
+    }
+    let place = match &add.position {
+        None => LabelPlace::Last,
+        Some(AlterTypeAddValuePosition::Before(neighbor)) => LabelPlace::Before(label_of(neighbor)?),
+        Some(AlterTypeAddValuePosition::After(neighbor)) => LabelPlace::After(label_of(neighbor)?),
+    };
+    let key = definition.key_at(place).map_err(|error| match error {
+        NoKey::UnknownLabel(neighbor) => unknown(&neighbor),
+        NoKey::NoRoom => {
+            let message = format!("there is no room for the label \"{label}\": too many were put between two others");
+            EngineError::new(SqlState::ProgramLimitExceeded, message)
+        }
+    })?;
+    let oid = changes.label_oid()?;
+    definition.insert(EnumLabel { oid, key, text: label.into() });
+    changes.replace(definition);
+    Ok(())
+}
+
+fn rename_value(
+    changes: &mut TypeChanges<'_>,
+    mut definition: EnumType,
+    rename: &AlterTypeRenameValue,
+) -> Result<(), EngineError> {
+    let (from, to) = (label_of(&rename.from)?, label_of(&rename.to)?);
+    check_length(to)?;
+    if definition.label(from).is_none() {
+        return Err(unknown(from));
+    }
+    if definition.label(to).is_some() {
+        return Err(existing(to));
+    }
+    if let Some((table, column)) = mentions::of_label(changes.catalog(), from) {
+        let message = format!(
+            "renaming the label \"{from}\" is not supported while the default of column \"{}\" of table \"{}\" has it",
+            column.name, table.name
+        );
+        return Err(EngineError::unsupported(message));
+    }
+    if let Some(label) = definition.labels.iter_mut().find(|label| &*label.text == from) {
+        label.text = Arc::from(to);
+    }
+    changes.replace(definition);
+    Ok(())
+}
+
+fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Ident) -> Result<(), EngineError> {
+    let wrong = |message: String| EngineError::new(SqlState::WrongObjectType, message);
+    let known = match named {
+        NamedType::Enum(known) => known,
+        NamedType::Row(table) => {
+            return Err(wrong(format!("{table} is a table's row type")).with_hint("Use ALTER TABLE instead."));
+        }
+        NamedType::Array(known) => {
+            let element = NamedType::Enum(known.clone()).shown();
+            return Err(wrong(format!("cannot alter array type {}", named.shown()))
+                .with_hint(format!("You can alter type {element}, which will alter the array type as well.")));
+        }
+        other => return Err(EngineError::unsupported(format!("renaming type {} is not supported", other.shown()))),
+    };
+    let name = fold(new_name);
+    let former = &known.definition.name;
+    if let Some((table, column)) = mentions::of_name(changes.catalog(), former).next() {
+        let message = format!(
+            "renaming type {} is not supported while the default of column \"{}\" of table \"{}\" has its name",
+            named.shown(),
+            column.name,
+            table.name
+        );
+        return Err(EngineError::unsupported(message));
+    }
+    free_name(changes, &name)?;
+    // If the name was that of its own array type, the array type has got another one.
+    let mut definition =
+        changes.named(former).map_or_else(|| (*known.definition).clone(), |now| (*now.definition).clone());
+    definition.array_name = array_name(changes, &name);
+    definition.name = name;
+    changes.replace(definition);
+    Ok(())
+}
+
+fn existing(label: &str) -> EngineError {
+    EngineError::new(SqlState::DuplicateObject, format!("enum label \"{label}\" already exists"))
+}
+
+fn unknown(label: &str) -> EngineError {
+    EngineError::new(SqlState::InvalidParameterValue, format!("\"{label}\" is not an existing enum label"))
+}

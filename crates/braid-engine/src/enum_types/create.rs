@@ -1,0 +1,50 @@
+//! CREATE TYPE … AS ENUM.
+
+use sqlparser::ast::{Ident, ObjectName, UserDefinedTypeRepresentation};
+
+use super::labels::{array_name, check_length, free_name, label_of};
+use crate::interrupt::to_the_end;
+use crate::statement_context::StatementContext;
+use crate::table_names::created_table;
+use crate::{EngineError, Outcome, SqlState};
+
+/// Creates an enumerated type.
+///
+/// # Errors
+/// For other types (0A000), a name that is taken, and labels that are too long or there twice.
+pub(crate) async fn create_type(
+    context: &StatementContext,
+    name: &ObjectName,
+    representation: Option<&UserDefinedTypeRepresentation>,
+) -> Result<Outcome, EngineError> {
+    let Some(UserDefinedTypeRepresentation::Enum { labels }) = representation else {
+        return Err(EngineError::unsupported("types other than enumerated types are not supported"));
+    };
+    let name = created_table(context, name)?;
+    let labels = labels_of(labels)?;
+    let created = context.database().store().change_types(|changes| {
+        free_name(changes, &name)?;
+        check_labels(&labels)?;
+        let array_name = array_name(changes, &name);
+        Ok::<_, EngineError>(changes.add(name, array_name, labels)?)
+    });
+    to_the_end(created).await?;
+    Ok(Outcome::done("CREATE TYPE"))
+}
+
+fn labels_of(written: &[Ident]) -> Result<Vec<String>, EngineError> {
+    written.iter().map(|label| label_of(label).map(str::to_owned)).collect()
+}
+
+fn check_labels(labels: &[String]) -> Result<(), EngineError> {
+    let mut seen = std::collections::HashSet::new();
+    for label in labels {
+        check_length(label)?;
+        if !seen.insert(label) {
+            let message = "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"";
+            return Err(EngineError::new(SqlState::UniqueViolation, message)
+                .with_detail(format!("The label \"{label}\" is there twice.")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Defaults that mention a type or a label.
+//!
+//! A default is SQL text, and says which type or label it means by name. Texts that only look like it count, too, so that nothing is
+//! missed that would mean something else after a change.
+
+use braid_storage::{Catalog, ColumnDef, TableDef};
+
+/// The columns with a default, with their tables.
+fn defaults(catalog: &Catalog) -> impl Iterator<Item = (&TableDef, &ColumnDef, &str)> {
+    catalog.tables().flat_map(|version| {
+        let def = &*version.def;
+        def.columns.iter().filter_map(move |column| Some((def, column, column.default.as_deref()?)))
+    })
+}
+
+/// The columns whose default has this name outside of strings.
+pub(super) fn of_name<'a>(catalog: &'a Catalog, name: &str) -> impl Iterator<Item = (&'a TableDef, &'a ColumnDef)> {
+    let mentions = |text: &str| words(text).iter().any(|word| word == name);
+    let found: Vec<_> = defaults(catalog).filter(|(_, _, text)| mentions(text)).collect();
+    found.into_iter().map(|(def, column, _)| (def, column))
+}
+
+/// A column whose default has this label within it, as it is written in a string.
+pub(super) fn of_label<'a>(catalog: &'a Catalog, label: &str) -> Option<(&'a TableDef, &'a ColumnDef)> {
+    let written = label.replace('\'', "''");
+    let found = defaults(catalog).find(|(_, _, text)| text.contains(&written));
+    found.map(|(def, column, _)| (def, column))
+}
+
+/// The names in a text outside of strings, folded unless they are quoted.
+fn words(text: &str) -> Vec<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let (mut words, mut rest) = (Vec::new(), text);
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\'' | '"' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
+            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (word, after) = rest.split_at(length);
+        match first {
+            '"' => words.push(word.trim_matches('"').to_owned()),
+            c if is_word(c) => words.push(word.to_lowercase()),
+            _ => {}
+        }
+        rest = after;
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_strings_are_not_names() {
+        assert_eq!(words("'mood'::Mood"), ["mood"]);
+        assert_eq!(words("upper('it''s mood')"), ["upper"]);
+        assert_eq!(words("\"My Mood\"('x')"), ["My Mood"]);
+        assert!(words("'mood").is_empty());
+    }
+}

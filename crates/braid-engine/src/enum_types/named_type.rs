@@ -1,0 +1,95 @@
+//! What the name of a type means, for statements that change types.
+
+use braid_catalog::left_out::reason;
+use braid_catalog::relation;
+use braid_sql::SqlType;
+use braid_sql::pg_catalog::{TypeId, pg_catalog};
+use braid_sql::search_path::{SYSTEM_SCHEMA, is_schema};
+use braid_sql::types::type_names::{format_type, type_by_name};
+use braid_storage::{Catalog, CatalogType};
+use sqlparser::ast::{ObjectName, ObjectNamePart};
+
+use crate::names::{SCHEMA_NAME, table_parts};
+use crate::statement_context::StatementContext;
+use crate::table_names::search_path;
+use crate::{EngineError, SqlState};
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(super) enum NamedType {
+    /// An enumerated type.
+    Enum(CatalogType),
+    /// The array type of one.
+    Array(CatalogType),
+    /// The type of a relation's rows.
+    Row(String),
+    /// A type of the system.
+    System(TypeId),
+    /// Nothing: the name as it is written, and its schema if that does not exist either.
+    Nothing(String, Option<String>),
+}
+
+impl NamedType {
+    /// What a name means in a state of the database.
+    ///
+    /// # Errors
+    /// For names with too many parts, or of another database.
+    pub fn find(context: &StatementContext, catalog: &Catalog, name: &ObjectName) -> Result<Self, EngineError> {
+        let (schema, last) = table_parts(name)?;
+        let is_quoted = matches!(&name.0[..], [ObjectNamePart::Identifier(only)] if only.quote_style.is_some());
+        let in_schema = |schema_of: &str| match schema_of {
+            SCHEMA_NAME => of_users(catalog, &last),
+            SYSTEM_SCHEMA if schema.is_none() && !is_quoted => type_by_name(&last).map(Self::System),
+            SYSTEM_SCHEMA => pg_catalog().type_named(&last).map(Self::System),
+            _ => None,
+        };
+        let of_relation = |schema_of: &str| {
+            let is_known = relation(schema_of, &last).is_some() || reason(schema_of, &last).is_some();
+            is_known.then(|| Self::Row(last.clone()))
+        };
+        let found = match &schema {
+            Some(schema) => in_schema(schema).or_else(|| of_relation(schema)),
+            None => {
+                let path = search_path(context);
+                path.searched().find_map(|schema| in_schema(schema).or_else(|| of_relation(schema)))
+            }
+        };
+        Ok(found.unwrap_or_else(|| {
+            let written = schema.as_ref().map_or_else(|| last.clone(), |schema| format!("{schema}.{last}"));
+            Self::Nothing(written, schema.filter(|schema| !is_schema(schema)))
+        }))
+    }
+
+    /// The name as messages have it.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Enum(known) => format_type(SqlType::of(TypeId::of_enum(known.id))),
+            Self::Array(known) => format_type(SqlType::of(TypeId::of_enum_array(known.id))),
+            Self::System(id) => format_type(SqlType::of(*id)),
+            Self::Row(name) | Self::Nothing(name, _) => name.clone(),
+        }
+    }
+
+    /// The error of a name that means nothing; `None` if it means something.
+    pub fn missing(&self) -> Option<EngineError> {
+        match self {
+            Self::Nothing(_, Some(schema)) => {
+                Some(EngineError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist")))
+            }
+            Self::Nothing(written, None) => {
+                Some(EngineError::new(SqlState::UndefinedObject, format!("type \"{written}\" does not exist")))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A type of schema `public`.
+fn of_users(catalog: &Catalog, name: &str) -> Option<NamedType> {
+    let of_type = catalog.enum_types().find_map(|known| match name {
+        name if known.definition.name == name => Some(NamedType::Enum(known.clone())),
+        name if known.definition.array_name == name => Some(NamedType::Array(known.clone())),
+        _ => None,
+    });
+    of_type.or_else(|| catalog.table(name).map(|_| NamedType::Row(name.to_owned())))
+}

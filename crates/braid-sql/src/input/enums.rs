@@ -1,0 +1,21 @@
+//! Values of enumerated types from their labels.
+
+use crate::pg_catalog::TypeId;
+use crate::types::type_names::type_name;
+use crate::values::{EnumValue, Value};
+use crate::{SqlError, SqlState};
+
+/// The value of a label.
+///
+/// # Errors
+/// 22P02 if the type has no such label.
+pub fn value_of_label(label: &str, id: TypeId) -> Result<Value, SqlError> {
+    let found = id.enum_type().and_then(|enum_type| {
+        let key = enum_type.definition().label(label)?.key;
+        Some(Value::Enum(EnumValue { enum_type, key }))
+    });
+    found.ok_or_else(|| {
+        let message = format!("invalid input value for enum {}: \"{label}\"", type_name(id));
+        SqlError::new(SqlState::InvalidTextRepresentation, message)
+    })
+}

@@ -1,0 +1,124 @@
+//! Changes of the enumerated types: CREATE TYPE, ALTER TYPE, DROP TYPE.
+//!
+//! A change is decided under the commit lock, by a function of the newest state, so that nothing comes between a check and what it
+//! allows. It is durable when it returns, like a new table.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use braid_base::enum_types::{EnumLabel, EnumType, EnumTypeId, KEY_GAP, TYPE_OID_END};
+use futures::future::BoxFuture;
+
+use crate::catalog::{Catalog, CatalogType};
+use crate::store_shared::{Commit, CommitLock, StoreShared};
+use crate::{Store, StoreError};
+
+/// The types of the next state, and what they are decided by.
+pub struct TypeChanges<'a> {
+    shared: &'a StoreShared,
+    catalog: Arc<Catalog>,
+    types: BTreeMap<u32, CatalogType>,
+    is_changed: bool,
+}
+
+impl Store {
+    /// Changes types as `change` says; durable when it returns. If `change` fails, or changes nothing, nothing is written.
+    ///
+    /// # Errors
+    /// Those of `change`, and what commits can fail with.
+    pub fn change_types<'a, T: Send + 'a, E: From<StoreError> + Send + 'a>(
+        &'a self,
+        change: impl FnOnce(&mut TypeChanges<'_>) -> Result<T, E> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, E>> {
+        Box::pin(async move {
+            let lock = CommitLock::acquire(self.shared()).await?;
+            let catalog = lock.catalog();
+            let (result, types) = {
+                let types = catalog.types_by_oid().clone();
+                let mut changes =
+                    TypeChanges { shared: self.shared(), catalog: catalog.clone(), types, is_changed: false };
+                let result = change(&mut changes)?;
+                if !changes.is_changed {
+                    return Ok(result);
+                }
+                (result, changes.types)
+            };
+            let catalog = catalog.with_types(types);
+            lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
+            Ok(result)
+        })
+    }
+}
+
+impl TypeChanges<'_> {
+    /// The newest state, without these changes.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// A type by its name.
+    pub fn named(&self, name: &str) -> Option<&CatalogType> {
+        self.types.values().find(|known| known.definition.name == name)
+    }
+
+    /// Whether a type, an array type or a table has this name.
+    pub fn is_taken(&self, name: &str) -> bool {
+        let is_named = |known: &CatalogType| known.definition.name == name || known.definition.array_name == name;
+        self.catalog.table(name).is_some() || self.types.values().any(is_named)
+    }
+
+    /// Adds a type with these labels, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::TooManyTypes`].
+    pub fn add(&mut self, name: String, array_name: String, labels: Vec<String>) -> Result<(), StoreError> {
+        let first = self.shared.next_type_oids(2 + labels.len())?;
+        let labels = labels.into_iter().zip(1..).map(|(text, place): (String, u32)| EnumLabel {
+            oid: first + 1 + place,
+            key: i64::from(place) * KEY_GAP,
+            text: text.into(),
+        });
+        let labels = labels.collect();
+        let definition = Arc::new(EnumType { oid: first, array_oid: first + 1, name, array_name, labels });
+        let id = EnumTypeId::register(definition.clone());
+        self.types.insert(first, CatalogType { id, definition });
+        self.is_changed = true;
+        Ok(())
+    }
+
+    /// Puts a definition in the place of the one with its oid. Keys keep the oids of their labels.
+    ///
+    /// # Panics
+    /// If there is no type of the oid.
+    pub fn replace(&mut self, definition: EnumType) {
+        let known = self.types.get_mut(&definition.oid).expect("a type that is replaced exists");
+        known.definition = Arc::new(definition);
+        self.is_changed = true;
+    }
+
+    /// Removes a type that no column has.
+    pub fn remove(&mut self, oid: u32) {
+        self.is_changed |= self.types.remove(&oid).is_some();
+    }
+
+    /// An oid for a label.
+    ///
+    /// # Errors
+    /// [`StoreError::TooManyTypes`].
+    pub fn label_oid(&mut self) -> Result<u32, StoreError> {
+        self.shared.next_type_oids(1)
+    }
+}
+
+impl StoreShared {
+    /// The first of so many oids that are given out.
+    fn next_type_oids(&self, count: usize) -> Result<u32, StoreError> {
+        let after = |next: u32| {
+            let end = u32::try_from(count).ok().and_then(|count| next.checked_add(count));
+            end.filter(|end| *end <= TYPE_OID_END)
+        };
+        let given = self.next_type_oid.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
+        given.map_err(|_| StoreError::TooManyTypes)
+    }
+}
