@@ -134,6 +134,7 @@ fn scalar(column_type: ColumnType, number: u64) -> Scalar {
         ColumnType::SmallInt => Scalar::Int(n % 30_000 - 10),
         ColumnType::Integer | ColumnType::Date => Scalar::Int(n * 7 - 1000),
         ColumnType::BigInt
+        | ColumnType::Enum(_)
         | ColumnType::Time
         | ColumnType::Timestamp
         | ColumnType::TimestampTz
@@ -189,7 +190,7 @@ fn array<'a>(column_type: ColumnType, values: impl Iterator<Item = &'a Value>) -
         }
         ColumnType::SmallInt => Arc::new(ints().map(|v| v.map(|v| v as i16)).collect::<Int16Array>()),
         ColumnType::Integer => Arc::new(ints().map(|v| v.map(|v| v as i32)).collect::<Int32Array>()),
-        ColumnType::BigInt => Arc::new(ints().collect::<Int64Array>()),
+        ColumnType::BigInt | ColumnType::Enum(_) => Arc::new(ints().collect::<Int64Array>()),
         ColumnType::Real => Arc::new(floats().map(|v| v.map(|v| v as f32)).collect::<Float32Array>()),
         ColumnType::Double => Arc::new(floats().collect::<Float64Array>()),
         ColumnType::Numeric { precision, scale } => {
@@ -234,7 +235,7 @@ pub fn values(types: &[ColumnType], batch: &RecordBatch) -> Vec<Vec<Value>> {
             ColumnType::Boolean => Scalar::Bool(array.as_boolean().value(row)),
             ColumnType::SmallInt => Scalar::Int(array.as_primitive::<Int16Type>().value(row).into()),
             ColumnType::Integer => Scalar::Int(array.as_primitive::<Int32Type>().value(row).into()),
-            ColumnType::BigInt => Scalar::Int(array.as_primitive::<Int64Type>().value(row)),
+            ColumnType::BigInt | ColumnType::Enum(_) => Scalar::Int(array.as_primitive::<Int64Type>().value(row)),
             ColumnType::Real => Scalar::Float(array.as_primitive::<Float32Type>().value(row).into()),
             ColumnType::Double => Scalar::Float(array.as_primitive::<Float64Type>().value(row)),
             ColumnType::Numeric { precision, .. } => match array.as_primitive::<Decimal128Type>().value(row) {
