@@ -1,4 +1,5 @@
-//! Grouping sets each of which is a part of the one before, as those of ROLLUP: groups are made level by level, each of the level before.
+//! Grouping sets of which one contains all others, as those of ROLLUP and CUBE: the groups of each set, a *level*, are made of the groups of
+//! the smallest level that contains it.
 //!
 //! ```text
 //! groups by a, b                        made of the rows, and kept
@@ -12,8 +13,9 @@
 //! (algebraic functions). DISTINCT and accumulators have no such parts; rows are [expanded](super::grouping_sets) then, and so they are for
 //! sets of which none contains all others.
 //!
-//! The level of the fewest keys is the first input of the union: before it has a row, all levels are there, so that arithmetic that
-//! [overflows](super::forms) does so before a row is returned.
+//! The level of the fewest keys is the first input of the union. Where each level is made of the one before, all are there before the union
+//! has a row, so that arithmetic that [overflows](super::forms) does so before a row is returned. Other levels are made for arithmetic that
+//! cannot overflow only.
 
 use braid_exec::Expression as Lowered;
 use braid_exec::plan::{AggregateCall, AggregateFunction, AggregationSpec, CteId, Plan};
@@ -27,15 +29,33 @@ use super::query::Lowering;
 /// Most levels: each is a common table within the one before.
 const LEVELS_MAX: usize = 32;
 
-/// The grouping sets from the one with all keys to the one with the fewest, as positions of keys in their order.
-pub(super) fn levels(aggregation: &Aggregation) -> Option<Vec<Vec<usize>>> {
+/// The groups of a grouping set.
+pub(super) struct Level {
+    /// Positions of keys, in order.
+    pub keys: Vec<usize>,
+    /// The level that it is made of; `None` for that of the rows.
+    parent: Option<usize>,
+}
+
+/// The levels of grouping sets, from the one with all keys to the one with the fewest.
+pub(super) fn levels(aggregation: &Aggregation) -> Option<Vec<Level>> {
     let keys = 0..aggregation.keys.len();
     let in_order = |set: &Vec<usize>| keys.clone().filter(|key| set.contains(key)).collect();
-    let mut levels: Vec<Vec<usize>> = aggregation.sets.iter().map(in_order).collect();
-    levels.sort_by_key(|level| std::cmp::Reverse(level.len()));
-    let has_all_keys = levels.first().is_some_and(|level| level.len() == keys.len());
-    let is_chain = levels.windows(2).all(|pair| pair[1].iter().all(|key| pair[0].contains(key)));
-    (has_all_keys && is_chain && (2..=LEVELS_MAX).contains(&levels.len())).then_some(levels)
+    let mut sets: Vec<Vec<usize>> = aggregation.sets.iter().map(in_order).collect();
+    sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
+    let has_all_keys = sets.first().is_some_and(|set| set.len() == keys.len());
+    if !has_all_keys || !(2..=LEVELS_MAX).contains(&sets.len()) {
+        return None;
+    }
+    let contains = |set: &Vec<usize>, other: &Vec<usize>| other.iter().all(|key| set.contains(key));
+    let parent = |at: usize| sets[..at].iter().rposition(|set| contains(set, &sets[at]));
+    let parents: Vec<Option<usize>> = (0..sets.len()).map(parent).collect();
+    Some(sets.into_iter().zip(parents).map(|(keys, parent)| Level { keys, parent }).collect())
+}
+
+/// Whether each level is made of the one before.
+pub(super) fn is_chain(levels: &[Level]) -> bool {
+    levels.iter().enumerate().all(|(at, level)| level.parent == at.checked_sub(1))
 }
 
 /// What combines the results of an aggregate for groups; `None` if they do not suffice.
@@ -65,7 +85,7 @@ impl Lowering<'_> {
     pub(super) fn by_levels(
         &self,
         mut groups: Groups,
-        levels: &[Vec<usize>],
+        levels: &[Level],
         results: impl Fn(&[usize]) -> Vec<Lowered>,
     ) -> Result<Plan, SqlError> {
         if groups.calls.is_empty() {
@@ -74,23 +94,27 @@ impl Lowering<'_> {
             groups.call(AggregateCall { function, argument: None, distinct: false, filter: None });
         }
         let columns = LevelColumns { keys: groups.keys, calls: groups.calls.clone() };
-        let mut below = groups.plan();
-        let (mut kept, mut made) = (Vec::with_capacity(levels.len() - 1), Vec::with_capacity(levels.len()));
+        let mut of_rows = Some(groups.plan());
+        let (mut kept, mut scans, mut made) = (Vec::new(), Vec::<Plan>::new(), Vec::new());
         for (at, level) in levels.iter().enumerate() {
             self.count_operator()?;
-            let rows = match at + 1 < levels.len() {
-                true => {
-                    let cte = self.add_common_table();
-                    let scan = Plan::CteScan { cte, column_count: columns.count() };
-                    kept.push((cte, std::mem::replace(&mut below, columns.combined(scan.clone(), &levels[at + 1]))));
-                    scan
-                }
-                false => std::mem::replace(&mut below, Plan::Union(Vec::new())),
+            let plan = match level.parent {
+                None => of_rows.take().expect("one level is made of the rows"),
+                Some(parent) => columns.combined(scans[parent].clone(), &level.keys),
             };
-            made.push(Plan::Project { input: Box::new(rows), expressions: results(level) });
+            let is_kept = levels.iter().any(|other| other.parent == Some(at));
+            scans.push(if is_kept { self.kept(plan, columns.count(), &mut kept) } else { plan });
+            made.push(Plan::Project { input: Box::new(scans[at].clone()), expressions: results(&level.keys) });
         }
         made.reverse();
         Ok(kept.into_iter().rev().fold(Plan::Union(made), with_table))
+    }
+
+    /// A scan of a further common table.
+    fn kept(&self, plan: Plan, column_count: usize, kept: &mut Vec<(CteId, Plan)>) -> Plan {
+        let cte = self.add_common_table();
+        kept.push((cte, plan));
+        Plan::CteScan { cte, column_count }
     }
 }
 

@@ -19,7 +19,7 @@ use braid_storage::Scalar;
 use super::accumulations::AccumulatedCall;
 use super::filtered_arguments::with_filtered_arguments;
 use super::float_averages::FloatAverage;
-use super::grouping_levels::{can_be_combined, levels};
+use super::grouping_levels::{Level, can_be_combined, is_chain, levels};
 use super::grouping_sets::{AddedRows, ExpandedRows, check_is_stable, grouping, lacking_bits, made_columns};
 use super::numeric_aggregates::NumericFinish;
 use super::query::Lowering;
@@ -141,7 +141,8 @@ impl Lowering<'_> {
         let input = self.relation(&aggregation.input)?;
         if let Some(levels) = levels(aggregation) {
             let prepared = self.prepared(aggregation, &keys, None, Groups::new(input.clone()))?;
-            if can_be_combined(&prepared.groups) {
+            let is_safe = is_chain(&levels) || !self.is_optimistic.get();
+            if is_safe && can_be_combined(&prepared.groups) {
                 return self.leveled(aggregation, prepared, &levels);
             }
         }
@@ -190,8 +191,8 @@ impl Lowering<'_> {
         Ok(Input { plan, columns: made_columns(aggregation) })
     }
 
-    /// The groups of sets each of which is a part of the one before.
-    fn leveled(&self, aggregation: &Aggregation, prepared: Prepared, levels: &[Vec<usize>]) -> Result<Input, SqlError> {
+    /// The groups of sets of which one contains all others.
+    fn leveled(&self, aggregation: &Aggregation, prepared: Prepared, levels: &[Level]) -> Result<Input, SqlError> {
         self.note_forms(aggregation, &prepared);
         let Prepared { groups, values, finishes, .. } = prepared;
         let (keys, calls) = (groups.keys, groups.calls.len());

@@ -10,7 +10,7 @@
 //! | [`joins`] | joins: keys, and what is left of the condition |
 //! | [`marks`] | which parts of a mark's condition are keys |
 //! | [`accumulations`] | aggregates that the operators have no states for |
-//! | [`grouping_levels`] | groups of ROLLUP, each level made of the one before |
+//! | [`grouping_levels`] | grouping sets whose groups are made of those of larger sets |
 //! | [`grouping_sets`] | rows for several grouping sets |
 //! | [`groups`] | groups and aggregates, DISTINCT |
 //! | [`expansions`] | set-returning functions |

@@ -135,7 +135,8 @@ fn random_groups() {
             2 => format!("trim_scale(min({x})), trim_scale(max({y})), count(DISTINCT {y})"),
             _ => "sum(a * (1 - b) * (1 + c)), avg(a), sum(DISTINCT b), avg(k), sum(k::bigint)".to_owned(),
         };
-        let groups = match random.below(7) {
+        let groups = match random.below(8) {
+            7 => "GROUP BY CUBE (k, a)".to_owned(),
             5 => "GROUP BY ROLLUP (a, k, d)".to_owned(),
             6 => format!("GROUP BY GROUPING SETS ((e, k, {y}), (k, e), (k), (), (k))"),
             0 => String::new(),
