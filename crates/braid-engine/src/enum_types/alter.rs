@@ -28,7 +28,7 @@ pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) ->
         }
         match &alter.operation {
             AlterTypeOperation::AddValue(add) => add_value(changes, enumerated(&named)?, add),
-            AlterTypeOperation::RenameValue(rename) => rename_value(changes, enumerated(&named)?, rename),
+            AlterTypeOperation::RenameValue(rename) => rename_value(changes, &named, rename),
             AlterTypeOperation::Rename(rename) => rename_type(changes, &named, &rename.new_name),
         }
     });
@@ -74,9 +74,10 @@ fn add_value(
 
 fn rename_value(
     changes: &mut TypeChanges<'_>,
-    mut definition: EnumType,
+    named: &NamedType,
     rename: &AlterTypeRenameValue,
 ) -> Result<(), EngineError> {
+    let mut definition = enumerated(named)?;
     let (from, to) = (label_of(&rename.from)?, label_of(&rename.to)?);
     check_length(to)?;
     if definition.label(from).is_none() {
@@ -85,7 +86,9 @@ fn rename_value(
     if definition.label(to).is_some() {
         return Err(existing(to));
     }
-    if let Some((table, column)) = mentions::of_label(changes.catalog(), from) {
+    if let NamedType::Enum(known) = named
+        && let Some((table, column)) = mentions::of_label(changes.catalog(), known, from)
+    {
         let message = format!(
             "renaming the label \"{from}\" is not supported while the default of column \"{}\" of table \"{}\" has it",
             column.name, table.name

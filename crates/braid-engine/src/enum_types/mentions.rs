@@ -3,7 +3,8 @@
 //! A default is SQL text, and says which type or label it means by name. Texts that only look like it count, too, so that nothing is
 //! missed that would mean something else after a change.
 
-use braid_storage::{Catalog, ColumnDef, TableDef};
+use braid_base::EnumTypeRef;
+use braid_storage::{Catalog, CatalogType, ColumnDef, ColumnType, TableDef};
 
 /// The columns with a default, with their tables.
 fn defaults(catalog: &Catalog) -> impl Iterator<Item = (&TableDef, &ColumnDef, &str)> {
@@ -20,11 +21,20 @@ pub(super) fn of_name<'a>(catalog: &'a Catalog, name: &str) -> impl Iterator<Ite
     found.into_iter().map(|(def, column, _)| (def, column))
 }
 
-/// A column whose default has this label within it, as it is written in a string.
-pub(super) fn of_label<'a>(catalog: &'a Catalog, label: &str) -> Option<(&'a TableDef, &'a ColumnDef)> {
+/// A column whose default has this label of a type within it: the column is of the type, or its default names the type.
+pub(super) fn of_label<'a>(
+    catalog: &'a Catalog,
+    known: &CatalogType,
+    label: &str,
+) -> Option<(&'a TableDef, &'a ColumnDef)> {
     let written = label.replace('\'', "''");
-    let found = defaults(catalog).find(|(_, _, text)| text.contains(&written));
-    found.map(|(def, column, _)| (def, column))
+    let names = [&known.definition.name, &known.definition.array_name];
+    let of_type = ColumnType::Enum(EnumTypeRef::Open(known.id));
+    let may_mean_type = |column: &ColumnDef, text: &str| {
+        column.column_type == of_type || words(text).iter().any(|word| names.contains(&word))
+    };
+    let mut found = defaults(catalog).filter(|(_, column, text)| may_mean_type(column, text));
+    found.find(|(_, _, text)| text.contains(&written)).map(|(def, column, _)| (def, column))
 }
 
 /// The names in a text outside of strings, folded unless they are quoted.

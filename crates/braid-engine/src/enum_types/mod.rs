@@ -1,7 +1,7 @@
 //! CREATE TYPE … AS ENUM, ALTER TYPE and DROP TYPE.
 //!
-//! Each is one commit, decided on the newest state ([`braid_storage::Store::change_types`]). A default is stored as SQL text, in which types and labels have
-//! names. So what a default mentions is not renamed.
+//! Each is one commit, decided on the newest state ([`braid_storage::Store::change_types`]). A default is stored as SQL text, in which
+//! types and labels have names. So what a default mentions is not renamed.
 //!
 //! | module | contents |
 //! |---|---|

@@ -133,3 +133,23 @@ async fn files_load_without_a_definition() {
     assert_eq!(db.database.load_file(&csv, "bad").await.unwrap_err().sqlstate(), "22P04");
     assert_eq!(db.state("select * from bad").await, "42P01");
 }
+
+#[tokio::test]
+async fn labels_come_from_texts_of_parquet_files_and_from_nothing_else() {
+    let db = TestDb::new().await;
+    let path = db.dir.path().join("x.parquet");
+    write_parquet(&path, 3);
+    let copy = |what: &str| format!("copy {what} from '{}' (format parquet)", path.display());
+    db.run("create type label as enum ('name 2', 'name 1', 'name 0')").await;
+    db.run("create table t (id label, name label)").await;
+    assert_eq!(db.run(&copy("t (name)")).await, "COPY 3");
+    assert_eq!(db.run("select id, name from t order by name").await, "NULL|name 2\nNULL|name 1\nNULL|name 0");
+    assert_eq!(db.state(&copy("t (id)")).await, "42804");
+    write_parquet(&path, 4);
+    let error = db.fail(&copy("t (name)")).await;
+    assert_eq!((error.sqlstate(), error.message()), ("22P02", "invalid input value for enum label: \"name 3\""));
+    assert_eq!(copy_in(&db.session, "copy t from stdin csv", "name 0,name 1\n", 5).await.unwrap(), 1);
+    let error = copy_in(&db.session, "copy t from stdin csv", "name 0,name 9\n", 5).await.unwrap_err();
+    assert_eq!(error.sqlstate(), "22P02");
+    assert!(error.context().is_some_and(|context| context.contains("column name")), "{error:?}");
+}

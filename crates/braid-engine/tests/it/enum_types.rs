@@ -119,6 +119,17 @@ async fn what_defaults_mention_is_neither_renamed_nor_dropped() {
     let error = db.fail("drop type mood").await;
     assert_eq!(error.detail().as_deref(), Some("default value for column x of table t depends on type mood"));
     db.check(&[
+        ("create type other as enum ('it''s ok', 'sad', 'new')", "CREATE TYPE"),
+        ("alter type other rename value 'it''s ok' to 'ok'", "ALTER TYPE"),
+        ("create table u (o other default 'sad')", "CREATE TABLE"),
+    ])
+    .await;
+    assert_eq!(db.state("alter type other rename value 'sad' to 'blue'").await, "0A000");
+    db.check(&[
+        ("alter type other rename value 'new' to 'newer'", "ALTER TYPE"),
+        ("alter type other rename to another", "ALTER TYPE"),
+        ("insert into u default values", "INSERT 0 1"),
+        ("select o from u", "sad"),
         ("insert into t (a) values (1)", "INSERT 0 1"),
         ("select x from t", "it's ok"),
         ("alter type mood rename value 'sad' to 'blue'", "ALTER TYPE"),

@@ -3,6 +3,8 @@
 //! The kinds of questions: `operator` and `function` with the types of the arguments (`VARIADIC` last if the call has it, names as
 //! `name=>type`), `common` for COALESCE of values of these types, `explicit` and `assignment` for casts.
 
+use braid_base::{EnumType, EnumTypeId};
+
 use super::*;
 use crate::SqlError;
 use crate::pg_catalog::{CastContext, TypeId, pg_catalog};
@@ -174,4 +176,42 @@ fn pathways_are_those_of_the_catalog() {
     assert_eq!(check("_int4", "text", Explicit), Some(Pathway::InputOutput));
     let length = length_coercion(id("_numeric")).map(|function| pg_catalog().function(function).signature());
     assert_eq!((length.as_deref(), length_coercion(TypeId::TEXT)), (Some("numeric(numeric int4)"), None));
+}
+
+/// PostgreSQL's answers for two types, `mood` and `temper`.
+#[test]
+fn enumerated_types_stand_where_anyenum_is_declared() {
+    let registered = |name: &str| {
+        let (name, array_name) = (name.to_owned(), format!("_{name}"));
+        let definition = EnumType { oid: 1 << 30, array_oid: (1 << 30) + 1, name, array_name, labels: Vec::new() };
+        TypeId::of_enum(EnumTypeId::register(definition.into()))
+    };
+    let (mood, temper) = (registered("mood"), registered("temper"));
+    let array = pg_catalog().type_entry(mood).array.expect("it has arrays");
+    let operator = |left, right| {
+        let resolved = resolve_operator("<", Some(left), right);
+        resolved.map(|resolved| resolved.argument_types).map_err(|error| error.message().to_owned())
+    };
+    assert_eq!(operator(mood, mood), Ok(vec![mood; 2]));
+    assert_eq!(operator(TypeId::UNKNOWN, mood), Ok(vec![mood; 2]));
+    assert_eq!(operator(mood, temper), Err("operator does not exist: mood < temper".to_owned()));
+    assert_eq!(operator(mood, TypeId::TEXT), Err("operator does not exist: mood < text".to_owned()));
+    let result = |name: &str, types: &[TypeId]| match resolve_function(name, types, &vec![None; types.len()], false) {
+        Ok(FunctionResolution::Function(function)) => Ok(function.result),
+        Ok(FunctionResolution::Coercion(target, _)) => Ok(target),
+        Err(error) => Err(error.message().to_owned()),
+    };
+    assert_eq!((result("enum_last", &[mood]), result("max", &[mood])), (Ok(mood), Ok(mood)));
+    assert_eq!(result("enum_range", &[TypeId::UNKNOWN, mood]), Ok(array));
+    assert_eq!(result("enum_first", &[TypeId::UNKNOWN]), Err("function enum_first(unknown) does not exist".to_owned()));
+    assert_eq!(result("enum_first", &[TypeId::INT4]), Err("function enum_first(integer) does not exist".to_owned()));
+    use CastContext::{Assignment, Explicit, Implicit};
+    let casts = |source, target| {
+        [Implicit, Assignment, Explicit].map(|context| coercion_pathway(source, target, context).is_some())
+    };
+    assert_eq!(casts(mood, TypeId::TEXT), [false, true, true]);
+    assert_eq!(casts(TypeId::TEXT, mood), [false, false, true]);
+    assert_eq!(casts(array, TypeId::TEXT_ARRAY), [false, true, true]);
+    assert_eq!((casts(mood, temper), casts(mood, TypeId::INT4)), ([false; 3], [false; 3]));
+    assert_eq!(common_type(&[TypeId::UNKNOWN, mood, TypeId::UNKNOWN]), Ok(mood));
 }
