@@ -241,7 +241,11 @@ mod tests {
         for at in 0..40 {
             let text = format!("i{at}");
             let last = format!("i{}", at - 1);
-            let place = if at % 2 == 0 || at == 0 { LabelPlace::Before("b") } else { LabelPlace::Before(&last) };
+            let place = match at {
+                0 => LabelPlace::Before("b"),
+                _ if at % 2 == 0 => LabelPlace::After(&last),
+                _ => LabelPlace::Before(&last),
+            };
             let key = letters.key_at(place).unwrap_or_else(|error| panic!("label {at}: {error:?}"));
             letters.insert(EnumLabel { oid: 0, key, text: text.into() });
         }

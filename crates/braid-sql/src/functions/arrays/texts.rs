@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::elements::{Input, Output};
 use super::making::{counted_elements, written_dimensions};
 use crate::functions::{Call, Implementations};
-use crate::pg_catalog::TypeId;
+use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::values::ArrayValue;
 use crate::values::array_limits::{check_dimension_count, checked_count};
 use crate::{SqlError, SqlState, Value};
@@ -31,6 +31,9 @@ const BLANKS: [char; 6] = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
 
 fn array_in(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let (text, element) = (arguments[0].as_text(), TypeId(arguments[1].as_oid()));
+    if pg_catalog().find_type(element).is_none() {
+        return Err(SqlError::new(SqlState::InternalError, format!("cache lookup failed for type {}", element.0)));
+    }
     let (written, contents) = explicit_dimensions(text)?;
     let mut contents = Contents::new(text, contents);
     contents.read()?;

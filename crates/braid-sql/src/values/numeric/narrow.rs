@@ -46,7 +46,9 @@ impl Narrow {
     /// The power of 10000 of the first group of digits, and this group, as PostgreSQL keeps them; 0 and 0 for 0.
     fn first_group(self) -> (i64, u128) {
         let magnitude = self.unscaled.unsigned_abs();
-        let Some(log) = magnitude.checked_ilog10() else { return (0, 0) };
+        // The logarithm of 64 bits takes a fraction of the time of that of 128.
+        let log = u64::try_from(magnitude).map_or_else(|_| magnitude.checked_ilog10(), u64::checked_ilog10);
+        let Some(log) = log else { return (0, 0) };
         let weight = (i64::from(log) - i64::from(self.scale)).div_euclid(GROUP_DIGITS);
         // The group's last digit is this many places before the number's last: from -3 to 38.
         let place = i64::from(self.scale) + weight * GROUP_DIGITS;
