@@ -7,8 +7,8 @@
 //! call that fails stays, so that the query fails where it did before, or not at all. Calls that may take long stay, too, and those
 //! whose values are long.
 //!
-//! A column that is a constant is replaced where it is read. PostgreSQL knows such a column of a subquery only if it makes the subquery
-//! a part of the query around it, which here cannot be told apart.
+//! A column that is a constant is replaced where it is read, as far as PostgreSQL makes a subquery a part of the query around it. Whether a
+//! sort, or groups by such a column, are the subquery's or those of the query around it cannot be told here.
 //!
 //! PostgreSQL's planner computes constants likewise, and fails where one does: `1/0` is an error in a query of no rows, and behind WHEN. It
 //! looks at operands in order, and at none behind a constant that decides AND, OR, CASE or COALESCE. [`folded_with_error`] has that error.
@@ -24,7 +24,7 @@ use braid_sql::{Expression, SqlError, Value};
 
 use super::Ruled;
 use super::expressions::{
-    Substitution, all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, no_rows,
+    Substitution, all_of, as_column, conjuncts, filtered, in_subquery_relations, is_never_true, is_volatile, no_rows,
     replace_columns, replace_columns_within, with_inputs,
 };
 use crate::planning_memory::planning_memory;
@@ -116,8 +116,7 @@ fn handed_on(relation: &Relation, of_inputs: Few<Substitution>) -> Substitution 
         | Relation::Map { .. }
         | Relation::Sort { .. }
         | Relation::Limit { .. }
-        | Relation::DistinctOn { .. }
-        | Relation::Distinct { .. } => of_inputs.next().unwrap_or_default(),
+        | Relation::DistinctOn { .. } => of_inputs.next().unwrap_or_default(),
         Relation::Join { kind: JoinKind::Inner, .. } => of_inputs.flatten().collect(),
         Relation::Join { kind: JoinKind::Right | JoinKind::Full, .. } => Substitution::new(),
         Relation::Join { .. } => of_inputs.next().unwrap_or_default(),
@@ -133,6 +132,15 @@ fn keys_among(aggregation: &Aggregation, constants: &Substitution) -> Substituti
     keys.filter_map(|(column, key)| Some((*column, constants.get(&as_column(key)?)?.clone()))).collect()
 }
 
+/// Whether these are results of a query that PostgreSQL does not make a part of the one around it: of groups, with a limit, or volatile.
+fn is_planned_apart(input: &Relation, results: &[(ColumnId, Expression)]) -> bool {
+    match input {
+        Relation::Filter { input, .. } if matches!(**input, Relation::Aggregate(_)) => true,
+        Relation::Aggregate(_) | Relation::Limit { .. } | Relation::DistinctOn { .. } => true,
+        _ => results.iter().any(|(_, result)| is_volatile(result)),
+    }
+}
+
 /// With the columns that an operator makes of constants.
 fn with_own_constants(relation: &Relation, mut constants: Substitution) -> Substitution {
     let mut add = |column: &ColumnId, expression: &Expression| {
@@ -141,7 +149,12 @@ fn with_own_constants(relation: &Relation, mut constants: Substitution) -> Subst
         }
     };
     match relation {
-        Relation::Map { expressions, .. } => expressions.iter().for_each(|(column, value)| add(column, value)),
+        Relation::Map { input, expressions } => {
+            if is_planned_apart(input, expressions) {
+                return Substitution::new();
+            }
+            expressions.iter().for_each(|(column, value)| add(column, value));
+        }
         Relation::Values { columns, rows } => {
             if let [row] = &rows[..] {
                 columns.iter().zip(row).for_each(|(column, value)| add(column, value));
