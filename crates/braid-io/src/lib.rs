@@ -12,7 +12,6 @@
 //! | `trace` | [`IoTrace`]: a bounded record of requests that one can switch on |
 //! | `resident_memory` | what a process holds in RAM |
 //! | [`mod@free_space`] | how much a filesystem still takes |
-//! | `huge_pages` | whether the process has huge pages |
 //! | `descriptor_limit` | how many files and sockets the process may have open |
 //! | `giving_way` | threads that compute for long, and give their core to those that wake up |
 //! | [`durable`] | directories and small files that survive a power cut |
@@ -35,7 +34,6 @@ mod faults;
 mod file_handle;
 pub mod free_space;
 mod giving_way;
-mod huge_pages;
 mod io_reason;
 mod open;
 mod resident_memory;
@@ -62,7 +60,6 @@ pub use faults::{Fault, FaultDevice, OperationCounts, ReadLatency};
 pub use file_handle::{FileHandle, FileId, OpenMode};
 pub use free_space::free_space;
 pub use giving_way::give_way;
-pub use huge_pages::{allow_huge_pages, forbid_huge_pages};
 pub use io_reason::IoReason;
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
 pub use resident_memory::ResidentMemory;

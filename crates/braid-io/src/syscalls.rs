@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 use crate::aligned_memory::AlignedMemory;
 
@@ -61,22 +59,6 @@ pub(crate) fn eventfd() -> io::Result<File> {
     }
     // SAFETY: just opened, and this is its only owner.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
-}
-
-/// Whether this process has no huge pages from now on. Its children inherit it.
-pub(crate) fn set_huge_pages_forbidden(are_forbidden: bool) -> io::Result<()> {
-    let (are_forbidden, unused): (libc::c_ulong, libc::c_ulong) = (are_forbidden.into(), 0);
-    // SAFETY: takes integers only.
-    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, are_forbidden, unused, unused, unused) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Has a process that is about to be started call a function first.
-pub(crate) fn before_start(command: &mut Command, call: fn() -> io::Result<()>) {
-    // SAFETY: the callers' functions are a system call each, which is allowed between fork and exec.
-    unsafe { command.pre_exec(call) };
 }
 
 /// The soft and the hard limit on open file descriptors.

@@ -68,7 +68,6 @@ fn main() -> ExitCode {
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     log.with_ansi(colours).with_target(false).init();
-    process_limits::forbid_huge_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_stack_size(braid_engine::RUNTIME_STACK_BYTES)

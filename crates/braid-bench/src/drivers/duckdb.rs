@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
-use braid_io::allow_huge_pages;
 use serde::de::DeserializeOwned;
 
 use crate::BenchError;
@@ -27,14 +26,6 @@ pub(crate) struct DuckDbLoad {
     pub(crate) version: String,
 }
 
-/// A Python script, with the kernel's own choice of pages: Braid's is not for others.
-fn script_command(python: &Path, script: &str, arguments: &[&Path]) -> Command {
-    let mut command = Command::new(python);
-    command.arg("-c").arg(script).args(arguments);
-    allow_huge_pages(&mut command);
-    command
-}
-
 /// Runs a script with arguments and standard input, and returns its output, which is JSON. `None` if DuckDB is not installed.
 ///
 /// # Errors
@@ -45,7 +36,8 @@ pub(crate) async fn run_duckdb<T: DeserializeOwned>(
     input: Vec<u8>,
 ) -> Result<Option<T>, BenchError> {
     let Some(python) = peers_python() else { return Ok(None) };
-    let command = script_command(&python, script, arguments);
+    let mut command = Command::new(&python);
+    command.arg("-c").arg(script).args(arguments);
     let output = tokio::task::spawn_blocking(move || run(command, &input))
         .await
         .map_err(|e| BenchError::other("waiting for DuckDB", e))?
@@ -119,7 +111,8 @@ impl DuckDbSession {
     /// When it does not start.
     pub(crate) fn start_script(script: &str, arguments: &[&Path]) -> Result<Option<Self>, BenchError> {
         let Some(python) = peers_python() else { return Ok(None) };
-        let mut command = script_command(&python, script, arguments);
+        let mut command = Command::new(&python);
+        command.arg("-c").arg(script).args(arguments);
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|source| BenchError::File { path: python, source })?;
         let input = child.stdin.take().expect("standard input is piped");

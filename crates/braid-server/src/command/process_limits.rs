@@ -1,4 +1,4 @@
-//! The operating system's limits on this process: open files and sockets, the size of files and of pages.
+//! The operating system's limits on this process: open files and sockets, and the size of files.
 //!
 //! A server needs a file descriptor for each data file and each connection, and some others.
 
@@ -24,13 +24,6 @@ pub(crate) fn raise_descriptors() -> Option<u64> {
             tracing::warn!("cannot raise the limit on open files: {error}");
             None
         }
-    }
-}
-
-/// Has the kernel clear small pages for small tables ([`braid_io::forbid_huge_pages`]).
-pub(crate) fn forbid_huge_pages() {
-    if let Err(error) = braid_io::forbid_huge_pages() {
-        tracing::warn!("cannot forbid huge pages, which slows down operators with many small tables: {error}");
     }
 }
 
