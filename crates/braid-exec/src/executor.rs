@@ -118,12 +118,14 @@ impl Executor {
         self
     }
 
-    /// Another run with the same workers, budget and files.
+    /// Another run with the same workers and budget, in the same space for temporary files.
     #[must_use]
     pub fn another_run(&self) -> Self {
-        let mut run = Self::new(self.worker_count, self.budget.clone()).with_tuning(self.tuning);
-        run.spill.clone_from(&self.spill);
-        run
+        let run = Self::new(self.worker_count, self.budget.clone()).with_tuning(self.tuning);
+        match &self.spill {
+            Some(spill) => run.with_spill_space(spill.space().clone()),
+            None => run,
+        }
     }
 
     /// Stops the run at the next batch of each worker once it is [reached](StopFlag::raise).

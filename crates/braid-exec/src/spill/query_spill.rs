@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use braid_base::SEGMENT_ALIGN_BYTES;
-use braid_io::{AlignedBuffer, FileHandle, IoError, IoReason};
+use braid_io::{AlignedBuffer, FileHandle, IoError, IoOperation, IoReason};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 
@@ -39,6 +39,16 @@ struct Writing {
     /// Notified when a write ends.
     ended: Notify,
     failed: OnceLock<IoError>,
+}
+
+/// A block that is being written. Dropping it before the write has ended, as a runtime that shuts down does, is a failure of the
+/// write: nobody waits for it forever.
+struct WriteUnderWay {
+    of_query: Arc<Writing>,
+    of_file: Arc<AtomicUsize>,
+    bytes: usize,
+    reservation: Option<Reservation>,
+    outcome: Result<(), IoError>,
 }
 
 /// A temporary file. Its space is released with the last reference.
@@ -72,6 +82,11 @@ impl QuerySpill {
     /// The sizes and limits for operators.
     pub(crate) fn settings(&self) -> SpillSettings {
         self.space.settings()
+    }
+
+    /// The space of its files.
+    pub(crate) fn space(&self) -> &Arc<SpillSpace> {
+        &self.space
     }
 
     /// The query's budget.
@@ -114,21 +129,23 @@ impl QuerySpill {
             drop(reservation.resize(written));
         }
         let offset = file.grow(written)?;
-        self.writing.bytes.fetch_add(written, Ordering::Relaxed);
-        file.writing.fetch_add(written, Ordering::Relaxed);
-        let (writing, of_file) = (self.writing.clone(), file.writing.clone());
+        let under_way = self.begin_write(file, written, reservation);
         let write = self.space.device().write(&file.handle, offset, buffer, IoReason::Spill);
         // The write is a task, because a request that is scheduled but not polled would block all other requests.
-        tokio::spawn(async move {
-            if let Err(error) = write.await {
-                drop(writing.failed.set(error));
-            }
-            drop(reservation);
-            of_file.fetch_sub(written, Ordering::Relaxed);
-            writing.bytes.fetch_sub(written, Ordering::Relaxed);
-            writing.ended.notify_waiters();
-        });
+        tokio::spawn(async move { under_way.end(write.await) });
         Ok(BlockPlace { offset, len, row_count, column_count, memory_bytes })
+    }
+
+    fn begin_write(&self, file: &SpillFile, bytes: usize, reservation: Reservation) -> WriteUnderWay {
+        self.writing.bytes.fetch_add(bytes, Ordering::Relaxed);
+        file.writing.fetch_add(bytes, Ordering::Relaxed);
+        let closed = IoError::Closed {
+            operation: IoOperation::Write,
+            path: file.handle.path().to_owned(),
+            device: self.space.device().name(),
+        };
+        let (of_query, of_file) = (self.writing.clone(), file.writing.clone());
+        WriteUnderWay { of_query, of_file, bytes, reservation: Some(reservation), outcome: Err(closed) }
     }
 
     /// As [`Self::write`], in blocks of about the settings' size.
@@ -220,6 +237,25 @@ impl Writing {
     }
 }
 
+impl WriteUnderWay {
+    fn end(mut self, outcome: Result<(), IoError>) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for WriteUnderWay {
+    fn drop(&mut self) {
+        if let Err(error) = std::mem::replace(&mut self.outcome, Ok(())) {
+            drop(self.of_query.failed.set(error));
+        }
+        // Before the notification, after which memory is asked for again.
+        drop(self.reservation.take());
+        self.of_file.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.of_query.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.of_query.ended.notify_waiters();
+    }
+}
+
 impl fmt::Debug for QuerySpill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("QuerySpill").field("space", &self.space).finish_non_exhaustive()
@@ -249,4 +285,45 @@ fn wait_here(future: impl Future<Output = Result<(), ExecError>> + Send) -> Resu
     }
     // Excluded from the task's cooperative budget, which would not be renewed until the task is polled again.
     tokio::task::block_in_place(|| futures::executor::block_on(tokio::task::unconstrained(future)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use braid_base::ByteSize;
+    use braid_io::{Backend, DeviceOptions, open_device};
+
+    use super::*;
+    use crate::FixedBudget;
+    use crate::values::vector::Values;
+
+    #[test]
+    fn a_write_that_its_runtime_gave_up_has_failed() {
+        let directory = tempfile::tempdir().unwrap();
+        let device = open_device(directory.path(), &DeviceOptions { backend: Backend::Threads, ..Default::default() });
+        let settings = SpillSettings { block_bytes: 1 << 10, ..SpillSettings::default() };
+        let space = SpillSpace::new(device.unwrap(), directory.path().to_owned(), ByteSize(1 << 20), settings);
+        let budget = FixedBudget::new(ByteSize(1 << 20));
+        let spill = QuerySpill::new(space, budget.clone());
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let file = runtime().block_on(async {
+            let file = spill.create_file().unwrap();
+            let rows = Vector::new(Values::Int(vec![7; 100]), None);
+            spill.write(&file, 100, std::iter::once(&rows)).unwrap();
+            // The task of the write has not begun.
+            file
+        });
+        let waits = async {
+            let all = spill.until_all_written().await;
+            let of_file = spill.until_written(&file).await;
+            [all, of_file, spill.until_not_congested().await]
+        };
+        let waits = runtime().block_on(async { tokio::time::timeout(Duration::from_secs(20), waits).await }).unwrap();
+        for waited in waits {
+            let closed = matches!(waited, Err(ExecError::Spill(IoError::Closed { .. })));
+            assert!(closed, "{waited:?}");
+        }
+        assert_eq!(budget.free(), 1 << 20, "its memory was given back");
+    }
 }

@@ -1,6 +1,7 @@
 //! Runs a query on the operators.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arrow::array::ArrayRef;
 use braid_base::ByteSize;
@@ -30,6 +31,9 @@ use sqlparser::ast::Query;
 const BUDGET: ByteSize = ByteSize(64 << 20);
 
 const WORKERS: usize = 2;
+
+/// Far more time than a query takes.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The rows of a query as texts, `\N` for null, or its error.
 pub fn rows(sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
@@ -165,7 +169,11 @@ pub fn run_by(query: &LoweredQuery, executor: &Executor) -> Result<Vec<Batch>, F
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().unwrap();
     let batches = Arc::new(Mutex::new(Vec::new()));
     let make_sink = || Collector(batches.clone());
-    let ended = runtime.block_on(executor.run(&query.plan, make_sink));
+    let run = async { tokio::time::timeout(PATIENCE, executor.run(&query.plan, make_sink)).await };
+    let Ok(ended) = runtime.block_on(run) else {
+        runtime.shutdown_background();
+        panic!("the query has not ended after {PATIENCE:?}");
+    };
     Err(Failure::OfSql(match ended {
         Ok(_) => return Ok(std::mem::take(&mut batches.lock().unwrap())),
         Err(error) if is_too_narrow(&error) => {
