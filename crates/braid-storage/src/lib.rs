@@ -21,6 +21,7 @@
 //! | `store` | a data directory that is open: its tables |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `table_appender` | rows on their way into a table |
+//! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
 //! | `store_error` | what can go wrong in a store |
 //! | `chunk_reader` | whole chunks read back, to be merged or checked |
@@ -50,6 +51,7 @@ mod table;
 mod table_appender;
 mod type_changes;
 mod types;
+mod write_set;
 mod zone_map;
 
 pub use catalog::{Catalog, CatalogType, NewTable};
@@ -69,8 +71,10 @@ pub use segment_error::SegmentError;
 pub use selection::Selection;
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
+pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{ChunkMeta, ColumnDef, SegmentMeta, TableDef, TableVersion};
-pub use table_appender::TableAppender;
+pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
+pub use write_set::WriteSet;
 pub use zone_map::{Verdict, ZoneMap};

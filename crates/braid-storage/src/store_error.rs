@@ -64,6 +64,15 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
+    /// A transaction changes what another one has changed and committed since it began.
+    #[error("could not serialize access to {what} due to concurrent update")]
+    Conflict {
+        /// What both have changed.
+        what: String,
+    },
+    /// A serializable transaction has read what another one has changed and committed since.
+    #[error("could not serialize access due to read/write dependencies among transactions")]
+    ReadsChanged,
     /// No oids are left for types and their labels: 2^30 have been given out.
     #[error("no object ids are left for types and labels")]
     TooManyTypes,

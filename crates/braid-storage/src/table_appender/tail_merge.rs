@@ -18,7 +18,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use braid_base::CHUNK_ROWS;
 
-use super::chunk_writer::{ChunkWriter, WrittenFile};
+use super::chunk_writer::{ChunkWriter, Durability, WrittenFile};
 use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows, batch_bytes};
 use crate::chunk_reader::read_chunk;
 use crate::store_shared::StoreShared;
@@ -53,7 +53,7 @@ pub(crate) async fn write_tail(
     }
     let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(def));
     writer.push(all).await?;
-    let written = writer.finish().await?;
+    let written = writer.finish(Durability::Synced).await?;
     Ok(written.map(|written| Tail { replaced, written }))
 }
 
@@ -84,9 +84,9 @@ async fn read_back(
 
 /// Rows of a chunk, and bytes: on disk for one that is written, in memory for one that is not.
 #[derive(Clone, Copy, Debug)]
-struct ChunkSize {
-    rows: usize,
-    bytes: usize,
+pub(crate) struct ChunkSize {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
 }
 
 impl ChunkSize {
@@ -97,7 +97,7 @@ impl ChunkSize {
 }
 
 /// How many of the table's last chunks, given last first, are merged with `new`.
-fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
+pub(crate) fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
     let mut sum = new;
     let merges = |chunk: &&ChunkSize| {
         let smaller = chunk.rows < 2 * sum.rows;

@@ -12,3 +12,4 @@ mod numeric_columns;
 mod opening;
 mod power_cuts;
 mod test_table;
+mod write_sets;
