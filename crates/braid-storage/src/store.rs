@@ -107,10 +107,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::UnknownTable`].
     pub fn append(&self, table: &str) -> Result<TableAppender, StoreError> {
-        match self.snapshot().table(table) {
-            Some(version) => Ok(TableAppender::to_existing(Arc::clone(&self.shared), Arc::clone(&version.def))),
-            None => Err(StoreError::UnknownTable { table: table.to_owned() }),
-        }
+        self.write_set().append(&self.snapshot(), table)
     }
 
     /// Starts a table that appears with its rows, at [`TableAppender::commit`]: CREATE TABLE AS.
@@ -118,11 +115,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::InvalidTable`].
     pub fn create_and_append(&self, table: NewTable) -> Result<TableAppender, StoreError> {
-        if self.snapshot().table(&table.name).is_some() {
-            return Err(StoreError::TableExists { table: table.name });
-        }
-        let def = Arc::new(self.shared.define(table)?);
-        Ok(TableAppender::to_new(Arc::clone(&self.shared), def))
+        self.write_set().create_and_append(&self.snapshot(), table)
     }
 
     pub(crate) fn shared(&self) -> &Arc<StoreShared> {

@@ -75,12 +75,18 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
     pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
-        let def = Arc::new(self.shared.define(table)?);
+        let def = Arc::new(self.defined(view, table)?);
+        self.tables.insert(def.id, TableWrites::new(Arc::clone(&def), Base::New));
+        Ok(def)
+    }
+
+    /// The definition of a new table.
+    fn defined(&self, view: &Catalog, table: NewTable) -> Result<TableDef, StoreError> {
+        let def = self.shared.define(table)?;
         if view.table(&def.name).is_some() {
-            return Err(StoreError::TableExists { table: def.name.clone() });
+            return Err(StoreError::TableExists { table: def.name });
         }
         view.check_types_of(&def)?;
-        self.tables.insert(def.id, TableWrites::new(Arc::clone(&def), Base::New));
         Ok(def)
     }
 
@@ -117,7 +123,15 @@ impl WriteSet {
         Ok(TableAppender::to_existing(Arc::clone(&self.shared), Arc::clone(named(view, name)?)))
     }
 
-    /// Adds rows; returns their number. A table of [`Store::create_and_append`] is created with them.
+    /// Starts a table that appears with its rows, at [`Self::add_rows`].
+    ///
+    /// # Errors
+    /// As [`Self::create_table`].
+    pub fn create_and_append(&self, view: &Catalog, table: NewTable) -> Result<TableAppender, StoreError> {
+        Ok(TableAppender::to_new(Arc::clone(&self.shared), Arc::new(self.defined(view, table)?)))
+    }
+
+    /// Adds rows; returns their number. A table of [`Self::create_and_append`] is created with them.
     ///
     /// # Errors
     /// [`StoreError::UnknownTable`] when the transaction has dropped the table, and what writing fails with.
@@ -157,6 +171,11 @@ impl WriteSet {
             self.announce_new_types();
         }
         Ok(result)
+    }
+
+    /// Whether a committed type, or a label of one, has another name: statements of the transaction still see the old one.
+    pub fn renames_types(&self) -> bool {
+        self.types.as_ref().is_some_and(TypeEdits::has_renamed)
     }
 
     /// Makes the definitions of types that the transaction has created those that its statements see: after a change, and where a

@@ -23,6 +23,10 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::UnknownType { name } => {
             return EngineError::new(SqlState::UndefinedObject, format!("type \"{name}\" does not exist"));
         }
+        StoreError::Conflict { .. } | StoreError::ReadsChanged => {
+            return EngineError::new(SqlState::SerializationFailure, error.to_string())
+                .with_hint("The transaction might succeed if retried.");
+        }
         StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,

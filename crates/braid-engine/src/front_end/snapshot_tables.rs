@@ -49,6 +49,7 @@ impl SnapshotTables {
         if schema == SCHEMA_NAME {
             let Some(version) = self.snapshot.table(name) else { return Ok(None) };
             self.found.lock().push(version.def.clone());
+            self.context.note_reads([version.def.id]);
             return Ok(Some(Arc::new(entry_of(&version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {

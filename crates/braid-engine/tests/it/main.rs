@@ -22,3 +22,4 @@ mod system_tables;
 mod tables;
 mod templates;
 mod test_db;
+mod transactions;

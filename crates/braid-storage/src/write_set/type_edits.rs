@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use braid_base::enum_types::EnumLabel;
+
 use crate::StoreError;
 use crate::catalog::CatalogType;
 
@@ -28,6 +30,17 @@ impl TypeEdits {
     /// The types that only the transaction has.
     pub(super) fn added(&self) -> impl Iterator<Item = &CatalogType> {
         self.after.iter().filter(|(oid, _)| !self.before.contains_key(oid)).map(|(_, known)| known)
+    }
+
+    /// Whether a type that there was before, or a label of one, has another name.
+    pub(super) fn has_renamed(&self) -> bool {
+        self.before.iter().any(|(oid, before)| {
+            let Some(after) = self.after.get(oid) else { return false };
+            let (before, after) = (&before.definition, &after.definition);
+            let keeps =
+                |label: &EnumLabel| after.labels.iter().any(|other| other.oid == label.oid && other.text == label.text);
+            before.name != after.name || !before.labels.iter().all(keeps)
+        })
     }
 
     /// The types that are to be removed.
