@@ -134,7 +134,8 @@ impl TableAppender {
         let lock = CommitLock::acquire(&shared).await?;
         let catalog = lock.catalog();
         let newest = base_of(&catalog, &def, target)?;
-        if bulk.is_none() && last_chunk(newest.as_ref()) != last_chunk(base.as_ref()) {
+        let replaced = tail.as_ref().map_or(0, |tail| tail.replaced);
+        if bulk.is_none() && !end_alike(newest.as_ref(), base.as_ref(), replaced) {
             drop(tail);
             tail = write_last(&shared, &def, newest.as_ref(), None, rest).await?;
         }
@@ -156,9 +157,16 @@ fn base_of(catalog: &Catalog, def: &TableDef, target: Target) -> Result<Option<A
     }
 }
 
-/// Chunk ids are not reused: the same last chunk is the same list of chunks, as rows are only ever added.
-fn last_chunk(version: Option<&Arc<TableVersion>>) -> Option<ChunkId> {
-    version.and_then(|v| v.chunks.last()).map(|chunk| chunk.id)
+/// Whether two versions have the same last chunk, or none, and the same last `replaced` chunks, with the same rows deleted.
+fn end_alike(one: Option<&Arc<TableVersion>>, other: Option<&Arc<TableVersion>>, replaced: usize) -> bool {
+    let end = |version: Option<&Arc<TableVersion>>| {
+        let chunks = version.map_or(&[][..], |version| &version.chunks);
+        let last: Vec<Arc<ChunkMeta>> = chunks.iter().rev().take(replaced.max(1)).cloned().collect();
+        last
+    };
+    let (one, other) = (end(one), end(other));
+    let is_same = |(one, other): (&Arc<ChunkMeta>, &Arc<ChunkMeta>)| one.id == other.id && one.deleted == other.deleted;
+    one.len() == other.len() && one.iter().zip(&other).all(is_same)
 }
 
 /// Writes the rows that fill no chunk. Behind full chunks of the same append there is nothing to merge them with.
@@ -206,7 +214,8 @@ impl NextVersion {
             for chunk in written {
                 let (id, file) = (ChunkId(next_chunk_id), Arc::clone(&file));
                 next_chunk_id = next_chunk_id.checked_add(1).expect("2^32 chunks are 2^49 rows");
-                chunks.push(Arc::new(ChunkMeta { id, row_count: chunk.row_count, file, segments: chunk.segments }));
+                let (row_count, segments) = (chunk.row_count, chunk.segments);
+                chunks.push(Arc::new(ChunkMeta { id, row_count, deleted: None, file, segments }));
             }
             added.push(file);
         }

@@ -43,6 +43,10 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::Encode { source, .. } if matches!(**source, SegmentError::TooLarge { .. }) => {
             SqlState::ProgramLimitExceeded
         }
+        StoreError::RowConflict { .. } => {
+            let message = "could not serialize access due to concurrent update";
+            return EngineError::new(SqlState::SerializationFailure, message);
+        }
         // A caller must not commit after a failed append.
         StoreError::IncompleteAppend { .. } => SqlState::InternalError,
         _ => SqlState::InternalError,
