@@ -8,6 +8,7 @@ mod cancellation;
 mod common_tables;
 mod defined_tables;
 mod definition;
+mod deleted_rows;
 mod eager_aggregation;
 mod failing_rows;
 mod few_rows;

@@ -1,7 +1,8 @@
 //! A table as a pipeline's source: a cooperative scan whose chunks are the morsels.
 //!
 //! The source filters the rows of a chunk vector by vector, on encoded data. It applies the scan's predicates, then the
-//! conditions of the queries that share the scan, then the key filters of later joins, which decode only the key column. A
+//! conditions of the queries that share the scan, then the key filters of later joins, which decode only the key column. Rows that
+//! are deleted in the version that is scanned come to none of them. A
 //! batch collects the remaining rows of several vectors, so that the operators above a selective scan still get full
 //! batches. Its columns are decoded when they are first read ([`ChunkOrigin`]).
 
@@ -216,7 +217,7 @@ impl Source for TableSource {
     }
 
     fn row_count_max(&self) -> Option<u64> {
-        let rows_of = |chunk: usize| u64::from(self.version.chunks[chunk].row_count);
+        let rows_of = |chunk: usize| u64::from(self.version.chunks[chunk].live_row_count());
         let count = || prune(&self.version, &self.spec.predicates).into_iter().map(rows_of).sum();
         Some(*self.row_count_max.get_or_init(count))
     }
@@ -325,7 +326,7 @@ impl Feed for ScanFeed {
             Ok(match self.consumer.next_chunk().await {
                 None => None,
                 Some(Err(error)) => return Err(ExecError::Foreign(Box::new(error))),
-                Some(Ok(ScanChunk::Counted(rows))) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
+                Some(Ok(ScanChunk::Counted { rows, .. })) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
                 Some(Ok(ScanChunk::Filtered(chunk))) => {
                     let columns = self.scan.spec().projection.iter();
                     let value_type = |column: &ColumnId| self.scan.version().value_type(*column);
