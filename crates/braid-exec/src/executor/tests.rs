@@ -23,6 +23,7 @@ mod project_sets;
 mod random_plans;
 mod recursions;
 mod reordering;
+mod row_ids;
 mod scalars;
 mod shared_aggregates;
 mod shared_joins;
