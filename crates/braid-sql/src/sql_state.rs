@@ -41,6 +41,8 @@ sql_states! {
     InvalidSavepointSpecification = "3B001",
     /// A transaction whose changes or reads others have changed.
     SerializationFailure = "40001",
+    /// Transactions that wait for each other.
+    DeadlockDetected = "40P01",
     /// A write in a read-only transaction.
     ReadOnlyTransaction = "25006",
     /// A value or a function's argument that makes no sense, where no code says it better.

@@ -202,7 +202,8 @@ impl TableEntry {
     pub(crate) fn new(version: Arc<TableVersion>, next_chunk_id: u32) -> Self {
         let chunks = version.chunks.iter().map(|c| (c.id, c.row_count, c.file.id(), c.segments.as_slice()));
         let sketches = version.distinct.iter().map(|count| count.as_ref().map(DistinctCount::sketch));
-        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks, sketches);
+        let deleted = version.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
+        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks, sketches, deleted);
         Self { version, next_chunk_id, section }
     }
 

@@ -11,6 +11,10 @@
 //! | [`scalar`] | one value in physical form: what zone maps and predicates are made of |
 //! | `predicate` | what a scan may ask of one column without decoding it |
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
+//! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
+//! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
+//! | `row_deletion` | table versions without some rows |
+//! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
 //! | `data_file`, `data_file_header` | an immutable file of segments: its life, its first bytes |
 //! | `data_directory` | what lies where in the data directory, its lock, its names |
@@ -35,10 +39,13 @@ mod common_scale;
 mod data_directory;
 mod data_file;
 mod data_file_header;
+mod deleted_rows;
 mod distinct_sketch;
 pub mod manifest;
 mod manifest_error;
 mod predicate;
+mod row_deletion;
+mod row_locks;
 pub mod scalar;
 mod sections;
 mod segment;
@@ -61,10 +68,13 @@ pub use codec::Codec;
 pub use common_scale::CommonScale;
 pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
+pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use predicate::ColumnPredicate;
+pub use row_deletion::{RowConflict, RowDeletes};
+pub use row_locks::Locked;
 pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;

@@ -26,31 +26,34 @@
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
-//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types.
+//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
+//! rows.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
+mod deleted_rows_section;
 mod sketch_section;
 mod table_section;
 mod type_section;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
-use crate::{ColumnType, DistinctSketch, ManifestError, SegmentMeta, TableDef};
+use crate::{ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
 pub(crate) use type_section::encode_types;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -101,8 +104,10 @@ pub struct ManifestTable {
 pub struct ManifestChunk {
     /// Identity within the table.
     pub id: ChunkId,
-    /// Rows, `1..=CHUNK_ROWS`.
+    /// Rows, `1..=CHUNK_ROWS`, deleted ones included.
     pub row_count: u32,
+    /// The deleted ones among them: some, not all; `None` if there are none.
+    pub deleted: Option<Arc<DeletedRows>>,
     /// The file that holds its segments.
     pub file_id: DataFileId,
     /// One for each column, in column order.
@@ -204,7 +209,9 @@ impl ManifestTable {
     /// The table's section.
     fn encode(&self) -> Vec<u8> {
         let chunks = self.chunks.iter().map(|c| (c.id, c.row_count, c.file_id, c.segments.as_slice()));
-        encode_table(&self.def, self.next_chunk_id, self.sequence, chunks, self.sketches.iter().map(Option::as_ref))
+        let deleted = self.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
+        let sketches = self.sketches.iter().map(Option::as_ref);
+        encode_table(&self.def, self.next_chunk_id, self.sequence, chunks, sketches, deleted)
     }
 }
 

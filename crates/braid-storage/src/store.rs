@@ -180,8 +180,8 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
                     file
                 }
             };
-            let (id, row_count) = (chunk.id, chunk.row_count);
-            opened.push(Arc::new(ChunkMeta { id, row_count, file, segments: chunk.segments }));
+            let (id, row_count, deleted) = (chunk.id, chunk.row_count, chunk.deleted);
+            opened.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments: chunk.segments }));
         }
         let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);

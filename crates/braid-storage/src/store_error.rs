@@ -6,6 +6,7 @@ use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
+use crate::RowConflict;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
 
@@ -70,6 +71,9 @@ pub enum StoreError {
         /// What both have changed.
         what: String,
     },
+    /// Transactions wait for each other's rows; this one was chosen to fail.
+    #[error("deadlock detected")]
+    Deadlock,
     /// A serializable transaction has read what another one has changed and committed since.
     #[error("could not serialize access due to read/write dependencies among transactions")]
     ReadsChanged,
@@ -129,6 +133,14 @@ pub enum StoreError {
         column_type: ColumnType,
         /// The value times ten to the scale.
         value: i128,
+    },
+    /// A row that another commit has deleted or moved.
+    #[error("could not serialize access to table \"{table}\" due to concurrent update: {conflict}")]
+    RowConflict {
+        /// The table.
+        table: String,
+        /// What has become of the row.
+        conflict: RowConflict,
     },
     /// `commit` after an `append` that failed or was abandoned half-way.
     #[error("an earlier batch for table \"{table}\" was appended only in part")]

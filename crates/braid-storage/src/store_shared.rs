@@ -14,6 +14,7 @@ use crate::catalog::{Catalog, NewTable};
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::row_locks::RowLocks;
 use crate::{StoreError, TableDef};
 
 pub(crate) use commit::{Commit, CommitLock};
@@ -44,6 +45,7 @@ pub(crate) struct StoreShared {
     next_private_sequence: AtomicU64,
     next_private_chunk: AtomicU32,
     pub(crate) encode_permits: Arc<Semaphore>,
+    pub(crate) row_locks: Arc<RowLocks>,
 }
 
 impl StoreShared {
@@ -65,6 +67,7 @@ impl StoreShared {
             next_private_sequence: AtomicU64::new(0),
             next_private_chunk: AtomicU32::new(0),
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
+            row_locks: Arc::default(),
         }
     }
 

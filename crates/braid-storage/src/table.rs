@@ -11,7 +11,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 
 use crate::data_file::DataFile;
-use crate::{ColumnType, CommonScale, DistinctCount, PhysicalType, ZoneMap};
+use crate::{ColumnType, CommonScale, DeletedRows, DistinctCount, PhysicalType, ZoneMap};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,12 +124,21 @@ impl SegmentMeta {
 pub struct ChunkMeta {
     /// Identity within the table.
     pub id: ChunkId,
-    /// Rows, `1..=CHUNK_ROWS`.
+    /// Rows of its segments, deleted ones included, `1..=CHUNK_ROWS`. Zone maps are about these.
     pub row_count: u32,
+    /// The deleted ones among them: some, not all; `None` if there are none.
+    pub deleted: Option<Arc<DeletedRows>>,
     /// The file that holds all segments of this chunk.
     pub file: Arc<DataFile>,
     /// One for each column, in column order.
     pub segments: Vec<SegmentMeta>,
+}
+
+impl ChunkMeta {
+    /// Rows that are not deleted, at least 1.
+    pub fn live_row_count(&self) -> u32 {
+        self.row_count - self.deleted.as_ref().map_or(0, |deleted| deleted.count())
+    }
 }
 
 /// A table as one snapshot sees it.
@@ -184,9 +193,9 @@ impl TableVersion {
         self.common_scales[at].map_or(self.def.columns[at].column_type.physical(), |_| PhysicalType::Int128)
     }
 
-    /// Rows in all chunks.
+    /// Rows in all chunks that are not deleted.
     pub fn row_count(&self) -> u64 {
-        self.chunks.iter().map(|c| u64::from(c.row_count)).sum()
+        self.chunks.iter().map(|c| u64::from(c.live_row_count())).sum()
     }
 
     /// About how many different values a column has, nulls aside.

@@ -32,9 +32,10 @@ use braid_base::TableId;
 use futures::future::BoxFuture;
 
 use crate::catalog::{Catalog, NewTable, TableEntry};
-use crate::store_shared::StoreShared;
+use crate::row_locks::LockOwner;
+use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
-use crate::{Store, StoreError, TableDef, TableVersion, TypeChanges};
+use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
 
 use next_version::NextVersion;
 use table_writes::{Base, TableWrites};
@@ -46,6 +47,8 @@ pub struct WriteSet {
     shared: Arc<StoreShared>,
     tables: BTreeMap<TableId, TableWrites>,
     types: Option<TypeEdits>,
+    /// The locked rows, of all clones.
+    locks: Option<Arc<LockOwner>>,
 }
 
 impl Store {
@@ -53,11 +56,30 @@ impl Store {
     pub fn write_set(&self) -> WriteSet {
         WriteSet::new(Arc::clone(self.shared()))
     }
+
+    /// Deletes rows of a table; durable when it returns. Returns the table's new version.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`], [`StoreError::RowConflict`], and what commits can fail with.
+    pub fn delete_rows<'a>(
+        &'a self,
+        table: &'a str,
+        deletes: &'a RowDeletes,
+    ) -> BoxFuture<'a, Result<Arc<TableVersion>, StoreError>> {
+        Box::pin(self.delete_rows_unboxed(table, deletes))
+    }
+
+    async fn delete_rows_unboxed(&self, table: &str, deletes: &RowDeletes) -> Result<Arc<TableVersion>, StoreError> {
+        let (snapshot, mut writes) = (self.snapshot(), self.write_set());
+        writes.delete_rows(&snapshot, table, deletes)?;
+        let catalog = writes.commit().await?;
+        catalog.table(table).cloned().ok_or_else(|| StoreError::UnknownTable { table: table.to_owned() })
+    }
 }
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        Self { shared, tables: BTreeMap::new(), types: None }
+        Self { shared, tables: BTreeMap::new(), types: None, locks: None }
     }
 
     /// Whether nothing is changed.
@@ -112,6 +134,54 @@ impl WriteSet {
         let is_new = self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New);
         let base = if is_new { Base::New } else { Base::Emptied };
         self.tables.insert(def.id, TableWrites::new(Arc::clone(def), base));
+        Ok(())
+    }
+
+    /// Locks committed rows of a table, which a statement has seen and is about to delete, until this write set and its clones are
+    /// gone. Waits while other transactions hold some of them.
+    ///
+    /// # Errors
+    /// [`StoreError::Deadlock`], and [`StoreError::UnknownTable`] if the table was dropped.
+    pub fn lock_rows<'a>(
+        &'a mut self,
+        table: TableId,
+        rows: &'a RowDeletes,
+    ) -> BoxFuture<'a, Result<Locked, StoreError>> {
+        Box::pin(async move {
+            if rows.values().all(DeletedRows::is_empty) {
+                return Ok(Locked::AsSeen);
+            }
+            let owner = Arc::clone(self.locks.get_or_insert_with(|| Arc::new(self.shared.row_locks.owner())));
+            loop {
+                let holder = {
+                    let lock = CommitLock::acquire(&self.shared).await?;
+                    let newest = lock.catalog();
+                    let unknown = || StoreError::UnknownTable { table: table.to_string() };
+                    let version = newest.by_id(table).ok_or_else(unknown)?;
+                    if version.check_has_rows(rows).is_err() {
+                        return Ok(Locked::Changed);
+                    }
+                    match owner.try_lock(table, rows) {
+                        Ok(()) => return Ok(Locked::AsSeen),
+                        Err(holder) => holder,
+                    }
+                };
+                owner.wait_for(holder).await?;
+            }
+        })
+    }
+
+    /// Deletes rows of a table that `view` has, none of which is deleted there.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`].
+    pub fn delete_rows(&mut self, view: &Catalog, name: &str, deletes: &RowDeletes) -> Result<(), StoreError> {
+        let def = named(view, name)?;
+        if deletes.values().all(DeletedRows::is_empty) {
+            return Ok(());
+        }
+        let writes = self.tables.entry(def.id).or_insert_with(|| TableWrites::new(Arc::clone(def), Base::Newest));
+        writes.delete(deletes);
         Ok(())
     }
 
@@ -224,8 +294,9 @@ impl WriteSet {
 
 impl TableWrites {
     fn version(&self, base: Option<&Arc<TableVersion>>, sequence: u64) -> TableVersion {
-        let mut next = NextVersion::of(base, &self.def);
-        self.own_files().for_each(|own| next.add(&own.written, own.first_chunk));
+        let base = base.map(|base| Arc::new(base.without_rows_left(self.deletes(), sequence)));
+        let mut next = NextVersion::of(base.as_ref(), &self.def);
+        self.own_files().for_each(|own| next.add(&own.written, own.first_chunk, |at| own.deleted_at(at)));
         next.version(sequence)
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
             return EngineError::new(SqlState::SerializationFailure, error.to_string())
                 .with_hint("The transaction might succeed if retried.");
         }
+        StoreError::Deadlock => SqlState::DeadlockDetected,
         StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
@@ -46,6 +47,11 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::Halted { reason } => return halted(reason),
         StoreError::Encode { source, .. } if matches!(**source, SegmentError::TooLarge { .. }) => {
             SqlState::ProgramLimitExceeded
+        }
+        StoreError::RowConflict { .. } => {
+            let message = "could not serialize access due to concurrent update";
+            return EngineError::new(SqlState::SerializationFailure, message)
+                .with_hint("The transaction might succeed if retried.");
         }
         // A caller must not commit after a failed append.
         StoreError::IncompleteAppend { .. } => SqlState::InternalError,

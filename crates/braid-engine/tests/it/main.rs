@@ -3,6 +3,7 @@
 
 mod attaching;
 mod copy;
+mod deleted_rows;
 mod dml;
 mod doubtful_commits;
 mod enum_types;

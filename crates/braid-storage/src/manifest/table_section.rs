@@ -12,6 +12,7 @@
 //! | 2 | number of primary key columns; then 2 bytes each, the column's ordinal |
 //! | 4 | number of chunks; then each chunk |
 //! | | from version 2 on: the sketch of each column, in the form of `sketch_section` |
+//! | | from version 5 on: the deleted rows of the chunks, in the form of `deleted_rows_section` |
 //!
 //! Column:
 //!
@@ -48,11 +49,15 @@
 use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, TableId};
 
 use super::byte_reader::ByteReader;
+use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::{ManifestChunk, ManifestError, ManifestTable};
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
-use crate::{ColumnDef, ColumnType, CommonScale, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef, ZoneMap};
+use crate::{
+    ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef,
+    ZoneMap,
+};
 
 /// The smallest section: ids, sequence, an empty name and three counts.
 pub(super) const BYTES_MIN: usize = 4 + 4 + 8 + 4 + 2 + 2 + 4;
@@ -79,14 +84,18 @@ const SKETCHES_SINCE: u32 = 2;
 /// The first version with numerics without a precision as integers.
 const SCALES_SINCE: u32 = 3;
 
-/// The section of a table with `chunks` as (id, rows, file, segments) in row order, and a sketch for each column of
-/// which there is one.
+/// The first version with deleted rows.
+const DELETED_ROWS_SINCE: u32 = 5;
+
+/// The section of a table with `chunks` as (id, rows, file, segments) in row order, a sketch for each column of
+/// which there is one, and the deleted rows of the chunks that have any.
 pub(crate) fn encode_table<'a>(
     def: &TableDef,
     next_chunk_id: u32,
     sequence: u64,
     chunks: impl ExactSizeIterator<Item = (ChunkId, u32, DataFileId, &'a [SegmentMeta])>,
     sketches: impl ExactSizeIterator<Item = Option<&'a DistinctSketch>>,
+    deleted: impl Iterator<Item = (ChunkId, &'a DeletedRows)> + Clone,
 ) -> Vec<u8> {
     assert_eq!(sketches.len(), def.columns.len(), "a table has room for a sketch of each column");
     let mut out = Vec::with_capacity(256 + chunks.len() * (CHUNK_BYTES + def.columns.len() * 64));
@@ -113,6 +122,7 @@ pub(crate) fn encode_table<'a>(
         }
     }
     sketches.for_each(|sketch| put_sketch(&mut out, sketch));
+    put_deleted_rows(&mut out, deleted);
     out
 }
 
@@ -151,6 +161,9 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<
     }
     let sketches =
         if version < SKETCHES_SINCE { vec![None; column_count] } else { take_sketches(reader, &def, &chunks)? };
+    if version >= DELETED_ROWS_SINCE {
+        take_deleted_rows(reader, &mut chunks)?;
+    }
     Ok(ManifestTable { def, next_chunk_id, sequence, chunks, sketches })
 }
 
@@ -289,7 +302,7 @@ fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Resu
         }
         segments.push(segment);
     }
-    Ok(ManifestChunk { id, row_count, file_id, segments })
+    Ok(ManifestChunk { id, row_count, deleted: None, file_id, segments })
 }
 
 fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType) {

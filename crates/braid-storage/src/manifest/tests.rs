@@ -69,6 +69,16 @@ fn random_sketch(random: &mut SeededRandom) -> Option<DistinctSketch> {
     random.chance(4, 5).then_some(sketch)
 }
 
+/// None, a few, or most of the rows of a small chunk, so that both forms are written, and manifests stay small.
+fn random_deleted_rows(row_count: u32, random: &mut SeededRandom) -> Option<DeletedRows> {
+    let deleted = match random.below(3) {
+        0 if row_count < 20_000 => DeletedRows::of(row_count, (0..row_count).filter(|_| random.chance(3, 4))),
+        1 => DeletedRows::of(row_count, (0..random.below(9)).map(|_| random.below(row_count.into()) as u32)),
+        _ => return None,
+    };
+    (!deleted.is_empty() && !deleted.is_all()).then_some(deleted)
+}
+
 fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTable {
     let columns: Vec<ColumnDef> = (0..1 + random.below(ALL_TYPES.len() as u64))
         .map(|i| ColumnDef {
@@ -85,7 +95,8 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
             let segments = def.columns.iter().map(|c| random_segment(c, row_count, random)).collect();
             let file_id = DataFileId(u64::from(id * 10 + i / 2));
-            ManifestChunk { id: ChunkId(3 * i), row_count, file_id, segments }
+            let deleted = random_deleted_rows(row_count, random).map(Arc::new);
+            ManifestChunk { id: ChunkId(3 * i), row_count, deleted, file_id, segments }
         })
         .collect();
     let sketches = def.columns.iter().map(|_| random_sketch(random)).collect();
@@ -167,8 +178,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 5), ManifestError::UnknownVersion { found: 5, oldest: 1, newest: 4 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 4 });
+    assert_eq!(error(&|b| b[8] = 6), ManifestError::UnknownVersion { found: 6, oldest: 1, newest: 5 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 5 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
@@ -266,9 +277,16 @@ fn counts_allocate_no_more_than_the_bytes_that_are_there() {
     assert_eq!(reader.bounded_capacity(3, 7), 3);
 }
 
+/// A table without deleted rows, as there were none before version 5.
+fn table_without_deleted_rows(random: &mut SeededRandom) -> ManifestTable {
+    let mut table = random_table(1, 9, random);
+    table.chunks.iter_mut().for_each(|chunk| chunk.deleted = None);
+    table
+}
+
 /// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
 fn table_without_scales(random: &mut SeededRandom) -> ManifestTable {
-    let mut table = random_table(1, 9, random);
+    let mut table = table_without_deleted_rows(random);
     for segment in table.chunks.iter_mut().flat_map(|chunk| &mut chunk.segments).filter(|s| s.scale.is_some()) {
         segment.scale = None;
         (segment.zone_map.min, segment.zone_map.max) = (None, None);
@@ -280,12 +298,21 @@ fn manifest_of(table: ManifestTable) -> Manifest {
     Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table], ..Manifest::empty() }
 }
 
-/// The bytes that a version before the fourth wrote of a manifest without types, if all else was written so then.
-fn without_types(manifest: &Manifest, version: u8) -> Vec<u8> {
+/// The bytes that version 4 wrote of a manifest with one table, which has no deleted rows: there, nothing follows the sketches.
+fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     let mut bytes = manifest.encode();
     let length = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
+    assert_eq!(bytes[length - 4..length], [0; 4], "there are no deleted rows");
+    bytes.truncate(length - 4);
+    bytes[8] = 4;
+    reseal(&mut bytes);
+    bytes
+}
+
+/// The bytes that a version before the fourth wrote of a manifest without types, if all else was written so then.
+fn without_types(manifest: &Manifest, version: u8) -> Vec<u8> {
+    let mut bytes = encode_version_4(manifest);
     assert_eq!(bytes[HEADER_BYTES + 4..HEADER_BYTES + 8], [0; 4], "there are no types");
-    bytes.truncate(length);
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes[8] = version;
     reseal(&mut bytes);
@@ -321,7 +348,7 @@ fn version_2_is_read_and_has_no_numerics_as_integers() {
     for case in cases!(0..50) {
         let manifest = manifest_of(table_without_scales(&mut case.random()));
         assert_eq!(as_version_2(&manifest), Ok(manifest));
-        let table = random_table(1, 9, &mut case.random());
+        let table = table_without_deleted_rows(&mut case.random());
         if table.chunks.iter().flat_map(|chunk| &chunk.segments).any(|segment| segment.scale.is_some()) {
             with_scales += 1;
             assert!(matches!(as_version_2(&manifest_of(table)), Err(ManifestError::Malformed { .. })));
@@ -333,7 +360,7 @@ fn version_2_is_read_and_has_no_numerics_as_integers() {
 #[test]
 fn version_3_is_read_and_has_no_types() {
     for case in cases!(0..50) {
-        let manifest = manifest_of(random_table(1, 9, &mut case.random()));
+        let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
         assert_eq!(Manifest::decode(&without_types(&manifest, 3)), Ok(manifest));
     }
     let mut table = random_table(1, 9, &mut SeededRandom::new(1));
@@ -341,6 +368,74 @@ fn version_3_is_read_and_has_no_types() {
     table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
     let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
     assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{decoded:?}");
+}
+
+#[test]
+fn version_4_is_read_and_has_no_deleted_rows() {
+    for case in cases!(0..50) {
+        let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
+        assert_eq!(Manifest::decode(&encode_version_4(&manifest)), Ok(manifest));
+    }
+}
+
+/// The entries of a table's deleted rows, read as those of a chunk of 20 rows and of one of 100.
+fn take_deleted_rows(bytes: &[u8]) -> Result<Vec<Option<Vec<u32>>>, ManifestError> {
+    let chunk = |(id, row_count)| {
+        let (id, file_id) = (ChunkId(id), DataFileId(1));
+        ManifestChunk { id, row_count, deleted: None, file_id, segments: Vec::new() }
+    };
+    let mut chunks = [(4, 20), (6, 100)].map(chunk);
+    let mut reader = ByteReader::at(bytes, 0);
+    deleted_rows_section::take_deleted_rows(&mut reader, &mut chunks)?;
+    assert_eq!(reader.remaining(), 0);
+    Ok(chunks.iter().map(|chunk| Some(chunk.deleted.as_ref()?.iter().collect())).collect())
+}
+
+#[test]
+fn damaged_deleted_rows_are_refused() {
+    let section = |entries: &[Vec<u8>]| [&(entries.len() as u32).to_le_bytes(), entries.concat().as_slice()].concat();
+    let entry = |id: u32, form: u8, rest: &[u8]| [&id.to_le_bytes(), &[form][..], rest].concat();
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let list = |id: u32, rows: &[u32]| entry(id, 1, &[numbers(&[rows.len() as u32]), numbers(rows)].concat());
+    let all: Vec<u32> = (0..20).collect();
+    assert_eq!(take_deleted_rows(&section(&[])), Ok(vec![None, None]));
+    let both = section(&[entry(4, 2, &[1, 128, 8]), list(6, &[0, 99])]);
+    assert_eq!(take_deleted_rows(&both), Ok(vec![Some(vec![0, 15, 19]), Some(vec![0, 99])]));
+    for (what, bytes) in [
+        ("no count", vec![0; 3]),
+        ("more chunks than bytes", numbers(&[u32::MAX])),
+        ("an unknown chunk", section(&[list(5, &[0])])),
+        ("chunks out of order", section(&[list(6, &[0]), list(4, &[0])])),
+        ("twice the same chunk", section(&[list(4, &[0]), list(4, &[1])])),
+        ("an unknown form", section(&[entry(4, 3, &[1, 128, 8])])),
+        ("no rows", section(&[list(4, &[])])),
+        ("no bits", section(&[entry(4, 2, &[0, 0, 0])])),
+        ("all rows", section(&[list(4, &all)])),
+        ("all bits", section(&[entry(4, 2, &[0xFF, 0xFF, 0x0F])])),
+        ("a row beyond the chunk", section(&[list(4, &[3, 20])])),
+        ("a bit beyond the chunk", section(&[entry(4, 2, &[1, 128, 24])])),
+        ("rows out of order", section(&[list(4, &[3, 2])])),
+        ("twice the same row", section(&[list(4, &[3, 3])])),
+        ("an endless list", section(&[entry(4, 1, &numbers(&[u32::MAX, 1, 2]))])),
+        ("a bitmap cut short", section(&[entry(4, 2, &[1, 128])])),
+    ] {
+        let taken = take_deleted_rows(&bytes);
+        assert!(matches!(taken, Err(ManifestError::Malformed { .. })), "{what}: {taken:?}");
+    }
+}
+
+#[test]
+fn deleted_rows_take_no_more_than_a_bitmap() {
+    let bytes_of = |deleted: &DeletedRows| {
+        let mut out = Vec::new();
+        deleted_rows_section::put_deleted_rows(&mut out, [(ChunkId(4), deleted)].into_iter());
+        out.len() - (4 + 4 + 1)
+    };
+    let row_count = CHUNK_ROWS as u32;
+    for count in [1, 2, 100, 4_094, 4_095, 4_096, 100_000, row_count - 1] {
+        let deleted = DeletedRows::of(row_count, row_count - count..row_count);
+        assert_eq!(bytes_of(&deleted), (4 + 4 * count as usize).min(CHUNK_ROWS / 8), "{count} rows");
+    }
 }
 
 #[test]
@@ -390,7 +485,7 @@ fn a_scale_beyond_all_digits_and_one_of_another_column_are_refused() {
         segment.zone_map = ZoneMap { null_count: segment.zone_map.null_count, ..ZoneMap::default() };
         segment.scale = Some(scale);
         let (id, row_count, file_id) = (ChunkId(1), 1, DataFileId(1));
-        table.chunks = vec![ManifestChunk { id, row_count, file_id, segments: vec![segment] }];
+        table.chunks = vec![ManifestChunk { id, row_count, deleted: None, file_id, segments: vec![segment] }];
         table.sketches = vec![None];
         Manifest::decode(&manifest_of(table).encode())
     };

@@ -10,6 +10,8 @@
 //! read back, as strings may be stored in a hundredth of their size: its size on disk decides what is read, its size in
 //! memory what is merged.
 //!
+//! Deleted rows are not read back, so that a merged chunk has none. At least one row of each chunk is not deleted.
+//!
 //! A chunk that cannot be read back (a bad disk) is left alone: the merge is a matter of tidiness, and the INSERT must
 //! not fail for damage to other rows, which scans and `check` report.
 
@@ -82,7 +84,7 @@ async fn read_back(
     last_first
 }
 
-/// Rows of a chunk, and bytes: on disk for one that is written, in memory for one that is not.
+/// Rows of a chunk without the deleted ones, and bytes: on disk for one that is written, in memory for one that is not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkSize {
     pub(crate) rows: usize,
@@ -92,7 +94,7 @@ pub(crate) struct ChunkSize {
 impl ChunkSize {
     fn of(chunk: &ChunkMeta) -> Self {
         let bytes = chunk.segments.iter().map(|segment| segment.segment_bytes as usize).sum();
-        Self { rows: chunk.row_count as usize, bytes }
+        Self { rows: chunk.live_row_count() as usize, bytes }
     }
 }
 

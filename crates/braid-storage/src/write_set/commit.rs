@@ -3,16 +3,18 @@
 //! The rows that fill no chunk are merged with the table's small chunks and written on the assumption that no other commit to the
 //! table comes first; if one does, they are written again under the commit lock, which excludes others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use braid_base::{EnumTypeId, TableId};
+use braid_base::{ChunkId, EnumTypeId, TableId};
 use futures::future::BoxFuture;
 
 use super::table_writes::{Base, TableWrites};
 use super::{NextVersion, WriteSet};
 use crate::catalog::{Catalog, TableEntry};
 use crate::data_file::DataFile;
+use crate::data_file_header::DataFileId;
+use crate::row_locks::LockOwner;
 use crate::store_shared::{Commit, CommitLock, StoreShared};
 use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenFile};
 use crate::table_appender::row_buffer::RowBuffer;
@@ -26,6 +28,8 @@ type Check = Box<dyn FnOnce(&Catalog) -> Result<(), StoreError> + Send>;
 struct Written {
     /// The number of that version, if the rows are merged with some of its chunks.
     on: Option<u64>,
+    /// These chunks.
+    merged: Vec<ChunkId>,
     more: Option<WrittenFile>,
     tail: Option<Tail>,
 }
@@ -60,17 +64,19 @@ impl WriteSet {
         let mut written = BTreeMap::new();
         let assumed = shared.snapshot();
         for (id, writes) in &self.tables {
-            written.insert(*id, writes.write(&shared, &assumed).await?);
+            written.insert(*id, writes.write(&shared, &assumed, self.locks.as_deref()).await?);
         }
         let lock = CommitLock::acquire(&shared).await?;
         let newest = lock.catalog();
         check(&newest)?;
         for (id, writes) in &self.tables {
             let newest_number = writes.version_to_fill(&newest)?.map(|version| version.sequence);
-            if written[id].on.is_some_and(|on| Some(on) != newest_number) {
+            let is_locked = |chunk: &ChunkId| shared.row_locks.is_locked(*id, *chunk, self.locks.as_deref());
+            let (on, merged) = (written[id].on, &written[id].merged);
+            if on.is_some_and(|on| Some(on) != newest_number) || merged.iter().any(is_locked) {
                 // Frees its file before it is written again.
                 written.remove(id);
-                written.insert(*id, writes.write(&shared, &newest).await?);
+                written.insert(*id, writes.write(&shared, &newest, self.locks.as_deref()).await?);
             }
         }
         let commit = self.onto(&newest, written)?;
@@ -88,7 +94,7 @@ impl WriteSet {
         }
         let is_gone = |(_, writes): &(&TableId, &TableWrites)| writes.base == Base::Dropped;
         for (id, writes) in self.tables.iter().filter(is_gone) {
-            removed.extend(files_of(writes.version_to_fill(newest)?.map_or(&[][..], |version| &version.chunks)));
+            removed.extend(files_besides(writes.version_to_fill(newest)?, &HashSet::new()));
             catalog.remove(*id);
         }
         for (id, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
@@ -117,8 +123,13 @@ fn is_used(catalog: &Catalog, id: EnumTypeId) -> bool {
     catalog.columns_of_type(id).next().is_some()
 }
 
-fn files_of(chunks: &[Arc<ChunkMeta>]) -> impl Iterator<Item = Arc<DataFile>> {
-    chunks.iter().map(|chunk| Arc::clone(&chunk.file))
+/// The files of a version that are not among these.
+fn files_besides(version: Option<&Arc<TableVersion>>, used: &HashSet<DataFileId>) -> Vec<Arc<DataFile>> {
+    let files = version.into_iter().flat_map(|version| version.chunks.iter().map(|chunk| &chunk.file));
+    let mut files: Vec<Arc<DataFile>> = files.filter(|file| !used.contains(&file.id())).cloned().collect();
+    files.sort_unstable_by_key(|file| file.id());
+    files.dedup_by_key(|file| file.id());
+    files
 }
 
 impl TableWrites {
@@ -134,10 +145,28 @@ impl TableWrites {
         }
     }
 
+    /// The version that rows are added to: a committed one without the rows that are deleted; `None` if it has no chunks of others.
+    ///
+    /// # Errors
+    /// [`StoreError::RowConflict`] if others have deleted a row.
+    fn base(&self, catalog: &Catalog, sequence: u64) -> Result<Option<Arc<TableVersion>>, StoreError> {
+        let conflict = |conflict| StoreError::RowConflict { table: self.def.name.clone(), conflict };
+        match self.version_to_fill(catalog)?.filter(|_| self.base == Base::Newest) {
+            Some(version) if self.deletes().is_empty() => Ok(Some(Arc::clone(version))),
+            Some(version) => Ok(Some(Arc::new(version.without_rows(self.deletes(), sequence).map_err(conflict)?))),
+            None => Ok(None),
+        }
+    }
+
     /// Writes the recent rows for a commit to this state. Behind full chunks of the same transaction there is nothing to merge them
-    /// with.
-    async fn write(&self, shared: &Arc<StoreShared>, catalog: &Catalog) -> Result<Written, StoreError> {
-        let base = self.version_to_fill(catalog)?;
+    /// with, and chunks with rows that others have locked are left alone.
+    async fn write(
+        &self,
+        shared: &Arc<StoreShared>,
+        catalog: &Catalog,
+        owner: Option<&LockOwner>,
+    ) -> Result<Written, StoreError> {
+        let base = self.base(catalog, catalog.sequence())?;
         let mut rows = RowBuffer::default();
         self.recent_rows().for_each(|batch| rows.push(batch));
         let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(&self.def));
@@ -145,13 +174,19 @@ impl TableWrites {
             writer.push(full).await?;
         }
         let more = writer.finish(Durability::Synced).await?;
-        let merges = self.base == Base::Newest && more.is_none() && self.full_files().next().is_none();
-        let chunks: &[Arc<ChunkMeta>] = match base {
+        let merges = more.is_none() && self.full_files().next().is_none();
+        let chunks: &[Arc<ChunkMeta>] = match &base {
             Some(base) if merges => &base.chunks,
             _ => &[],
         };
-        let tail = write_tail(shared, &self.def, chunks, rows.take_rest()).await?;
-        Ok(Written { on: base.filter(|_| merges).map(|version| version.sequence), more, tail })
+        let is_locked = |chunk: &Arc<ChunkMeta>| shared.row_locks.is_locked(self.def.id, chunk.id, owner);
+        let free = chunks.iter().rposition(is_locked).map_or(0, |at| at + 1);
+        let tail = write_tail(shared, &self.def, &chunks[free..], rows.take_rest()).await?;
+        let replaced = tail.as_ref().map_or(0, |tail| tail.replaced);
+        let merged = chunks[chunks.len() - replaced..].iter().map(|chunk| chunk.id).collect();
+        // Its number in that state, not that of a version without rows.
+        let on = self.version_to_fill(catalog)?.filter(|_| merges && self.base == Base::Newest);
+        Ok(Written { on: on.map(|version| version.sequence), merged, more, tail })
     }
 
     /// The table's entry in the next state, and its new files.
@@ -162,23 +197,28 @@ impl TableWrites {
         (sequence, mut next_chunk): (u64, u32),
         removed: &mut Vec<Arc<DataFile>>,
     ) -> Result<(TableEntry, Vec<Arc<DataFile>>), StoreError> {
-        let base = self.version_to_fill(newest)?;
-        let kept = base.filter(|_| self.base == Base::Newest);
-        let mut next = NextVersion::of(kept, &self.def);
+        let mut next = NextVersion::of(self.base(newest, sequence)?.as_ref(), &self.def);
         let Written { more, tail, .. } = written;
-        let mut replaced = next.take_last(tail.as_ref().map_or(0, |tail| tail.replaced));
-        if self.base == Base::Emptied {
-            replaced.extend(base.into_iter().flat_map(|base| base.chunks.iter().cloned()));
-        }
-        let last = more.into_iter().chain(tail.map(|tail| tail.written)).map(Arc::new);
+        next.drop_last(tail.as_ref().map_or(0, |tail| tail.replaced));
         let mut files = Vec::new();
-        for file in self.full_files().cloned().chain(last) {
-            next.add(&file, next_chunk);
-            let count = u32::try_from(file.chunks.len()).expect("2^32 chunks are 2^49 rows");
+        let mut first_chunk = |written: &WrittenFile| {
+            let first = next_chunk;
+            let count = u32::try_from(written.chunks.len()).expect("2^32 chunks are 2^49 rows");
             next_chunk = next_chunk.checked_add(count).expect("2^32 chunks are 2^49 rows");
-            files.push(Arc::clone(&file.file));
+            first
+        };
+        for own in self.full_files() {
+            next.add(&own.written, first_chunk(&own.written), |at| own.deleted_at(at));
+            files.push(Arc::clone(&own.written.file));
         }
-        removed.extend(files_of(&replaced).filter(|file| !next.uses(file)));
+        for written in more.into_iter().chain(tail.map(|tail| tail.written)) {
+            next.add(&written, first_chunk(&written), |_| None);
+            files.push(written.file);
+        }
+        let used = next.files();
+        // Of files whose rows were all deleted again nothing is left.
+        files.retain(|file| used.contains(&file.id()));
+        removed.extend(files_besides(self.version_to_fill(newest)?, &used));
         Ok((TableEntry::new(Arc::new(next.version(sequence)), next_chunk), files))
     }
 }

@@ -4,13 +4,14 @@
 //! written as well, which changes no union; where all of the table's chunks were merged, its old sketches are forgotten. Columns
 //! whose older rows were not counted stay without a sketch.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use braid_base::ChunkId;
 
-use crate::data_file::DataFile;
+use crate::data_file_header::DataFileId;
 use crate::table_appender::chunk_writer::WrittenFile;
-use crate::{ChunkMeta, DistinctCount, DistinctSketch, TableDef, TableVersion};
+use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, TableDef, TableVersion};
 
 /// A version in the making.
 pub(super) struct NextVersion {
@@ -30,29 +31,39 @@ impl NextVersion {
         Self { def: Arc::clone(def), chunks, sketches }
     }
 
-    /// Takes the last chunks away, whose rows are written again; returns them.
-    pub(super) fn take_last(&mut self, count: usize) -> Vec<Arc<ChunkMeta>> {
-        let taken = self.chunks.split_off(self.chunks.len() - count);
+    /// Takes the last chunks away, whose rows are written again.
+    pub(super) fn drop_last(&mut self, count: usize) {
+        self.chunks.truncate(self.chunks.len() - count);
         if self.chunks.is_empty() {
             self.sketches = no_values(&self.def);
         }
-        taken
     }
 
-    /// Adds the chunks of a file, with consecutive numbers.
-    pub(super) fn add(&mut self, written: &WrittenFile, first_chunk: u32) {
+    /// Adds the chunks of a file, with consecutive numbers. `deleted` has the rows of a chunk that are left out, by its place.
+    pub(super) fn add<'a>(
+        &mut self,
+        written: &WrittenFile,
+        first_chunk: u32,
+        deleted: impl Fn(usize) -> Option<&'a DeletedRows>,
+    ) {
         for (sketch, written) in self.sketches.iter_mut().zip(&written.distinct) {
             sketch.iter_mut().for_each(|sketch| sketch.unite(written));
         }
-        for (chunk, id) in written.chunks.iter().zip(first_chunk..) {
+        for ((at, chunk), id) in written.chunks.iter().enumerate().zip(first_chunk..) {
+            let deleted = deleted(at);
+            if deleted.is_some_and(DeletedRows::is_all) {
+                continue;
+            }
+            let deleted = deleted.cloned().map(Arc::new);
             let (file, segments) = (Arc::clone(&written.file), chunk.segments.clone());
-            self.chunks.push(Arc::new(ChunkMeta { id: ChunkId(id), row_count: chunk.row_count, file, segments }));
+            let (id, row_count) = (ChunkId(id), chunk.row_count);
+            self.chunks.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
         }
     }
 
-    /// Whether a chunk is in this file.
-    pub(super) fn uses(&self, file: &DataFile) -> bool {
-        self.chunks.iter().any(|chunk| chunk.file.id() == file.id())
+    /// The files of its chunks.
+    pub(super) fn files(&self) -> HashSet<DataFileId> {
+        self.chunks.iter().map(|chunk| chunk.file.id()).collect()
     }
 
     /// The version, with its number.

@@ -1,4 +1,4 @@
-//! The rows that a transaction adds to one table, until they are committed.
+//! The rows that a transaction adds to one table and deletes from it, until they are committed.
 //!
 //! Full chunks are in synced files. Rows that fill no chunk are *recent*: they stay in memory until the commit, which merges them
 //! with the table's small chunks. If a statement of the transaction reads the table first, they are also written to a volatile file.
@@ -7,15 +7,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use braid_base::CHUNK_ROWS;
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use braid_base::{CHUNK_ROWS, ChunkId};
 
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
 use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenFile};
 use crate::table_appender::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
 use crate::table_appender::tail_merge::{ChunkSize, merge_count};
-use crate::{StoreError, TableDef};
+use crate::{DeletedRows, RowDeletes, StoreError, TableDef};
 
 /// What the rows are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(super) struct TableWrites {
     pub(super) base: Base,
     full: Vec<OwnFile>,
     recent: Vec<Recent>,
+    /// Deleted rows of chunks that are committed.
+    deletes: RowDeletes,
 }
 
 /// A file that only the transaction has.
@@ -45,6 +48,8 @@ pub(super) struct OwnFile {
     pub(super) written: Arc<WrittenFile>,
     /// The number of its first chunk in views; the others follow.
     pub(super) first_chunk: u32,
+    /// Rows of its chunks that the transaction has deleted again, by the chunks' numbers in views.
+    deleted: RowDeletes,
 }
 
 /// Rows that fill no chunk.
@@ -57,7 +62,7 @@ struct Recent {
 
 impl TableWrites {
     pub(super) fn new(def: Arc<TableDef>, base: Base) -> Self {
-        Self { def, base, full: Vec::new(), recent: Vec::new() }
+        Self { def, base, full: Vec::new(), recent: Vec::new(), deletes: RowDeletes::new() }
     }
 
     /// Whether some rows are in no file.
@@ -71,8 +76,29 @@ impl TableWrites {
     }
 
     /// The files of full chunks.
-    pub(super) fn full_files(&self) -> impl Iterator<Item = &Arc<WrittenFile>> {
-        self.full.iter().map(|own| &own.written)
+    pub(super) fn full_files(&self) -> impl Iterator<Item = &OwnFile> {
+        self.full.iter()
+    }
+
+    /// Rows of committed chunks that are deleted.
+    pub(super) fn deletes(&self) -> &RowDeletes {
+        &self.deletes
+    }
+
+    /// Deletes rows, none of which is deleted in the transaction's view.
+    pub(super) fn delete(&mut self, deletes: &RowDeletes) {
+        for (chunk, rows) in deletes.iter().filter(|(_, rows)| !rows.is_empty()) {
+            let of_recent =
+                self.recent.iter_mut().find(|recent| recent.file.as_ref().is_some_and(|own| own.has(*chunk)));
+            if let Some(recent) = of_recent {
+                // Its file is written again without them, if it is read again.
+                (recent.rows, recent.file) = (recent.rows.without(rows), None);
+                continue;
+            }
+            let of_full = self.full.iter_mut().find(|own| own.has(*chunk));
+            unite(of_full.map_or(&mut self.deletes, |own| &mut own.deleted), *chunk, rows);
+        }
+        self.recent.retain(|recent| recent.rows.row_count > 0);
     }
 
     /// The rows that fill no chunk.
@@ -135,11 +161,41 @@ impl TableWrites {
 impl OwnFile {
     fn of(shared: &StoreShared, written: WrittenFile) -> Self {
         let first_chunk = shared.next_private_chunks(written.chunks.len());
-        Self { written: Arc::new(written), first_chunk }
+        Self { written: Arc::new(written), first_chunk, deleted: RowDeletes::new() }
+    }
+
+    fn has(&self, chunk: ChunkId) -> bool {
+        chunk.0.checked_sub(self.first_chunk).is_some_and(|at| (at as usize) < self.written.chunks.len())
+    }
+
+    /// The deleted rows of its chunk at a place; `None` if there are none.
+    pub(super) fn deleted_at(&self, at: usize) -> Option<&DeletedRows> {
+        self.deleted.get(&ChunkId(self.first_chunk + at as u32))
     }
 }
 
+fn unite(deletes: &mut RowDeletes, chunk: ChunkId, rows: &DeletedRows) {
+    let united = deletes.get(&chunk).map_or_else(|| rows.clone(), |deleted| deleted.union(rows));
+    deletes.insert(chunk, united);
+}
+
 impl ChunkRows {
+    /// The rows but these, by their numbers from 0.
+    fn without(&self, deleted: &DeletedRows) -> Self {
+        let mut left = Self::default();
+        let mut first = 0;
+        for batch in &self.batches {
+            let numbers = first..first + batch.num_rows() as u32;
+            first = numbers.end;
+            let kept: BooleanArray = numbers.map(|row| Some(!deleted.contains(row))).collect();
+            let batch = filter_record_batch(batch, &kept).expect("a mask has a value for each row");
+            if batch.num_rows() > 0 {
+                left.push(batch);
+            }
+        }
+        left
+    }
+
     fn size(&self) -> ChunkSize {
         ChunkSize { rows: self.row_count, bytes: self.bytes() }
     }

@@ -10,8 +10,8 @@ use braid_io::{Fault, FaultDevice};
 use braid_storage::{CatalogType, Store, StoreError, TypeChanges};
 
 use crate::test_table::{
-    data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open_again, open_on, read_ids, rows,
-    test_device,
+    data_files, delete_where, directory_in_memory, faulty_disk, insert, named_files, new_table, open_again, open_on,
+    read_ids, rows, test_device,
 };
 
 /// The system's number of an error of the disk.
@@ -25,6 +25,8 @@ pub enum Action {
     Create(&'static str),
     Insert(&'static str, i64, i64),
     CreateAs(&'static str, i64, i64),
+    /// The rows of a table whose numbers are multiples of a number.
+    Delete(&'static str, i64),
     Drop(&'static str),
     AddType(&'static str),
     AddLabel(&'static str),
@@ -45,6 +47,11 @@ impl Action {
                 let mut appender = store.create_and_append(new_table(table))?;
                 appender.append(rows(from..to)).await?;
                 appender.commit().await.map(|_| ())
+            }
+            Self::Delete(table, of) => {
+                // Other operations than the commit's do not go through the device that fails.
+                let device = test_device(store.dir());
+                delete_where(store, device.as_ref(), table, |id| id % of == 0).await.map(|_| ())
             }
             Self::Drop(table) => store.drop_table(table).await,
             Self::AddType(name) => {
@@ -68,6 +75,7 @@ impl Action {
             Self::Create(table) => drop(state.insert(table.to_owned(), Vec::new())),
             Self::Insert(table, from, to) => state.get_mut(table).unwrap().extend(from..to),
             Self::CreateAs(table, from, to) => drop(state.insert(table.to_owned(), (from..to).collect())),
+            Self::Delete(table, of) => state.get_mut(table).unwrap().retain(|id| id % of != 0),
             Self::Drop(table) => drop(state.remove(table)),
             Self::AddType(name) => drop(state.insert(type_entry(name), vec![1, 2])),
             Self::AddLabel(name) => {
@@ -166,7 +174,7 @@ async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u
     }
 }
 
-const SMALL_COMMITS: [Action; 11] = [
+const SMALL_COMMITS: [Action; 15] = [
     Action::AddType("mood"),
     Action::Create("a"),
     Action::Insert("a", 0, 10),
@@ -174,8 +182,14 @@ const SMALL_COMMITS: [Action; 11] = [
     // Merged with the ten rows before: replaces a file.
     Action::Insert("a", 10, 40),
     Action::AddLabel("mood"),
+    Action::Delete("b", 2),
     Action::AddType("temper"),
+    // All rows: the file goes.
+    Action::Delete("a", 1),
     Action::Insert("b", 300, 310),
+    Action::Delete("b", 3),
+    // Merged with all rows of b that are left.
+    Action::Insert("b", 400, 600),
     Action::Drop("a"),
     Action::DropType("temper"),
     Action::Insert("b", 310, 320),

@@ -5,6 +5,7 @@
 mod appends;
 mod crashes;
 mod damage;
+mod deletes;
 mod enum_columns;
 mod kills;
 mod model;

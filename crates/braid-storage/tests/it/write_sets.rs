@@ -1,18 +1,18 @@
 //! Transactions of several changes: random ones beside each other and a model, and power cuts in their commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use braid_base::{CHUNK_ROWS, Random, SeededRandom};
 use braid_io::{Device, Fault};
-use braid_storage::{Catalog, PRIVATE_SEQUENCE, Store, StoreError, WriteSet};
+use braid_storage::{Catalog, Locked, PRIVATE_CHUNKS, PRIVATE_SEQUENCE, RowId, Store, StoreError, WriteSet};
 use braid_testing::cases;
 
 use crate::crashes::{State, describe, read_state};
 use crate::test_table::{
-    data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open, open_on, read_ids, rows,
-    test_device,
+    data_files, directory_in_memory, faulty_disk, insert, named_files, new_table, open, open_on, read_ids, row_deletes,
+    row_ids, rows, test_device,
 };
 
 const TABLES: [&str; 3] = ["a", "b", "c"];
@@ -126,11 +126,60 @@ async fn many_small_statements_and_reads_between_them_leave_few_files() {
     assert_eq!(data_files(temp.path()), named_files(&store));
 }
 
+#[tokio::test]
+async fn rows_are_deleted_by_one_transaction_and_keep_their_places_while_they_are_locked() {
+    let temp = tempfile::tempdir().unwrap();
+    let device = test_device(temp.path());
+    let store = open(temp.path()).unwrap();
+    store.create_table(new_table("a")).await.unwrap();
+    insert(&store, "a", 0..10).await.unwrap();
+    let snapshot = store.snapshot();
+    let version = snapshot.table("a").unwrap();
+    let rows = |numbers: std::ops::Range<usize>| row_deletes(version, row_ids(version)[numbers].iter().copied());
+    let (mut first, mut second) = (store.write_set(), store.write_set());
+    assert_eq!(first.lock_rows(version.def.id, &rows(0..5)).await.unwrap(), Locked::AsSeen);
+    first.delete_rows(&snapshot, "a", &rows(0..5)).unwrap();
+    assert_eq!(second.lock_rows(version.def.id, &rows(5..7)).await.unwrap(), Locked::AsSeen);
+    second.delete_rows(&snapshot, "a", &rows(5..7)).unwrap();
+    // An insert would merge the small chunk, whose rows are locked.
+    insert(&store, "a", 100..110).await.unwrap();
+    assert_eq!(store.snapshot().table("a").unwrap().chunks.len(), 2);
+    let third = store.write_set();
+    let waiting = tokio::spawn({
+        let (mut third, wanted, id) = (third, rows(4..6), version.def.id);
+        async move { third.lock_rows(id, &wanted).await.map(|locked| (locked, third)) }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    assert!(!waiting.is_finished());
+    first.commit().await.unwrap();
+    second.commit().await.unwrap();
+    let (locked, third) = waiting.await.unwrap().unwrap();
+    assert_eq!(locked, Locked::Changed);
+    drop(third);
+    let mut left = read_ids(device.as_ref(), store.snapshot().table("a").unwrap()).await;
+    left.sort_unstable();
+    assert!(left.into_iter().eq((7..10).chain(100..110)));
+    // Without locks the first commit wins.
+    drop(snapshot);
+    let snapshot = store.snapshot();
+    let version = snapshot.table("a").unwrap();
+    let all = row_deletes(version, row_ids(version));
+    let (mut first, mut second) = (store.write_set(), store.write_set());
+    first.delete_rows(&snapshot, "a", &all).unwrap();
+    second.delete_rows(&snapshot, "a", &all).unwrap();
+    first.commit().await.unwrap();
+    assert!(matches!(second.commit().await, Err(StoreError::RowConflict { .. })));
+    drop(snapshot);
+    assert_eq!(data_files(temp.path()), Vec::<String>::new());
+}
+
 /// A transaction, and what it should see of the tables that it has changed.
 struct Open {
     writes: WriteSet,
-    savepoints: Vec<(WriteSet, BTreeMap<&'static str, Change>)>,
+    savepoints: Vec<(WriteSet, BTreeMap<&'static str, Change>, BTreeSet<i64>)>,
     changes: BTreeMap<&'static str, Change>,
+    /// Rows that it has deleted. No number comes again.
+    gone: BTreeSet<i64>,
 }
 
 #[derive(Clone, Debug)]
@@ -142,7 +191,7 @@ enum Change {
 
 impl Open {
     fn new(store: &Store) -> Self {
-        Self { writes: store.write_set(), savepoints: Vec::new(), changes: BTreeMap::new() }
+        Self { writes: store.write_set(), savepoints: Vec::new(), changes: BTreeMap::new(), gone: BTreeSet::new() }
     }
 
     /// Its tables on top of what is committed.
@@ -155,12 +204,15 @@ impl Open {
                 Change::Dropped => drop(state.remove(*table)),
             }
         }
-        state.values_mut().for_each(|ids| ids.sort_unstable());
+        state.values_mut().for_each(|ids| {
+            ids.retain(|id| !self.gone.contains(id));
+            ids.sort_unstable();
+        });
         state
     }
 
     /// Does something random to a table.
-    async fn act(&mut self, random: &mut SeededRandom, store: &Store, next_id: &mut i64) {
+    async fn act(&mut self, random: &mut SeededRandom, store: &Store, device: &dyn Device, next_id: &mut i64) {
         let table = TABLES[random.below(3) as usize];
         let view = self.writes.view(&store.snapshot());
         let count = if random.chance(1, 30) { 70_000 } else { random.below(20) as i64 };
@@ -173,6 +225,17 @@ impl Open {
             (true, 0) => {
                 self.writes.drop_table(&view, table).unwrap();
                 self.changes.insert(table, Change::Dropped);
+            }
+            (true, 2..5) => {
+                drop(view);
+                self.writes.settle().await.unwrap();
+                let view = self.writes.view(&store.snapshot());
+                let gone = delete_some(random, device, &mut self.writes, &view, table).await;
+                match self.changes.entry(table).or_insert_with(|| Change::Added(Vec::new())) {
+                    Change::Added(own) | Change::Replaced(own) => own.retain(|id| !gone.contains(id)),
+                    Change::Dropped => unreachable!("the view has it"),
+                }
+                self.gone.extend(gone);
             }
             (true, 1) => {
                 self.writes.truncate_table(&view, table).unwrap();
@@ -192,6 +255,27 @@ impl Open {
     }
 }
 
+/// Locks and deletes random rows of a table; returns their numbers.
+async fn delete_some(
+    random: &mut SeededRandom,
+    device: &dyn Device,
+    writes: &mut WriteSet,
+    view: &Catalog,
+    table: &str,
+) -> Vec<i64> {
+    let version = view.table(table).unwrap();
+    let ids = read_ids(device, version).await;
+    let share = 1 + random.below(4);
+    let chosen = row_ids(version).into_iter().zip(ids).filter(|_| random.chance(1, share));
+    let (rows, gone): (Vec<RowId>, Vec<i64>) = chosen.unzip();
+    let mut locked = row_deletes(version, rows.iter().copied());
+    let deletes = locked.clone();
+    locked.retain(|chunk, _| chunk.0 < PRIVATE_CHUNKS);
+    assert_eq!(writes.lock_rows(version.def.id, &locked).await.unwrap(), Locked::AsSeen);
+    writes.delete_rows(view, table, &deletes).unwrap();
+    gone
+}
+
 /// One transaction at a time creates and drops: the others would fail, which is tested above.
 async fn history(mut random: SeededRandom) {
     let temp = directory_in_memory();
@@ -206,10 +290,10 @@ async fn history(mut random: SeededRandom) {
         let mut open = Open::new(&store);
         for _ in 0..random.below(12) {
             match random.below(8) {
-                0 => open.savepoints.push((open.writes.clone(), open.changes.clone())),
+                0 => open.savepoints.push((open.writes.clone(), open.changes.clone(), open.gone.clone())),
                 1 => {
-                    if let Some((writes, changes)) = open.savepoints.pop() {
-                        (open.writes, open.changes) = (writes, changes);
+                    if let Some((writes, changes, gone)) = open.savepoints.pop() {
+                        (open.writes, open.changes, open.gone) = (writes, changes, gone);
                     }
                 }
                 2 => {
@@ -229,7 +313,7 @@ async fn history(mut random: SeededRandom) {
                         }
                     }
                 }
-                _ => open.act(&mut random, &store, &mut next_id).await,
+                _ => open.act(&mut random, &store, device.as_ref(), &mut next_id).await,
             }
         }
         let after = open.expected(&committed);
@@ -298,6 +382,21 @@ async fn transaction(
             (true, 0) => {
                 writes.drop_table(&view, table)?;
                 state.remove(table);
+            }
+            (true, 2) => {
+                writes.settle().await?;
+                let view = writes.view(&store.snapshot());
+                let version = view.table(table).unwrap();
+                let chosen: Vec<RowId> = row_ids(version).into_iter().filter(|_| random.chance(1, 2)).collect();
+                let ids = read_ids(test_device(store.dir()).as_ref(), version).await;
+                let gone: BTreeSet<i64> = row_ids(version)
+                    .iter()
+                    .zip(ids)
+                    .filter(|(row, _)| chosen.contains(row))
+                    .map(|(_, id)| id)
+                    .collect();
+                writes.delete_rows(&view, table, &row_deletes(version, chosen))?;
+                state.get_mut(table).unwrap().retain(|id| !gone.contains(id));
             }
             (true, 1) => {
                 writes.truncate_table(&view, table)?;
