@@ -12,6 +12,7 @@
 //! | `predicate` | what a scan may ask of one column without decoding it |
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
 //! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
+//! | `row_conflict` | why rows cannot be deleted |
 //! | `row_deletion` | table versions without some rows, and the commit of one |
 //! | `distinct_sketch` | how many different values a column has |
 //! | `data_file`, `data_file_header` | an immutable file of segments: its life, its first bytes |
@@ -41,6 +42,7 @@ mod distinct_sketch;
 pub mod manifest;
 mod manifest_error;
 mod predicate;
+mod row_conflict;
 mod row_deletion;
 pub mod scalar;
 mod sections;
@@ -68,7 +70,8 @@ pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use predicate::ColumnPredicate;
-pub use row_deletion::{RowConflict, RowDeletes, WithoutRows};
+pub use row_conflict::RowConflict;
+pub use row_deletion::{RowDeletes, WithoutRows};
 pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;

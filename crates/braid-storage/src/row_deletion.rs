@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use crate::catalog::TableEntry;
 use crate::data_file::DataFile;
 use crate::store_shared::{Commit, CommitLock};
-use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, Store, StoreError, TableVersion};
+use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, RowConflict, Store, StoreError, TableVersion};
 
 /// Rows to delete, by chunk.
 pub type RowDeletes = BTreeMap<ChunkId, DeletedRows>;
@@ -29,25 +29,6 @@ pub struct WithoutRows {
     pub version: TableVersion,
     /// Files of the version before that none of its chunks is in.
     pub removed: Vec<Arc<DataFile>>,
-}
-
-/// Why rows cannot be deleted: another commit came first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RowConflict {
-    /// The row is deleted already.
-    #[error("row {row} of chunk {chunk} has been deleted")]
-    Deleted {
-        /// The chunk.
-        chunk: ChunkId,
-        /// The row's number in it.
-        row: u32,
-    },
-    /// All rows of the chunk were deleted, or they were merged into another chunk.
-    #[error("chunk {chunk} is no longer in the table")]
-    ChunkGone {
-        /// The chunk.
-        chunk: ChunkId,
-    },
 }
 
 impl TableVersion {
