@@ -12,7 +12,7 @@
 //! | `predicate` | what a scan may ask of one column without decoding it |
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
 //! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
-//! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
+//! | `row_conflict` | why rows cannot be deleted |
 //! | `row_deletion` | table versions without some rows |
 //! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
@@ -44,6 +44,7 @@ mod distinct_sketch;
 pub mod manifest;
 mod manifest_error;
 mod predicate;
+mod row_conflict;
 mod row_deletion;
 mod row_locks;
 pub mod scalar;
@@ -73,7 +74,8 @@ pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use predicate::ColumnPredicate;
-pub use row_deletion::{RowConflict, RowDeletes};
+pub use row_conflict::RowConflict;
+pub use row_deletion::RowDeletes;
 pub use row_locks::Locked;
 pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};

@@ -13,29 +13,10 @@ use std::sync::Arc;
 
 use braid_base::ChunkId;
 
-use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, TableVersion};
+use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, RowConflict, TableVersion};
 
 /// Rows to delete, by chunk.
 pub type RowDeletes = BTreeMap<ChunkId, DeletedRows>;
-
-/// Why rows cannot be deleted: another commit came first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RowConflict {
-    /// The row is deleted already.
-    #[error("row {row} of chunk {chunk} has been deleted")]
-    Deleted {
-        /// The chunk.
-        chunk: ChunkId,
-        /// The row's number in it.
-        row: u32,
-    },
-    /// All rows of the chunk were deleted, or they were merged into another chunk.
-    #[error("chunk {chunk} is no longer in the table")]
-    ChunkGone {
-        /// The chunk.
-        chunk: ChunkId,
-    },
-}
 
 impl TableVersion {
     /// The version with the number `sequence` that has all rows of this one but `deletes`. No other version of the table has that
