@@ -16,12 +16,17 @@ pub(crate) const NAME_BYTES_MAX: usize = 63;
 
 /// An identifier, folded and cut to length.
 pub(crate) fn fold(ident: &Ident) -> String {
-    let mut name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
+    let mut name = folded(ident);
     if name.len() > NAME_BYTES_MAX {
         let end = (0..=NAME_BYTES_MAX).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
         name.truncate(end);
     }
     name
+}
+
+/// An identifier, folded.
+pub(crate) fn folded(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
 /// The parts of a dotted name, folded.

@@ -17,8 +17,8 @@ use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
-    Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, SqlState, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, explain, front_end, recall, session_control, table,
+    Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, SqlState, Statement,
+    StatementKind, TransactionStatus, copy, dml, enum_types, explain, front_end, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -46,6 +46,7 @@ impl Session {
     /// A text whose template has a plan is not parsed.
     fn parse_or_recall(&self, sql: &str) -> Result<Vec<Statement>, EngineError> {
         let tokens = Tokens::of(sql)?;
+        tokens.cut_names().for_each(|notice| self.context.raise(notice));
         let scanned = match tokens.scanned() {
             Some(scanned) if recall::is_known(&self.context, &scanned) => {
                 return Ok(vec![Statement::recalled(sql, scanned)]);
@@ -206,6 +207,7 @@ impl Session {
     fn control(&self, statement: &Statement, command: &ast::Statement) -> Result<Outcome, EngineError> {
         use ast::Statement as S;
         let context = &self.context;
+        session_control::warn_of_block(context, statement, command);
         match command {
             S::Set(set) => session_control::set(context, set),
             S::ShowVariable { variable } => session_control::show(context, variable),
@@ -235,6 +237,11 @@ impl Session {
     /// When the texts are not queries of one template, or the template has no plan.
     pub async fn shared_form(&self, texts: &[String]) -> Result<SharedForm, EngineError> {
         recall::shared_form(&self.context, texts).await
+    }
+
+    /// Takes what the statements so far tell their client without failing.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.context.notices().take()
     }
 
     /// Where the session stands, for ReadyForQuery.

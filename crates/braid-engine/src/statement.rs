@@ -28,12 +28,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use braid_sql::binder::precedence::Rebind;
-use sqlparser::ast;
+use sqlparser::ast::{self, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
 use crate::deep_stack::on_deep_stack;
+use crate::names::{NAME_BYTES_MAX, fold, folded};
+use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
 pub(crate) use command::Command;
@@ -63,6 +65,8 @@ pub struct Statement {
     /// This statement's bytes of it.
     range: Range<usize>,
     size: StatementSize,
+    /// Whether it was sent with others in one text.
+    is_among_others: bool,
     /// `None` for a statement that runs by a template, and has not been parsed.
     command: Option<Arc<Command>>,
     /// Its template and constants, if it was sent alone and can have them.
@@ -90,6 +94,20 @@ impl<'a> Tokens<'a> {
         Ok(Self { sql, tokens })
     }
 
+    /// Notices of the names that are longer than names may be, and are cut.
+    pub fn cut_names(&self) -> impl Iterator<Item = Notice> {
+        let words = self.tokens.iter().filter_map(|token| match &token.token {
+            Token::Word(word) if word.value.len() > NAME_BYTES_MAX => Some(word),
+            _ => None,
+        });
+        words.map(|word| {
+            let ident = Ident { value: word.value.clone(), quote_style: word.quote_style, span: Span::empty() };
+            let (long, cut) = (folded(&ident), fold(&ident));
+            let message = format!("identifier \"{long}\" will be truncated to \"{cut}\"");
+            Notice::notice(SqlState::NameTooLong, message)
+        })
+    }
+
     /// The text as template and constants, if it can have a template.
     pub fn scanned(&self) -> Option<ScannedText> {
         ScannedText::of(&self.tokens).ok()
@@ -106,8 +124,9 @@ impl<'a> Tokens<'a> {
         let Self { sql, tokens } = self;
         let explained = begins_with(&tokens, Keyword::EXPLAIN).then(|| ScannedText::of_explained(&tokens));
         let mut statements = on_deep_stack(tokens.len(), || Statement::parse_tokens(sql, tokens))?;
-        if let [only] = &mut statements[..] {
-            (only.scanned, only.explained) = (scanned.map(Arc::new), explained.map(Arc::new));
+        match &mut statements[..] {
+            [only] => (only.scanned, only.explained) = (scanned.map(Arc::new), explained.map(Arc::new)),
+            several => several.iter_mut().for_each(|statement| statement.is_among_others = true),
         }
         Ok(statements)
     }
@@ -128,7 +147,8 @@ impl Statement {
         let start = sql.len() - sql.trim_start().len();
         let range = start..start + sql[start..].trim_end_matches(|c: char| c == ';' || c.is_whitespace()).len();
         let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
-        Self { kind: StatementKind::Query, origin, range, size, command: None, scanned, explained: None }
+        let (kind, is_among_others) = (StatementKind::Query, false);
+        Self { kind, origin, range, size, is_among_others, command: None, scanned, explained: None }
     }
 
     /// The same statement, parsed.
@@ -186,6 +206,7 @@ impl Statement {
                 origin: origin.clone(),
                 range: start..end,
                 size,
+                is_among_others: false,
                 command: Some(Arc::new(command)),
                 scanned: None,
                 explained: None,
@@ -201,6 +222,11 @@ impl Statement {
     /// What it does.
     pub fn kind(&self) -> StatementKind {
         self.kind
+    }
+
+    /// Whether it was sent with others in one text.
+    pub(crate) fn is_among_others(&self) -> bool {
+        self.is_among_others
     }
 
     /// Its own text, without the semicolon.

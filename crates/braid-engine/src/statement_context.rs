@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::interrupt::OnFailure;
+use crate::notices::{Notice, Notices};
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
@@ -31,6 +32,7 @@ struct Shared {
     user: String,
     session_id: i32,
     random: SessionRandom,
+    notices: Notices,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -86,8 +88,9 @@ impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
+        let notices = Notices::default();
         let started_us = read_clock_us();
-        Self { shared: Arc::new(Shared { database, user, session_id, random, started_us, state }) }
+        Self { shared: Arc::new(Shared { database, user, session_id, random, notices, started_us, state }) }
     }
 
     /// The database.
@@ -113,6 +116,16 @@ impl StatementContext {
     /// The generator of `random()`.
     pub fn random(&self) -> &SessionRandom {
         &self.shared.random
+    }
+
+    /// Tells the client something, if its settings let it know.
+    pub fn raise(&self, notice: Notice) {
+        self.shared.notices.raise(notice, self.settings().get("client_min_messages"));
+    }
+
+    /// What the client is to be told.
+    pub fn notices(&self) -> &Notices {
+        &self.shared.notices
     }
 
     /// Whether a statement of this kind may run: not in a database that closes, and only to end a block that has failed.

@@ -170,6 +170,7 @@ impl Connection {
         self.batch = Batch::Reads;
         self.session.fail_transaction();
         tracing::debug!(pid = self.registration.pid, code = report.code, "{}", report.message);
+        self.put_notices();
         self.wire.put(&report.message());
         if report.severity == Severity::Fatal {
             return Err(End::Told);
@@ -223,18 +224,10 @@ impl Connection {
     }
 
     /// Sends CommandComplete, and applies the statement's effects on the connection.
-    pub fn put_complete(&mut self, statement: &Statement, tag: String, before: TransactionStatus) {
-        match statement.kind() {
-            StatementKind::Commit | StatementKind::Rollback => {
-                if before == TransactionStatus::Idle {
-                    self.put_warning("25P01", "there is no transaction in progress");
-                }
-                self.names.end_transaction();
-            }
-            StatementKind::Begin if before != TransactionStatus::Idle => {
-                self.put_warning("25001", "there is already a transaction in progress");
-            }
-            _ => {}
+    pub fn put_complete(&mut self, statement: &Statement, tag: String) {
+        self.put_notices();
+        if statement.kind().ends_transaction() {
+            self.names.end_transaction();
         }
         if matches!(
             statement.kind(),
@@ -245,8 +238,11 @@ impl Connection {
         self.wire.put(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)));
     }
 
-    fn put_warning(&mut self, code: &'static str, message: &'static str) {
-        self.wire.put(&ErrorReport::error(code, message).with_severity(Severity::Warning).message());
+    /// Sends what the statements so far tell their client without failing.
+    pub fn put_notices(&mut self) {
+        for notice in self.session.take_notices() {
+            self.wire.put(&ErrorReport::from(notice).message());
+        }
     }
 
     /// Reports the changed settings that clients are informed of.

@@ -38,6 +38,7 @@ impl Connection {
             None => PreparedStatement::without_parameters(None, None),
         };
         self.names.put_statement(parse.statement, prepared)?;
+        self.put_notices();
         self.wire.put(&PgWireBackendMessage::ParseComplete(ParseComplete::new()));
         Ok(Reply::WhenAsked)
     }
@@ -156,7 +157,6 @@ impl Connection {
 
     /// Starts the portal's statement. True if it returns rows; otherwise it is complete, and the response is sent.
     pub(crate) async fn begin_portal(&mut self, name: &str, statement: &Statement) -> Result<bool, Failure> {
-        let before = self.session.transaction_status();
         let token = self.new_token();
         let (mut running, session, names) = self.running(token.clone());
         let portal = names.portal(name)?;
@@ -175,7 +175,7 @@ impl Connection {
         };
         drop(running);
         self.forget_statements(statement)?;
-        self.put_complete(statement, tag, before);
+        self.put_complete(statement, tag);
         Ok(false)
     }
 

@@ -22,6 +22,7 @@ impl Connection {
         self.names.close_portal("");
         self.session.begin_message();
         let statements = Command::parse(&self.session, sql)?;
+        self.put_notices();
         if statements.is_empty() {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
@@ -36,7 +37,6 @@ impl Connection {
     }
 
     async fn run_simple(&mut self, statement: &Statement) -> Result<(), Failure> {
-        let before = self.session.transaction_status();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token.clone());
         let tag = match running.wait(session.execute(statement, Vec::new(), token.clone())).await?? {
@@ -52,7 +52,7 @@ impl Connection {
         };
         drop(running);
         self.forget_statements(statement)?;
-        self.put_complete(statement, tag, before);
+        self.put_complete(statement, tag);
         Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! DROP TABLE.
 
+use braid_sql::search_path::is_schema;
 use braid_storage::StoreError;
 use sqlparser::ast::ObjectName;
 
 use crate::interrupt::to_the_end;
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
-use crate::{EngineError, Outcome};
+use crate::{EngineError, Outcome, SqlState};
 
 /// What becomes of a table that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub(crate) async fn drop_tables(
     let mut tables = Vec::new();
     for name in names {
         match (named_table(context, &snapshot, name)?, missing) {
-            (Named::Nothing(..), Missing::Skipped) => {}
+            (Named::Nothing(schema, table), Missing::Skipped) => context.raise(skipped(schema, &table)),
             (named, _) => tables.push(named.into_dropped()?),
         }
     }
@@ -47,4 +49,13 @@ pub(crate) async fn drop_tables(
         }
     }
     Ok(Outcome::done("DROP TABLE"))
+}
+
+/// That a table, or its schema, does not exist.
+fn skipped(schema: Option<String>, table: &str) -> Notice {
+    let what = match schema.filter(|schema| !is_schema(schema)) {
+        Some(schema) => format!("schema \"{schema}\" does not exist"),
+        None => format!("table \"{table}\" does not exist"),
+    };
+    Notice::skipping(SqlState::SuccessfulCompletion, &what)
 }

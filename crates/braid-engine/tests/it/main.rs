@@ -11,6 +11,7 @@ mod explosions;
 mod failed_passes;
 mod group_rules;
 mod long_values;
+mod notices;
 mod queries;
 mod result_cache;
 mod sessions;
