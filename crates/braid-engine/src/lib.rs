@@ -29,6 +29,7 @@
 //! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction block |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
+//! | [`named_statements`] | the prepared statements of a session |
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
@@ -43,6 +44,7 @@ pub mod config;
 pub mod database;
 pub mod error;
 pub mod memory;
+pub mod named_statements;
 pub mod notices;
 pub mod outcome;
 pub mod session;
@@ -90,6 +92,7 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
+pub use named_statements::{NamedStatement, PreparedBy};
 pub use notices::{Notice, NoticeSeverity};
 pub use outcome::{
     CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_record,

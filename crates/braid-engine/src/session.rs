@@ -1,4 +1,8 @@
 //! One client's connection: its statements, each parsed, prepared and dispatched to its room; and what a server asks of it.
+//!
+//! [`named`] has PREPARE and EXECUTE.
+
+mod named;
 
 use std::fmt;
 use std::sync::Arc;
@@ -91,6 +95,7 @@ impl Session {
                 }
                 Ok(prepared)
             }
+            Command::Sql(ast::Statement::Execute { .. }) => self.describe_execution(statement, declared),
             Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, declared).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
@@ -174,6 +179,7 @@ impl Session {
         let statement = &statement.parsed()?;
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
+            Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None).await
             }
@@ -181,6 +187,7 @@ impl Session {
                 S::Query(_) if kind == StatementKind::Query => {
                     front_end::execute_query(context, statement, params, interrupt).await
                 }
+                S::Execute { .. } => self.execute_named(statement, params, interrupt).await,
                 S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
                 S::Insert(insert) => dml::execute(context, statement, insert, params).await,
                 S::CreateTable(create) if create.query.is_some() => {
@@ -212,13 +219,10 @@ impl Session {
             S::Set(set) => session_control::set(context, set),
             S::ShowVariable { variable } => session_control::show(context, variable),
             S::Reset(reset) => session_control::reset(context, &reset.reset),
-            S::Discard { .. } => session_control::discard(context),
+            S::Discard { object_type } => session_control::discard(context, statement, object_type),
             S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
             S::UNLISTEN { .. } => Ok(Outcome::done("UNLISTEN")),
-            S::Deallocate { .. } => {
-                let of_all = statement.deallocates() == Some(None);
-                Ok(Outcome::done(if of_all { "DEALLOCATE ALL" } else { "DEALLOCATE" }))
-            }
+            S::Deallocate { .. } => session_control::deallocate(context, statement.deallocates().flatten().as_deref()),
             S::StartTransaction { modes, begin, .. } => {
                 session_control::begin(context, modes, if *begin { "BEGIN" } else { "START TRANSACTION" })
             }
@@ -339,10 +343,6 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
         S::Merge(_) => "MERGE",
         S::Truncate(_) => "TRUNCATE",
         S::Savepoint { .. } | S::ReleaseSavepoint { .. } | S::Rollback { .. } => "SAVEPOINT",
-        S::Prepare { .. } | S::Execute { .. } => {
-            return EngineError::unsupported("PREPARE and EXECUTE as statements are not supported")
-                .with_hint("Prepare statements through the protocol, as drivers do.");
-        }
         S::Declare { .. } | S::Fetch { .. } | S::Open(_) => {
             return EngineError::unsupported("cursors are not supported inside the engine")
                 .with_hint("Use DECLARE and FETCH over the wire protocol, alone in a message.");

@@ -10,6 +10,7 @@
 //! | [`command`] | the syntax tree of one statement |
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
+//! | [`prepare_statement`] | PREPARE and EXECUTE as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -20,6 +21,7 @@ mod copy_statement;
 mod dialect;
 mod kind;
 mod places;
+mod prepare_statement;
 mod syntax_errors;
 mod text_template;
 
@@ -44,6 +46,7 @@ pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 use places::{Places, character_of};
+pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
 
@@ -239,12 +242,12 @@ impl Statement {
         &self.origin
     }
 
-    /// For DEALLOCATE: the name, or `None` for ALL. `None` for every other statement.
-    pub fn deallocates(&self) -> Option<Option<&str>> {
+    /// For DEALLOCATE: the name, folded, or `None` for ALL. `None` for every other statement.
+    pub fn deallocates(&self) -> Option<Option<String>> {
         match self.command.as_deref()? {
             Command::Sql(ast::Statement::Deallocate { name, .. }) => {
                 let all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
-                Some((!all).then_some(name.value.as_str()))
+                Some((!all).then(|| fold(name)))
             }
             _ => None,
         }
@@ -354,7 +357,7 @@ mod tests {
 
     #[test]
     fn deallocate_names_its_statement() {
-        let of = |sql: &str| Statement::parse(sql).unwrap()[0].deallocates().map(|name| name.map(str::to_owned));
+        let of = |sql: &str| Statement::parse(sql).unwrap()[0].deallocates();
         assert_eq!(of("deallocate a"), Some(Some("a".to_owned())));
         assert_eq!(of("deallocate all"), Some(None));
         assert_eq!(of("select 1"), None);

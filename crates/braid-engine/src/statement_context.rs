@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::interrupt::OnFailure;
+use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
@@ -33,6 +34,7 @@ struct Shared {
     session_id: i32,
     random: SessionRandom,
     notices: Notices,
+    named_statements: NamedStatements,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -88,9 +90,20 @@ impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
-        let notices = Notices::default();
+        let (notices, named_statements) = Default::default();
         let started_us = read_clock_us();
-        Self { shared: Arc::new(Shared { database, user, session_id, random, notices, started_us, state }) }
+        Self {
+            shared: Arc::new(Shared {
+                database,
+                user,
+                session_id,
+                random,
+                notices,
+                named_statements,
+                started_us,
+                state,
+            }),
+        }
     }
 
     /// The database.
@@ -126,6 +139,11 @@ impl StatementContext {
     /// What the client is to be told.
     pub fn notices(&self) -> &Notices {
         &self.shared.notices
+    }
+
+    /// The prepared statements that have names.
+    pub fn named_statements(&self) -> &NamedStatements {
+        &self.shared.named_statements
     }
 
     /// Whether a statement of this kind may run: not in a database that closes, and only to end a block that has failed.

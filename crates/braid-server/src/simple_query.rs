@@ -51,7 +51,7 @@ impl Connection {
             Outcome::CopyOut(data) => copy::copy_out(&mut running, data).await?,
         };
         drop(running);
-        self.forget_statements(statement)?;
+        self.forget_statements(statement, &tag);
         self.put_complete(statement, tag);
         Ok(())
     }

@@ -5,17 +5,20 @@
 //! | [`block_warnings`] | warnings of BEGIN in a block, COMMIT without one, SET LOCAL outside |
 //! | [`setting_change`] | one setting to a new value or to its default |
 //! | [`transaction_block`] | BEGIN, SET TRANSACTION, COMMIT, ROLLBACK |
-//! | [`set`] | SET, RESET, DISCARD |
+//! | [`discard`] | DISCARD, DEALLOCATE |
+//! | [`set`] | SET, RESET |
 //! | [`show`] | SHOW |
 
 mod block_warnings;
+mod discard;
 mod set;
 mod setting_change;
 mod show;
 mod transaction_block;
 
 pub(crate) use block_warnings::warn_of_block;
-pub(crate) use set::{discard, reset, set};
+pub(crate) use discard::{deallocate, discard};
+pub(crate) use set::{reset, set};
 pub(crate) use setting_change::assign;
 pub(crate) use show::{show, show_schema};
 pub(crate) use transaction_block::{begin, commit, roll_back};

@@ -35,7 +35,11 @@ pub enum StatementKind {
     Reset,
     /// DISCARD, CLOSE ALL, UNLISTEN: there is nothing to do, which is what is done.
     Discard,
-    /// DEALLOCATE: the named statements are the server's.
+    /// PREPARE.
+    Prepare,
+    /// EXECUTE: does what the statement that it executes does.
+    Execute,
+    /// DEALLOCATE.
     Deallocate,
     /// BEGIN.
     Begin,
@@ -55,6 +59,7 @@ impl StatementKind {
             Command::Copy(copy) if copy.is_from() => Self::CopyFrom,
             Command::Copy(_) => Self::CopyTo,
             Command::CreateTableWithoutData(_) => Self::CreateTable,
+            Command::Prepare(_) => Self::Prepare,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
@@ -68,6 +73,7 @@ impl StatementKind {
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
                 S::Discard { .. } | S::Close { .. } | S::UNLISTEN { .. } => Self::Discard,
+                S::Execute { .. } => Self::Execute,
                 S::Deallocate { .. } => Self::Deallocate,
                 S::StartTransaction { .. } => Self::Begin,
                 S::Commit { .. } => Self::Commit,
@@ -132,6 +138,9 @@ mod tests {
             ("show all", Show),
             ("reset all", Reset),
             ("discard all", Discard),
+            ("prepare a as select $1", Prepare),
+            ("prepare a (int, text[]) as insert into t values ($1, $2)", Prepare),
+            ("execute a (1, now())", Execute),
             ("deallocate all", Deallocate),
             ("begin", Begin),
             ("start transaction isolation level serializable", Begin),

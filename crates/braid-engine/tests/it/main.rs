@@ -12,6 +12,7 @@ mod failed_passes;
 mod group_rules;
 mod long_values;
 mod notices;
+mod prepared_statements;
 mod queries;
 mod result_cache;
 mod sessions;

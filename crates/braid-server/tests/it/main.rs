@@ -16,6 +16,7 @@
 //! | [`figures`] | the demo and the benchmarks that need a server, tiny |
 //! | [`lifecycle`] | limits, idle connections, shutdown |
 //! | [`long_values`] | what values that functions make long take of memory and time |
+//! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
 //! | [`protocol`] | what no driver sends |
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
@@ -30,6 +31,7 @@ mod large_statements;
 mod lifecycle;
 mod long_values;
 mod portals;
+mod prepared_statements;
 mod protocol;
 mod raw_client;
 mod security;
