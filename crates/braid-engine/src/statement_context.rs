@@ -111,6 +111,11 @@ impl StatementContext {
         &self.shared.database
     }
 
+    /// The name of the database.
+    pub fn database_name(&self) -> &str {
+        &self.shared.database.config().database_name
+    }
+
     /// Who is connected.
     pub fn user(&self) -> &str {
         &self.shared.user

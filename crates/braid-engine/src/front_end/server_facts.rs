@@ -7,7 +7,6 @@ use braid_catalog::{CatalogNames, Database, PreparedStatement, Role, ServerFacts
 
 use super::computed_tables::columns_of;
 use crate::named_statements::PreparedBy;
-use crate::names::DATABASE_NAME;
 use crate::settings::{DEFINITIONS, Definition, Domain};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
@@ -22,7 +21,7 @@ pub(super) struct StatementServer(pub StatementContext);
 
 impl ServerFacts for StatementServer {
     fn database(&self) -> Database {
-        Database { id: DATABASE_ID, name: DATABASE_NAME.to_owned() }
+        Database { id: DATABASE_ID, name: self.0.database_name().to_owned() }
     }
 
     fn roles(&self) -> Vec<Role> {

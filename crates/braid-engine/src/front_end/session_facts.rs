@@ -10,7 +10,6 @@ use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
-use crate::names::DATABASE_NAME;
 use crate::settings::{ProvidedValues, SettingValues, definition};
 use crate::statement_context::StatementContext;
 
@@ -34,6 +33,7 @@ impl<'a> StatementFacts<'a> {
             settings,
             provided: self.context.provided_values(),
             user: self.context.user().to_owned(),
+            database: self.context.database_name().to_owned(),
             session_id: self.context.session_id(),
             random: self.context.random().clone(),
             names: None,
@@ -81,7 +81,7 @@ impl SessionFacts for StatementFacts<'_> {
     }
 
     fn database(&self) -> String {
-        DATABASE_NAME.to_owned()
+        self.context.database_name().to_owned()
     }
 
     fn session_id(&self) -> i32 {
@@ -115,6 +115,7 @@ pub(crate) struct KeptFacts {
     settings: SettingValues,
     provided: ProvidedValues,
     user: String,
+    database: String,
     session_id: i32,
     random: SessionRandom,
     /// None in plans that outlive their statement, and would keep what it has read.
@@ -148,7 +149,7 @@ impl SessionFacts for KeptFacts {
     }
 
     fn database(&self) -> String {
-        DATABASE_NAME.to_owned()
+        self.database.clone()
     }
 
     fn session_id(&self) -> i32 {
