@@ -22,7 +22,7 @@ use crate::statement::{Command, Tokens};
 use crate::statement_context::StatementContext;
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, SqlState, Statement,
-    StatementKind, TransactionStatus, copy, dml, enum_types, explain, front_end, recall, session_control, table,
+    StatementKind, TransactionStatus, copy, dml, enum_types, front_end, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -96,7 +96,7 @@ impl Session {
                 Ok(prepared)
             }
             Command::Sql(ast::Statement::Execute { .. }) => self.describe_execution(statement, declared),
-            Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, declared).await,
+            Command::Sql(ast::Statement::Explain { .. }) => self.describe_explanation(statement, declared).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
                 Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
@@ -188,7 +188,7 @@ impl Session {
                     front_end::execute_query(context, statement, params, interrupt).await
                 }
                 S::Execute { .. } => self.execute_named(statement, params, interrupt).await,
-                S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
+                S::Explain { .. } => self.explain(statement, params, interrupt).await,
                 S::Insert(insert) => dml::execute(context, statement, insert, params).await,
                 S::CreateTable(create) if create.query.is_some() => {
                     table::create_table_as(context, statement, create, table::Rows::All).await

@@ -1,4 +1,4 @@
-//! PREPARE and EXECUTE, and the statements that a client names through the protocol.
+//! PREPARE and EXECUTE, EXPLAIN, which may name a prepared query, and the statements that a client names through the protocol.
 //!
 //! EXECUTE runs the statement as if it had been sent with its parameters, so that it has the same template and shares the same passes.
 
@@ -14,6 +14,7 @@ use sqlparser::ast::{self, Expr};
 
 use super::{Session, unsupported_statement, write_name};
 use crate::bound_parameters::{BoundParameters, declared_types};
+use crate::explain::{self, Explained, Request};
 use crate::front_end::{ExecutedArguments, StatementFacts};
 use crate::interrupt::Interrupt;
 use crate::named_statements::{NamedStatement, PreparedBy};
@@ -47,7 +48,8 @@ impl Session {
     /// What a statement does: for EXECUTE, what the statement that it executes does.
     pub fn effective_kind(&self, statement: &Statement) -> StatementKind {
         let executed = |call: Call<'_>| Some(self.named_statement(&call.name).ok()?.statement()?.kind());
-        Call::of(statement).and_then(executed).unwrap_or(statement.kind())
+        let call = Call::of(statement).filter(|_| statement.kind() == StatementKind::Execute);
+        call.and_then(executed).unwrap_or(statement.kind())
     }
 
     /// PREPARE.
@@ -91,10 +93,7 @@ impl Session {
             if inner.kind().writes() && statement.is_among_others() {
                 return Err(beside_others(inner.kind()));
             }
-            let types: Vec<Option<SqlType>> = params.types().iter().copied().map(Some).collect();
-            // Where there are none, the text may name none.
-            let arguments = self.arguments_of(statement, &named, Some(&types[..]).filter(|types| !types.is_empty()))?;
-            let arguments = arguments.values(&self.context, params.values()).await?;
+            let arguments = self.argument_values(statement, &named, params).await?;
             named.count_execution();
             let outcome = self.dispatch(inner, &arguments, interrupt).await?;
             check_columns(named.schema(), &outcome)?;
@@ -113,6 +112,51 @@ impl Session {
         let declared = declared_types(declared, &StatementFacts::of(&self.context))?;
         let arguments = self.arguments_of(statement, &named, Some(&declared))?;
         Ok(Prepared { parameter_types: arguments.into_parameter_types(), schema: named.schema().cloned() })
+    }
+
+    /// EXPLAIN.
+    pub(super) async fn explain(
+        &self,
+        statement: &Statement,
+        params: &BoundParameters,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, EngineError> {
+        let (context, request) = (&self.context, Request::of(statement)?);
+        if Call::of(statement).is_none() {
+            return explain::execute(context, &request, Explained::within(statement)?, params, interrupt).await;
+        }
+        let named = self.executed(statement)?;
+        let query = named.explainable()?;
+        let arguments = self.argument_values(statement, &named, params).await?;
+        explain::execute(context, &request, Explained::prepared(query), &arguments, interrupt).await
+    }
+
+    /// The parameters and columns of EXPLAIN.
+    pub(super) async fn describe_explanation(
+        &self,
+        statement: &Statement,
+        declared: &[Option<ParameterType>],
+    ) -> Result<Prepared, EngineError> {
+        let request = Request::of(statement)?;
+        if Call::of(statement).is_none() {
+            return explain::prepare(&self.context, statement, declared).await;
+        }
+        self.executed(statement)?.explainable()?;
+        let described = self.describe_execution(statement, declared)?;
+        Ok(Prepared { schema: Some(explain::schema(request.format)), ..described })
+    }
+
+    /// The values of the arguments.
+    async fn argument_values(
+        &self,
+        statement: &Statement,
+        named: &NamedStatement,
+        params: &BoundParameters,
+    ) -> Result<BoundParameters, EngineError> {
+        let types: Vec<Option<SqlType>> = params.types().iter().copied().map(Some).collect();
+        // Where there are none, the text may name none.
+        let arguments = self.arguments_of(statement, named, Some(&types[..]).filter(|types| !types.is_empty()))?;
+        arguments.values(&self.context, params.values()).await
     }
 
     /// What an EXECUTE names.
@@ -136,19 +180,24 @@ impl Session {
     }
 }
 
-/// An EXECUTE as written.
+/// An EXECUTE as written, also that of an EXPLAIN.
 struct Call<'a> {
     name: String,
     arguments: &'a [Expr],
 }
 
 impl<'a> Call<'a> {
-    /// What a statement calls, if it is an EXECUTE.
+    /// What a statement calls, if it is an EXECUTE, or explains one.
     fn of(statement: &'a Statement) -> Option<Self> {
-        if statement.kind() != StatementKind::Execute {
+        if !matches!(statement.kind(), StatementKind::Execute | StatementKind::Explain) {
             return None;
         }
-        let Command::Sql(ast::Statement::Execute { name, parameters, .. }) = statement.command() else { return None };
+        let Command::Sql(tree) = statement.command() else { return None };
+        let tree = match tree {
+            ast::Statement::Explain { statement, .. } => statement,
+            other => other,
+        };
+        let ast::Statement::Execute { name, parameters, .. } = tree else { return None };
         match &name.as_ref()?.0[..] {
             [ast::ObjectNamePart::Identifier(name)] => Some(Self { name: fold(name), arguments: parameters }),
             _ => None,
@@ -177,6 +226,14 @@ impl NamedStatement {
         self.statement().filter(executable).ok_or_else(|| {
             EngineError::unsupported("EXECUTE of statements that neither read nor write tables is not supported")
         })
+    }
+}
+
+impl NamedStatement {
+    /// What EXPLAIN EXECUTE explains.
+    fn explainable(&self) -> Result<&Statement, EngineError> {
+        let query = self.statement().filter(|inner| inner.kind() == StatementKind::Query);
+        query.ok_or_else(|| EngineError::unsupported("EXPLAIN supports only queries; other statements have no plan"))
     }
 }
 

@@ -7,6 +7,7 @@ mod dml;
 mod doubtful_commits;
 mod enum_types;
 mod errors;
+mod explain;
 mod explosions;
 mod failed_passes;
 mod group_rules;
