@@ -30,6 +30,7 @@
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction block |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | [`named_statements`] | the prepared statements of a session |
+//! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
@@ -68,6 +69,7 @@ mod input;
 mod interrupt;
 mod load;
 mod names;
+mod notifications;
 mod output;
 mod parameter_value;
 mod planning;
@@ -94,6 +96,7 @@ pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
 pub use named_statements::{NamedStatement, PreparedBy};
 pub use notices::{Notice, NoticeSeverity};
+pub use notifications::Notification;
 pub use outcome::{
     CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_record,
     binary_of_text, element_of_array, record_fields,

@@ -36,8 +36,8 @@ impl Notice {
         Self { severity: NoticeSeverity::Notice, state, message: format!("{what}, skipping") }
     }
 
-    /// A notice.
-    pub(crate) fn notice(state: SqlState, message: impl Into<String>) -> Self {
+    /// A notice of what does no harm.
+    pub(crate) fn harmless(state: SqlState, message: impl Into<String>) -> Self {
         Self { severity: NoticeSeverity::Notice, state, message: message.into() }
     }
 

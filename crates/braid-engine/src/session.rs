@@ -1,7 +1,8 @@
 //! One client's connection: its statements, each parsed, prepared and dispatched to its room; and what a server asks of it.
 //!
-//! [`named`] has PREPARE and EXECUTE.
+//! [`named`] has PREPARE and EXECUTE, `listening` what the session is notified of.
 
+mod listening;
 mod named;
 
 use std::fmt;
@@ -123,7 +124,11 @@ impl Session {
     ) -> BoxFuture<'a, Result<Outcome, EngineError>> {
         Box::pin(async move {
             let outcome = self.execute_inner(statement, &params, cancel).await;
-            outcome.inspect_err(|_| self.fail_transaction())
+            if outcome.is_err() {
+                self.fail_transaction();
+            }
+            self.end_transaction_of(&outcome);
+            outcome
         })
     }
 
@@ -221,7 +226,9 @@ impl Session {
             S::Reset(reset) => session_control::reset(context, &reset.reset),
             S::Discard { object_type } => session_control::discard(context, statement, object_type),
             S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
-            S::UNLISTEN { .. } => Ok(Outcome::done("UNLISTEN")),
+            S::LISTEN { channel } => Ok(session_control::listen(context, channel)),
+            S::UNLISTEN { channel } => Ok(session_control::unlisten(context, channel)),
+            S::NOTIFY { channel, payload } => session_control::notify(context, channel, payload.as_deref()),
             S::Deallocate { .. } => session_control::deallocate(context, statement.deallocates().flatten().as_deref()),
             S::StartTransaction { modes, begin, .. } => {
                 session_control::begin(context, modes, if *begin { "BEGIN" } else { "START TRANSACTION" })
@@ -230,7 +237,11 @@ impl Session {
                 Err(EngineError::unsupported("AND CHAIN is not supported"))
             }
             S::Commit { .. } => Ok(session_control::commit(context)),
-            S::Rollback { savepoint: None, .. } => Ok(session_control::roll_back(context)),
+            S::Rollback { savepoint: None, .. } => {
+                // Also without a block, where what was sent together is the transaction.
+                context.notifications().roll_back();
+                Ok(session_control::roll_back(context))
+            }
             other => Err(unsupported_statement(other)),
         }
     }
@@ -347,8 +358,6 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
             return EngineError::unsupported("cursors are not supported inside the engine")
                 .with_hint("Use DECLARE and FETCH over the wire protocol, alone in a message.");
         }
-        S::LISTEN { .. } => "LISTEN",
-        S::NOTIFY { .. } => "NOTIFY",
         other => {
             let text = other.to_string();
             let words: Vec<&str> = text.split_whitespace().take(2).collect();

@@ -107,7 +107,7 @@ impl<'a> Tokens<'a> {
             let ident = Ident { value: word.value.clone(), quote_style: word.quote_style, span: Span::empty() };
             let (long, cut) = (folded(&ident), fold(&ident));
             let message = format!("identifier \"{long}\" will be truncated to \"{cut}\"");
-            Notice::notice(SqlState::NameTooLong, message)
+            Notice::harmless(SqlState::NameTooLong, message)
         })
     }
 

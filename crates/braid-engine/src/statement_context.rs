@@ -16,6 +16,7 @@ use crate::database::Database;
 use crate::interrupt::OnFailure;
 use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
+use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
@@ -35,6 +36,7 @@ struct Shared {
     random: SessionRandom,
     notices: Notices,
     named_statements: NamedStatements,
+    notifications: Arc<SessionNotifications>,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -91,6 +93,7 @@ impl StatementContext {
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
         let (notices, named_statements) = Default::default();
+        let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
         let started_us = read_clock_us();
         Self {
             shared: Arc::new(Shared {
@@ -100,6 +103,7 @@ impl StatementContext {
                 random,
                 notices,
                 named_statements,
+                notifications,
                 started_us,
                 state,
             }),
@@ -144,6 +148,17 @@ impl StatementContext {
     /// What the client is to be told.
     pub fn notices(&self) -> &Notices {
         &self.shared.notices
+    }
+
+    /// The session's part in LISTEN and NOTIFY.
+    pub fn notifications(&self) -> &Arc<SessionNotifications> {
+        &self.shared.notifications
+    }
+
+    /// Whether no transaction is under way: neither a block nor what the client has sent together.
+    pub fn is_between_transactions(&self) -> bool {
+        let state = self.shared.state.lock();
+        state.message.is_none() && state.transaction.status() == TransactionStatus::Idle
     }
 
     /// The prepared statements that have names.
@@ -238,8 +253,14 @@ impl StatementContext {
         match ended {
             // Without a block it ends the transaction of the message.
             BlockEnd::NoBlock if state.message.is_none() => return ended,
-            BlockEnd::NoBlock | BlockEnd::Committed => state.settings.commit(),
-            BlockEnd::RolledBack => state.settings.roll_back(),
+            BlockEnd::NoBlock | BlockEnd::Committed => {
+                state.settings.commit();
+                self.notifications().commit();
+            }
+            BlockEnd::RolledBack => {
+                state.settings.roll_back();
+                self.notifications().roll_back();
+            }
         }
         state.divide_message();
         ended
@@ -280,8 +301,14 @@ impl StatementContext {
         let mut state = self.shared.state.lock();
         let Some(message) = state.message.take() else { return };
         match state.transaction.status() {
-            TransactionStatus::Idle if message.has_failed => state.settings.roll_back(),
-            TransactionStatus::Idle => state.settings.commit(),
+            TransactionStatus::Idle if message.has_failed => {
+                state.settings.roll_back();
+                self.notifications().roll_back();
+            }
+            TransactionStatus::Idle => {
+                state.settings.commit();
+                self.notifications().commit();
+            }
             TransactionStatus::InBlock | TransactionStatus::Failed => {}
         }
     }

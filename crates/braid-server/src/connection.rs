@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::response::{CommandComplete, ReadyForQuery, TransactionStatus as WireStatus};
+use pgwire::messages::response::{
+    CommandComplete, NotificationResponse, ReadyForQuery, TransactionStatus as WireStatus,
+};
 use pgwire::messages::startup::{BackendKeyData, ParameterStatus};
 use tokio_util::sync::CancellationToken;
 
@@ -86,6 +88,13 @@ impl Connection {
                 () = idle_for(idle_ms_max) => Err(ErrorReport::idle_in_transaction()),
                 () = self.shutdown.draining.cancelled() => Err(ErrorReport::shutdown()),
                 received = self.wire.receive() => received,
+                () = self.session.notified() => {
+                    self.put_notifications();
+                    if self.flush().await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
             };
             let answered = match received {
                 Ok(Received::End) => return,
@@ -202,6 +211,7 @@ impl Connection {
     /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
         self.session.end_message();
+        self.put_notifications();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
                 self.names.end_transaction();
@@ -211,6 +221,17 @@ impl Connection {
             TransactionStatus::Failed => WireStatus::Error,
         };
         self.wire.put(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)));
+    }
+
+    /// Sends what the session is notified of, if it is between transactions.
+    fn put_notifications(&mut self) {
+        for told in self.session.take_notifications() {
+            self.wire.put(&PgWireBackendMessage::NotificationResponse(NotificationResponse::new(
+                told.session_id,
+                told.channel.clone(),
+                told.payload.clone(),
+            )));
+        }
     }
 
     /// A token for a new statement. A CancelRequest or the shutdown cancels it.

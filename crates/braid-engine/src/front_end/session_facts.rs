@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use braid_catalog::CatalogNames;
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_sql::functions::{ObjectNames, SessionFacts};
+use braid_sql::functions::{Notifications, ObjectNames, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
@@ -99,6 +99,10 @@ impl SessionFacts for StatementFacts<'_> {
     fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
         Some(Arc::new(names_of(self.context)))
     }
+
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        Some(self.context.notifications().clone())
+    }
 }
 
 /// The names that a statement looks up, taken when it first does.
@@ -167,6 +171,11 @@ impl SessionFacts for KeptFacts {
     fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
         let StatementNames { context, names } = self.names.as_ref()?;
         Some(names.get_or_init(|| Arc::new(names_of(context))).clone())
+    }
+
+    /// None in plans that outlive their statement: they would keep the session listening.
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        Some(self.names.as_ref()?.context.notifications().clone())
     }
 }
 

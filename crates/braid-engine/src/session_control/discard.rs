@@ -2,6 +2,7 @@
 
 use sqlparser::ast::DiscardObject;
 
+use crate::notifications::ChannelChange;
 use crate::settings::SettingValues;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
@@ -36,6 +37,7 @@ fn discard_all(context: &StatementContext, statement: &Statement) -> Result<Outc
     }
     context.change_settings(SettingValues::reset_all);
     context.named_statements().clear();
+    context.notifications().change(ChannelChange::UnlistenAll);
     Ok(Outcome::done("DISCARD ALL"))
 }
 

@@ -33,7 +33,9 @@ pub enum StatementKind {
     Show,
     /// RESET.
     Reset,
-    /// DISCARD, CLOSE ALL, UNLISTEN: there is nothing to do, which is what is done.
+    /// LISTEN, UNLISTEN, NOTIFY.
+    Notify,
+    /// DISCARD, CLOSE ALL.
     Discard,
     /// PREPARE.
     Prepare,
@@ -72,7 +74,8 @@ impl StatementKind {
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
-                S::Discard { .. } | S::Close { .. } | S::UNLISTEN { .. } => Self::Discard,
+                S::LISTEN { .. } | S::UNLISTEN { .. } | S::NOTIFY { .. } => Self::Notify,
+                S::Discard { .. } | S::Close { .. } => Self::Discard,
                 S::Execute { .. } => Self::Execute,
                 S::Deallocate { .. } => Self::Deallocate,
                 S::StartTransaction { .. } => Self::Begin,
@@ -138,6 +141,9 @@ mod tests {
             ("show all", Show),
             ("reset all", Reset),
             ("discard all", Discard),
+            ("listen a", Notify),
+            ("unlisten *", Notify),
+            ("notify a, 'b'", Notify),
             ("prepare a as select $1", Prepare),
             ("prepare a (int, text[]) as insert into t values ($1, $2)", Prepare),
             ("execute a (1, now())", Execute),

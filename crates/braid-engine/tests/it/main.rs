@@ -13,6 +13,7 @@ mod failed_passes;
 mod group_rules;
 mod long_values;
 mod notices;
+mod notifications;
 mod prepared_statements;
 mod queries;
 mod result_cache;
