@@ -76,8 +76,8 @@ impl Connection {
         if let Some(schema) = &prepared.schema {
             encoder(schema, &bind.result_formats)?;
         }
-        let (result_formats, hold, state) = (bind.result_formats, false, PortalState::Bound);
-        let portal = Portal { prepared, parameters, result_formats, hold, state };
+        let (result_formats, hold, scroll, state) = (bind.result_formats, false, false, PortalState::Bound);
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, state };
         self.names.put_portal(bind.portal, portal)?;
         self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()));
         Ok(Reply::WhenAsked)
@@ -152,6 +152,10 @@ impl Connection {
                 }
             },
             PortalState::Rows(_) => self.send_rows(name, max_rows).await?,
+            PortalState::Scrolled(_) => {
+                let message = "Execute of a SCROLL cursor is not supported; use FETCH";
+                return Err(ErrorReport::error("0A000", message).into());
+            }
             PortalState::Done(Some(tag)) => {
                 let complete = CommandComplete::new(format!("{tag} 0"));
                 self.wire.put(&PgWireBackendMessage::CommandComplete(complete));

@@ -13,6 +13,7 @@ use pgwire::messages::data::RowDescription;
 use crate::cursor_command::Command;
 use crate::error_report::ErrorReport;
 use crate::row_stream::{RowStream, encoder};
+use crate::scrolled_rows::ScrolledRows;
 
 /// Named statements, and portals, that one connection may hold at a time: a bound against a client that never closes
 /// any, far above what a driver's cache holds.
@@ -71,6 +72,8 @@ pub(crate) struct Portal {
     pub result_formats: Vec<i16>,
     /// Whether it outlives its transaction (a cursor WITH HOLD).
     pub hold: bool,
+    /// Whether its rows are kept, so that it goes backward (a SCROLL cursor).
+    pub scroll: bool,
     pub state: PortalState,
 }
 
@@ -81,12 +84,27 @@ impl Portal {
     }
 }
 
+impl Portal {
+    /// Keeps the rows of a SCROLL cursor that has just begun.
+    pub fn keep_rows_to_scroll(&mut self) {
+        if !self.scroll {
+            return;
+        }
+        self.state = match std::mem::replace(&mut self.state, PortalState::Done(None)) {
+            PortalState::Rows(rows) => PortalState::Scrolled(Box::new(rows.into_scrolled())),
+            other => other,
+        };
+    }
+}
+
 /// The state of a portal.
 pub(crate) enum PortalState {
     /// Not started.
     Bound,
     /// Suspended between rows.
     Rows(Box<RowStream>),
+    /// A SCROLL cursor that has begun.
+    Scrolled(Box<ScrolledRows>),
     /// Ended; with the tag without count if it returned rows.
     Done(Option<&'static str>),
 }
